@@ -1,0 +1,32 @@
+"""Everything an experiment can be refused for before it starts, and before anything is written."""
+
+from checks.checkpoints import check_checkpoint
+from checks.environments import check_environment
+from checks.keys import check_keys
+from checks.pairings import check_pairings
+from checks.plugins import import_plugins
+from checks.values import normalised
+
+
+def check_config(config: dict, known: dict | None = None) -> dict:
+    """Check a merged config and return it with every value in its documented type.
+
+    Also imports its plugins, since these may register what it names.
+
+    Args:
+        config: all keys, nested; not changed.
+        known: the config before `with`, against which unknown keys are told; None: `config` has none.
+
+    Raises:
+        ConfigError: the first thing that is wrong with it.
+    """
+    import_plugins(config.get("plugins"))
+    check_keys(config, config if known is None else known)
+    config = normalised(config)
+    check_pairings(config)
+    check_environment(config)
+    check_checkpoint(config)
+    return config
+
+
+__all__ = ["check_config"]

@@ -1,0 +1,23 @@
+"""Is there a saved model where the config wants one?"""
+
+from utils.checkpoint import find_checkpoint
+from utils.errors import ConfigError
+
+
+def check_checkpoint(config: dict) -> None:
+    """Refuse to start from, or to evaluate, a model that is not there.
+
+    Raises:
+        ConfigError: no `checkpoint_path` where one is needed, or nothing in it.
+    """
+    if config["checkpoint_path"]:
+        find_checkpoint(config["checkpoint_path"], config["load_step"])
+        return
+    if config["load_step"]:
+        raise ConfigError(f"load_step={config['load_step']} needs checkpoint_path: the folder of saved models.")
+    for key in ("evaluate", "save_replay"):
+        if config[key]:
+            raise ConfigError(
+                f"{key}=True needs checkpoint_path: the folder of the saved models to play, "
+                "e.g. results/models/<name of the run>."
+            )

@@ -1,0 +1,36 @@
+"""Does the environment take these arguments, and can it be made here?"""
+
+import inspect
+
+from checks.values import converted
+from envs import REGISTRY
+from envs.instances import constructor_of, env_parameters
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+
+def check_environment(config: dict) -> None:
+    """Refuse `env_args` that the environment's constructor does not take.
+
+    An environment class may go further with a class method `check_args(**env_args)`.
+
+    Raises:
+        ConfigError: an unknown argument with the nearest known one, a wrong type, or a missing package.
+    """
+    name, env_args = config["env"], config["env_args"]
+    factory = REGISTRY[name]
+    parameters = env_parameters(factory)
+    if parameters is not None:
+        for key, value in env_args.items():
+            if key == "seed":  # every run's environments get one; those that do not take it are made without
+                continue
+            if key not in parameters:
+                raise ConfigError(f"env_args.{key}: the environment '{name}' has no such argument."
+                                  f"{suggestion(key, parameters)}")
+            example = parameters[key].default
+            if type(example) is int:  # many constructors write 20 where 0.5 is as good
+                example = float(example)
+            if value is not None and example not in (None, inspect.Parameter.empty):
+                env_args[key] = converted(f"env_args.{key}", value, example)
+    if hasattr(constructor_of(factory), "check_args"):
+        constructor_of(factory).check_args(**env_args)

@@ -1,0 +1,36 @@
+"""Is every key one that something reads?"""
+
+from checks.registries import has_foreign_part
+from utils.config import default_config, flatten
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+
+def check_keys(config: dict, known: dict) -> None:
+    """Refuse keys that nothing reads.
+
+    All built-in keys stand in default.yaml. A config file may bring others only for parts that are not built in,
+    and the command line may only change keys that the files have. `env_args` is the environment's own matter.
+
+    Raises:
+        ConfigError: an unknown key, with the nearest known one.
+    """
+    documented = default_config()
+    if not has_foreign_part(config):
+        for key in config:
+            if key not in documented and key != "seed":
+                raise ConfigError(f"Unknown key '{key}'.{_hint(key, documented)}")
+    known_keys = set(flatten(known)) | {"seed"}
+    for key in flatten(config):
+        top = key.split(".")[0]
+        if key not in known_keys and top != "env_args" and not isinstance(documented.get(top), dict):
+            # a mapping in place of a plain value is a wrong type, which checks/values.py tells better
+            if top in documented and not isinstance(config[top], dict):
+                continue
+            if top in documented:
+                raise ConfigError(f"'{top}' is a single value, so there is no '{key}' in it.")
+            raise ConfigError(f"Unknown key '{key}'.{_hint(key, known_keys)}")
+
+
+def _hint(key: str, known) -> str:
+    return suggestion(key, known, limit=0).split(" Allowed:")[0] + " All keys stand in config/default.yaml."

@@ -1,0 +1,77 @@
+"""Do the parts go together? Told from their declarations in the registries, and nowhere else."""
+
+from checks.registries import REGISTRIES
+from utils.errors import ConfigError
+
+
+def check_pairings(config: dict) -> None:
+    """Refuse unknown parts, parts that do not fit each other, and sizes that do not fit the parts.
+
+    Raises:
+        ConfigError: what does not fit, and what would.
+    """
+    traits = {}
+    for key, registry in REGISTRIES.items():
+        name = config[key]
+        if name is None and key == "mixer":
+            traits[key] = {"mixes": "nothing"}
+            continue
+        try:
+            traits[key] = registry.entry(name).traits
+        except ConfigError as error:
+            raise ConfigError(f"{key}={name}: {error}") from None
+    _check_learner(config, traits)
+    _check_sizes(config, traits)
+
+
+def _check_learner(config: dict, traits: dict) -> None:
+    learner = config["learner"]
+    output = config["agent_output_type"]
+    wanted = traits["learner"].get("learns_from", output)
+    if output != wanted:
+        raise ConfigError(
+            f"agent_output_type={output} does not go with learner={learner}, which learns from '{wanted}'."
+        )
+    takes = traits["action_selector"].get("takes", output)
+    if output != takes:
+        fitting = _names("action_selector", "takes", (output,))
+        raise ConfigError(
+            f"action_selector={config['action_selector']} does not go with agent_output_type={output}. "
+            f"These do: {fitting}."
+        )
+    mixes, accepted = traits["mixer"].get("mixes"), traits["learner"].get("mixes")
+    if mixes is None or accepted is None or mixes in accepted:
+        return
+    fitting = _names("mixer", "mixes", accepted)
+    choice = " or ".join(filter(None, ["null" if "nothing" in accepted else "", fitting]))
+    raise ConfigError(
+        f"mixer={_shown(config['mixer'])} does not go with learner={learner}. With this learner, mixer is {choice}."
+    )
+
+
+def _names(key: str, trait: str, wanted: tuple) -> str:
+    registry = REGISTRIES[key]
+    return ", ".join(name for name in registry if registry.entry(name).traits.get(trait) in wanted)
+
+
+def _shown(value: str | None) -> str:
+    return "null" if value is None else value
+
+
+def _check_sizes(config: dict, traits: dict) -> None:
+    batch, buffer, environments = config["batch_size"], config["buffer_size"], config["batch_size_run"]
+    if batch > buffer:
+        raise ConfigError(
+            f"batch_size={batch} is larger than buffer_size={buffer}: the buffer would never hold a whole sample."
+        )
+    if environments > buffer:
+        raise ConfigError(
+            f"batch_size_run={environments} is larger than buffer_size={buffer}: "
+            "the buffer would not hold what one rollout brings."
+        )
+    most = traits["runner"].get("max_environments")
+    if most is not None and environments > most:
+        raise ConfigError(
+            f"runner={config['runner']} runs {most} environment, not batch_size_run={environments}. "
+            "Use runner=parallel for more."
+        )

@@ -1,0 +1,109 @@
+"""Is every value of the type and in the range that its key documents?"""
+
+import copy
+import math
+from typing import Any
+
+from utils.config import default_config
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+AT_LEAST_ONE = (
+    "t_max batch_size_run test_nepisode test_interval log_interval runner_log_interval learner_log_interval "
+    "updates_per_rollout save_model_interval batch_size buffer_size target_update_interval rnn_hidden_dim "
+    "epsilon_anneal_time mixing_embed_dim hypernet_embed"
+).split()
+POSITIVE = ("lr", "critic_lr", "grad_norm_clip")
+NOT_NEGATIVE = ("optim_eps", "load_step", "opt_loss", "nopt_min_loss", "seed")
+FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_finish")
+CHOICES = {
+    "agent_output_type": ("q", "pi_logits"),
+    "optimizer": ("rmsprop", "adam"),
+    "epsilon_decay": ("linear", "exp"),
+    "hypernet_layers": (1, 2),
+    "qtran_arch": ("qtran_paper", "coma_critic"),
+    "network_size": ("small", "big"),
+}
+# keys whose default says too little about their type
+TYPED = {"mixer": "", "seed": 0}
+NULLABLE = ("mixer",)
+
+
+def normalised(config: dict) -> dict:
+    """Return `config` with every documented key in its type: `2e6` for a whole number becomes 2000000.
+
+    Raises:
+        ConfigError: a value of another type, or outside its range.
+    """
+    config = copy.deepcopy(config)
+    for key, default in {**default_config(), **TYPED}.items():
+        if key in config and not (config[key] is None and key in NULLABLE):
+            config[key] = converted(key, config[key], default)
+    for key in AT_LEAST_ONE:
+        _require(config, key, lambda x: x >= 1, "at least 1")
+    for key in POSITIVE:
+        _require(config, key, lambda x: x > 0, "above 0")
+    for key in NOT_NEGATIVE:
+        _require(config, key, lambda x: x >= 0, "0 or more")
+    for key in FRACTIONS:
+        _require(config, key, lambda x: 0 <= x <= 1, "between 0 and 1")
+    for key, choices in CHOICES.items():
+        if config[key] not in choices:
+            raise ConfigError(f"{key}={config[key]}: no such choice.{suggestion(config[key], choices)}")
+    return config
+
+
+def _require(config: dict, key: str, holds, what: str) -> None:
+    if key in config and not holds(config[key]):
+        raise ConfigError(f"{key}={config[key]}: it has to be {what}.")
+
+
+def converted(key: str, value: Any, example: Any) -> Any:
+    """Return `value` in the type of `example`, if that loses nothing.
+
+    Raises:
+        ConfigError: it does not have that type.
+    """
+    match example:
+        case bool():
+            if isinstance(value, bool):
+                return value
+            expected = "True or False"
+        case int() | float():
+            expected = "a whole number" if isinstance(example, int) else "a number"
+            number = _number(value)
+            if number is not None and not (isinstance(example, int) and isinstance(number, float)):
+                return number
+            # PyMARL's files write some fractional settings as whole numbers, e.g. grad_norm_clip: 10
+            if number is not None and key in FRACTIONAL:
+                return number
+        case str():
+            if isinstance(value, str):
+                return value
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return str(value)
+            expected = "text"
+        case list() | tuple():
+            if isinstance(value, list | tuple):
+                return list(value)
+            if isinstance(value, str):
+                return [value]
+            expected = "a list"
+        case dict():
+            if isinstance(value, dict):
+                return value
+            expected = "a mapping of keys to values"
+        case _:
+            return value
+    found = "nothing (null)" if value is None else f"{value!r}"
+    raise ConfigError(f"{key}={value}: expected {expected}, found {found}, as in '{key}={example}'.")
+
+
+FRACTIONAL = ("grad_norm_clip", "opt_loss")
+
+
+def _number(value: Any) -> int | float | None:
+    """A finite number, whole where its value is; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,103 @@
+"""PyMARL's command line: two options of our own, the rest is Sacred's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from utils.config import config_names
+from utils.errors import ConfigError
+from utils.nearest import nearest, suggestion
+
+OUR_OPTIONS = {"--config": "algorithm", "--env-config": "environment"}
+# Sacred's options (0.8.7); those in the second tuple take a value
+SACRED_FLAGS = ("-d --debug -D --pdb -e --enforce_clean -f --force -p --print-config -q --queue -u --unobserved").split()
+SACRED_OPTIONS = (
+    "-b --beat-interval -C --capture -c --comment -i --id -l --loglevel -n --name -P --priority "
+    "-F --file_storage -m --mongo_db -s --sql -S --s3 -t --tiny_db"
+).split()
+SACRED_COMMANDS = ("print_config", "print_dependencies", "print_named_configs", "save_config", "help")
+
+
+@dataclass
+class Arguments:
+    """What the user asked for: `action` is "help", "list" or "run"; `sacred` goes to Sacred as it is."""
+
+    action: str = "run"
+    algorithm: str | None = None
+    environment: str | None = None
+    sacred: list[str] = field(default_factory=list)
+
+
+def parse_arguments(argv: Sequence[str]) -> Arguments:
+    """Parse the command line without the program's name.
+
+    Raises:
+        ConfigError: an unknown option, a missing value or choice.
+    """
+    parsed = Arguments()
+    if not argv:
+        parsed.action = "help"
+        return parsed
+    words = iter(argv)
+    after_with = False
+    for word in words:
+        option, equals, value = word.partition("=")
+        if option in OUR_OPTIONS:
+            value = value if equals else next(words, "")
+            if not value or value.startswith("-"):
+                raise ConfigError(f"{option} needs a name, as in {option}={_example(option)}.")
+            if getattr(parsed, OUR_OPTIONS[option]) is not None:
+                raise ConfigError(f"{option} is given twice.")
+            setattr(parsed, OUR_OPTIONS[option], value)
+        elif word in ("--help", "-h"):
+            parsed.action = "help"
+        elif word == "--list":
+            parsed.action = "list"
+        elif word.startswith("-") and not after_with:
+            parsed.sacred += _sacred_option(word, words)
+        else:
+            if word == "with":
+                after_with = True
+            elif not after_with and word not in SACRED_COMMANDS and "help" not in parsed.sacred:
+                raise ConfigError(_stray_word(word))
+            parsed.sacred.append(word)
+    if parsed.action == "run" and "help" not in parsed.sacred:
+        _require_choices(parsed)
+    return parsed
+
+
+def _sacred_option(word: str, words) -> list[str]:
+    """The option and, if it takes one, its value."""
+    option, equals, _ = word.partition("=")
+    if option in SACRED_FLAGS or (len(word) > 2 and word[:2] in SACRED_OPTIONS and word[1] != "-"):
+        return [word]
+    if option not in SACRED_OPTIONS:
+        options = [*OUR_OPTIONS, "--list", "--help", *SACRED_FLAGS, *SACRED_OPTIONS]
+        raise ConfigError(f"Unknown option '{option}'.{_did_you_mean(option, options)} See --help.")
+    if equals:
+        return [word]
+    value = next(words, None)
+    if value is None:
+        raise ConfigError(f"The option {option} needs a value.")
+    return [word, value]
+
+
+def _stray_word(word: str) -> str:
+    if "=" in word:
+        return f"'{word}' stands before 'with'. Settings come last: ... with {word}"
+    return f"Unknown command '{word}'.{suggestion(word, [*SACRED_COMMANDS, 'with'])}"
+
+
+def _require_choices(parsed: Arguments) -> None:
+    for option, attribute in OUR_OPTIONS.items():
+        if getattr(parsed, attribute) is None:
+            names = config_names({"--config": "algs", "--env-config": "envs"}[option])
+            raise ConfigError(f"{option} is missing. Choose one of: {', '.join(names)}.")
+
+
+def _example(option: str) -> str:
+    return {"--config": "qmix", "--env-config": "two_step"}[option]
+
+
+def _did_you_mean(word: str, choices: Sequence[str]) -> str:
+    best = nearest(word, choices)
+    return f" Did you mean '{best}'?" if best else ""

@@ -1,0 +1,45 @@
+"""From the names on the command line to one merged config."""
+
+from collections.abc import Mapping
+
+from utils.config import CONFIG_DIR, config_path, default_config, recursive_dict_update
+from utils.errors import ConfigError
+from utils.yaml_files import load_yaml
+
+
+def compose_config(algorithm: str, environment: str) -> dict:
+    """Merge default.yaml, the environment's file and the algorithm's; the later wins, nested mappings merge.
+
+    Raises:
+        ConfigError: there is no such file, or it is not a config.
+    """
+    env_config = _load(environment, "envs")
+    alg_config = _load(algorithm, "algs")
+    _drop_arguments_of_other_environments(alg_config, env_config)
+    config = default_config()
+    recursive_dict_update(config, env_config)
+    return recursive_dict_update(config, alg_config)
+
+
+def _load(name: str, family: str) -> dict:
+    path = config_path(name, family)
+    config = load_yaml(path)
+    defaults = default_config()
+    for key, value in config.items():
+        if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):
+            raise ConfigError(f"{path}: '{key}' has to be a mapping of keys to values, found {value!r}.")
+    return config
+
+
+def _drop_arguments_of_other_environments(alg_config: dict, env_config: dict) -> None:
+    """Leave out what an algorithm's file says of an environment that is not the one chosen.
+
+    COMA's file turns StarCraft's `state_last_action` off; a game without that argument has nothing to turn off.
+    An argument that no environment's file has stays, and is refused as unknown.
+    """
+    arguments = alg_config.get("env_args", {})
+    ours = env_config.get("env_args", {})
+    others = [load_yaml(path).get("env_args", {}) for path in (CONFIG_DIR / "envs").glob("*.yaml")]
+    for key in [key for key in arguments if key not in ours]:
+        if any(key in args for args in others):
+            del arguments[key]

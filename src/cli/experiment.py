@@ -1,0 +1,100 @@
+"""One experiment under Sacred: its config, its record, its errors."""
+
+import copy
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sacred import SETTINGS, Experiment
+from sacred.observers import FileStorageObserver
+from sacred.utils import apply_backspaces_and_linefeeds
+
+from checks import check_config
+from cli.arguments import Arguments
+from cli.compose import compose_config
+from utils.config import default_config
+from utils.errors import MusterError
+from utils.logging import get_logger
+
+# prints of this process go to the console and into cout.txt; what environment processes print, to the console only
+SETTINGS.CAPTURE_MODE = "sys"
+# parts are imported late, so the sources of a run are taken from the folder, not from what is imported at start
+SETTINGS.DISCOVER_SOURCES = "dir"
+
+
+class _PastSacred(BaseException):
+    """Carries an error past Sacred, which would print a traceback for every Exception."""
+
+
+@contextmanager
+def _past_sacred() -> Iterator[None]:
+    try:
+        yield
+    except MusterError as error:
+        raise _PastSacred(str(error)) from error
+
+
+def run_experiment(arguments: Arguments) -> None:
+    """Merge the configs and let Sacred run the command that was asked for.
+
+    Raises:
+        MusterError: the config is refused (nothing was written), or the run had to stop.
+    """
+    if arguments.algorithm is None:  # `help COMMAND` needs no config
+        config = default_config()
+    else:
+        config = compose_config(arguments.algorithm, arguments.environment)
+    experiment = build_experiment(config)
+    try:
+        experiment.run_commandline([sys.argv[0], *arguments.sacred])
+    except _PastSacred as error:
+        raise error.__cause__ from None
+
+
+def build_experiment(config: dict) -> Experiment:
+    """A Sacred experiment over `config` whose runs are recorded under `local_results_path`."""
+    experiment = _experiment()
+    experiment.logger = get_logger()
+    experiment.captured_out_filter = apply_backspaces_and_linefeeds
+    experiment.add_config(copy.deepcopy(config))
+
+    @experiment.config_hook
+    def check(config: dict, command_name: str, logger: Any) -> dict:
+        with _past_sacred():
+            checked = check_config(config, known=known)
+        if command_name == experiment.default_command:
+            folder = os.path.join(checked["local_results_path"], "sacred")
+            experiment.observers.append(FileStorageObserver(folder))
+        return {}
+
+    known = copy.deepcopy(config)
+
+    # with env_args among the arguments, Sacred accepts arguments that the environment takes and no file names
+    @experiment.main
+    def my_main(_run: Any, _config: Mapping, _log: Any, env_args: Mapping) -> float | None:
+        from run import run
+
+        with _past_sacred():
+            return run(_plain(_config), _run, _log)
+
+    return experiment
+
+
+def _experiment() -> Experiment:
+    base_dir = str(Path(__file__).resolve().parents[1])
+    try:
+        return Experiment("muster", base_dir=base_dir)
+    except Exception:  # a repository without commits, or one that git refuses to read, e.g. another user's in a container
+        return Experiment("muster", base_dir=base_dir, save_git_info=False)
+
+
+def _plain(config: Any) -> Any:
+    """Sacred's read-only containers -> dicts and lists."""
+    if isinstance(config, Mapping):
+        return {key: _plain(value) for key, value in config.items()}
+    if isinstance(config, list | tuple):
+        return [_plain(value) for value in config]
+    return config

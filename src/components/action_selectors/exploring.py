@@ -1,0 +1,19 @@
+"""What selectors with an exploration rate share."""
+
+from components.epsilon_schedules import DecayThenFlatSchedule
+from utils.config import with_defaults
+
+
+class Exploring:
+    """A selector whose exploration rate `epsilon` follows the step count."""
+
+    def __init__(self, args):
+        self.args = args = with_defaults(args)
+        self.schedule = DecayThenFlatSchedule(
+            args.epsilon_start, args.epsilon_finish, args.epsilon_anneal_time, decay=args.epsilon_decay
+        )
+        self.epsilon = self.schedule.eval(0)
+
+    def anneal(self, t_env: int) -> None:
+        """Set `epsilon` for step `t_env`; a MAC whose forward pass reads it calls this first."""
+        self.epsilon = self.schedule.eval(t_env)

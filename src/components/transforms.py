@@ -1,0 +1,27 @@
+"""Transforms derive one field of an EpisodeBatch from another."""
+
+import torch as th
+
+
+class Transform:
+    """Base class: `transform` maps a tensor, `infer_output_info` its (vshape, dtype)."""
+
+    def transform(self, tensor: th.Tensor) -> th.Tensor:
+        raise NotImplementedError(f"{type(self).__name__} does not say how it transforms a tensor")
+
+    def infer_output_info(self, vshape_in: tuple, dtype_in: th.dtype) -> tuple:
+        raise NotImplementedError(f"{type(self).__name__} does not say what it makes")
+
+
+class OneHot(Transform):
+    """Whole numbers `[..., 1]` in 0..out_dim-1 -> one-hot float32 `[..., out_dim]`."""
+
+    def __init__(self, out_dim: int):
+        self.out_dim = out_dim
+
+    def transform(self, tensor: th.Tensor) -> th.Tensor:
+        one_hot = tensor.new_zeros(*tensor.shape[:-1], self.out_dim, dtype=th.float32)
+        return one_hot.scatter_(-1, tensor.long(), 1)
+
+    def infer_output_info(self, vshape_in: tuple, dtype_in: th.dtype) -> tuple:
+        return (self.out_dim,), th.float32

@@ -1,0 +1,150 @@
+"""The controller that shares one network between all agents."""
+
+import os
+
+import numpy as np
+import torch as th
+
+from components.action_selectors import REGISTRY as action_REGISTRY
+from modules.agents import REGISTRY as agent_REGISTRY
+from utils.checkpoint import load_weights
+from utils.config import with_defaults
+
+
+class BasicMAC:
+    """Observations (+ last actions, + agent ids) of all agents -> outputs of the shared agent -> actions.
+
+    Shapes: B episodes, T steps, n agents, A actions, H hidden units. With `agent_output_type: pi_logits` the
+    outputs are probabilities with an epsilon floor; with `q` they are action values.
+    """
+
+    def __init__(self, scheme, groups, args):
+        self.args = args = with_defaults(args)
+        self.n_agents = args.n_agents
+        self._build_agents(self._get_input_shape(scheme))
+        self.agent_output_type = args.agent_output_type
+        self.action_selector = action_REGISTRY[args.action_selector](args)
+        self.hidden_states = None
+
+    def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False) -> th.Tensor:
+        """Actions at step `t_ep` of the episodes `bs`: int64 `[len(bs), n]`. No gradient is kept."""
+        with th.no_grad():
+            if hasattr(self.action_selector, "anneal"):
+                self.action_selector.anneal(t_env)
+            avail_actions = ep_batch["avail_actions"][:, t_ep]
+            agent_outputs = self.forward(ep_batch, t_ep, test_mode=test_mode)
+            return self.action_selector.select_action(
+                agent_outputs[bs], avail_actions[bs], t_env, test_mode=test_mode
+            )
+
+    def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
+        """Outputs at step `t`, `[B, n, A]`; advances `hidden_states`."""
+        agent_inputs = self._build_inputs(ep_batch, t)
+        agent_outs, self.hidden_states = self.agent(agent_inputs, self.hidden_states)
+        agent_outs = agent_outs.view(ep_batch.batch_size, self.n_agents, -1)
+        return self._finish_outputs(agent_outs, ep_batch["avail_actions"][:, t], test_mode)
+
+    def unroll(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, th.Tensor]:
+        """`init_hidden` and `forward` at every step: outputs `[B, T, n, A]` and hidden states `[B, T, n, H]`.
+
+        An agent with an `unroll` of its own gets all steps at once, unless a subclass builds its inputs or its
+        outputs in its own way, step by step.
+        """
+        self.init_hidden(ep_batch.batch_size)
+        own_way = any(
+            getattr(type(self), name) is not getattr(BasicMAC, name) for name in ("forward", "_build_inputs")
+        )
+        if own_way or not _unrolls_itself(type(self.agent)):
+            return self._unroll_by_steps(ep_batch, test_mode)
+        inputs = self._build_inputs(ep_batch, None)
+        outs, hidden = self.agent.unroll(inputs, self.hidden_states)
+        self.hidden_states = hidden[-1]
+        # agents unroll time-first
+        shape = (ep_batch.max_seq_length, ep_batch.batch_size, self.n_agents, -1)
+        outs, hidden = (x.reshape(shape).transpose(0, 1) for x in (outs, hidden))
+        return self._finish_outputs(outs, ep_batch["avail_actions"], test_mode), hidden
+
+    def _unroll_by_steps(self, ep_batch, test_mode: bool) -> tuple[th.Tensor, th.Tensor]:
+        outs, hidden = [], []
+        for t in range(ep_batch.max_seq_length):
+            outs.append(self.forward(ep_batch, t, test_mode=test_mode))
+            hidden.append(self.hidden_states.reshape(ep_batch.batch_size, self.n_agents, -1))
+        return th.stack(outs, dim=1), th.stack(hidden, dim=1)
+
+    def _finish_outputs(self, agent_outs: th.Tensor, avail_actions: th.Tensor, test_mode: bool) -> th.Tensor:
+        """Policy logits `[..., A]` -> probabilities, with an epsilon floor unless testing; values stay as they are."""
+        if self.agent_output_type != "pi_logits":
+            return agent_outs
+        legal_only = self.args.mask_before_softmax
+        if legal_only:
+            agent_outs = agent_outs.masked_fill(avail_actions == 0, -1e10)
+        agent_outs = th.softmax(agent_outs, dim=-1)
+        epsilon = getattr(self.action_selector, "epsilon", 0.0)
+        if test_mode or epsilon == 0.0:
+            return agent_outs
+        # with probability epsilon the action is a uniformly random one
+        choices = avail_actions.sum(dim=-1, keepdim=True).float() if legal_only else agent_outs.size(-1)
+        agent_outs = (1 - epsilon) * agent_outs + epsilon / choices
+        return agent_outs.masked_fill(avail_actions == 0, 0.0) if legal_only else agent_outs
+
+    def init_hidden(self, batch_size: int) -> None:
+        """Set `hidden_states` to the agent's initial ones, `[B, n, H]`."""
+        self.hidden_states = self.agent.init_hidden().unsqueeze(0).expand(batch_size, self.n_agents, -1)
+
+    def parameters(self):
+        return self.agent.parameters()
+
+    def load_state(self, other_mac: "BasicMAC") -> None:
+        """Copy the weights of `other_mac`."""
+        self.agent.load_state_dict(other_mac.agent.state_dict())
+
+    def cuda(self) -> None:
+        self.agent.cuda()
+
+    def save_models(self, path: str) -> None:
+        """Write `agent.th` into the folder `path`."""
+        th.save(self.agent.state_dict(), os.path.join(path, "agent.th"))
+
+    def load_models(self, path: str) -> None:
+        """Read `agent.th` from the folder `path`."""
+        load_weights(self.agent, os.path.join(path, "agent.th"))
+
+    def _build_agents(self, input_shape: int) -> None:
+        self.agent = agent_REGISTRY[self.args.agent](input_shape, self.args)
+
+    def _build_inputs(self, batch, t: int | None) -> th.Tensor:
+        """Inputs of the shared agent at step `t`, `[B * n, I]`, or at all steps, time first: `[T, B * n, I]`."""
+        # all steps go through the same code as one step, with a time axis in front
+        all_steps = t is None
+        obs = batch["obs"].transpose(0, 1) if all_steps else batch["obs"][:, t].unsqueeze(0)
+        length, batch_size = obs.shape[:2]
+        inputs = [obs]
+        if self.args.obs_last_action:
+            onehot = batch["actions_onehot"]
+            if all_steps:
+                last = th.cat([th.zeros_like(onehot[:, :1]), onehot[:, :-1]], dim=1).transpose(0, 1)
+            else:
+                last = (onehot[:, t - 1] if t > 0 else th.zeros_like(onehot[:, t])).unsqueeze(0)
+            inputs.append(last)
+        if self.args.obs_agent_id:
+            inputs.append(th.eye(self.n_agents, device=obs.device).expand(length, batch_size, -1, -1))
+        rows = th.cat([x.reshape(length, batch_size * self.n_agents, -1) for x in inputs], dim=-1)
+        return rows if all_steps else rows.squeeze(0)
+
+    def _get_input_shape(self, scheme) -> int:
+        input_shape = int(np.prod(scheme["obs"]["vshape"]))
+        if self.args.obs_last_action:
+            input_shape += scheme["actions_onehot"]["vshape"][0]
+        if self.args.obs_agent_id:
+            input_shape += self.n_agents
+        return input_shape
+
+
+def _unrolls_itself(agent_class: type) -> bool:
+    """Whether `unroll` belongs to this agent's `forward`, rather than to that of a class it only derives from."""
+    lineage = agent_class.__mro__
+    owner = {
+        name: next((i for i, cls in enumerate(lineage) if name in vars(cls)), len(lineage))
+        for name in ("unroll", "forward")
+    }
+    return owner["unroll"] < len(lineage) and owner["unroll"] <= owner["forward"]

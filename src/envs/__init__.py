@@ -1,0 +1,22 @@
+"""Environments: what is played. Registered here, imported when chosen."""
+
+from functools import partial
+
+from envs.multiagentenv import MultiAgentEnv
+from utils.registry import Registry
+
+REGISTRY = Registry("environment")
+REGISTRY.declare("two_step", "envs.two_step:TwoStepGame", "two-step cooperative matrix game of the QMIX paper")
+REGISTRY.declare("matrix", "envs.matrix_game:MatrixGame", "one-state matrix games: climbing, penalty, QTRAN's, your own")
+REGISTRY.declare("lbf", "envs.lbf:LevelBasedForaging", "level-based foraging (package lbforaging)")
+REGISTRY.declare("pettingzoo", "envs.pettingzoo:PettingZooEnv", "any PettingZoo parallel environment, discrete actions")
+REGISTRY.declare("mpe", "envs.pettingzoo:PettingZooEnv", "the same: multi-agent particle environments (package mpe2)")
+REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement (package smac and the game)")
+
+
+def env_fn(env: type[MultiAgentEnv], **kwargs) -> MultiAgentEnv:
+    """PyMARL's factory: `REGISTRY["x"] = partial(env_fn, env=X)`."""
+    return env(**kwargs)
+
+
+__all__ = ["REGISTRY", "MultiAgentEnv", "env_fn", "partial"]

@@ -1,0 +1,49 @@
+"""Which environments a run makes, and the seed of each."""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+
+from envs import REGISTRY
+
+# Far from any number of parallel environments: test environments repeat none of the training ones
+TEST_SEED_OFFSET = 1_000_003
+SEED_LIMIT = 2**31
+
+
+def constructor_of(factory: Callable) -> Callable:
+    """The callable whose parameters are the environment's `env_args`.
+
+    Looks through PyMARL's `partial(env_fn, env=X)`; a factory function may tell by its attribute `constructor`.
+    """
+    if isinstance(factory, partial):
+        return factory.keywords.get("env", factory.func)
+    if hasattr(factory, "constructor"):
+        return factory.constructor()
+    return factory
+
+
+def env_parameters(factory: Callable) -> dict[str, inspect.Parameter] | None:
+    """Named parameters that `env_args` may give; None if the constructor takes anything."""
+    parameters = inspect.signature(constructor_of(factory)).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return None
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {name: p for name, p in parameters.items() if p.kind in named}
+
+
+def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> Callable:
+    """A factory of environment number `index` of a run: environment i is seeded `seed + i`.
+
+    An environment without a parameter `seed` is made without one.
+    """
+    factory = REGISTRY[args.env]
+    env_args = dict(args.env_args)
+    parameters = env_parameters(factory)
+    if parameters is not None and "seed" not in parameters:
+        env_args.pop("seed", None)
+    elif env_args.get("seed") is not None:
+        offset = index + (TEST_SEED_OFFSET if test_mode else 0)
+        env_args["seed"] = (int(env_args["seed"]) + offset) % SEED_LIMIT
+    return partial(factory, **env_args)

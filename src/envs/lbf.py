@@ -1,0 +1,100 @@
+"""Level-based foraging (Christianos et al. 2020; Papoudakis et al. 2021), from the package lbforaging."""
+
+from functools import cache
+
+import numpy as np
+
+from envs.multiagentenv import MultiAgentEnv
+from envs.optional import require
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+
+@cache
+def _registered_keys() -> tuple[str, ...]:
+    lbforaging = require("lbforaging", "env=lbf")
+    gymnasium = require("gymnasium", "env=lbf")
+    lbforaging.register_grid_envs()
+    return tuple(key for key in gymnasium.registry if key.startswith("Foraging"))
+
+
+class LevelBasedForaging(MultiAgentEnv):
+    """A task of lbforaging with the sum of the agents' rewards, which is 1 when all food has been eaten.
+
+    Args:
+        key: the package's name of the task.
+        time_limit: steps of an episode; reaching it truncates, eating everything terminates.
+        seed: of the tasks; None: a random one.
+
+    Raises:
+        ConfigError: the package is missing, or it has no such task.
+    """
+
+    def __init__(self, key: str = "Foraging-8x8-2p-2f-coop-v3", time_limit: int = 50, seed: int | None = None):
+        self.check_args(key=key, time_limit=time_limit)
+        from gymnasium.envs.registration import load_env_creator, spec
+
+        task = spec(key)
+        # the package ends an episode at a limit of its own without saying so; ours comes first
+        arguments = {**task.kwargs, "max_episode_steps": time_limit + 1}
+        self._env = load_env_creator(task.entry_point)(**arguments)
+        self.n_agents = len(self._env.action_space)
+        self.episode_limit = time_limit
+        self._n_actions = int(self._env.action_space[0].n)
+        self._obs_size = int(np.prod(self._env.observation_space[0].shape))
+        self._seed = seed
+        self._steps = 0
+        self._obs = [np.zeros(self._obs_size, dtype=np.float32)] * self.n_agents
+
+    @classmethod
+    def check_args(cls, key: str = "Foraging-8x8-2p-2f-coop-v3", time_limit: int = 50, **others) -> None:
+        """Refuse bad arguments before a run starts."""
+        keys = _registered_keys()
+        if key not in keys:
+            raise ConfigError(f"env_args.key: lbforaging has no task '{key}'.{suggestion(key, keys, limit=3)}")
+        if time_limit < 1:
+            raise ConfigError(f"env_args.time_limit is {time_limit}; an episode has at least 1 step.")
+
+    def reset(self) -> None:
+        obs, _ = self._env.reset(seed=self._seed)
+        # later episodes go on from where the generator is
+        self._seed = None
+        self._steps = 0
+        self._keep(obs)
+
+    def step(self, actions) -> tuple[float, bool, dict]:
+        obs, rewards, terminated, _, _ = self._env.step([int(action) for action in actions])
+        self._steps += 1
+        self._keep(obs)
+        time_up = self._steps >= self.episode_limit and not terminated
+        return float(np.sum(rewards)), bool(terminated or time_up), {"episode_limit": time_up}
+
+    def _keep(self, obs) -> None:
+        self._obs = [np.asarray(o, dtype=np.float32).reshape(-1) for o in obs]
+
+    def get_obs(self) -> list[np.ndarray]:
+        return self._obs
+
+    def get_obs_agent(self, agent_id: int) -> np.ndarray:
+        return self._obs[agent_id]
+
+    def get_obs_size(self) -> int:
+        return self._obs_size
+
+    def get_state(self) -> np.ndarray:
+        return np.concatenate(self._obs)
+
+    def get_state_size(self) -> int:
+        return self._obs_size * self.n_agents
+
+    def get_total_actions(self) -> int:
+        return self._n_actions
+
+    def seed(self, seed: int | None = None) -> None:
+        self._seed = seed
+
+    def render(self) -> None:
+        self._env.render()
+
+    def close(self) -> None:
+        self._env.close()

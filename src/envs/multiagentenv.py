@@ -1,0 +1,89 @@
+"""The contract of an environment (PyMARL's `MultiAgentEnv`)."""
+
+from typing import Any
+
+import numpy as np
+
+
+class MultiAgentEnv:
+    """A team of `n_agents` that sees, acts and is rewarded together, one episode after another.
+
+    A subclass sets `n_agents` and `episode_limit` and writes the methods that raise here.
+    """
+
+    n_agents: int
+    episode_limit: int
+
+    def reset(self) -> Any:
+        """Begin an episode. What it returns is not used: observations are asked for."""
+        raise NotImplementedError(f"{type(self).__name__} has no reset")
+
+    def step(self, actions) -> tuple[float, bool, dict]:
+        """Let agent i do `actions[i]`.
+
+        Returns:
+            reward of the team; whether the episode has ended; info. If it ended because time was up, and not
+            because of what happened, `info["episode_limit"]` is True: learners then bootstrap from the last state.
+            Numbers in the last info of an episode are logged as `<key>_mean`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no step")
+
+    def get_obs(self) -> list[np.ndarray]:
+        """Observation of every agent, each of `get_obs_size()` floats."""
+        return [self.get_obs_agent(agent_id) for agent_id in range(self.n_agents)]
+
+    def get_obs_agent(self, agent_id: int) -> np.ndarray:
+        """Observation of one agent."""
+        raise NotImplementedError(f"{type(self).__name__} has no get_obs_agent")
+
+    def get_obs_size(self) -> int:
+        """Length of an observation."""
+        raise NotImplementedError(f"{type(self).__name__} has no get_obs_size")
+
+    def get_state(self) -> np.ndarray:
+        """The global state, `get_state_size()` floats; only training sees it."""
+        raise NotImplementedError(f"{type(self).__name__} has no get_state")
+
+    def get_state_size(self) -> int:
+        """Length of the state."""
+        raise NotImplementedError(f"{type(self).__name__} has no get_state_size")
+
+    def get_avail_actions(self) -> list[list[int]]:
+        """For every agent a 0/1 list over all actions; at least one is 1, also when the episode has ended."""
+        return [self.get_avail_agent_actions(agent_id) for agent_id in range(self.n_agents)]
+
+    def get_avail_agent_actions(self, agent_id: int) -> list[int]:
+        """Legal actions of one agent, a 0/1 list over all actions."""
+        return [1] * self.get_total_actions()
+
+    def get_total_actions(self) -> int:
+        """Number of actions of an agent."""
+        raise NotImplementedError(f"{type(self).__name__} has no get_total_actions")
+
+    def get_stats(self) -> dict[str, float]:
+        """Statistics over all episodes so far, if the environment keeps any."""
+        return {}
+
+    def get_env_info(self) -> dict[str, int]:
+        """Sizes, as ints: state_shape, obs_shape, n_actions, n_agents, episode_limit."""
+        return {
+            "state_shape": self.get_state_size(),
+            "obs_shape": self.get_obs_size(),
+            "n_actions": self.get_total_actions(),
+            "n_agents": self.n_agents,
+            "episode_limit": self.episode_limit,
+        }
+
+    def seed(self, seed: int | None = None) -> Any:
+        """Seed the environment anew; the constructor's `seed` is what runs use. Without chance there is nothing to do."""
+
+    def render(self) -> Any:
+        """Show the environment, if it can be shown."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be shown")
+
+    def save_replay(self) -> None:
+        """Save a replay of the last episode, if the environment can."""
+        raise NotImplementedError(f"{type(self).__name__} cannot save replays")
+
+    def close(self) -> None:
+        """Free what the environment holds."""

@@ -1,0 +1,22 @@
+"""Importing what an environment needs and not everyone has."""
+
+import importlib
+from types import ModuleType
+
+from utils.errors import ConfigError
+
+INSTALL_ENVS = "pip install -r requirements-envs.txt"
+
+
+def require(module: str, needed_by: str, install: str = INSTALL_ENVS) -> ModuleType:
+    """Import `module`.
+
+    Raises:
+        ConfigError: it, or something it needs, is not installed; the message has the command that installs it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"{needed_by} needs the package '{error.name}', which is not installed. Install it with: {install}"
+        ) from None

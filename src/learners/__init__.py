@@ -1,0 +1,29 @@
+"""Learners: batches of episodes in, better weights out."""
+
+from utils.registry import Registry, lazy_classes
+
+REGISTRY = Registry("learner")
+REGISTRY.declare(
+    "q_learner",
+    "learners.q_learner:QLearner",
+    "Q-learning of each agent or of the team: IQL, VDN, QMIX",
+    learns_from="q",
+    mixes=("nothing", "chosen_values"),
+)
+REGISTRY.declare(
+    "qtran_learner",
+    "learners.qtran_learner:QLearner",
+    "QTRAN-base: a joint value with a factorised argmax",
+    learns_from="q",
+    mixes=("joint_action",),
+)
+REGISTRY.declare(
+    "coma_learner",
+    "learners.coma_learner:COMALearner",
+    "COMA: policy gradients with a counterfactual baseline, on-policy",
+    learns_from="pi_logits",
+    mixes=("nothing",),
+    on_policy=True,
+)
+
+__getattr__ = lazy_classes(__name__, REGISTRY)

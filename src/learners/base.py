@@ -1,0 +1,85 @@
+"""What every learner does besides learning: targets, devices, files, statistics."""
+
+import copy
+import os
+
+import torch as th
+import torch.nn as nn
+
+from utils.checkpoint import load_weights
+from utils.config import with_defaults
+
+
+class BaseLearner:
+    """Owns a controller, its networks and optimisers.
+
+    A subclass fills `networks` (file name -> network, beside the controller's own agent.th) through
+    `add_network`, and `optimisers` (file name -> optimiser), and writes `train`.
+    """
+
+    def __init__(self, mac, scheme, logger, args):
+        self.args = with_defaults(args)
+        self.mac = mac
+        self.logger = logger
+        self.target_mac = None
+        self.networks: dict[str, nn.Module] = {}
+        self.target_networks: dict[str, nn.Module] = {}
+        self.optimisers: dict[str, th.optim.Optimizer] = {}
+        # the first batch is logged
+        self.log_stats_t = -self.args.learner_log_interval - 1
+
+    def add_network(self, name: str, network: nn.Module) -> tuple[nn.Module, nn.Module]:
+        """Register `network`, saved as `<name>.th`, and return it with its target network."""
+        self.networks[name] = network
+        self.target_networks[name] = copy.deepcopy(network)
+        return network, self.target_networks[name]
+
+    def train(self, batch, t_env: int, episode_num: int) -> None:
+        """One update from `batch`, after `t_env` steps and `episode_num` episodes."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it learns")
+
+    def _update_targets(self) -> None:
+        if self.target_mac is not None:
+            self.target_mac.load_state(self.mac)
+        for name, network in self.networks.items():
+            self.target_networks[name].load_state_dict(network.state_dict())
+        self.logger.console_logger.debug("Updated target network")
+
+    def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, params: list) -> float:
+        """One step down `loss`; returns the norm of the gradient before it is clipped."""
+        optimiser.zero_grad()
+        loss.backward()
+        grad_norm = nn.utils.clip_grad_norm_(params, self.args.grad_norm_clip)
+        optimiser.step()
+        return float(grad_norm)
+
+    def _log_due(self, t_env: int) -> bool:
+        """Whether statistics are to be logged now; if so, the interval starts anew."""
+        if t_env - self.log_stats_t < self.args.learner_log_interval:
+            return False
+        self.log_stats_t = t_env
+        return True
+
+    def _log(self, stats: dict[str, float], t_env: int) -> None:
+        for key, value in stats.items():
+            self.logger.log_stat(key, value, t_env)
+
+    def cuda(self) -> None:
+        self.mac.cuda()
+        if self.target_mac is not None:
+            self.target_mac.cuda()
+        for network in (*self.networks.values(), *self.target_networks.values()):
+            network.cuda()
+
+    def save_models(self, path: str) -> None:
+        """Write agent.th, the networks and the optimisers into the folder `path` (PyMARL's files)."""
+        self.mac.save_models(path)
+        for name, part in (*self.networks.items(), *self.optimisers.items()):
+            th.save(part.state_dict(), os.path.join(path, f"{name}.th"))
+
+    def load_models(self, path: str) -> None:
+        """Read what `save_models` wrote; the target networks become copies of what was read."""
+        self.mac.load_models(path)
+        for name, part in (*self.networks.items(), *self.optimisers.items()):
+            load_weights(part, os.path.join(path, f"{name}.th"))
+        self._update_targets()

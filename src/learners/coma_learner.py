@@ -1,0 +1,102 @@
+"""COMA: counterfactual multi-agent policy gradients (Foerster et al. 2018)."""
+
+import torch as th
+
+from controllers.unroll import unroll_mac
+from learners.base import BaseLearner
+from learners.q_targets import gather_actions, masked_mean
+from modules.critics import REGISTRY as critic_REGISTRY
+from utils.optimisers import build_optimiser
+from utils.rl_utils import build_td_lambda_targets, valid_transitions
+
+
+class COMALearner(BaseLearner):
+    """An actor for all agents and a centralised critic, each with its own optimiser."""
+
+    def __init__(self, mac, scheme, logger, args):
+        super().__init__(mac, scheme, logger, args)
+        self.n_agents = self.args.n_agents
+        self.n_actions = self.args.n_actions
+        self.critic, self.target_critic = self.add_network(
+            "critic", critic_REGISTRY[self.args.critic](scheme, self.args)
+        )
+        self.agent_params = list(mac.parameters())
+        self.critic_params = list(self.critic.parameters())
+        self.params = self.agent_params + self.critic_params
+        self.agent_optimiser = build_optimiser(self.agent_params, self.args.lr, self.args)
+        self.critic_optimiser = build_optimiser(self.critic_params, self.args.critic_lr, self.args)
+        self.optimisers = {"agent_opt": self.agent_optimiser, "critic_opt": self.critic_optimiser}
+        self.critic_training_steps = 0
+        self.last_target_update_step = 0
+
+    def train(self, batch, t_env: int, episode_num: int) -> None:
+        """The critic's steps through time, then one step of the actor."""
+        mask = valid_transitions(batch)
+        actions = batch["actions"]
+        q_vals, critic_stats = self._train_critic(batch, actions, mask)
+
+        policy, _ = unroll_mac(self.mac, batch[:, :-1])
+        pi = _renormalise(policy, batch["avail_actions"][:, :-1])
+
+        # the advantage of the action taken over the policy's average, the others' actions kept (eq. 4)
+        baseline = (pi * q_vals).sum(-1)
+        advantages = (gather_actions(q_vals, actions[:, :-1]) - baseline).detach()
+        agent_mask = mask.expand(-1, -1, self.n_agents)
+        pi_taken = gather_actions(pi, actions[:, :-1]).masked_fill(agent_mask == 0, 1.0)
+        coma_loss = -masked_mean(advantages * th.log(pi_taken), agent_mask)
+        grad_norm = self._step(self.agent_optimiser, coma_loss, self.agent_params)
+
+        if self.critic_training_steps - self.last_target_update_step >= self.args.target_update_interval:
+            self._update_targets()
+            self.last_target_update_step = self.critic_training_steps
+
+        if self._log_due(t_env):
+            stats = {key: sum(values) / len(values) for key, values in critic_stats.items() if values}
+            stats["advantage_mean"] = masked_mean(advantages, agent_mask).item()
+            stats["coma_loss"] = coma_loss.item()
+            stats["agent_grad_norm"] = grad_norm
+            stats["pi_max"] = masked_mean(pi.amax(dim=-1), agent_mask).item()
+            self._log(stats, t_env)
+
+    def _train_critic(self, batch, actions: th.Tensor, mask: th.Tensor) -> tuple[th.Tensor, dict[str, list]]:
+        """One gradient step for each time step, from the last to the first, towards TD(lambda) targets.
+
+        Returns:
+            The critic's values `[B, T - 1, n, A]`, each from before its own step; statistics of every step.
+        """
+        rewards = batch["reward"][:, :-1]
+        terminated = batch["terminated"][:, :-1].float()
+        with th.no_grad():
+            targets_taken = gather_actions(self.target_critic(batch), actions)
+            targets = build_td_lambda_targets(
+                rewards, terminated, mask, targets_taken, self.n_agents, self.args.gamma, self.args.td_lambda
+            )
+        length = rewards.size(1)
+        q_vals = targets.new_zeros(batch.batch_size, length, self.n_agents, self.n_actions)
+        keys = ("critic_loss", "critic_grad_norm", "td_error_abs", "target_mean", "q_taken_mean")
+        stats: dict[str, list] = {key: [] for key in keys}
+        for t in reversed(range(length)):
+            mask_t = mask[:, t].expand(-1, self.n_agents)
+            if mask_t.sum() == 0:
+                continue
+            q_t = self.critic(batch, t)
+            q_vals[:, t] = q_t.detach().squeeze(1)
+            q_taken = gather_actions(q_t, actions[:, t : t + 1]).squeeze(1)
+            td_error = q_taken - targets[:, t]
+            loss = masked_mean(td_error**2, mask_t)
+            grad_norm = self._step(self.critic_optimiser, loss, self.critic_params)
+            self.critic_training_steps += 1
+
+            stats["critic_loss"].append(loss.item())
+            stats["critic_grad_norm"].append(grad_norm)
+            stats["td_error_abs"].append(masked_mean(td_error.abs(), mask_t).item())
+            stats["target_mean"].append(masked_mean(targets[:, t], mask_t).item())
+            stats["q_taken_mean"].append(masked_mean(q_taken, mask_t).item())
+        return q_vals, stats
+
+
+def _renormalise(policy: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
+    """Probabilities `[..., A]` over the legal actions only; zeros where nothing is legal (padding)."""
+    legal = policy.masked_fill(avail_actions == 0, 0.0)
+    total = legal.sum(dim=-1, keepdim=True)
+    return legal / total.masked_fill(total == 0, 1.0)

@@ -1,0 +1,21 @@
+"""What learners of action values share."""
+
+import torch as th
+
+# PyMARL's value of an illegal action: finite, so that padding times a mask of 0 stays 0
+ILLEGAL = -9999999.0
+
+
+def legal_values(values: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
+    """Action values with illegal ones far below any legal one, same shape `[..., A]`."""
+    return values.masked_fill(avail_actions == 0, ILLEGAL)
+
+
+def gather_actions(values: th.Tensor, actions: th.Tensor) -> th.Tensor:
+    """Values `[B, T, n, A]` of the actions `[B, T, n, 1]` -> `[B, T, n]`."""
+    return values.gather(dim=3, index=actions).squeeze(3)
+
+
+def masked_mean(x: th.Tensor, mask: th.Tensor) -> th.Tensor:
+    """Mean of `x` over the entries where `mask`, of the same shape, is 1."""
+    return (x * mask).sum() / mask.sum()

@@ -1,0 +1,9 @@
+"""Agents: the networks that turn one agent's inputs into action values or policy logits."""
+
+from utils.registry import Registry, lazy_classes
+
+REGISTRY = Registry("agent")
+REGISTRY.declare("rnn", "modules.agents.rnn_agent:RNNAgent", "linear, GRU cell, linear (PyMARL)")
+REGISTRY.declare("ff", "modules.agents.ff_agent:FFAgent", "feed-forward, three linear layers, no memory")
+
+__getattr__ = lazy_classes(__name__, REGISTRY)

@@ -1,0 +1,28 @@
+"""A feed-forward agent: for environments whose observations tell everything."""
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from utils.config import with_defaults
+
+
+class FFAgent(nn.Module):
+    """Linear -> ReLU -> linear -> ReLU -> linear; hidden states pass through unchanged."""
+
+    def __init__(self, input_shape: int, args):
+        super().__init__()
+        self.args = args = with_defaults(args)
+        self.fc1 = nn.Linear(input_shape, args.rnn_hidden_dim)
+        self.fc2 = nn.Linear(args.rnn_hidden_dim, args.rnn_hidden_dim)
+        self.fc3 = nn.Linear(args.rnn_hidden_dim, args.n_actions)
+
+    def init_hidden(self) -> th.Tensor:
+        """Zeros `[1, rnn_hidden_dim]`: the contract of an agent has a hidden state."""
+        return self.fc1.weight.new_zeros(1, self.args.rnn_hidden_dim)
+
+    def forward(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Inputs `[N, input_shape]` of N agents -> outputs `[N, n_actions]`, `hidden_state` as given."""
+        x = F.relu(self.fc1(inputs))
+        x = F.relu(self.fc2(x))
+        return self.fc3(x), hidden_state

@@ -1,0 +1,39 @@
+"""The recurrent agent of PyMARL (DRQN-style, Hausknecht & Stone 2015)."""
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from utils.config import with_defaults
+
+
+class RNNAgent(nn.Module):
+    """Linear -> ReLU -> GRU cell -> linear; H = `rnn_hidden_dim`, A = `n_actions`."""
+
+    def __init__(self, input_shape: int, args):
+        super().__init__()
+        self.args = args = with_defaults(args)
+        self.fc1 = nn.Linear(input_shape, args.rnn_hidden_dim)
+        self.rnn = nn.GRUCell(args.rnn_hidden_dim, args.rnn_hidden_dim)
+        self.fc2 = nn.Linear(args.rnn_hidden_dim, args.n_actions)
+
+    def init_hidden(self) -> th.Tensor:
+        """Zeros `[1, H]` on the network's device."""
+        return self.fc1.weight.new_zeros(1, self.args.rnn_hidden_dim)
+
+    def forward(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Inputs `[N, input_shape]` and hidden states `[..., H]` of N agents -> outputs `[N, A]`, hidden `[N, H]`."""
+        x = F.relu(self.fc1(inputs))
+        h = self.rnn(x, hidden_state.reshape(-1, self.args.rnn_hidden_dim))
+        return self.fc2(h), h
+
+    def unroll(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """As `forward` over T steps: inputs `[T, N, input_shape]` -> outputs `[T, N, A]`, hidden `[T, N, H]`."""
+        x = F.relu(self.fc1(inputs))
+        h = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
+        hidden_states = []
+        for x_t in x.unbind(0):
+            h = self.rnn(x_t, h)
+            hidden_states.append(h)
+        hidden = th.stack(hidden_states)
+        return self.fc2(hidden), hidden

@@ -1,0 +1,8 @@
+"""Critics: what actor-critic learners judge their actors by."""
+
+from utils.registry import Registry, lazy_classes
+
+REGISTRY = Registry("critic")
+REGISTRY.declare("coma", "modules.critics.coma:COMACritic", "values of an agent's actions, given the others' (COMA)")
+
+__getattr__ = lazy_classes(__name__, REGISTRY)

@@ -1,0 +1,17 @@
+"""Mixers: from the agents' values to the value of the team."""
+
+from utils.registry import Registry, lazy_classes
+
+REGISTRY = Registry("mixer")
+REGISTRY.declare("vdn", "modules.mixers.vdn:VDNMixer", "the sum of the agents' values (VDN)", mixes="chosen_values")
+REGISTRY.declare(
+    "qmix", "modules.mixers.qmix:QMixer", "a monotonic network of the agents' values (QMIX)", mixes="chosen_values"
+)
+REGISTRY.declare(
+    "qtran_base",
+    "modules.mixers.qtran:QTranBase",
+    "a joint action value and a state value (QTRAN-base)",
+    mixes="joint_action",
+)
+
+__getattr__ = lazy_classes(__name__, REGISTRY)

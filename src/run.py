@@ -1,0 +1,203 @@
+"""One experiment: assemble, train, test, save."""
+
+import logging
+import os
+import re
+import time
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any
+
+import torch as th
+
+from assembly import Parts, assemble
+from checks import check_config
+from envs.instances import TEST_SEED_OFFSET
+from utils.checkpoint import find_checkpoint, save_checkpoint
+from utils.config import default_config, recursive_dict_update
+from utils.logging import Logger, get_logger
+from utils.random_streams import RandomStream, seed_everything
+from utils.timehelper import time_left, time_str
+
+
+@dataclass
+class LoopState:
+    """Where the loop is: episodes played, and the steps at which things were last done."""
+
+    episode: int = 0
+    last_test_T: int | None = None
+    last_log_T: int = 0
+    last_save_T: int | None = None
+
+    def state_dict(self) -> dict:
+        return asdict(self)
+
+    def load_state_dict(self, state: dict) -> None:
+        for key, value in state.items():
+            setattr(self, key, value)
+
+
+def run(config: dict, sacred_run: Any = None, log: logging.Logger | None = None) -> float | None:
+    """Run one experiment to its end.
+
+    Args:
+        config: any keys; those that are missing have the values of config/default.yaml. `seed`: None for a random one.
+        sacred_run: where statistics are recorded, if anywhere besides the console.
+        log: the console.
+
+    Returns:
+        The last mean return of the test episodes, or None if there was none.
+
+    Raises:
+        ConfigError: the config is refused; nothing has started.
+        MusterError: the run had to stop.
+    """
+    config = check_config(recursive_dict_update(default_config(), config))
+    log = get_logger() if log is None else log
+    args = _complete(config, log)
+    logger = Logger(log)
+    log.info(f"{args.name}: {args.learner} on {args.env}, seed {args.seed}, {args.t_max} steps on {args.device}")
+    if args.use_tensorboard:
+        logger.setup_tb(os.path.join(args.local_results_path, "tb_logs", args.unique_token))
+    if sacred_run is not None:
+        # readers of Sacred's folder expect info.json, which Sacred writes only if there is something in it
+        sacred_run.info["unique_token"] = args.unique_token
+        logger.setup_sacred(sacred_run)
+    try:
+        run_sequential(args, logger)
+    finally:
+        logger.close()
+    tests = logger.stats.get("test_return_mean")
+    return tests[-1][1] if tests else None
+
+
+def _complete(config: dict, log: logging.Logger) -> SimpleNamespace:
+    """Seed everything, and add what can only be known now: device, seed of the environments, name of the results."""
+    if config["use_cuda"] and not th.cuda.is_available():
+        log.info("use_cuda is off: there is no CUDA device here.")
+        config["use_cuda"] = False
+    if config.get("seed") is None:
+        config["seed"] = int.from_bytes(os.urandom(4), "little") // 4
+    seed_everything(config["seed"])
+    config["env_args"]["seed"] = config["seed"]
+    args = SimpleNamespace(**config)
+    args.device = "cuda" if args.use_cuda else "cpu"
+    args.unique_token = _unique_token(args)
+    return args
+
+
+def _unique_token(args: SimpleNamespace) -> str:
+    """`<name>_seed<seed>_<map>_<time>`, fit for a file name anywhere and, to the microsecond, for this run alone."""
+    scenario = args.env_args.get("map_name") or args.env_args.get("key") or args.env_args.get("game") or args.env
+    now = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
+    return re.sub(r"[^\w.-]+", "-", f"{args.name}_seed{args.seed}_{scenario}_{now}")
+
+
+def run_sequential(args: SimpleNamespace, logger: Logger) -> None:
+    """Assemble the parts and train, or only evaluate; environments are closed whatever happens."""
+    parts = assemble(args, logger)
+    try:
+        test_stream = RandomStream(args.seed + TEST_SEED_OFFSET)
+        if args.checkpoint_path:
+            path, step = find_checkpoint(args.checkpoint_path, args.load_step)
+            logger.console_logger.info(f"Loading model from {path}")
+            parts.learner.load_models(str(path))
+            parts.runner.t_env = step
+        if args.evaluate or args.save_replay:
+            evaluate_sequential(args, parts.runner, logger, test_stream)
+        else:
+            train(args, parts, logger, test_stream)
+    finally:
+        parts.runner.close_env()
+
+
+def evaluate_sequential(args: SimpleNamespace, runner: Any, logger: Logger, test_stream: RandomStream) -> None:
+    """Play `test_nepisode` test episodes, log them, and save a replay if asked to."""
+    _test(args, runner, test_stream)
+    logger.log_stat("episode", args.test_nepisode, runner.t_env)
+    logger.print_recent_stats()
+    if args.save_replay:
+        try:
+            runner.save_replay()
+        except NotImplementedError as error:
+            logger.console_logger.warning(f"No replay was saved: {error}.")
+
+
+def train(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: RandomStream) -> None:
+    """The loop: the runner plays, the buffer keeps, the learner learns; now and then, a test, a save, a summary."""
+    runner, console = parts.runner, logger.console_logger
+    state = LoopState()
+    start_time = last_time = time.time()
+    last_T = start_T = runner.t_env
+    console.info(f"Beginning training for {args.t_max} timesteps")
+    logger.setup_progress(args.t_max)
+
+    while runner.t_env <= args.t_max:
+        parts.buffer.insert_episode_batch(_play(runner, test_mode=False))
+        for _ in range(args.updates_per_rollout):
+            _learn(args, parts, state.episode)
+
+        if state.last_test_T is None or runner.t_env - state.last_test_T >= args.test_interval:
+            if logger.progress is None:
+                console.info(f"t_env: {runner.t_env} / {args.t_max}")
+                left = time_left(last_time, last_T, runner.t_env, args.t_max)
+                console.info(f"Estimated time left: {left}. Time passed: {time_str(time.time() - start_time)}")
+            last_time, last_T = time.time(), runner.t_env
+            state.last_test_T = runner.t_env
+            _test(args, runner, test_stream)
+
+        if args.save_model and _save_due(args, runner.t_env, state):
+            state.last_save_T = runner.t_env
+            _save(args, parts, console)
+
+        state.episode += args.batch_size_run
+        if runner.t_env - state.last_log_T >= args.log_interval:
+            state.last_log_T = runner.t_env
+            logger.log_stat("episode", state.episode, runner.t_env)
+            logger.print_recent_stats()
+        logger.show_progress(runner.t_env)
+
+    if state.last_test_T != runner.t_env and runner.t_env > start_T:
+        _test(args, runner, test_stream)
+    if args.save_model and state.last_save_T != runner.t_env and runner.t_env > start_T:
+        _save(args, parts, console)
+    if state.last_log_T != runner.t_env:
+        logger.log_stat("episode", state.episode, runner.t_env)
+        logger.print_recent_stats()
+    logger.close()
+    console.info(f"Finished Training: {runner.t_env} steps in {time_str(time.time() - start_time)}")
+
+
+def _play(runner: Any, test_mode: bool) -> Any:
+    # nothing played is differentiated through, whatever a controller of a user's own computes
+    with th.no_grad():
+        return runner.run(test_mode=test_mode)
+
+
+def _test(args: SimpleNamespace, runner: Any, test_stream: RandomStream) -> None:
+    """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""
+    with test_stream.active():
+        for _ in range(-(-args.test_nepisode // runner.batch_size)):
+            _play(runner, test_mode=True)
+
+
+def _learn(args: SimpleNamespace, parts: Parts, episode: int) -> None:
+    if not parts.buffer.can_sample(args.batch_size):
+        return
+    sample = parts.buffer.sample(args.batch_size)
+    # what is beyond the longest episode is padding in every row
+    sample = sample[:, : int(sample.max_t_filled())]
+    if str(sample.device) != args.device:
+        sample.to(args.device)
+    parts.learner.train(sample, parts.runner.t_env, episode)
+
+
+def _save_due(args: SimpleNamespace, t_env: int, state: LoopState) -> bool:
+    return state.last_save_T is None or t_env - state.last_save_T >= args.save_model_interval
+
+
+def _save(args: SimpleNamespace, parts: Parts, console: logging.Logger) -> None:
+    folder = os.path.join(args.local_results_path, "models", args.unique_token, str(parts.runner.t_env))
+    console.info(f"Saving models to {folder}")
+    save_checkpoint(parts.learner, folder)

@@ -1,0 +1,13 @@
+"""Runners: how experience is gathered."""
+
+from utils.registry import Registry, lazy_classes
+
+REGISTRY = Registry("runner")
+REGISTRY.declare(
+    "episode", "runners.episode_runner:EpisodeRunner", "one environment, in this process", max_environments=1
+)
+REGISTRY.declare(
+    "parallel", "runners.parallel_runner:ParallelRunner", "batch_size_run environments, each in a process of its own"
+)
+
+__getattr__ = lazy_classes(__name__, REGISTRY)

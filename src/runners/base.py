@@ -1,0 +1,86 @@
+"""What every runner does besides stepping environments: batches, counters, statistics."""
+
+from functools import partial
+from numbers import Number
+
+import numpy as np
+
+from components.episode_buffer import EpisodeBatch
+from utils.config import with_defaults
+
+
+class BaseRunner:
+    """Keeps the step count `t_env` and the statistics of finished episodes, under PyMARL's names."""
+
+    def __init__(self, args, logger):
+        self.args = with_defaults(args)
+        self.logger = logger
+        self.batch_size = self.args.batch_size_run
+        self.t = 0
+        self.t_env = 0
+        self.train_returns: list[float] = []
+        self.test_returns: list[float] = []
+        self.train_stats: dict[str, float] = {}
+        self.test_stats: dict[str, float] = {}
+        # the first episodes are logged
+        self.log_train_stats_t = -1000000
+
+    def setup(self, scheme, groups, preprocess, mac) -> None:
+        """Tell the runner what its batches hold and who acts."""
+        self.new_batch = partial(
+            EpisodeBatch,
+            scheme,
+            groups,
+            self.batch_size,
+            self.episode_limit + 1,
+            preprocess=preprocess,
+            device=self.args.device,
+        )
+        self.mac = mac
+
+    def _record(self, returns: list[float], lengths: list[int], infos: list[dict], test_mode: bool) -> None:
+        """Take finished episodes into the statistics, and log these when they are due.
+
+        A test counts exactly `test_nepisode` episodes. If the last rollout of a test brings more, those of the
+        first environments count, whoever finished first: taking the fastest would favour short episodes.
+        """
+        if not test_mode:
+            self.t_env += sum(lengths)
+        cur_returns = self.test_returns if test_mode else self.train_returns
+        cur_stats = self.test_stats if test_mode else self.train_stats
+        if test_mode:
+            wanted = self.args.test_nepisode - len(cur_returns)
+            returns, lengths, infos = returns[:wanted], lengths[:wanted], infos[:wanted]
+        cur_returns.extend(returns)
+        for length, info in zip(lengths, infos, strict=True):
+            figures = {"n_episodes": 1, "ep_length": length}
+            figures.update({key: number for key, value in info.items() if (number := _number(value)) is not None})
+            for key, number in figures.items():
+                cur_stats[key] = cur_stats.get(key, 0) + number
+
+        if test_mode:
+            if len(cur_returns) == self.args.test_nepisode:
+                self._log(cur_returns, cur_stats, "test_")
+        elif self.t_env - self.log_train_stats_t >= self.args.runner_log_interval:
+            self._log(cur_returns, cur_stats, "")
+            if hasattr(self.mac.action_selector, "epsilon"):
+                self.logger.log_stat("epsilon", self.mac.action_selector.epsilon, self.t_env)
+            self.log_train_stats_t = self.t_env
+
+    def _log(self, returns: list[float], stats: dict[str, float], prefix: str) -> None:
+        self.logger.log_stat(prefix + "return_mean", np.mean(returns), self.t_env)
+        self.logger.log_stat(prefix + "return_std", np.std(returns), self.t_env)
+        returns.clear()
+        for key, total in stats.items():
+            if key != "n_episodes":
+                self.logger.log_stat(f"{prefix}{key}_mean", total / stats["n_episodes"], self.t_env)
+        stats.clear()
+
+
+def _number(value) -> float | None:
+    """`value` as a number if it is one (of any library, of size 1), else None."""
+    if isinstance(value, Number | np.bool_):
+        return float(value) if not isinstance(value, complex) else None
+    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf":
+        return float(value.reshape(()))
+    return None

@@ -1,0 +1,77 @@
+"""Saved models: folders `<checkpoint_path>/<step>/` with PyMARL's files (`agent.th`, `mixer.th`, `opt.th`, ...)."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from utils.errors import ConfigError
+
+
+def load_weights(target: Any, path: str | Path) -> None:
+    """Load a state dict from `path` into a network or an optimiser; code in the file is never run.
+
+    Raises:
+        ConfigError: the file is missing, is not a state dict, or does not fit `target`.
+    """
+    import torch as th
+
+    try:
+        state = th.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise ConfigError(f"The checkpoint has no file {path}.") from None
+    except Exception as error:  # torch raises many kinds for a damaged or hostile file
+        reason = str(error).split("\n")[0]
+        raise ConfigError(f"{path} cannot be read as weights: {reason}") from None
+    try:
+        _check_same_optimiser(target, state)
+        target.load_state_dict(state)
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        reason = "; ".join(line.strip() for line in str(error).split("\n")[:4] if line.strip())
+        raise ConfigError(
+            f"{path} does not fit this experiment's networks ({type(target).__name__}): {reason}\n"
+            "Start it with the algorithm, map and network sizes that it was saved with."
+        ) from None
+
+
+def _check_same_optimiser(target: Any, state: dict) -> None:
+    # torch would take another optimiser's settings and fail only at the next step
+    settings = {"alpha", "betas"} & set(getattr(target, "defaults", ()))
+    if settings and not settings <= set(state["param_groups"][0]):
+        raise ValueError("it was saved by another optimiser (see the key 'optimizer')")
+
+
+def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
+    """Return the folder and step of the saved model nearest to `load_step` (0: the newest).
+
+    Raises:
+        ConfigError: `checkpoint_path` holds no saved model; the message says what was expected there.
+    """
+    root = Path(checkpoint_path)
+    expected = "It should have a subfolder for each saved step, such as 20000/ with agent.th in it."
+    if not root.is_dir():
+        raise ConfigError(f"checkpoint_path={checkpoint_path}: there is no such folder. {expected}")
+    steps = [int(p.name) for p in root.iterdir() if _is_step(p.name) and any(p.glob("*.th"))]
+    if not steps:
+        hint = ""
+        if (root / "agent.th").is_file():
+            hint = f" It holds agent.th itself: use its parent, checkpoint_path={root.parent}, with load_step={root.name}."
+        raise ConfigError(f"checkpoint_path={checkpoint_path} holds no checkpoint.{hint} {expected}")
+    step = max(steps) if load_step == 0 else min(steps, key=lambda s: (abs(s - load_step), -s))
+    return root / str(step), step
+
+
+def _is_step(name: str) -> bool:
+    return name.isascii() and name.isdigit() and str(int(name)) == name
+
+
+def save_checkpoint(learner: Any, folder: str | Path) -> None:
+    """Let `learner` save into `folder`, which appears only when it is complete."""
+    folder = Path(folder)
+    unfinished = folder.with_name(f"{folder.name}.tmp")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    learner.save_models(str(unfinished))
+    if folder.exists():  # the same step again, e.g. in a continued run: newer weights replace it
+        shutil.rmtree(folder)
+    os.replace(unfinished, folder)

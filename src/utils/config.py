@@ -1,0 +1,82 @@
+"""Where configs live, how they are merged, and how missing keys get their documented default."""
+
+import copy
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.yaml_files import load_yaml
+
+CONFIG_DIR = Path(__file__).resolve().parents[2] / "config"
+
+
+def config_names(family: str) -> list[str]:
+    """Names that `--config` (family "algs") or `--env-config` (family "envs") takes."""
+    return sorted(path.stem for path in (CONFIG_DIR / family).glob("*.yaml"))
+
+
+def config_path(name: str, family: str) -> Path:
+    """Return the file of a config name; a path that ends in .yaml or .yml stands for itself.
+
+    Raises:
+        ConfigError: there is no such file; the message has the nearest name.
+    """
+    if name.endswith((".yaml", ".yml")):
+        path = Path(name)
+        if not path.is_file():
+            raise ConfigError(f"There is no config file {path}.")
+        return path
+    names = config_names(family)
+    if name not in names:
+        option = {"algs": "--config", "envs": "--env-config"}[family]
+        raise ConfigError(f"{option}={name}: there is no config/{family}/{name}.yaml.{suggestion(name, names)}")
+    return CONFIG_DIR / family / f"{name}.yaml"
+
+
+@functools.cache
+def _default_config() -> dict:
+    return load_yaml(CONFIG_DIR / "default.yaml")
+
+
+def default_config() -> dict:
+    """A copy of config/default.yaml, the reference of all keys."""
+    return copy.deepcopy(_default_config())
+
+
+def recursive_dict_update(base: dict, update: Mapping) -> dict:
+    """Merge `update` into `base` in place and return it: mappings merge, anything else replaces."""
+    for key, value in update.items():
+        if isinstance(value, Mapping):
+            below = base.get(key)
+            base[key] = recursive_dict_update(below if isinstance(below, dict) else {}, value)
+        else:
+            base[key] = copy.deepcopy(value)
+    return base
+
+
+def flatten(config: Mapping, prefix: str = "") -> dict[str, Any]:
+    """Nested mapping -> {"a.b": leaf}; an empty mapping is a leaf."""
+    flat = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping) and value:
+            flat.update(flatten(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def with_defaults(args: Any) -> SimpleNamespace:
+    """Return `args` with every missing key filled in from config/default.yaml.
+
+    Parts read `args.key` without a fallback of their own, so that each default stands in one place;
+    this lets code that builds its arguments by hand, with PyMARL's keys only, use them as well.
+    A complete `args` is returned as it is: parts of one run share one namespace.
+    """
+    missing = {key: value for key, value in _default_config().items() if not hasattr(args, key)}
+    if not missing:
+        return args
+    return SimpleNamespace(**copy.deepcopy(missing), **vars(args))

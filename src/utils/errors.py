@@ -1,0 +1,13 @@
+"""Errors that a user can act on: each is printed as one message, without a traceback."""
+
+
+class MusterError(Exception):
+    """Base of the errors whose message alone tells the user what to do."""
+
+    exit_code = 1
+
+
+class ConfigError(MusterError):
+    """The experiment was described wrongly; nothing has started and nothing was written."""
+
+    exit_code = 2

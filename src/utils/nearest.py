@@ -1,0 +1,22 @@
+"""The "did you mean" half of an error message."""
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(name: str, choices: Iterable[str]) -> str | None:
+    """Return the choice most like `name`, or None when none is at least half alike."""
+    matches = difflib.get_close_matches(str(name), [str(c) for c in choices], n=1, cutoff=0.5)
+    return matches[0] if matches else None
+
+
+def suggestion(name: str, choices: Iterable[str], limit: int = 20) -> str:
+    """Return the end of a message: the nearest choice first, then what is allowed."""
+    choices = sorted(str(c) for c in choices)
+    best = nearest(name, choices)
+    hint = f" Did you mean '{best}'?" if best else ""
+    if not choices:
+        return hint + " There is nothing to choose from."
+    shown = ", ".join(choices[:limit])
+    more = f", and {len(choices) - limit} more" if len(choices) > limit else ""
+    return f"{hint} Allowed: {shown}{more}."

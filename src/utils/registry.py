@@ -1,0 +1,93 @@
+"""Registries: how a name in a config becomes a class."""
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a registry knows of one name.
+
+    `target` is the class or factory, or a `"module:attribute"` string that is imported on first use.
+    `traits` say what the part needs and supports (`checks/pairings.py` reads them). `declared` is
+    False for an entry added by plain assignment, PyMARL's way: nothing is known of it, so nothing
+    about it is refused.
+    """
+
+    target: Any
+    description: str = ""
+    traits: Mapping[str, Any] = field(default_factory=dict)
+    declared: bool = True
+
+
+class Registry(MutableMapping):
+    """A dict of name -> class or factory that imports lazily and explains an unknown name.
+
+    `REGISTRY["x"] = X` works as in PyMARL; built-in parts use `declare`.
+    """
+
+    def __init__(self, kind: str):
+        self.kind = kind
+        self._entries: dict[str, Entry] = {}
+
+    def declare(self, name: str, target: str | Callable, description: str, **traits: Any) -> None:
+        """Register `target` under `name` with a one-line description and its traits."""
+        self._entries[name] = Entry(target, description, traits)
+
+    def entry(self, name: str) -> Entry:
+        """Return the declaration of `name` without importing it.
+
+        Raises:
+            ConfigError: the name is unknown; the message has the nearest one and all of them.
+        """
+        try:
+            return self._entries[name]
+        except (KeyError, TypeError):
+            raise ConfigError(f"Unknown {self.kind} '{name}'.{suggestion(name, self._entries)}") from None
+
+    def __getitem__(self, name: str) -> Any:
+        target = self.entry(name).target
+        if not isinstance(target, str):
+            return target
+        module, _, attribute = target.partition(":")
+        return getattr(importlib.import_module(module), attribute)
+
+    def __setitem__(self, name: str, target: Any) -> None:
+        text = (getattr(target, "__doc__", None) or "").strip()
+        self._entries[name] = Entry(target, text.split("\n")[0], declared=False)
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __repr__(self) -> str:
+        return f"Registry({self.kind}: {', '.join(self._entries)})"
+
+
+def lazy_classes(module_name: str, registry: Registry) -> Callable[[str], Any]:
+    """Return a module's `__getattr__` that finds registered classes by their own name.
+
+    `from modules.agents import RNNAgent` then works as in PyMARL, and still imports torch only when asked.
+    """
+
+    def __getattr__(name: str) -> Any:
+        for key in registry:
+            target = registry.entry(key).target
+            if isinstance(target, str) and target.endswith(f":{name}"):
+                return registry[key]
+        raise AttributeError(f"module '{module_name}' has no attribute '{name}'")
+
+    return __getattr__

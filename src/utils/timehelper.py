@@ -1,0 +1,24 @@
+"""Durations for people."""
+
+import time
+
+# a longer estimate would say nothing
+LONGEST = 100 * 24 * 60 * 60
+
+
+def time_left(start_time: float, t_start: int, t_current: int, t_max: int) -> str:
+    """Estimate, from the steps done since `start_time` (seconds), how long the rest up to `t_max` takes; "-" at the end."""
+    if t_current >= t_max:
+        return "-"
+    elapsed = time.time() - start_time
+    left = elapsed * (t_max - t_current) / max(1, t_current - max(0, t_start))
+    return time_str(min(left, LONGEST))
+
+
+def time_str(s: float) -> str:
+    """Seconds as "1 days, 2 hours, 3 minutes, 4 seconds", without leading zeros."""
+    minutes, seconds = divmod(int(s), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = [f"{n} {unit}" for n, unit in ((days, "days"), (hours, "hours"), (minutes, "minutes")) if n > 0]
+    return ", ".join([*parts, f"{seconds} seconds"])
