@@ -1,6 +1,7 @@
 """The command line: choose configs, merge them, hand them to Sacred. `python src/main.py --help` explains it."""
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 from utils.errors import ConfigError, MusterError
@@ -31,6 +32,8 @@ def _dispatch(argv: list[str]) -> int:
 
         print(listing())
     else:
+        # sacred still imports pkg_resources, which warns whoever starts a run
+        warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
         from cli.experiment import run_experiment
 
         run_experiment(arguments)

@@ -54,7 +54,9 @@ def run(config: dict, sacred_run: Any = None, log: logging.Logger | None = None)
         MusterError: the run had to stop.
     """
     config = check_config(recursive_dict_update(default_config(), config))
-    log = get_logger() if log is None else log
+    if log is None:
+        # a program that runs experiments has set up logging, or leaves it to us
+        log = logging.getLogger("muster") if logging.getLogger().handlers else get_logger()
     args = _complete(config, log)
     logger = Logger(log)
     log.info(f"{args.name}: {args.learner} on {args.env}, seed {args.seed}, {args.t_max} steps on {args.device}")
@@ -68,6 +70,7 @@ def run(config: dict, sacred_run: Any = None, log: logging.Logger | None = None)
         run_sequential(args, logger)
     finally:
         logger.close()
+        log.info(_where_results_are(args, sacred_run))
     tests = logger.stats.get("test_return_mean")
     return tests[-1][1] if tests else None
 
@@ -80,6 +83,7 @@ def _complete(config: dict, log: logging.Logger) -> SimpleNamespace:
     if config.get("seed") is None:
         config["seed"] = int.from_bytes(os.urandom(4), "little") // 4
     seed_everything(config["seed"])
+    th.set_num_threads(config["torch_threads"])
     config["env_args"]["seed"] = config["seed"]
     args = SimpleNamespace(**config)
     args.device = "cuda" if args.use_cuda else "cpu"
@@ -92,6 +96,17 @@ def _unique_token(args: SimpleNamespace) -> str:
     scenario = args.env_args.get("map_name") or args.env_args.get("key") or args.env_args.get("game") or args.env
     now = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
     return re.sub(r"[^\w.-]+", "-", f"{args.name}_seed{args.seed}_{scenario}_{now}")
+
+
+def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
+    root = args.local_results_path
+    places = {
+        "Sacred run": os.path.join(root, "sacred", str(sacred_run._id)) if getattr(sacred_run, "_id", None) else "",
+        "models": os.path.join(root, "models", args.unique_token),
+        "TensorBoard": os.path.join(root, "tb_logs", args.unique_token),
+    }
+    found = [f"{what} in {place}" for what, place in places.items() if place and os.path.isdir(place)]
+    return "Results: " + ("; ".join(found) if found else "none were kept")
 
 
 def run_sequential(args: SimpleNamespace, logger: Logger) -> None:

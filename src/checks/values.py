@@ -10,7 +10,7 @@ from utils.nearest import suggestion
 
 AT_LEAST_ONE = (
     "t_max batch_size_run test_nepisode test_interval log_interval runner_log_interval learner_log_interval "
-    "updates_per_rollout save_model_interval batch_size buffer_size target_update_interval rnn_hidden_dim "
+    "updates_per_rollout torch_threads save_model_interval batch_size buffer_size target_update_interval rnn_hidden_dim "
     "epsilon_anneal_time mixing_embed_dim hypernet_embed"
 ).split()
 POSITIVE = ("lr", "critic_lr", "grad_norm_clip")
@@ -26,7 +26,7 @@ CHOICES = {
 }
 # keys whose default says too little about their type
 TYPED = {"mixer": "", "seed": 0}
-NULLABLE = ("mixer",)
+NULLABLE = ("mixer", "seed")
 
 
 def normalised(config: dict) -> dict:
@@ -54,7 +54,7 @@ def normalised(config: dict) -> dict:
 
 
 def _require(config: dict, key: str, holds, what: str) -> None:
-    if key in config and not holds(config[key]):
+    if config.get(key) is not None and not holds(config[key]):
         raise ConfigError(f"{key}={config[key]}: it has to be {what}.")
 
 

@@ -87,7 +87,8 @@ def _experiment() -> Experiment:
     base_dir = str(Path(__file__).resolve().parents[1])
     try:
         return Experiment("muster", base_dir=base_dir)
-    except Exception:  # a repository without commits, or one that git refuses to read, e.g. another user's in a container
+    except Exception:
+        # a repository without commits, or one that git refuses to read, e.g. another user's in a container
         return Experiment("muster", base_dir=base_dir, save_git_info=False)
 
 

@@ -33,9 +33,7 @@ class BasicMAC:
                 self.action_selector.anneal(t_env)
             avail_actions = ep_batch["avail_actions"][:, t_ep]
             agent_outputs = self.forward(ep_batch, t_ep, test_mode=test_mode)
-            return self.action_selector.select_action(
-                agent_outputs[bs], avail_actions[bs], t_env, test_mode=test_mode
-            )
+            return self.action_selector.select_action(agent_outputs[bs], avail_actions[bs], t_env, test_mode=test_mode)
 
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
         """Outputs at step `t`, `[B, n, A]`; advances `hidden_states`."""
@@ -51,9 +49,7 @@ class BasicMAC:
         outputs in its own way, step by step.
         """
         self.init_hidden(ep_batch.batch_size)
-        own_way = any(
-            getattr(type(self), name) is not getattr(BasicMAC, name) for name in ("forward", "_build_inputs")
-        )
+        own_way = any(getattr(type(self), name) is not getattr(BasicMAC, name) for name in ("forward", "_build_inputs"))
         if own_way or not _unrolls_itself(type(self.agent)):
             return self._unroll_by_steps(ep_batch, test_mode)
         inputs = self._build_inputs(ep_batch, None)

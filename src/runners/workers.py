@@ -1,5 +1,6 @@
 """Environments in other processes, over pipes. A worker imports neither torch nor the learner."""
 
+import contextlib
 import multiprocessing
 import signal
 import traceback
@@ -103,10 +104,8 @@ class EnvironmentWorkers:
     def close(self) -> None:
         """Close every environment and end every process, at the latest after `CLOSE_TIMEOUT`; may be called twice."""
         for connection in self.connections:
-            try:
+            with contextlib.suppress(OSError, ValueError):
                 connection.send(("close", None))
-            except (OSError, ValueError):
-                pass
         for process in self.processes:
             process.join(timeout=CLOSE_TIMEOUT)
             if process.is_alive():

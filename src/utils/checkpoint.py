@@ -55,7 +55,7 @@ def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
     if not steps:
         hint = ""
         if (root / "agent.th").is_file():
-            hint = f" It holds agent.th itself: use its parent, checkpoint_path={root.parent}, with load_step={root.name}."
+            hint = f" It holds agent.th itself: give its parent, checkpoint_path={root.parent} load_step={root.name}."
         raise ConfigError(f"checkpoint_path={checkpoint_path} holds no checkpoint.{hint} {expected}")
     step = max(steps) if load_step == 0 else min(steps, key=lambda s: (abs(s - load_step), -s))
     return root / str(step), step

@@ -88,7 +88,7 @@ class _ConsoleHandler(logging.StreamHandler):
 
 
 def get_logger() -> logging.Logger:
-    """The root logger, set up to print to standard output with the time of day."""
+    """The root logger, set up to print to standard output with the time of day, and nothing else."""
     logger = logging.getLogger()
     logger.handlers = []
     handler = _ConsoleHandler()

@@ -7,7 +7,7 @@ LONGEST = 100 * 24 * 60 * 60
 
 
 def time_left(start_time: float, t_start: int, t_current: int, t_max: int) -> str:
-    """Estimate, from the steps done since `start_time` (seconds), how long the rest up to `t_max` takes; "-" at the end."""
+    """How long the steps up to `t_max` will take, if they go on as since `start_time` (seconds); "-" at the end."""
     if t_current >= t_max:
         return "-"
     elapsed = time.time() - start_time

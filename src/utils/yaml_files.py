@@ -1,7 +1,7 @@
 """YAML read safely, with errors that name file, line and column."""
 
-from pathlib import Path
 import re
+from pathlib import Path
 
 import yaml
 
@@ -24,9 +24,7 @@ def _mapping_without_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict
     for key_node, _ in node.value:
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the key {key!r} is not a string", key_node.start_mark
-            )
+            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is not a string", key_node.start_mark)
         if key in seen:
             raise yaml.constructor.ConstructorError(
                 None, None, f"the key '{key}' is written twice", key_node.start_mark

@@ -1,0 +1,134 @@
+"""Does it learn? Trains an algorithm on a small environment over several seeds, and compares with a threshold.
+
+    python benchmarks/learning.py two_step_qmix --seeds 1 2 3 4 5 --jobs 2
+    python benchmarks/learning.py all --results results/learning
+
+Every run is an ordinary `python src/main.py` run. At the end: a table, and the test curves as <results>/<name>.png.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FULL_EXPLORATION = "epsilon_start=1.0 epsilon_finish=1.0"
+
+
+@dataclass
+class Experiment:
+    """A command line after `python src/main.py`, and what its last test returns should be."""
+
+    command: str
+    expected: str
+    reference: float | None = None  # return of random play, drawn as a line
+    seeds: int = 3
+
+
+EXPERIMENTS = {
+    "two_step_qmix": Experiment(
+        f"--config=qmix --env-config=two_step with t_max=18000 {FULL_EXPLORATION}", "8 in every seed", seeds=5
+    ),
+    "two_step_vdn": Experiment(
+        f"--config=vdn --env-config=two_step with t_max=18000 {FULL_EXPLORATION}", "7 in every seed", seeds=5
+    ),
+    "matrix_qtran": Experiment(
+        f"--config=qtran --env-config=matrix with env_args.game=qtran {FULL_EXPLORATION}", "8 in every seed", seeds=5
+    ),
+    "matrix_vdn": Experiment(
+        f"--config=vdn --env-config=matrix with env_args.game=qtran {FULL_EXPLORATION}", "not 8 in any seed", seeds=5
+    ),
+    "lbf_5x5": Experiment(
+        "--config=vdn --env-config=lbf with env_args.key=Foraging-5x5-2p-1f-v3 t_max=400000", "above 0.9", 0.43
+    ),
+    "lbf_8x8_coop": Experiment(
+        "--config=vdn --env-config=lbf with env_args.key=Foraging-8x8-2p-2f-coop-v3 t_max=800000 test_interval=40000",
+        "clearly above random play",
+        0.003,
+    ),
+    "mpe_spread": Experiment(
+        "--config=qmix --env-config=mpe with t_max=500000 test_interval=25000", "clearly above random play", -80.8
+    ),
+}
+
+
+@dataclass
+class Outcome:
+    """Test curve of one run."""
+
+    seed: int
+    steps: list[int]
+    returns: list[float]
+    seconds: float
+
+
+def train(name: str, seed: int, results: Path) -> Outcome:
+    """Run one seed to its end and read its test returns from Sacred's record."""
+    folder = results / name / f"seed{seed}"
+    command = [sys.executable, str(ROOT / "src" / "main.py"), *EXPERIMENTS[name].command.split()]
+    command += [f"seed={seed}", f"local_results_path={folder}"]
+    start = time.time()
+    # two runs side by side on two cores: one thread each
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}\nended with exit code {done.returncode}:\n{done.stderr}")
+    newest = max((folder / "sacred").glob("[0-9]*"), key=lambda path: int(path.name))
+    info = json.loads((newest / "info.json").read_text())
+    outcome = Outcome(seed, info["test_return_mean_T"], info["test_return_mean"], time.time() - start)
+    print(f"{name} seed {seed}: last test return {outcome.returns[-1]:.3f} in {outcome.seconds:.0f} s", flush=True)
+    return outcome
+
+
+def plot(name: str, outcomes: list[Outcome], path: Path) -> None:
+    """Test return over environment steps, one line a seed."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
+    for outcome in outcomes:
+        axes.plot(outcome.steps, outcome.returns, linewidth=1.5, label=f"seed {outcome.seed}")
+    reference = EXPERIMENTS[name].reference
+    if reference is not None:
+        axes.axhline(reference, color="grey", linestyle="--", linewidth=1, label="random play")
+    axes.set_xlabel("environment steps")
+    axes.set_ylabel("test return")
+    axes.set_title(f"{name}: {EXPERIMENTS[name].command.split()[0].removeprefix('--config=')}", fontsize=10)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="+", choices=[*EXPERIMENTS, "all"])
+    parser.add_argument("--seeds", type=int, nargs="+", help="default: 1 up to the experiment's number")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
+    parser.add_argument("--results", type=Path, default=Path("results/learning"))
+    options = parser.parse_args()
+    names = list(EXPERIMENTS) if "all" in options.names else options.names
+
+    rows = []
+    with ThreadPoolExecutor(options.jobs) as pool:
+        seeds = {name: options.seeds or range(1, EXPERIMENTS[name].seeds + 1) for name in names}
+        futures = {name: [pool.submit(train, name, seed, options.results) for seed in seeds[name]] for name in names}
+        for name in names:
+            outcomes = [future.result() for future in futures[name]]
+            plot(name, outcomes, options.results / f"{name}.png")
+            last = ", ".join(f"{outcome.returns[-1]:.2f}" for outcome in outcomes)
+            minutes = sum(outcome.seconds for outcome in outcomes) / len(outcomes) / 60
+            rows.append(f"| {name} | {last} | {EXPERIMENTS[name].expected} | {minutes:.1f} |")
+    print("\n| experiment | last test return by seed | expected | minutes a run |\n| --- | --- | --- | --- |")
+    print("\n".join(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Stand-ins that tests share: an environment whose every figure is known, and a logger that keeps what it is told."""
+
+import logging
+import os
+import signal
+from collections import defaultdict
+
+import numpy as np
+
+from envs.multiagentenv import MultiAgentEnv
+
+
+class CountingEnv(MultiAgentEnv):
+    """Episodes whose length, end and rewards are arguments; observations tell seed, episode and step.
+
+    Args:
+        lengths: steps of episode 0, 1, ... (repeated).
+        ends: how they end, likewise: "terminated", "time_limit", or "truncated" (cut off before the limit).
+        fault: (step, what) of a fault in the first episode of the environment seeded `fault_seed`:
+            "raise", "exit" or "kill".
+    """
+
+    n_agents = 2
+    n_actions = 3
+
+    def __init__(self, lengths=(4,), ends=("terminated",), episode_limit=6, fault=None, fault_seed=None, seed=None):
+        self.lengths, self.ends, self.episode_limit = lengths, ends, episode_limit
+        self.fault, self.fault_seed, self.own_seed = fault, fault_seed, seed
+        self.episode, self.t = -1, 0
+        self.closed = False
+        self.rng = np.random.default_rng(seed)
+
+    def reset(self):
+        self.episode += 1
+        self.t = 0
+        self.noise = self.rng.random()
+
+    def step(self, actions):
+        self.t += 1
+        self.noise = self.rng.random()
+        if self.fault and (self.own_seed, self.t) == (self.fault_seed, self.fault[0]):
+            _fail(self.fault[1])
+        ended = self.t >= self.lengths[self.episode % len(self.lengths)]
+        terminates = self.ends[self.episode % len(self.ends)] == "terminated"
+        info = {"episode_limit": ended and not terminates, "won": int(terminates)}
+        return float(self.t + sum(int(a) for a in actions) / 10), ended, info
+
+    def get_obs_agent(self, agent_id):
+        seed = 0 if self.own_seed is None else self.own_seed % 1000
+        return np.array([seed, self.episode, self.t, agent_id, self.noise], dtype=np.float32)
+
+    def get_obs_size(self):
+        return 5
+
+    def get_state(self):
+        return np.array([self.episode, self.t, self.noise], dtype=np.float32)
+
+    def get_state_size(self):
+        return 3
+
+    def get_avail_agent_actions(self, agent_id):
+        legal = [1] * self.n_actions
+        legal[(self.t + agent_id) % self.n_actions] = 0
+        return legal
+
+    def get_total_actions(self):
+        return self.n_actions
+
+    def close(self):
+        self.closed = True
+
+
+class UnevenEnv(CountingEnv):
+    """Environment number i of a run seeded 4 has episodes of 1 + i steps."""
+
+    def reset(self):
+        super().reset()
+        self.lengths = [1 + self.own_seed % 4]
+
+
+def _fail(how):
+    if how == "raise":
+        raise RuntimeError("the simulator lost its map")
+    if how == "exit":
+        os._exit(7)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class RecordingLogger:
+    """Has the calls of `utils.logging.Logger` that runners and learners use."""
+
+    def __init__(self):
+        self.console_logger = logging.getLogger("test")
+        self.values = defaultdict(list)
+
+    def log_stat(self, key, value, t, to_sacred=True):
+        self.values[key].append((t, float(value)))
+
+    def last(self):
+        """The newest value of every statistic."""
+        return {key: values[-1][1] for key, values in self.values.items()}

@@ -1,0 +1,150 @@
+"""Whole runs as a user types them, each in a process of its own."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = ["t_max=120", "batch_size=4", "buffer_size=16", "seed=7"]
+
+
+def muster(*words, cwd, timeout=120):
+    command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """One run with everything switched on, and its folder."""
+    folder = tmp_path_factory.mktemp("finished")
+    settings = [*SMALL, "save_model=True", "use_tensorboard=True", "test_interval=40", "log_interval=40"]
+    done = muster("--env-config", "two_step", "--config", "qmix", "-n", "my run", "-c", "a comment", "with", *settings, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done, folder / "results"
+
+
+def _load(path):
+    return json.loads(path.read_text())
+
+
+def test_the_sacred_run_is_complete(finished):
+    """Defect 6: the family's runs stay RUNNING, without their last statistics and lines."""
+    done, results = finished
+    run = _load(results / "sacred" / "1" / "run.json")
+    info = _load(results / "sacred" / "1" / "info.json")
+    assert run["status"] == "COMPLETED"
+    assert run["result"] == info["test_return_mean"][-1]
+    assert run["experiment"]["name"] == "my run"
+    assert run["meta"]["comment"] == "a comment"
+    assert info["test_return_mean_T"] == [2, 42, 82, 122]
+    assert all(type(value) is float for value in info["grad_norm"])
+    metrics = _load(results / "sacred" / "1" / "metrics.json")
+    assert metrics["test_return_mean"]["steps"] == info["test_return_mean_T"]
+    assert metrics["test_return_mean"]["values"] == info["test_return_mean"]
+    console = (results / "sacred" / "1" / "cout.txt").read_text()
+    assert "Finished Training: 122 steps" in console
+    assert "Recent Stats | t_env:        122 | Episode:       61" in console
+    assert "Finished Training" in done.stdout
+    sources = {name for name, _ in run["experiment"]["sources"]}
+    assert {"main.py", "run.py", "learners/q_learner.py"} <= {name.replace(os.sep, "/") for name in sources}
+
+
+def test_the_merged_config_is_what_sacred_stores(finished):
+    _, results = finished
+    config = _load(results / "sacred" / "1" / "config.json")
+    assert config["t_max"] == 120
+    assert config["hypernet_layers"] == 2
+    assert config["gamma"] == 0.99
+    assert config["env_args"] == {"seed": None}
+    assert config["seed"] == 7
+
+
+def test_tensorboard_reads_the_same_figures(finished):
+    _, results = finished
+    (folder,) = (results / "tb_logs").iterdir()
+    events = EventAccumulator(str(folder))
+    events.Reload()
+    info = _load(results / "sacred" / "1" / "info.json")
+    for key in ("test_return_mean", "loss", "epsilon"):
+        scalars = events.Scalars(key)
+        assert [s.step for s in scalars] == info[f"{key}_T"]
+        assert [s.value for s in scalars] == pytest.approx(info[key], rel=1e-6)
+
+
+def test_saved_models_can_be_evaluated_from_both_runners(finished, tmp_path):
+    _, results = finished
+    (models,) = (results / "models").iterdir()
+    assert {p.name for p in (models / "122").iterdir()} == {"agent.th", "mixer.th", "opt.th"}
+    returns = []
+    for runner in ("runner=episode", "runner=parallel"):
+        words = ["--config=qmix", "--env-config=two_step", "with", *SMALL, "evaluate=True", f"checkpoint_path={models}"]
+        done = muster(*words, runner, "test_nepisode=6", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert f"Loading model from {models / '122'}" in done.stdout
+        assert "Beginning training" not in done.stdout
+        newest = max((tmp_path / "results" / "sacred").glob("[0-9]*"), key=lambda p: int(p.name))
+        assert _load(newest / "run.json")["status"] == "COMPLETED"
+        returns.append(_load(newest / "info.json")["test_return_mean"])
+    assert returns[0] == returns[1] == [_load(results / "sacred" / "1" / "run.json")["result"]]
+
+
+def test_print_config_shows_the_merged_config_and_writes_nothing(tmp_path):
+    done = muster("print_config", "--config=vdn", "--env-config=two_step", "with", "lr=0.1", "env_args.seed=3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    plain = done.stdout.replace("\x1b[34m", "").replace("\x1b[0m", "")
+    assert "lr = 0.1" in plain
+    assert "mixer = 'vdn'" in plain
+    assert "test_nepisode = 1" in plain
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_unobserved_run_leaves_no_record(tmp_path):
+    done = muster("--config=vdn", "--env-config=two_step", "-u", "-l", "WARNING", "with", *SMALL, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert os.listdir(tmp_path) == []
+    assert "Beginning training" not in done.stdout
+
+
+def test_sacreds_help_still_works(tmp_path):
+    done = muster("help", "print_config", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "print_config" in done.stdout
+
+
+def test_results_of_a_relative_and_an_absolute_path(tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    done = muster("--config=vdn", "--env-config=two_step", "with", *SMALL, f"local_results_path={elsewhere}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert os.listdir(tmp_path) == ["elsewhere"]
+    assert os.listdir(elsewhere) == ["sacred"]
+
+
+def test_on_a_terminal_a_bar_shows_progress_and_the_record_has_plain_lines(tmp_path):
+    command = [sys.executable, str(ROOT / "src" / "main.py"), "--config=vdn", "--env-config=two_step", "with", *SMALL]
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 120))
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=theirs, stderr=theirs, stdin=theirs)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:  # the other end of a terminal that is closed
+            break
+        if not chunk:
+            break
+        shown += chunk
+    assert process.wait() == 0
+    text = shown.decode()
+    assert "steps/s" in text
+    assert "test return=" in text
+    console = (tmp_path / "results" / "sacred" / "1" / "cout.txt").read_text()
+    assert "steps/s" not in console
+    assert "Recent Stats" in console

@@ -1,0 +1,252 @@
+"""The loop of run.py on small games: what is tested, saved and logged, and when."""
+
+import json
+import math
+import os
+import random
+
+import numpy as np
+import pytest
+import torch as th
+from fakes import CountingEnv
+
+from envs import REGISTRY
+from learners.q_learner import QLearner
+from run import run
+from utils.config import config_path, default_config, recursive_dict_update
+from utils.errors import ConfigError
+from utils.logging import Logger
+from utils.yaml_files import load_yaml
+
+
+@pytest.fixture
+def counting_env(monkeypatch):
+    monkeypatch.setitem(REGISTRY._entries, "counting", None)
+    REGISTRY["counting"] = CountingEnv
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """Calls that the loop made, in order: ("train", t_env, episode), ("stat", key, t, value), ("save", t_env)."""
+    calls = []
+    train, log_stat, save = QLearner.train, Logger.log_stat, QLearner.save_models
+
+    def watched_train(self, batch, t_env, episode_num):
+        calls.append(("train", t_env, episode_num))
+        return train(self, batch, t_env, episode_num)
+
+    def watched_stat(self, key, value, t, to_sacred=True):
+        calls.append(("stat", key, t, float(value)))
+        return log_stat(self, key, value, t, to_sacred)
+
+    def watched_save(self, path):
+        calls.append(("save", path))
+        return save(self, path)
+
+    monkeypatch.setattr(QLearner, "train", watched_train)
+    monkeypatch.setattr(Logger, "log_stat", watched_stat)
+    monkeypatch.setattr(QLearner, "save_models", watched_save)
+    return calls
+
+
+def _config(tmp_path, algorithm="vdn", environment="two_step", **changes):
+    config = default_config()
+    recursive_dict_update(config, load_yaml(config_path(environment, "envs")))
+    recursive_dict_update(config, load_yaml(config_path(algorithm, "algs")))
+    config["env_args"].pop("state_last_action", None)
+    small = {"buffer_size": 32, "batch_size": 4, "seed": 3, "local_results_path": str(tmp_path)}
+    return recursive_dict_update(config, {**small, **changes})
+
+
+def _stats(calls, key):
+    return [(t, value) for kind, name, t, value in (c for c in calls if c[0] == "stat") if name == key]
+
+
+def test_when_things_happen(tmp_path, watched):
+    """PyMARL's schedule on episodes of two steps, and one more test and save at the end."""
+    result = run(_config(tmp_path, t_max=41, test_interval=16, save_model=True, save_model_interval=30, log_interval=10))
+    assert [t for t, _ in _stats(watched, "test_return_mean")] == [2, 18, 34, 42]
+    saves = [os.path.basename(c[1]).removesuffix(".tmp") for c in watched if c[0] == "save"]
+    assert saves == ["2", "32", "42"]
+    assert [t for t, _ in _stats(watched, "episode")] == [10, 20, 30, 40, 42]
+    assert [value for _, value in _stats(watched, "episode")] == [5, 10, 15, 20, 21]
+    trained = [c[1:] for c in watched if c[0] == "train"]
+    # from the fourth episode on, each rollout; the episode number is the count before the rollout
+    assert trained == [(2 * (episode + 1), episode) for episode in range(3, 21)]
+    assert result == _stats(watched, "test_return_mean")[-1][1]
+
+
+def test_nothing_is_done_twice_when_the_end_falls_on_an_interval(tmp_path, watched):
+    run(_config(tmp_path, t_max=17, test_interval=16, save_model=True, save_model_interval=16))
+    assert [t for t, _ in _stats(watched, "test_return_mean")] == [2, 18]
+    assert [os.path.basename(c[1]) for c in watched if c[0] == "save"] == ["2.tmp", "18.tmp"]
+    assert sorted(os.listdir(next((tmp_path / "models").iterdir()))) == ["18", "2"]
+
+
+def test_updates_per_rollout(tmp_path, watched):
+    """Defect 10: one update after a rollout of eight episodes, unless told otherwise."""
+    run(_config(tmp_path, t_max=19, updates_per_rollout=3))
+    trained = [c[1] for c in watched if c[0] == "train"]
+    assert trained == [t for t in (8, 10, 12, 14, 16, 18, 20) for _ in range(3)]
+
+
+@pytest.mark.parametrize(("runner", "environments"), [("episode", 1), ("parallel", 4)])
+def test_evaluate_reports_all_episodes(tmp_path, watched, counting_env, runner, environments):
+    """Defects 1 and 11: exactly test_nepisode episodes, in one figure, and no training."""
+    config = _config(tmp_path, t_max=30, save_model=True, env="counting", env_args={"lengths": [2, 4, 5]}, test_nepisode=2)
+    run(config)
+    models = next((tmp_path / "models").iterdir())
+    watched.clear()
+    config |= {"evaluate": True, "checkpoint_path": str(models), "test_nepisode": 10}
+    config |= {"runner": runner, "batch_size_run": environments}
+    result = run(config)
+    assert not [c for c in watched if c[0] in ("train", "save")]
+    (t, mean), = _stats(watched, "test_return_mean")
+    assert t == max(int(name) for name in os.listdir(models)), "t_env is that of the loaded model"
+    assert result == mean
+    # episode by episode the lengths are 2, 4, 5, 2, ... in each environment
+    rounds = [[2, 4, 5][i % 3] for i in range(10)]
+    lengths = rounds if environments == 1 else [2] * 4 + [4] * 4 + [5] * 2
+    assert _stats(watched, "test_ep_length_mean") == [(t, pytest.approx(sum(lengths) / 10))]
+    assert not _stats(watched, "return_mean")
+
+
+def test_evaluate_needs_a_checkpoint(tmp_path, watched):
+    """Defect 12: the family trains instead."""
+    with pytest.raises(ConfigError, match="evaluate=True needs checkpoint_path"):
+        run(_config(tmp_path, evaluate=True))
+    assert watched == []
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("runner", ["episode", "parallel"])
+def test_an_environment_without_replays_says_so(tmp_path, caplog, runner):
+    config = _config(tmp_path, t_max=10, save_model=True)
+    run(config)
+    models = str(next((tmp_path / "models").iterdir()))
+    run(config | {"save_replay": True, "checkpoint_path": models, "runner": runner})
+    assert "No replay was saved: TwoStepGame cannot save replays." in caplog.text
+
+
+def test_load_step_and_going_on_from_there(tmp_path, watched):
+    config = _config(tmp_path, t_max=41, save_model=True, save_model_interval=10)
+    run(config)
+    models = next((tmp_path / "models").iterdir())
+    assert sorted(int(name) for name in os.listdir(models)) == [2, 12, 22, 32, 42]
+    watched.clear()
+    run(config | {"checkpoint_path": str(models), "load_step": 20, "t_max": 30, "save_model": False})
+    assert _stats(watched, "return_mean")[0][0] == 24, "the nearest to 20 is 22, and one episode follows"
+
+
+def test_the_same_seed_gives_the_same_run(tmp_path, watched):
+    figures = []
+    for _ in range(2):
+        run(_config(tmp_path, t_max=100))
+        figures.append(list(watched))
+        watched.clear()
+    assert figures[0] == figures[1]
+    run(_config(tmp_path, t_max=100, seed=4))
+    assert watched != figures[0]
+
+
+@pytest.mark.parametrize("runner", ["episode", "parallel"])
+def test_testing_does_not_change_training(tmp_path, watched, counting_env, runner):
+    """Defect 36: tests of the family draw from the training generators and share the environment."""
+    figures = []
+    for interval in (6, 40, 1000):
+        config = _config(tmp_path, t_max=80, test_interval=interval, runner_log_interval=1, learner_log_interval=1)
+        run(config | {"env": "counting", "env_args": {"lengths": [2, 4]}, "test_nepisode": 3, "runner": runner})
+        figures.append([c for c in watched if c[0] == "stat" and not c[1].startswith("test_")])
+        tests = len(_stats(watched, "test_return_mean"))
+        watched.clear()
+    assert tests == 2
+    assert figures[0] == figures[1] == figures[2]
+
+
+def test_the_global_generators_are_seeded(tmp_path):
+    drawn = []
+    for _ in range(2):
+        run(_config(tmp_path, t_max=1))
+        drawn.append((random.random(), np.random.rand(), th.rand(1).item()))
+    assert drawn[0] == drawn[1]
+
+
+def test_a_run_without_a_seed_gets_a_random_one(tmp_path, caplog):
+    caplog.set_level("INFO")
+    for _ in range(2):
+        run({**_config(tmp_path, t_max=1), "seed": None})
+    seeds = [r.getMessage().split("seed ")[1].split(",")[0] for r in caplog.records if "seed" in r.getMessage()]
+    assert len(set(seeds)) == 2
+
+
+def test_early_truncation_trains_on_nothing_but_what_was_played(tmp_path, watched, counting_env):
+    """Defect 2: PyMARL's loss is around 1e14 here, since rows of padding have no legal action."""
+    env_args = {"lengths": [2, 6], "ends": ["truncated", "terminated"]}
+    run(_config(tmp_path, t_max=120, learner_log_interval=1, env="counting", env_args=env_args))
+    losses = [value for _, value in _stats(watched, "loss")]
+    assert losses
+    # returns stay below 30, so no squared error comes near this
+    assert all(math.isfinite(loss) and loss < 1e4 for loss in losses)
+
+
+def test_a_plugin_brings_a_learner_with_keys_of_its_own(tmp_path):
+    (tmp_path / "half_learner.py").write_text(
+        "from learners import REGISTRY\n"
+        "from learners.q_learner import QLearner\n"
+        "class HalfLearner(QLearner):\n"
+        "    def train(self, batch, t_env, episode_num):\n"
+        "        if episode_num % self.args.every == 0:\n"
+        "            super().train(batch, t_env, episode_num)\n"
+        "        self.logger.log_stat('every', self.args.every, t_env)\n"
+        "REGISTRY['half'] = HalfLearner\n"
+    )
+    config = _config(tmp_path, t_max=30, plugins=[str(tmp_path / "half_learner.py")], learner="half", every=2)
+    assert run(config) is not None
+
+
+def test_a_plugin_environment_travels_to_its_processes(tmp_path):
+    """It cannot be imported by name there."""
+    (tmp_path / "plain_game.py").write_text(
+        "import numpy as np\n"
+        "from envs import REGISTRY, MultiAgentEnv\n"
+        "class PlainGame(MultiAgentEnv):\n"
+        "    n_agents, episode_limit = 2, 3\n"
+        "    def reset(self): self.t = 0\n"
+        "    def step(self, actions): self.t += 1; return float(sum(actions)), self.t == 3, {}\n"
+        "    def get_obs_agent(self, agent_id): return np.ones(1)\n"
+        "    def get_obs_size(self): return 1\n"
+        "    def get_state(self): return np.ones(2)\n"
+        "    def get_state_size(self): return 2\n"
+        "    def get_total_actions(self): return 2\n"
+        "REGISTRY['plain'] = PlainGame\n"
+    )
+    config = _config(tmp_path, t_max=20, plugins=[str(tmp_path / "plain_game.py")], env="plain", env_args={})
+    assert run(config | {"runner": "parallel", "batch_size_run": 2}) is not None
+
+
+def test_results_go_where_local_results_path_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(_config(tmp_path / "deep" / "down", t_max=10, save_model=True, use_tensorboard=True))
+    assert os.listdir(tmp_path) == ["deep"]
+    assert sorted(os.listdir(tmp_path / "deep" / "down")) == ["models", "tb_logs"]
+    (token,) = os.listdir(tmp_path / "deep" / "down" / "models")
+    assert token.startswith("vdn_seed3_two_step_20")
+    assert os.listdir(tmp_path / "deep" / "down" / "tb_logs") == [token]
+
+
+def test_runs_started_together_share_no_folder(tmp_path):
+    """Defect 16: names with a resolution of one second."""
+    for _ in range(3):
+        run(_config(tmp_path, t_max=1, save_model=True))
+    assert len(os.listdir(tmp_path / "models")) == 3
+
+
+def test_losses_that_turn_nan_are_logged_as_floats(tmp_path, watched, monkeypatch):
+    """Defect 27: a tensor or NumPy scalar would be stored as a pickled object."""
+    monkeypatch.setattr(
+        "learners.q_learner.masked_mean", lambda x, mask: (x * mask).sum() / mask.sum() * float("nan")
+    )
+    run(_config(tmp_path, t_max=20))
+    (_, loss), *_ = _stats(watched, "loss")
+    assert math.isnan(loss)
+    assert json.loads(json.dumps({"loss": loss}))

@@ -1,0 +1,85 @@
+"""What runners log, on episodes whose figures are known."""
+
+import math
+
+import numpy as np
+from fakes import RecordingLogger
+from helpers import make_args
+
+from runners.base import BaseRunner
+
+
+class _Mac:
+    class action_selector:  # noqa: N801 - only its attribute is used
+        epsilon = 0.25
+
+
+def _runner(**changes):
+    runner = BaseRunner(make_args(**changes), RecordingLogger())
+    runner.mac = _Mac()
+    return runner
+
+
+def test_training_figures_are_means_over_the_episodes_since_the_last_log():
+    runner = _runner(runner_log_interval=100)
+    runner._record([2.0], [10], [{"battle_won": True}], test_mode=False)
+    assert runner.t_env == 10
+    assert runner.logger.last() == {
+        "return_mean": 2.0,
+        "return_std": 0.0,
+        "ep_length_mean": 10.0,
+        "battle_won_mean": 1.0,
+        "epsilon": 0.25,
+    }
+    runner._record([1.0, 3.0], [40, 50], [{"battle_won": 1}, {"battle_won": 0}], test_mode=False)
+    assert len(runner.logger.values["return_mean"]) == 1, "90 steps later nothing is due"
+    runner._record([5.0], [30], [{"battle_won": 0}], test_mode=False)
+    assert runner.logger.values["return_mean"][-1] == (130, 3.0)
+    assert math.isclose(runner.logger.values["return_std"][-1][1], np.std([1.0, 3.0, 5.0]))
+    assert runner.logger.values["ep_length_mean"][-1] == (130, 40.0)
+    assert math.isclose(runner.logger.values["battle_won_mean"][-1][1], 1 / 3)
+
+
+def test_a_test_counts_exactly_test_nepisode_episodes_of_the_first_environments():
+    runner = _runner(test_nepisode=5, batch_size_run=4, buffer_size=32)
+    runner._record([1, 2, 3, 4], [1, 1, 1, 1], [{}] * 4, test_mode=True)
+    assert not runner.logger.values
+    runner._record([10, 100, 100, 100], [6, 9, 9, 9], [{}] * 4, test_mode=True)
+    assert runner.logger.values["test_return_mean"] == [(0, 4.0)]
+    assert runner.logger.values["test_ep_length_mean"] == [(0, 2.0)]
+    assert runner.t_env == 0, "test steps do not count"
+    runner._record([7, 7, 7, 7], [1, 1, 1, 1], [{}] * 4, test_mode=True)
+    runner._record([7, 0, 0, 0], [1, 1, 1, 1], [{}] * 4, test_mode=True)
+    assert runner.logger.values["test_return_mean"][-1] == (0, 7.0), "the next test starts from nothing"
+
+
+def test_info_may_hold_anything_and_only_numbers_are_averaged():
+    info = {
+        "won": np.bool_(True),
+        "score": np.float32(2.5),
+        "array": np.array([3]),
+        "text": "map",
+        "vector": np.zeros(3),
+        "nothing": None,
+        "nested": {"a": 1},
+        "complex": 1j,
+    }
+    runner = _runner()
+    runner._record([0.0], [1], [info], test_mode=False)
+    logged = runner.logger.last()
+    assert {key for key in logged if key.endswith("_mean")} == {
+        "return_mean",
+        "ep_length_mean",
+        "won_mean",
+        "score_mean",
+        "array_mean",
+    }
+    assert (logged["won_mean"], logged["score_mean"], logged["array_mean"]) == (1.0, 2.5, 3.0)
+
+
+def test_a_key_that_only_some_infos_have_is_averaged_over_all_episodes():
+    """As PyMARL does: what an info does not have counts as 0."""
+    runner = _runner(test_nepisode=2)
+    runner._record([0.0], [1], [{"won": 1}], test_mode=True)
+    runner._record([0.0], [1], [{}], test_mode=True)
+    assert runner.logger.last()["test_won_mean"] == 0.5
