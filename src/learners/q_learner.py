@@ -37,7 +37,7 @@ class QLearner(BaseLearner):
 
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
-        loss = masked_mean(td_error**2, mask)
+        loss = self._loss(td_error, mask)
         grad_norm = self._step(self.optimiser, loss, self.params)
 
         if episode_num - self.last_target_update_episode >= self.args.target_update_interval:
@@ -57,6 +57,10 @@ class QLearner(BaseLearner):
                 },
                 t_env,
             )
+
+    def _loss(self, td_error: th.Tensor, mask: th.Tensor) -> th.Tensor:
+        """Mean squared error over the transitions that were really taken."""
+        return masked_mean(td_error**2, mask)
 
     @th.no_grad()
     def _targets(self, batch, mac_out: th.Tensor, mask: th.Tensor) -> th.Tensor:

@@ -1,0 +1,22 @@
+"""A learner of one's own: hysteretic Q-learning (Matignon et al. 2007; Omidshafiei et al. 2017).
+
+An agent whose teammates explore is often punished for a good action. So bad news counts less: squared TD errors
+are weighted by `hysteretic_beta` where they are negative, i.e. where the target is below the estimate.
+"""
+
+import torch as th
+
+from learners import REGISTRY
+from learners.q_learner import QLearner
+
+
+class HystereticLearner(QLearner):
+    """Q-learning, alone or mixed, that forgives; `hysteretic_beta` is between 0 (all) and 1 (nothing)."""
+
+    def _loss(self, td_error: th.Tensor, mask: th.Tensor) -> th.Tensor:
+        # td_error is estimate minus target: positive where the target is the lower one
+        weight = th.where(td_error > 0, self.args.hysteretic_beta, 1.0)
+        return (weight * td_error**2 * mask).sum() / mask.sum()
+
+
+REGISTRY["hysteretic_learner"] = HystereticLearner

@@ -1,0 +1,75 @@
+"""Which actions are chosen, and how often."""
+
+import numpy as np
+import pytest
+import torch as th
+from helpers import make_args
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.action_selectors import (
+    REGISTRY,
+    EpsilonGreedyActionSelector,
+    MultinomialActionSelector,
+    SoftPoliciesSelector,
+)
+
+AVAIL = st.lists(st.lists(st.booleans(), min_size=4, max_size=4).filter(any), min_size=3, max_size=3)
+
+
+@given(AVAIL, st.sampled_from(sorted(REGISTRY)), st.floats(0, 1), st.booleans(), st.integers(0, 99))
+def test_no_selector_takes_an_illegal_action(avail, name, epsilon, test_mode, seed):
+    avail = th.tensor([avail]).int()
+    outputs = th.rand(1, 3, 4, generator=th.Generator().manual_seed(seed)) + 0.1
+    args = make_args(epsilon_start=epsilon, epsilon_finish=epsilon)
+    actions = REGISTRY[name](args).select_action(outputs, avail, 0, test_mode=test_mode)
+    assert actions.shape == (1, 3)
+    assert actions.dtype == th.long
+    assert avail.gather(2, actions.unsqueeze(2)).min() == 1
+
+
+def _shares(selector, outputs, avail, test_mode=False, t_env=0, draws=20000):
+    many = lambda x: th.tensor(x).expand(draws, 1, -1)  # noqa: E731
+    th.manual_seed(0)
+    actions = selector.select_action(many(outputs), many(avail), t_env, test_mode=test_mode)
+    return np.bincount(actions.flatten().numpy(), minlength=len(outputs)) / draws
+
+
+def test_epsilon_greedy_shares():
+    """With epsilon 0.6 over three legal actions each random one has 0.2, the best one 0.4 more."""
+    selector = EpsilonGreedyActionSelector(make_args(epsilon_start=0.6, epsilon_finish=0.6))
+    shares = _shares(selector, [1.0, 9.0, 3.0, 2.0], [1, 0, 1, 1])
+    assert shares == pytest.approx([0.2, 0, 0.6, 0.2], abs=0.02)
+
+
+def test_epsilon_follows_the_steps_and_tests_are_greedy():
+    selector = EpsilonGreedyActionSelector(make_args(epsilon_start=1.0, epsilon_finish=0.0, epsilon_anneal_time=100))
+    assert _shares(selector, [0.0, 1.0], [1, 1], t_env=50) == pytest.approx([0.25, 0.75], abs=0.02)
+    assert selector.epsilon == 0.5
+    assert _shares(selector, [0.0, 1.0], [1, 1], test_mode=True).tolist() == [0, 1]
+
+
+def test_greedy_play_draws_no_random_numbers():
+    selector = EpsilonGreedyActionSelector(make_args())
+    before = th.get_rng_state()
+    selector.select_action(th.rand(2, 2, 3), th.ones(2, 2, 3), 0, test_mode=True)
+    after_rand = th.get_rng_state()
+    th.set_rng_state(before)
+    th.rand(2, 2, 3)
+    assert th.equal(th.get_rng_state(), after_rand)
+
+
+@pytest.mark.parametrize("cls", [MultinomialActionSelector, SoftPoliciesSelector])
+def test_policies_are_sampled_among_the_legal_actions(cls):
+    policy, avail = [0.1, 0.5, 0.2, 0.2], [1, 0, 1, 1]
+    assert _shares(cls(make_args()), policy, avail) == pytest.approx([0.2, 0, 0.4, 0.4], abs=0.02)
+    assert _shares(cls(make_args(test_greedy=True)), [0.1, 0.5, 0.3, 0.1], avail, test_mode=True).tolist() == [0, 0, 1, 0]
+    sampled = _shares(cls(make_args(test_greedy=False)), policy, avail, test_mode=True)
+    assert sampled == pytest.approx([0.2, 0, 0.4, 0.4], abs=0.02)
+
+
+def test_the_exponential_decay_can_be_chosen():
+    args = make_args(epsilon_decay="exp", epsilon_finish=0.04, epsilon_anneal_time=1000)
+    selector = MultinomialActionSelector(args)
+    selector.anneal(500)
+    assert selector.epsilon == pytest.approx(0.2)

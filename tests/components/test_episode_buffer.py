@@ -1,0 +1,232 @@
+"""EpisodeBatch against a plain NumPy model, and PyMARL's rules of indexing."""
+
+import numpy as np
+import pytest
+import torch as th
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.episode_buffer import EpisodeBatch
+from components.transforms import OneHot
+
+B, T, N, A = 4, 5, 3, 4
+SCHEME = {
+    "obs": {"vshape": 2, "group": "agents"},
+    "actions": {"vshape": (1,), "group": "agents", "dtype": th.long},
+    "reward": {"vshape": (1,)},
+    "task": {"vshape": (3,), "episode_const": True},
+}
+SHAPES = {"obs": (B, T, N, 2), "actions": (B, T, N, 1), "reward": (B, T, 1), "task": (B, 3)}
+
+
+def make_batch():
+    preprocess = {"actions": ("actions_onehot", [OneHot(A)])}
+    return EpisodeBatch(SCHEME, {"agents": N}, B, T, preprocess=preprocess)
+
+
+class Model:
+    """What the batch should hold, written in plain NumPy."""
+
+    def __init__(self):
+        self.data = {key: np.zeros(shape) for key, shape in SHAPES.items()}
+        self.data["actions_onehot"] = np.zeros((B, T, N, A))
+        self.data["filled"] = np.zeros((B, T, 1))
+
+    def write(self, key, rows, steps, values, mark):
+        if key == "task":
+            for i, row in enumerate(rows):
+                self.data["task"][row] = values[i]
+            return
+        for i, row in enumerate(rows):
+            for j, step in enumerate(steps):
+                self.data[key][row, step] = values[i, j]
+                if mark:
+                    self.data["filled"][row, step] = 1
+                if key == "actions":
+                    for agent in range(N):
+                        onehot = np.zeros(A)
+                        onehot[int(values[i, j, agent, 0])] = 1
+                        self.data["actions_onehot"][row, step, agent] = onehot
+
+
+def items(size, lists):
+    """(item, the positions it stands for)."""
+    every = list(range(size))
+    choices = [
+        st.integers(-size, size - 1).map(lambda i: (i, [every[i]])),
+        st.slices(size).map(lambda s: (s, every[s])),
+    ]
+    if lists:
+        chosen = st.lists(st.sampled_from(every), unique=True, min_size=1)
+        choices.append(chosen.map(lambda rows: (rows, rows)))
+        choices.append(chosen.map(lambda rows: (np.array(rows), rows)))
+        choices.append(chosen.map(lambda rows: (th.tensor(rows), rows)))
+        masks = st.lists(st.booleans(), min_size=size, max_size=size)
+        choices.append(masks.map(lambda mask: (np.array(mask), [i for i in every if mask[i]])))
+    return st.one_of(choices).filter(lambda pair: pair[0].step is None or pair[0].step > 0 if isinstance(pair[0], slice) else True)
+
+
+WRITES = st.lists(
+    st.tuples(
+        st.sampled_from(sorted(SHAPES)), items(B, lists=True), items(T, lists=False), st.booleans(), st.integers(0, 999)
+    ),
+    max_size=6,
+)
+
+
+def values_for(key, rows, steps, seed):
+    rng = np.random.default_rng(seed)
+    if key == "task":
+        return rng.normal(size=(len(rows), 3)).astype(np.float32)
+    shape = (len(rows), len(steps), *SHAPES[key][2:])
+    return rng.integers(A, size=shape) if key == "actions" else rng.normal(size=shape).astype(np.float32)
+
+
+def played(writes):
+    batch, model = make_batch(), Model()
+    for key, (row_item, rows), (step_item, steps), mark, seed in writes:
+        values = values_for(key, rows, steps, seed)
+        batch.update({key: values}, bs=row_item, ts=step_item, mark_filled=mark)
+        model.write(key, rows, steps, values, mark)
+    return batch, model
+
+
+@given(WRITES)
+def test_updates(writes):
+    batch, model = played(writes)
+    for key, expected in model.data.items():
+        np.testing.assert_array_equal(batch[key].numpy(), expected, err_msg=key)
+    assert batch.max_t_filled().item() == model.data["filled"].sum(1).max()
+
+
+@given(WRITES, items(B, lists=True), items(T, lists=False), st.booleans())
+def test_indexing(writes, rows, steps, with_time):
+    batch, model = played(writes)
+    (row_item, row_ids), (step_item, step_ids) = rows, steps
+    if not with_time:
+        step_ids = list(range(T))
+    part = batch[row_item, step_item] if with_time else batch[row_item]
+    assert (part.batch_size, part.max_seq_length) == (len(row_ids), len(step_ids))
+    for key, expected in model.data.items():
+        wanted = expected[row_ids] if key == "task" else expected[row_ids][:, step_ids]
+        np.testing.assert_array_equal(part[key].numpy(), wanted, err_msg=key)
+
+
+@pytest.mark.parametrize("item", [slice(1, 3), 2, -1, (slice(None), slice(0, 2)), (0, -1)])
+def test_slices_and_ints_are_views(item):
+    batch = make_batch()
+    part = batch[item]
+    part["reward"].fill_(7)
+    part["task"].fill_(5)
+    assert (batch[item]["reward"] == 7).all()
+    assert (batch[item]["task"] == 5).all()
+    assert 0 < (batch["reward"] == 7).sum() < B * T
+
+
+@pytest.mark.parametrize("item", [[0, 2], np.array([1]), th.tensor([3, 1])])
+def test_lists_are_copies(item):
+    batch = make_batch()
+    batch[item]["reward"].fill_(7)
+    assert batch["reward"].sum() == 0
+
+
+def test_a_sample_is_in_the_order_asked_for_and_may_repeat():
+    batch = make_batch()
+    batch.update({"reward": np.arange(B)[:, None, None] * np.ones((B, T, 1))})
+    assert batch[[2, 0, 2]]["reward"][:, 0, 0].tolist() == [2, 0, 2]
+
+
+def test_names_select_fields_and_share_their_memory():
+    batch = make_batch()
+    part = batch["obs", "task"]
+    assert set(part.scheme) == {"obs", "task"}
+    assert part.groups == {"agents": N}
+    part["obs"].fill_(1)
+    assert batch["obs"].min() == 1
+    assert batch["reward",].groups == {}
+
+
+@pytest.mark.parametrize("steps", [[0, 1], np.array([0, 1]), th.tensor([0, 1])])
+def test_steps_are_contiguous(steps):
+    with pytest.raises(IndexError, match="Time must be contiguous"):
+        make_batch()[:, steps]
+
+
+@pytest.mark.parametrize("item", [(0, 0, 0), 1.5, None, (0.5, 0), [[0, 1]], [0.5]])
+def test_indices_that_make_no_sense(item):
+    with pytest.raises(IndexError):
+        make_batch()[item]
+
+
+def test_axes_of_size_one_may_be_left_out_and_no_others():
+    batch = make_batch()
+    batch.update({"reward": [1, 2, 3, 4]}, ts=0)
+    assert batch["reward"][:, 0, 0].tolist() == [1, 2, 3, 4]
+    batch.update({"actions": np.ones((B, N))}, ts=1)
+    assert batch["actions"][:, 1].sum() == B * N
+    with pytest.raises(ValueError, match="Unsafe reshape of 'obs'"):
+        batch.update({"obs": np.zeros((B, 2, N))}, ts=0)
+    with pytest.raises(ValueError, match="Unsafe reshape of 'obs'"):
+        batch.update({"obs": np.zeros((B, 2 * N))}, ts=0)
+    with pytest.raises(ValueError, match="'obs' do not make one array"):
+        batch.update({"obs": [[1, 2], [3]]}, ts=0)
+
+
+@pytest.mark.parametrize(
+    "rewards",
+    [[[1.0]] * B, [np.float32(1)] * B, tuple(th.ones(B)), [th.ones(1)] * B, th.ones(B, dtype=th.float64), [True] * B],
+)
+def test_values_of_any_kind(rewards):
+    batch = make_batch()
+    batch.update({"reward": rewards}, ts=2)
+    assert batch["reward"].dtype == th.float32
+    assert batch["reward"].sum() == B
+
+
+def test_filled_is_marked_by_fields_that_have_steps():
+    batch = make_batch()
+    batch.update({"task": np.ones((B, 3))})
+    assert batch["filled"].sum() == 0
+    batch.update({"task": np.ones((1, 3)), "reward": [[1.0]]}, bs=1, ts=0)
+    assert batch["filled"].flatten().tolist() == [0] * T + [1] + [0] * (T - 1) + [0] * 2 * T
+
+
+def test_unknown_keys():
+    batch = make_batch()
+    with pytest.raises(KeyError, match="rewards not found"):
+        batch.update({"rewards": [1]})
+    with pytest.raises(ValueError, match="no 'rewards'"):
+        batch["rewards"]
+    with pytest.raises(KeyError, match="rewards"):
+        batch["obs", "rewards"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "preprocess", "message"),
+    [
+        ({"filled": {"vshape": 1}}, None, "reserved"),
+        ({"x": {}}, None, "'x' has no vshape"),
+        ({"x": {"vshape": 1, "group": "crowd"}}, None, "group 'crowd'"),
+        ({"x": {"vshape": 1}}, {"y": ("z", [])}, "'y'"),
+    ],
+)
+def test_schemes_that_make_no_sense(scheme, preprocess, message):
+    with pytest.raises(ValueError, match=message):
+        EpisodeBatch(scheme, {}, 1, 1, preprocess=preprocess)
+
+
+def test_the_callers_scheme_is_left_alone():
+    scheme = {"reward": {"vshape": (1,)}}
+    EpisodeBatch(scheme, {}, 1, 1)
+    assert list(scheme) == ["reward"]
+
+
+def test_to_moves_everything():
+    batch = make_batch()
+    batch.to("meta")
+    assert batch.device == "meta"
+    assert {batch[key].device.type for key in batch.scheme} == {"meta"}
+
+
+def test_repr_names_sizes():
+    assert "Batch Size:4 Max_seq_len:5" in repr(make_batch())

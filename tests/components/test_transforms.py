@@ -1,0 +1,20 @@
+"""One-hot encoding."""
+
+import pytest
+import torch as th
+
+from components.transforms import OneHot, Transform
+
+
+def test_one_hot():
+    one_hot = OneHot(3).transform(th.tensor([[[0], [2]], [[1], [1]]]))
+    assert one_hot.dtype == th.float32
+    assert one_hot.tolist() == [[[1, 0, 0], [0, 0, 1]], [[0, 1, 0], [0, 1, 0]]]
+    assert OneHot(3).infer_output_info((1,), th.long) == ((3,), th.float32)
+
+
+def test_a_transform_has_to_say_what_it_does():
+    with pytest.raises(NotImplementedError, match="Transform"):
+        Transform().transform(th.zeros(1))
+    with pytest.raises(NotImplementedError, match="Transform"):
+        Transform().infer_output_info((1,), th.long)

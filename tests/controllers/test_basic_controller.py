@@ -1,0 +1,210 @@
+"""The shared controller: what its agents see, what it makes of their outputs, and one call for a whole batch."""
+
+import pickle
+
+import pytest
+import torch as th
+from helpers import fill, make_args, random_batch
+
+from controllers.basic_controller import BasicMAC
+from controllers.unroll import unroll_mac
+from modules.agents import REGISTRY as agent_REGISTRY
+from modules.agents import RNNAgent
+from utils.errors import ConfigError
+
+
+def make_mac(cls=BasicMAC, batch=None, **changes):
+    batch = random_batch([3, 5], 6) if batch is None else batch
+    mac = cls(batch.scheme, batch.groups, make_args(rnn_hidden_dim=8, **changes))
+    fill(mac.parameters())
+    return mac, batch
+
+
+@pytest.mark.parametrize("t", [0, 2])
+def test_inputs_are_observation_last_action_and_agent_id(t):
+    mac, batch = make_mac()
+    inputs = mac._build_inputs(batch, t)
+    assert inputs.shape == (2 * 2, 5 + 3 + 2)
+    for row in range(2):
+        for agent in range(2):
+            last = [0.0] * 3 if t == 0 else batch["actions_onehot"][row, t - 1, agent].tolist()
+            agent_id = [1.0, 0.0] if agent == 0 else [0.0, 1.0]
+            expected = batch["obs"][row, t, agent].tolist() + last + agent_id
+            assert inputs[row * 2 + agent].tolist() == expected
+
+
+def test_parts_of_the_input_can_be_left_out():
+    mac, batch = make_mac(obs_last_action=False, obs_agent_id=False)
+    assert th.equal(mac._build_inputs(batch, 1), batch["obs"][:, 1].reshape(4, 5))
+
+
+def _by_steps(mac, batch):
+    mac.init_hidden(batch.batch_size)
+    return th.stack([mac.forward(batch, t) for t in range(batch.max_seq_length)], dim=1)
+
+
+@pytest.mark.parametrize("agent", ["rnn", "ff"])
+@pytest.mark.parametrize("output", ["q", "pi_logits"])
+@pytest.mark.parametrize("mask_before_softmax", [True, False])
+def test_unroll_is_every_step_at_once(agent, output, mask_before_softmax):
+    selector = {"q": "epsilon_greedy", "pi_logits": "multinomial"}[output]
+    mac, batch = make_mac(
+        agent=agent, agent_output_type=output, action_selector=selector, mask_before_softmax=mask_before_softmax
+    )
+    outputs, hidden = mac.unroll(batch)
+    assert outputs.shape == (2, 6, 2, 3)
+    assert hidden.shape == (2, 6, 2, 8)
+    th.testing.assert_close(outputs, _by_steps(mac, batch), equal_nan=True)
+    th.testing.assert_close(hidden[:, -1].reshape(-1, 8), mac.hidden_states.reshape(-1, 8))
+
+
+def test_gradients_of_unroll_are_those_of_the_steps():
+    mac, batch = make_mac()
+    gradients = []
+    for outputs in (mac.unroll(batch)[0], _by_steps(mac, batch)):
+        mac.agent.zero_grad()
+        outputs.square().sum().backward()
+        gradients.append([p.grad.clone() for p in mac.parameters()])
+    th.testing.assert_close(*gradients)
+
+
+class _DoublesInputs(BasicMAC):
+    def _build_inputs(self, batch, t):
+        return 2 * super()._build_inputs(batch, t)
+
+
+class _NegatesOutputs(BasicMAC):
+    def forward(self, ep_batch, t, test_mode=False):
+        return -super().forward(ep_batch, t, test_mode)
+
+
+class _ShiftedAgent(RNNAgent):
+    """Has a forward of its own; the unroll it inherits is not its own."""
+
+    def forward(self, inputs, hidden_state):
+        q, h = super().forward(inputs, hidden_state)
+        return q + 1, h
+
+
+@pytest.mark.parametrize("cls", [_DoublesInputs, _NegatesOutputs])
+def test_a_controller_that_changes_a_step_is_unrolled_by_steps(cls):
+    mac, batch = make_mac(cls)
+    plain, _ = make_mac(batch=batch)
+    th.testing.assert_close(mac.unroll(batch)[0], _by_steps(mac, batch))
+    assert not th.allclose(mac.unroll(batch)[0], plain.unroll(batch)[0])
+
+
+def test_an_agent_that_changes_a_step_is_unrolled_by_steps(monkeypatch):
+    monkeypatch.setitem(agent_REGISTRY._entries, "shifted", None)
+    agent_REGISTRY["shifted"] = _ShiftedAgent
+    mac, batch = make_mac(agent="shifted")
+    plain, _ = make_mac(batch=batch)
+    th.testing.assert_close(mac.unroll(batch)[0], plain.unroll(batch)[0] + 1)
+
+
+class _PlainMAC:
+    """A third party's controller, without `unroll` and without hidden states."""
+
+    def init_hidden(self, batch_size):
+        self.started = batch_size
+
+    def forward(self, batch, t, test_mode=False):
+        return batch["obs"][:, t, :, :3] * (t + 1)
+
+
+def test_any_controller_can_be_unrolled():
+    batch = random_batch([3, 5], 6)
+    outputs, hidden = unroll_mac(_PlainMAC(), batch)
+    assert hidden is None
+    th.testing.assert_close(outputs[:, 4], batch["obs"][:, 4, :, :3] * 5)
+
+
+def test_the_epsilon_floor_over_legal_actions_only():
+    """Logits 0, 0, 0 with two legal actions: 1/2 each, whatever epsilon; with ln 3 and 0: 3/4 and 1/4."""
+    mac, batch = make_mac(agent_output_type="pi_logits", action_selector="multinomial", mask_before_softmax=True)
+    avail = th.tensor([[[1, 1, 0], [1, 1, 1]]])
+    logits = th.tensor([[[3.0, 1.0, 100.0], [1.0, 1.0, 2.0]]]).log()
+    mac.action_selector.epsilon = 0.2
+    policy = mac._finish_outputs(logits, avail, test_mode=False)
+    expected = th.tensor([[[0.8 * 0.75 + 0.1, 0.8 * 0.25 + 0.1, 0], [0.2 + 0.2 / 3, 0.2 + 0.2 / 3, 0.4 + 0.2 / 3]]])
+    th.testing.assert_close(policy, expected)
+    th.testing.assert_close(policy.sum(-1), th.ones(1, 2))
+    tested = mac._finish_outputs(logits, avail, test_mode=True)
+    th.testing.assert_close(tested, th.tensor([[[0.75, 0.25, 0], [0.25, 0.25, 0.5]]]))
+
+
+def test_the_epsilon_floor_over_all_actions():
+    """PyMARL's COMA: the illegal action keeps its probability here; the selector and the learner take it away."""
+    mac, batch = make_mac(agent_output_type="pi_logits", action_selector="multinomial", mask_before_softmax=False)
+    mac.action_selector.epsilon = 0.3
+    logits = th.tensor([[[1.0, 1.0, 2.0]]]).log()
+    policy = mac._finish_outputs(logits, th.tensor([[[1, 1, 0]]]), test_mode=False)
+    th.testing.assert_close(policy, th.tensor([[[0.7 * 0.25 + 0.1, 0.7 * 0.25 + 0.1, 0.7 * 0.5 + 0.1]]]))
+
+
+def test_a_selector_without_epsilon_gets_the_policy_as_it_is():
+    mac, _ = make_mac(agent_output_type="pi_logits", action_selector="soft_policies")
+    policy = mac._finish_outputs(th.zeros(1, 1, 3), th.ones(1, 1, 3), test_mode=False)
+    th.testing.assert_close(policy, th.full((1, 1, 3), 1 / 3))
+
+
+def test_epsilon_is_that_of_the_step_it_is_used_in():
+    """Defect 38: the family's floor lags one call behind."""
+    mac, batch = make_mac(
+        agent_output_type="pi_logits", action_selector="multinomial", epsilon_start=1.0, epsilon_anneal_time=100
+    )
+    seen = []
+    finish = mac._finish_outputs
+    mac._finish_outputs = lambda *a: (seen.append(mac.action_selector.epsilon), finish(*a))[1]
+    mac.init_hidden(2)
+    mac.select_actions(batch, t_ep=0, t_env=50)
+    assert seen == [pytest.approx(0.525)]
+
+
+def test_actions_are_legal_and_keep_no_graph():
+    mac, batch = make_mac()
+    mac.init_hidden(2)
+    for t in range(4):
+        actions = mac.select_actions(batch, t_ep=t, t_env=0, bs=[1])
+        assert actions.shape == (1, 2)
+        assert batch["avail_actions"][[1], t].gather(2, actions.unsqueeze(2)).min() == 1
+    assert not mac.hidden_states.requires_grad
+
+
+def test_weights_travel(tmp_path):
+    mac, batch = make_mac()
+    mac.save_models(str(tmp_path))
+    assert [p.name for p in tmp_path.iterdir()] == ["agent.th"]
+    other = BasicMAC(batch.scheme, batch.groups, mac.args)
+    other.load_models(str(tmp_path))
+    th.testing.assert_close(other.unroll(batch)[0], mac.unroll(batch)[0])
+    third = BasicMAC(batch.scheme, batch.groups, mac.args)
+    third.load_state(mac)
+    th.testing.assert_close(third.unroll(batch)[0], mac.unroll(batch)[0])
+
+
+def test_weights_of_another_size_are_refused(tmp_path):
+    mac, batch = make_mac()
+    mac.save_models(str(tmp_path))
+    wider = BasicMAC(batch.scheme, batch.groups, make_args(rnn_hidden_dim=16))
+    with pytest.raises(ConfigError, match=r"agent\.th does not fit.*fc1") as error:
+        wider.load_models(str(tmp_path))
+    assert "size mismatch" in str(error.value)
+    with pytest.raises(ConfigError, match="no file"):
+        wider.load_models(str(tmp_path / "elsewhere"))
+
+
+class _Bomb:
+    def __reduce__(self):
+        return print, ("this must not run",)
+
+
+def test_code_in_a_checkpoint_does_not_run(tmp_path, capsys):
+    mac, _ = make_mac()
+    th.save({"fc1.weight": _Bomb()}, tmp_path / "agent.th")
+    with pytest.raises(ConfigError, match=r"agent\.th cannot be read as weights"):
+        mac.load_models(str(tmp_path))
+    (tmp_path / "agent.th").write_bytes(pickle.dumps(_Bomb()))
+    with pytest.raises(ConfigError, match=r"agent\.th cannot be read as weights"):
+        mac.load_models(str(tmp_path))
+    assert "must not run" not in capsys.readouterr().out

@@ -1,0 +1,64 @@
+"""Arguments and batches that tests share."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import torch as th
+
+from assembly import build_scheme
+from components.episode_buffer import EpisodeBatch
+from utils.config import default_config
+
+SIZES = {"n_agents": 2, "n_actions": 3, "state_shape": 4, "obs_shape": 5}
+
+
+def make_args(**changes):
+    """Every documented key at its default, small sizes, and `changes`."""
+    return SimpleNamespace(**{**default_config(), **SIZES, "device": "cpu", "use_cuda": False, **changes})
+
+
+def empty_batch(batch_size, max_seq_length, **sizes):
+    """An EpisodeBatch with the scheme of a run."""
+    scheme, groups, preprocess = build_scheme({**SIZES, **sizes})
+    return EpisodeBatch(scheme, groups, batch_size, max_seq_length, preprocess=preprocess)
+
+
+def random_batch(lengths, max_seq_length, ends="terminated", seed=0, **sizes):
+    """Episodes of the given lengths, filled as runners fill them.
+
+    Args:
+        lengths: steps of each episode, below `max_seq_length`.
+        ends: how each ends, or all: "terminated" or "truncated".
+    """
+    rng = np.random.default_rng(seed)
+    ends = [ends] * len(lengths) if isinstance(ends, str) else ends
+    batch = empty_batch(len(lengths), max_seq_length, **sizes)
+    n_agents, n_actions = batch["avail_actions"].shape[2:]
+    for row, (length, end) in enumerate(zip(lengths, ends, strict=True)):
+        for t in range(length + 1):
+            actions = rng.integers(n_actions, size=(n_agents, 1))
+            avail = rng.integers(2, size=(n_agents, n_actions))
+            np.put_along_axis(avail, actions, 1, axis=1)
+            batch.update(
+                {
+                    "state": rng.normal(size=batch["state"].shape[2:]),
+                    "obs": rng.normal(size=batch["obs"].shape[2:]),
+                    "avail_actions": avail,
+                    "actions": actions,
+                },
+                bs=row,
+                ts=t,
+            )
+            if t < length:
+                last = t == length - 1
+                outcome = {"reward": rng.normal(), "terminated": last and end == "terminated"}
+                batch.update({**outcome, "truncated": last and end == "truncated"}, bs=row, ts=t)
+    return batch
+
+
+def fill(parameters, seed=0, scale=0.3):
+    """Give parameters reproducible random values."""
+    generator = th.Generator().manual_seed(seed)
+    with th.no_grad():
+        for parameter in parameters:
+            parameter.copy_(scale * th.randn(parameter.shape, generator=generator))

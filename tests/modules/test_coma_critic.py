@@ -1,0 +1,52 @@
+"""What COMA's critic sees."""
+
+import torch as th
+from helpers import fill, make_args, random_batch
+
+from modules.critics import COMACritic
+
+
+def make_critic():
+    batch = random_batch([3, 4], 5)
+    critic = COMACritic(batch.scheme, make_args())
+    fill(critic.parameters())
+    return critic, batch
+
+
+def test_inputs_are_state_obs_others_actions_last_actions_and_id():
+    critic, batch = make_critic()
+    onehot = batch["actions_onehot"]
+    for t in (0, 2):
+        inputs = critic._build_inputs(batch, t)
+        assert inputs.shape == (2, 1, 2, 4 + 5 + 6 + 6 + 2)
+        for row in range(2):
+            for agent in range(2):
+                taken = onehot[row, t].clone()
+                taken[agent] = 0
+                last = th.zeros(6) if t == 0 else onehot[row, t - 1].reshape(-1)
+                agent_id = th.tensor([1.0, 0.0] if agent == 0 else [0.0, 1.0])
+                parts = [batch["state"][row, t], batch["obs"][row, t, agent], taken.reshape(-1), last, agent_id]
+                assert th.equal(inputs[row, 0, agent], th.cat(parts))
+
+
+def test_one_step_is_a_slice_of_all():
+    critic, batch = make_critic()
+    every = critic(batch)
+    assert every.shape == (2, 5, 2, 3)
+    for t in range(5):
+        th.testing.assert_close(critic(batch, t), every[:, t : t + 1])
+
+
+def test_names_of_the_weights_are_pymarls():
+    critic, _ = make_critic()
+    assert set(critic.state_dict()) == {f"fc{i}.{part}" for i in (1, 2, 3) for part in ("weight", "bias")}
+    assert critic.fc1.out_features == critic.fc2.out_features == 128
+
+
+def test_the_own_action_does_not_change_the_own_values():
+    critic, batch = make_critic()
+    before = critic(batch, 1)
+    batch.update({"actions": (batch["actions"][:, 1] + th.tensor([[1], [0]])) % 3}, ts=1)
+    after = critic(batch, 1)
+    th.testing.assert_close(after[:, :, 0], before[:, :, 0])
+    assert not th.allclose(after[:, :, 1], before[:, :, 1])
