@@ -1,0 +1,149 @@
+"""COMA: one step by hand, and the critic's way through time."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch as th
+from fakes import RecordingLogger
+from helpers import fill, make_args, random_batch
+
+from controllers.basic_controller import BasicMAC
+from learners.coma_learner import COMALearner
+
+SETTINGS = {
+    "agent_output_type": "pi_logits",
+    "action_selector": "multinomial",
+    "mask_before_softmax": False,
+    "epsilon_start": 0.0,
+    "epsilon_finish": 0.0,
+    "td_lambda": 0.8,
+    "gamma": 0.9,
+    "rnn_hidden_dim": 3,
+    "learner_log_interval": 1,
+}
+
+
+def make_learner(batch, **changes):
+    args = make_args(**{**SETTINGS, **changes})
+    mac = BasicMAC(batch.scheme, batch.groups, args)
+    learner = COMALearner(mac, batch.scheme, RecordingLogger(), args)
+    fill(mac.parameters())
+    fill(learner.critic.parameters(), seed=1)
+    learner._update_targets()
+    return learner
+
+
+def test_one_step_by_hand():
+    """Logits ln 2, ln 1, ln 1 with the last action illegal: pi = 2/3, 1/3, 0. The critic says 6, 3, 100 everywhere.
+
+    One terminal step, reward 4, actions 0 and 1.
+    Critic: target 4, values 6 and 3: loss = (2^2 + 1^2) / 2 = 2.5; mean absolute error 1.5.
+    Baseline = 2/3 x 6 + 1/3 x 3 = 5; advantages 1 and -2.
+    Loss = -(1 ln 2/3 - 2 ln 1/3) / 2.
+    d loss / d logits of an agent that took a with advantage A: -A (onehot(a) - pi) / 2; summed over the agents:
+        action 0: -(1 x 1/3) / 2 - (-2 x -2/3) / 2 = -5/6;  action 1: -(-1/3) / 2 - (-2 x 2/3) / 2 = 5/6.
+    """
+    batch = random_batch([1], 2)
+    batch.update({"avail_actions": [[1, 1, 0], [1, 1, 0]], "actions": [0, 1], "reward": [4.0]}, ts=0)
+    learner = make_learner(batch)
+    for network in (learner.critic, learner.mac.agent):
+        for parameter in network.parameters():
+            parameter.data.zero_()
+    learner.critic.fc3.bias.data = th.tensor([6.0, 3.0, 100.0])
+    learner.mac.agent.fc2.bias.data = th.tensor([2.0, 1.0, 1.0]).log()
+    learner._update_targets()
+    before = learner.mac.agent.fc2.bias.detach().clone()
+    learner.train(batch, 1, 0)
+    logged = learner.logger.last()
+    assert logged["critic_loss"] == pytest.approx(2.5)
+    assert logged["td_error_abs"] == pytest.approx(1.5)
+    assert logged["q_taken_mean"] == pytest.approx(4.5)
+    assert logged["target_mean"] == pytest.approx(4)
+    # errors 2 and -1 over two agents, so the last biases get 2 and -1
+    assert logged["critic_grad_norm"] == pytest.approx(np.sqrt(5))
+    assert logged["advantage_mean"] == pytest.approx(-0.5)
+    assert logged["coma_loss"] == pytest.approx(-(np.log(2 / 3) - 2 * np.log(1 / 3)) / 2, rel=1e-5)
+    assert logged["agent_grad_norm"] == pytest.approx(5 / 6 * np.sqrt(2), rel=1e-5)
+    assert logged["pi_max"] == pytest.approx(2 / 3)
+    # RMSprop from rest: v = 0.01 g^2, step = lr g / (0.1 |g| + eps)
+    step = 0.0005 * (5 / 6) / (0.1 * 5 / 6 + 1e-5)
+    moved = learner.mac.agent.fc2.bias.detach() - before
+    assert moved.tolist() == pytest.approx([step, -step, 0.0], rel=1e-3, abs=1e-6)
+    step = 0.0005 * 2 / (0.1 * 2 + 1e-5)
+    assert learner.critic.fc3.bias[0].item() == pytest.approx(6 - step, rel=1e-6)
+    assert learner.critic.fc3.bias[2].item() == 100
+
+
+def test_the_critic_goes_through_time_backwards():
+    """One step of the optimiser for each column, the last first; values are kept from before their own step."""
+    batch = random_batch([4, 2], 6, ends=["terminated", "truncated"])
+    learner = make_learner(batch)
+    critic, optimiser = copy.deepcopy(learner.critic), th.optim.RMSprop
+    optimiser = optimiser(critic.parameters(), lr=0.0005, alpha=0.99, eps=1e-5)
+    lengths, terminated = [4, 2], [True, False]
+    with th.no_grad():
+        taken = learner.target_critic(batch).gather(3, batch["actions"]).squeeze(3)
+    targets = np.zeros((2, 4, 2))
+    for row, length in enumerate(lengths):
+        g = taken[row, length].numpy() * (not terminated[row])
+        for t in reversed(range(length)):
+            one_step = taken[row, t + 1].numpy()
+            ends = terminated[row] and t == length - 1
+            ahead = g if t == length - 1 else 0.2 * one_step + 0.8 * g
+            g = batch["reward"][row, t].numpy() + 0.9 * ahead * (not ends)
+            targets[row, t] = g
+    expected_q, losses = {}, []
+    for t in (3, 2, 1, 0):
+        rows = [row for row in (0, 1) if t < lengths[row]]
+        q_t = critic(batch, t)[rows, 0]
+        for row, q in zip(rows, q_t, strict=True):
+            expected_q[row, t] = q.detach().clone()
+        chosen = q_t.gather(2, batch["actions"][rows, t]).squeeze(2)
+        loss = (chosen - th.tensor(targets[rows, t], dtype=th.float32)).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        th.nn.utils.clip_grad_norm_(critic.parameters(), 10)
+        optimiser.step()
+        losses.append(loss.item())
+
+    from utils.rl_utils import valid_transitions
+
+    q_vals, stats = learner._train_critic(batch, batch["actions"], valid_transitions(batch))
+    assert stats["critic_loss"] == pytest.approx(losses, rel=1e-4)
+    for (row, t), q in expected_q.items():
+        th.testing.assert_close(q_vals[row, t], q, rtol=1e-4, atol=1e-6)
+    th.testing.assert_close(learner.critic.state_dict(), critic.state_dict(), rtol=1e-4, atol=1e-6)
+    assert learner.critic_training_steps == 4, "columns in which nothing was played are skipped"
+
+
+def test_targets_are_updated_by_critic_steps():
+    batch = random_batch([4, 2], 6)
+    learner = make_learner(batch, target_update_interval=8)
+    updates = []
+    for _ in range(5):
+        learner.train(batch, 1, 0)
+        updates.append(th.equal(learner.target_critic.fc1.weight, learner.critic.fc1.weight))
+    assert updates == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("mask_before_softmax", [True, False])
+def test_padding_and_illegal_actions_leave_no_nan(mask_before_softmax):
+    """Defect 44."""
+    batch = random_batch([1, 5], 6, ends=["truncated", "terminated"])
+    learner = make_learner(batch, mask_before_softmax=mask_before_softmax, epsilon_start=0.5)
+    for _ in range(3):
+        learner.train(batch, 1, 0)
+    assert all(np.isfinite(list(learner.logger.last().values())))
+    assert all(p.isfinite().all() for p in learner.params)
+
+
+def test_models_travel_with_their_targets(tmp_path):
+    batch = random_batch([3, 4], 5)
+    learner, other = make_learner(batch), make_learner(batch)
+    learner.train(batch, 1, 0)
+    learner.save_models(str(tmp_path))
+    assert {p.name for p in tmp_path.iterdir()} == {"agent.th", "critic.th", "agent_opt.th", "critic_opt.th"}
+    other.load_models(str(tmp_path))
+    th.testing.assert_close(other.target_critic.state_dict(), learner.critic.state_dict(), rtol=0, atol=0)
+    th.testing.assert_close(other.mac.agent.state_dict(), learner.mac.agent.state_dict(), rtol=0, atol=0)

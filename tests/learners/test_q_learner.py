@@ -1,0 +1,253 @@
+"""Q-learning of teams: one QMIX step by hand, and what may not happen."""
+
+import numpy as np
+import pytest
+import torch as th
+from fakes import RecordingLogger
+from helpers import empty_batch, fill, make_args, random_batch
+
+from controllers.basic_controller import BasicMAC
+from learners.q_learner import QLearner
+from utils.errors import ConfigError
+
+GAMMA = 0.9
+
+
+class TableMAC:
+    """A third party's controller: values of each agent's actions by the number that it observes; no `unroll`."""
+
+    def __init__(self, table):
+        self.table = th.nn.Parameter(th.tensor(table))  # [observation, agent, action]
+
+    def init_hidden(self, batch_size):
+        pass
+
+    def forward(self, batch, t, test_mode=False):
+        seen = batch["obs"][:, t, :, 0].long()
+        return th.stack([self.table[seen[:, agent], agent] for agent in range(seen.size(1))], dim=1)
+
+    def parameters(self):
+        return [self.table]
+
+    def load_state(self, other):
+        self.table.data.copy_(other.table.data)
+
+
+def make_learner(mixer=None, batch=None, **changes):
+    batch = random_batch([3, 5], 6) if batch is None else batch
+    args = make_args(**{"mixer": mixer, "rnn_hidden_dim": 8, "learner_log_interval": 1, **changes})
+    mac = BasicMAC(batch.scheme, batch.groups, args)
+    fill(mac.parameters())
+    learner = QLearner(mac, batch.scheme, RecordingLogger(), args)
+    if mixer == "qmix":
+        fill(learner.mixer.parameters(), seed=1)
+    learner._update_targets()
+    return learner, batch
+
+
+def _one_step_batch():
+    """One episode of one step: both agents see 0, then 1; agent 0 does action 1, agent 1 action 0; reward 2."""
+    batch = empty_batch(1, 2, n_actions=2, obs_shape=1, state_shape=1)
+    batch.update({"obs": [[0], [0]], "state": [1.0], "avail_actions": [[1, 1], [1, 1]], "actions": [1, 0]}, ts=0)
+    batch.update({"reward": [2.0]}, ts=0)
+    batch.update({"obs": [[1], [1]], "state": [2.0], "avail_actions": [[1, 1], [0, 1]], "actions": [0, 1]}, ts=1)
+    return batch
+
+
+def _tiny_qmix():
+    """QMIX with one hidden unit and every weight chosen: W1 = |s (1, -2)|, b1 = -s, Wf = |3|, V = 0.5 relu(s)."""
+    args = make_args(n_actions=2, state_shape=1, mixer="qmix", mixing_embed_dim=1, gamma=GAMMA, learner_log_interval=1)
+    # values: Q(0, .) of agent 0 = (1, 4), of agent 1 = (3, 0); Q(1, .) = (5, 2) and (9, 6)
+    mac = TableMAC([[[1.0, 4.0], [3.0, 0.0]], [[5.0, 2.0], [9.0, 6.0]]])
+    learner = QLearner(mac, {}, RecordingLogger(), args)
+    values = {
+        "hyper_w_1.weight": [[1.0], [-2.0]],
+        "hyper_w_1.bias": [0.0, 0.0],
+        "hyper_w_final.weight": [[0.0]],
+        "hyper_w_final.bias": [3.0],
+        "hyper_b_1.weight": [[-1.0]],
+        "hyper_b_1.bias": [0.0],
+        "V.0.weight": [[1.0]],
+        "V.0.bias": [0.0],
+        "V.2.weight": [[0.5]],
+        "V.2.bias": [0.0],
+    }
+    learner.mixer.load_state_dict({name: th.tensor(value) for name, value in values.items()})
+    learner._update_targets()
+    return learner
+
+
+def test_one_qmix_step_by_hand():
+    """s = 1: hidden = elu(4 x 1 + 3 x 2 - 1) = 9, Q_tot = 9 x 3 + 0.5 = 27.5.
+    s' = 2: agent 0 takes action 0 (5), agent 1 may only take action 1 (6):
+        hidden = 5 x 2 + 6 x 4 - 2 = 32, Q_tot' = 32 x 3 + 1 = 97; target = 2 + 0.9 x 97 = 89.3.
+    Error = 27.5 - 89.3 = -61.8; loss = 3819.24.
+    dQ_tot/dQ_0 = 1 x 3 = 3, dQ_tot/dQ_1 = 2 x 3 = 6; d loss = 2 x -61.8 times these: -370.8 and -741.6.
+    Others, times -123.6: W1 by s x Q x Wf x sign: 4 x 3 = 12 (twice: weight and bias), -(3 x 3) = -9;
+        b1: 3; Wf: 9; V.2: 1 and 1, V.0: 0.5 and 0.5.
+    """
+    learner = _tiny_qmix()
+    learner.train(_one_step_batch(), t_env=1, episode_num=0)
+    logged = learner.logger.last()
+    assert logged["loss"] == pytest.approx(61.8**2, rel=1e-5)
+    assert logged["td_error_abs"] == pytest.approx(61.8, rel=1e-5)
+    assert logged["q_taken_mean"] == pytest.approx(27.5 / 2, rel=1e-5)
+    assert logged["target_mean"] == pytest.approx(89.3 / 2, rel=1e-5)
+    one = np.array([3, 6] + [12, 12, -9, -9] + [3, 3] + [9, 9] + [1, 1] + [0.5, 0.5])
+    # weight and bias of V.0 and V.2: relu(s) = 1, so both have the same gradient
+    gradient = -2 * 61.8 * one
+    norm = np.linalg.norm(gradient)
+    assert logged["grad_norm"] == pytest.approx(norm, rel=1e-5)
+
+    # clipped to a norm of 10; RMSprop from rest: v = 0.01 g^2, step = lr g / (0.1 |g| + eps)
+    def stepped(value, share):
+        g = -2 * 61.8 * share * 10 / norm
+        return value - 0.0005 * g / (np.sqrt(0.01 * g**2) + 1e-5)
+
+    table = learner.mac.table
+    assert table[0, 0, 1].item() == pytest.approx(stepped(4.0, 3), rel=1e-6)
+    assert table[0, 1, 0].item() == pytest.approx(stepped(3.0, 6), rel=1e-6)
+    assert table[1].tolist() == [[5.0, 2.0], [9.0, 6.0]], "targets are constants"
+    assert learner.mixer.hyper_w_1.weight.flatten().tolist() == pytest.approx([stepped(1, 12), stepped(-2, -9)], rel=1e-6)
+    assert learner.mixer.V[0].bias.item() == pytest.approx(stepped(0, 0.5), rel=1e-5)
+    assert learner.target_mixer.V[0].bias.item() == 0
+
+
+@pytest.mark.parametrize(("double_q", "expected"), [(True, 5.0), (False, 50.0)])
+def test_who_picks_the_action_of_the_target(double_q, expected):
+    """The online values of the next state prefer action 0, the target network's action 1."""
+    batch = _one_step_batch()
+    batch.update({"avail_actions": [[1, 1], [1, 1]]}, ts=1)
+    args = make_args(n_actions=2, state_shape=1, mixer="vdn", double_q=double_q, gamma=1.0, learner_log_interval=1)
+    learner = QLearner(TableMAC(np.zeros((2, 2, 2), dtype="f")), {}, RecordingLogger(), args)
+    learner.mac.table.data[1, 0] = th.tensor([2.0, 1.0])
+    learner.target_mac.table.data[1, 0] = th.tensor([5.0, 50.0])
+    learner.train(batch, 1, 0)
+    assert learner.logger.last()["target_mean"] == pytest.approx((2 + expected) / 2)
+
+
+@pytest.mark.parametrize("mixer", [None, "vdn"])
+@pytest.mark.parametrize("lam", [0.0, 0.7])
+@pytest.mark.parametrize("end", ["terminated", "truncated"])
+def test_the_loss_is_that_of_the_transitions_taken(mixer, lam, end):
+    """Brute force, episode by episode. PyMARL's VDN loss is around 1e14 for the truncated ones (defect 2)."""
+    batch = random_batch([2, 5, 4], 7, ends=[end, "terminated", end])
+    learner, _ = make_learner(mixer, batch, td_lambda=lam, gamma=GAMMA)
+    with th.no_grad():
+        q, _ = learner.mac.unroll(batch)
+        errors = []
+        for row, (length, terminated) in enumerate(zip([2, 5, 4], [end == "terminated", True, end == "terminated"], strict=True)):
+            best, taken = [], []
+            for t in range(length + 1):
+                legal = q[row, t].masked_fill(batch["avail_actions"][row, t] == 0, -np.inf).amax(1)
+                chosen = q[row, t].gather(1, batch["actions"][row, t]).squeeze(1)
+                best.append(legal.sum(0, keepdim=True) if mixer else legal)
+                taken.append(chosen.sum(0, keepdim=True) if mixer else chosen)
+            following = None
+            for t in reversed(range(length)):
+                ends_here = t == length - 1
+                ahead = best[t + 1] if ends_here else (1 - lam) * best[t + 1] + lam * following
+                following = batch["reward"][row, t] + GAMMA * ahead * (0 if ends_here and terminated else 1)
+                errors.append(taken[t] - following)
+        expected = th.cat(errors).square().mean().item()
+    learner.train(batch, 1, 0)
+    assert learner.logger.last()["loss"] == pytest.approx(expected, rel=1e-4)
+    assert expected < 100
+
+
+def test_values_are_logged_per_agent():
+    """Without a mixer PyMARL divides a mean over agents by their number once more; so do we (defect 29)."""
+    learner, batch = make_learner(None, random_batch([4], 5))
+    with th.no_grad():
+        q, _ = learner.mac.unroll(batch)
+        taken = q[:, :4].gather(3, batch["actions"][:, :4])
+    learner.train(batch, 1, 0)
+    assert learner.logger.last()["q_taken_mean"] == pytest.approx(taken.mean().item() / 2, rel=1e-4)
+
+
+def _same(a, b):
+    return all(th.equal(x, y) for x, y in zip(a.values(), b.values(), strict=True))
+
+
+def test_targets_are_updated_by_episodes():
+    learner, batch = make_learner("qmix", target_update_interval=10)
+    for episode, updated in [(0, False), (9, False), (10, True), (19, False), (20, True), (50, True), (59, False)]:
+        learner.train(batch, 1, episode)
+        assert _same(learner.target_mac.agent.state_dict(), learner.mac.agent.state_dict()) == updated, episode
+        assert _same(learner.target_mixer.state_dict(), learner.mixer.state_dict()) == updated, episode
+
+
+def test_a_controller_without_unroll_learns_the_same():
+    class Plain:
+        """Hides that the controller can be unrolled."""
+
+        def __init__(self, mac):
+            self.mac = mac
+
+        def __getattr__(self, name):
+            if name in ("unroll", "mac") or name.startswith("__"):
+                raise AttributeError(name)
+            return getattr(self.mac, name)
+
+        def load_state(self, other):
+            self.mac.load_state(other.mac)
+
+    batch = random_batch([3, 5], 6)
+    learners = []
+    for wrap in (lambda mac: mac, Plain):
+        args = make_args(mixer="vdn", rnn_hidden_dim=8, learner_log_interval=1)
+        mac = BasicMAC(batch.scheme, batch.groups, args)
+        fill(mac.parameters())
+        learner = QLearner(wrap(mac), batch.scheme, RecordingLogger(), args)
+        learner.train(batch, 1, 0)
+        learners.append((mac, learner))
+    (ours, first), (theirs, second) = learners
+    th.testing.assert_close(dict(ours.agent.state_dict()), dict(theirs.agent.state_dict()))
+    assert first.logger.last() == pytest.approx(second.logger.last(), rel=1e-5)
+
+
+def test_adam_by_hand():
+    """Adam's first step has the size of the learning rate, whatever the gradient."""
+    learner, batch = make_learner("vdn", optimizer="adam", optim_eps=1e-12, lr=0.01)
+    before = learner.mac.agent.fc2.bias.detach().clone()
+    learner.train(batch, 1, 0)
+    moved = (learner.mac.agent.fc2.bias - before).abs()
+    th.testing.assert_close(moved, th.full_like(moved, 0.01), rtol=1e-3, atol=0)
+
+
+def test_models_travel_with_their_targets(tmp_path):
+    """Defect 5: the family leaves the target mixer random after loading."""
+    learner, batch = make_learner("qmix")
+    learner.train(batch, 1, 0)
+    learner.save_models(str(tmp_path))
+    assert {p.name for p in tmp_path.iterdir()} == {"agent.th", "mixer.th", "opt.th"}
+    other, _ = make_learner("qmix")
+    for network in (other.mac.agent, other.mixer, other.target_mac.agent, other.target_mixer):
+        fill(network.parameters(), seed=9)
+    other.load_models(str(tmp_path))
+    assert _same(other.mixer.state_dict(), learner.mixer.state_dict())
+    assert _same(other.target_mixer.state_dict(), learner.mixer.state_dict())
+    assert _same(other.target_mac.agent.state_dict(), learner.mac.agent.state_dict())
+    learner._update_targets()
+    for each in (learner, other):
+        each.train(batch, 2, 1)
+    assert _same(other.mac.agent.state_dict(), learner.mac.agent.state_dict()), "the optimiser goes on where it was"
+
+
+def test_state_of_another_optimiser_is_refused(tmp_path):
+    learner, batch = make_learner("vdn")
+    learner.train(batch, 1, 0)
+    learner.save_models(str(tmp_path))
+    other, _ = make_learner("vdn", optimizer="adam")
+    with pytest.raises(ConfigError, match=r"opt\.th does not fit.*another optimiser"):
+        other.load_models(str(tmp_path))
+
+
+def test_statistics_are_logged_at_intervals_and_survive_nan():
+    learner, batch = make_learner("vdn", learner_log_interval=100)
+    for t_env in (0, 50, 99, 100, 150):
+        learner.train(batch, t_env, 0)
+    assert [t for t, _ in learner.logger.values["loss"]] == [0, 100]
+    batch["reward"].fill_(float("nan"))
+    learner.train(batch, 300, 0)
+    assert np.isnan(learner.logger.last()["loss"])

@@ -1,0 +1,117 @@
+"""QTRAN-base: one step by hand, and its losses by brute force."""
+
+import numpy as np
+import pytest
+import torch as th
+from fakes import RecordingLogger
+from helpers import fill, make_args, random_batch
+
+from controllers.basic_controller import BasicMAC
+from learners.qtran_learner import QLearner
+
+GAMMA = 0.9
+
+
+def make_learner(batch, **changes):
+    settings = {"mixer": "qtran_base", "rnn_hidden_dim": 3, "mixing_embed_dim": 4, "learner_log_interval": 1}
+    args = make_args(**{**settings, "gamma": GAMMA, **changes})
+    mac = BasicMAC(batch.scheme, batch.groups, args)
+    learner = QLearner(mac, batch.scheme, RecordingLogger(), args)
+    fill(mac.parameters())
+    fill(learner.mixer.parameters(), seed=1)
+    learner._update_targets()
+    return learner
+
+
+def _constant(network, value):
+    """Make a network answer `value` whatever it sees."""
+    for parameter in network.parameters():
+        parameter.data.zero_()
+    list(network.parameters())[-1].data.fill_(value)
+
+
+def test_one_step_by_hand():
+    """Constant networks: Q_jt = 3, V = 1, and every agent values its actions 2, 0.5, -1 (all legal), two agents.
+
+    One step, terminal, reward 5, actions 1 and 2:
+        L_td = (3 - 5)^2 = 4;  L_opt = (2 + 2 - 3 + 1)^2 = 4;  L_nopt = min(0, 0.5 - 1 - 3 + 1)^2 = 6.25;
+        loss = 4 + 1 x 4 + 0.1 x 6.25 = 8.625.
+    Gradients: of the last bias of Q, 2 x -2 = -4 (the other two losses do not move Q_jt).
+        Of V: 2 x 2 + 0.1 x 2 x -2.5 = 3.5. Of an agent's last biases: action 0 from L_opt: both agents share
+        them, 2 x (2 x 2) = 8; actions 1 and 2 from L_nopt: 0.1 x 2 x -2.5 = -0.5 each.
+    """
+    batch = random_batch([1], 2)
+    batch["avail_actions"].fill_(1)
+    batch.update({"actions": [1, 2], "reward": [5.0]}, ts=0)
+    learner = make_learner(batch)
+    _constant(learner.mixer.Q, 3.0)
+    _constant(learner.mixer.V, 1.0)
+    _constant(learner.mac.agent, 0.0)
+    learner.mac.agent.fc2.bias.data = th.tensor([2.0, 0.5, -1.0])
+    learner._update_targets()
+    learner.train(batch, 1, 0)
+    logged = learner.logger.last()
+    expected = {"td_loss": 4, "opt_loss": 4, "nopt_loss": 6.25, "loss": 8.625, "td_error_abs": 2, "td_targets": -2}
+    expected |= {"td_chosen_qs": 3, "v_mean": 1, "agent_indiv_qs": -0.25}
+    assert {key: logged[key] for key in expected} == pytest.approx(expected)
+    gradient = np.array([-4, 3.5, 8, -0.5, -0.5])
+    norm = np.linalg.norm(gradient)
+    assert logged["grad_norm"] == pytest.approx(norm, rel=1e-5)
+
+    # clipped to 10 if above; RMSprop from rest: v = 0.01 g^2, step = lr g / (0.1 |g| + eps)
+    g = gradient * min(1, 10 / norm)
+    moved = -0.0005 * g / (0.1 * np.abs(g) + 1e-5)
+    assert learner.mixer.Q[-1].bias.item() == pytest.approx(3 + moved[0], rel=1e-6)
+    assert learner.mixer.V[-1].bias.item() == pytest.approx(1 + moved[1], rel=1e-6)
+    assert learner.mac.agent.fc2.bias.tolist() == pytest.approx(np.array([2, 0.5, -1]) + moved[2:], rel=1e-6)
+
+
+@pytest.mark.parametrize("arch", ["qtran_paper", "coma_critic"])
+@pytest.mark.parametrize("double_q", [True, False])
+def test_losses_are_those_of_the_transitions_taken(arch, double_q):
+    batch = random_batch([2, 4, 3], 6, ends=["truncated", "terminated", "truncated"])
+    learner = make_learner(batch, qtran_arch=arch, double_q=double_q)
+    fill(learner.target_mac.parameters(), seed=5)
+    fill(learner.target_mixer.parameters(), seed=6)
+    learner.train(batch, 1, 0)
+    logged = learner.logger.last()
+
+    again = make_learner(batch, qtran_arch=arch, double_q=double_q)
+    fill(again.target_mac.parameters(), seed=5)
+    fill(again.target_mixer.parameters(), seed=6)
+    losses = {"td_loss": [], "opt_loss": [], "nopt_loss": []}
+    with th.no_grad():
+        q, h = again.mac.unroll(batch)
+        target_q, target_h = again.target_mac.unroll(batch)
+        for row, (length, terminated) in enumerate([(2, False), (4, True), (3, False)]):
+            for t in range(length):
+                here, after = batch[row, t], batch[row, t + 1]
+                legal = batch["avail_actions"][row] == 0
+                greedy = q[row, t].masked_fill(legal[t], -np.inf).argmax(1)
+                chooser = q if double_q else target_q
+                next_greedy = chooser[row, t + 1].masked_fill(legal[t + 1], -np.inf).argmax(1)
+                joint, v = again.mixer(here, h[row : row + 1, t : t + 1])
+                best, _ = again.mixer(here, h[row : row + 1, t : t + 1], actions=th.eye(3)[greedy][None, None])
+                ahead, _ = again.target_mixer(
+                    after, target_h[row : row + 1, t + 1 : t + 2], actions=th.eye(3)[next_greedy][None, None]
+                )
+                ends_here = terminated and t == length - 1
+                target = batch["reward"][row, t] + (0 if ends_here else GAMMA * ahead.item())
+                losses["td_loss"].append((joint - target).item() ** 2)
+                max_sum = q[row, t].gather(1, greedy[:, None]).sum()
+                losses["opt_loss"].append((max_sum - best + v).item() ** 2)
+                taken = q[row, t].gather(1, batch["actions"][row, t]).sum()
+                losses["nopt_loss"].append(min(0, (taken - joint + v).item()) ** 2)
+    for key, values in losses.items():
+        assert logged[key] == pytest.approx(np.mean(values), rel=1e-4), key
+    assert logged["loss"] == pytest.approx(logged["td_loss"] + logged["opt_loss"] + 0.1 * logged["nopt_loss"], rel=1e-5)
+
+
+def test_models_travel_with_their_targets(tmp_path):
+    batch = random_batch([3, 4], 5)
+    learner, other = make_learner(batch), make_learner(batch)
+    learner.train(batch, 1, 0)
+    learner.save_models(str(tmp_path))
+    assert {p.name for p in tmp_path.iterdir()} == {"agent.th", "mixer.th", "opt.th"}
+    other.load_models(str(tmp_path))
+    th.testing.assert_close(other.target_mixer.state_dict(), learner.mixer.state_dict(), rtol=0, atol=0)
