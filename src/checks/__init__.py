@@ -1,5 +1,8 @@
 """Everything an experiment can be refused for before it starts, and before anything is written."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from checks.checkpoints import check_checkpoint
 from checks.environments import check_environment
 from checks.keys import check_keys
@@ -8,20 +11,21 @@ from checks.plugins import import_plugins
 from checks.values import normalised
 
 
-def check_config(config: dict, known: dict | None = None) -> dict:
+def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str, Path] | None = None) -> dict:
     """Check a merged config and return it with every value in its documented type.
 
     Also imports its plugins, since these may register what it names.
 
     Args:
         config: all keys, nested; not changed.
-        known: the config before `with`, against which unknown keys are told; None: `config` has none.
+        known: the config before `with`, against which unknown keys are told; None: `config` itself.
+        own_keys: the files of keys that default.yaml does not have.
 
     Raises:
         ConfigError: the first thing that is wrong with it.
     """
     import_plugins(config.get("plugins"))
-    check_keys(config, config if known is None else known)
+    check_keys(config, config if known is None else known, own_keys or {})
     config = normalised(config)
     check_pairings(config)
     check_environment(config)

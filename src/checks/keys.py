@@ -1,12 +1,15 @@
 """Is every key one that something reads?"""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from checks.registries import has_foreign_part
 from utils.config import default_config, flatten
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 
-def check_keys(config: dict, known: dict) -> None:
+def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
     """Refuse keys that nothing reads.
 
     All built-in keys stand in default.yaml. A config file may bring others only for parts that are not built in,
@@ -19,7 +22,8 @@ def check_keys(config: dict, known: dict) -> None:
     if not has_foreign_part(config):
         for key in config:
             if key not in documented and key != "seed":
-                raise ConfigError(f"Unknown key '{key}'.{_hint(key, documented)}")
+                where = f"{own_keys[key]}: unknown" if key in own_keys else "Unknown"
+                raise ConfigError(f"{where} key '{key}'.{_hint(key, documented)}")
     known_keys = set(flatten(known)) | {"seed"}
     for key in flatten(config):
         top = key.split(".")[0]

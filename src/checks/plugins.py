@@ -15,9 +15,10 @@ def import_plugins(plugins: Sequence[str] | str | None) -> None:
     Raises:
         ConfigError: there is no such file or module, or importing it fails; the message has file and line.
     """
-    for plugin in [plugins] if isinstance(plugins, str) else plugins or []:
-        if not isinstance(plugin, str):
-            raise ConfigError(f"plugins: expected paths or module names, found {plugin!r}.")
+    plugins = [plugins] if isinstance(plugins, str) else plugins or []
+    if not isinstance(plugins, list | tuple) or not all(isinstance(plugin, str) for plugin in plugins):
+        raise ConfigError(f"plugins={plugins}: expected a list of paths or module names.")
+    for plugin in plugins:
         try:
             if plugin.endswith(".py"):
                 _import_file(Path(plugin))

@@ -1,28 +1,44 @@
 """From the names on the command line to one merged config."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from utils.config import CONFIG_DIR, config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.yaml_files import load_yaml
 
 
-def compose_config(algorithm: str, environment: str) -> dict:
+@dataclass
+class Composed:
+    """A merged config, and the files of the keys that default.yaml does not have."""
+
+    config: dict
+    own_keys: dict[str, Path]
+
+
+def compose_config(algorithm: str, environment: str) -> Composed:
     """Merge default.yaml, the environment's file and the algorithm's; the later wins, nested mappings merge.
 
     Raises:
         ConfigError: there is no such file, or it is not a config.
     """
-    env_config = _load(environment, "envs")
-    alg_config = _load(algorithm, "algs")
+    env_path, alg_path = config_path(environment, "envs"), config_path(algorithm, "algs")
+    env_config, alg_config = _load(env_path), _load(alg_path)
     _drop_arguments_of_other_environments(alg_config, env_config)
     config = default_config()
+    own_keys = {
+        key: path
+        for path, overlay in ((env_path, env_config), (alg_path, alg_config))
+        for key in overlay
+        if key not in config
+    }
     recursive_dict_update(config, env_config)
-    return recursive_dict_update(config, alg_config)
+    recursive_dict_update(config, alg_config)
+    return Composed(config, own_keys)
 
 
-def _load(name: str, family: str) -> dict:
-    path = config_path(name, family)
+def _load(path: Path) -> dict:
     config = load_yaml(path)
     defaults = default_config()
     for key, value in config.items():

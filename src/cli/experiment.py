@@ -14,7 +14,7 @@ from sacred.utils import apply_backspaces_and_linefeeds
 
 from checks import check_config
 from cli.arguments import Arguments
-from cli.compose import compose_config
+from cli.compose import Composed, compose_config
 from utils.config import default_config
 from utils.errors import MusterError
 from utils.logging import get_logger
@@ -44,33 +44,31 @@ def run_experiment(arguments: Arguments) -> None:
         MusterError: the config is refused (nothing was written), or the run had to stop.
     """
     if arguments.algorithm is None:  # `help COMMAND` needs no config
-        config = default_config()
+        composed = Composed(default_config(), {})
     else:
-        config = compose_config(arguments.algorithm, arguments.environment)
-    experiment = build_experiment(config)
+        composed = compose_config(arguments.algorithm, arguments.environment)
+    experiment = build_experiment(composed)
     try:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])
     except _PastSacred as error:
         raise error.__cause__ from None
 
 
-def build_experiment(config: dict) -> Experiment:
-    """A Sacred experiment over `config` whose runs are recorded under `local_results_path`."""
+def build_experiment(composed: Composed) -> Experiment:
+    """A Sacred experiment over a merged config, whose runs are recorded under `local_results_path`."""
     experiment = _experiment()
     experiment.logger = get_logger()
     experiment.captured_out_filter = apply_backspaces_and_linefeeds
-    experiment.add_config(copy.deepcopy(config))
+    experiment.add_config(copy.deepcopy(composed.config))
 
     @experiment.config_hook
     def check(config: dict, command_name: str, logger: Any) -> dict:
         with _past_sacred():
-            checked = check_config(config, known=known)
+            checked = check_config(config, known=composed.config, own_keys=composed.own_keys)
         if command_name == experiment.default_command:
             folder = os.path.join(checked["local_results_path"], "sacred")
             experiment.observers.append(FileStorageObserver(folder))
         return {}
-
-    known = copy.deepcopy(config)
 
     # with env_args among the arguments, Sacred accepts arguments that the environment takes and no file names
     @experiment.main

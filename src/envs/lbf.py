@@ -12,9 +12,8 @@ from utils.nearest import suggestion
 
 @cache
 def _registered_keys() -> tuple[str, ...]:
-    lbforaging = require("lbforaging", "env=lbf")
+    require("lbforaging", "env=lbf")  # importing it registers its tasks
     gymnasium = require("gymnasium", "env=lbf")
-    lbforaging.register_grid_envs()
     return tuple(key for key in gymnasium.registry if key.startswith("Foraging"))
 
 

@@ -27,7 +27,7 @@ def _starcraft_class() -> type:
         raise ConfigError(f"env=sc2: smac is installed but cannot be imported: {error}. {ADVICE}") from None
 
 
-def StarCraft2(**env_args):  # noqa: N802 - stands for a class: the package's own StarCraft2Env
+def StarCraft2(**env_args):
     """Make smac's `StarCraft2Env`, which follows the contract of `MultiAgentEnv` already.
 
     Raises:

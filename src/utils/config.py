@@ -72,7 +72,7 @@ def flatten(config: Mapping, prefix: str = "") -> dict[str, Any]:
 def with_defaults(args: Any) -> SimpleNamespace:
     """Return `args` with every missing key filled in from config/default.yaml.
 
-    Parts read `args.key` without a fallback of their own, so that each default stands in one place;
+    Parts read keys from `args` without a fallback of their own, so that each default stands in one place;
     this lets code that builds its arguments by hand, with PyMARL's keys only, use them as well.
     A complete `args` is returned as it is: parts of one run share one namespace.
     """

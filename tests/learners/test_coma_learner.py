@@ -5,11 +5,13 @@ import copy
 import numpy as np
 import pytest
 import torch as th
-from fakes import RecordingLogger
-from helpers import fill, make_args, random_batch
 
 from controllers.basic_controller import BasicMAC
+from fakes import RecordingLogger
+from helpers import fill, make_args, random_batch
 from learners.coma_learner import COMALearner
+from utils.errors import ConfigError
+from utils.rl_utils import valid_transitions
 
 SETTINGS = {
     "agent_output_type": "pi_logits",
@@ -75,6 +77,19 @@ def test_one_step_by_hand():
     assert learner.critic.fc3.bias[2].item() == 100
 
 
+def _td_lambda_targets(batch, lengths, terminated, values):
+    """gamma 0.9, lambda 0.8; `values` [B, T, n] are those of the actions taken. NaN where nothing was done."""
+    targets = np.full((len(lengths), batch.max_seq_length - 1, 2), np.nan)
+    for row, length in enumerate(lengths):
+        following = values[row, length].numpy()
+        for t in reversed(range(length)):
+            ends = t == length - 1
+            ahead = following if ends else 0.2 * values[row, t + 1].numpy() + 0.8 * following
+            following = batch["reward"][row, t].numpy() + 0.9 * ahead * (not (ends and terminated[row]))
+            targets[row, t] = following
+    return targets
+
+
 def test_the_critic_goes_through_time_backwards():
     """One step of the optimiser for each column, the last first; values are kept from before their own step."""
     batch = random_batch([4, 2], 6, ends=["terminated", "truncated"])
@@ -84,15 +99,7 @@ def test_the_critic_goes_through_time_backwards():
     lengths, terminated = [4, 2], [True, False]
     with th.no_grad():
         taken = learner.target_critic(batch).gather(3, batch["actions"]).squeeze(3)
-    targets = np.zeros((2, 4, 2))
-    for row, length in enumerate(lengths):
-        g = taken[row, length].numpy() * (not terminated[row])
-        for t in reversed(range(length)):
-            one_step = taken[row, t + 1].numpy()
-            ends = terminated[row] and t == length - 1
-            ahead = g if t == length - 1 else 0.2 * one_step + 0.8 * g
-            g = batch["reward"][row, t].numpy() + 0.9 * ahead * (not ends)
-            targets[row, t] = g
+    targets = _td_lambda_targets(batch, lengths, terminated, taken)
     expected_q, losses = {}, []
     for t in (3, 2, 1, 0):
         rows = [row for row in (0, 1) if t < lengths[row]]
@@ -107,14 +114,87 @@ def test_the_critic_goes_through_time_backwards():
         optimiser.step()
         losses.append(loss.item())
 
-    from utils.rl_utils import valid_transitions
-
     q_vals, stats = learner._train_critic(batch, batch["actions"], valid_transitions(batch))
     assert stats["critic_loss"] == pytest.approx(losses, rel=1e-4)
     for (row, t), q in expected_q.items():
         th.testing.assert_close(q_vals[row, t], q, rtol=1e-4, atol=1e-6)
     th.testing.assert_close(learner.critic.state_dict(), critic.state_dict(), rtol=1e-4, atol=1e-6)
     assert learner.critic_training_steps == 4, "columns in which nothing was played are skipped"
+
+
+@pytest.mark.parametrize("mask_before_softmax", [True, False])
+def test_statistics_are_those_of_the_steps_taken(mask_before_softmax):
+    """NumPy, step by step, with an epsilon floor of 0.3; the critic stands still (its learning rate is 0)."""
+    lengths, terminated = [4, 2, 5], [True, False, False]
+    batch = random_batch(lengths, 6, ends=["terminated", "truncated", "truncated"])
+    floor = {"epsilon_start": 0.3, "epsilon_finish": 0.3}
+    learner = make_learner(batch, mask_before_softmax=mask_before_softmax, lr=0.01, critic_lr=0.0, **floor)
+    fill(learner.target_critic.parameters(), seed=5)
+    with th.no_grad():
+        learner.mac.agent_output_type = "q"  # the logits as they are
+        logits = learner.mac.unroll(batch)[0].numpy().astype(float)
+        learner.mac.agent_output_type = "pi_logits"
+        q = learner.critic(batch).numpy().astype(float)
+        targets = _td_lambda_targets(
+            batch, lengths, terminated, learner.target_critic(batch).gather(3, batch["actions"]).squeeze(3)
+        )
+    losses, advantages, highest = [], [], []
+    columns = {t: {"critic_loss": [], "td_error_abs": [], "target_mean": [], "q_taken_mean": []} for t in range(5)}
+    for row, length in enumerate(lengths):
+        for t in range(length):
+            for agent in range(2):
+                legal = batch["avail_actions"][row, t, agent].numpy()
+                among = legal if mask_before_softmax else np.ones(3)
+                pi = np.exp(logits[row, t, agent]) * among
+                pi = (0.7 * pi / pi.sum() + 0.3 * among / among.sum()) * legal
+                pi /= pi.sum()
+                action, q_here = batch["actions"][row, t, agent].item(), q[row, t, agent]
+                advantages.append(q_here[action] - pi @ q_here)
+                losses.append(-advantages[-1] * np.log(pi[action]))
+                highest.append(pi.max())
+                error = q_here[action] - targets[row, t, agent]
+                columns[t]["critic_loss"].append(error**2)
+                columns[t]["td_error_abs"].append(abs(error))
+                columns[t]["target_mean"].append(targets[row, t, agent])
+                columns[t]["q_taken_mean"].append(q_here[action])
+    expected = {"coma_loss": np.mean(losses), "advantage_mean": np.mean(advantages), "pi_max": np.mean(highest)}
+    for key in columns[0]:  # PyMARL's: the mean over time of the means over episodes
+        expected[key] = np.mean([np.mean(columns[t][key]) for t in columns])
+    actor, critic = copy.deepcopy(learner.mac.agent.state_dict()), copy.deepcopy(learner.critic.state_dict())
+    learner.train(batch, 1, 0)
+    logged = learner.logger.last()
+    assert {key: logged[key] for key in expected} == pytest.approx(expected, rel=1e-4, abs=1e-6)
+    # each optimiser has its own learning rate
+    th.testing.assert_close(learner.critic.state_dict(), critic, rtol=0, atol=0)
+    assert not th.allclose(learner.mac.agent.state_dict()["fc2.bias"], actor["fc2.bias"], atol=1e-3)
+
+
+def test_statistics_are_plain_floats_with_pymarls_names():
+    batch = random_batch([4, 2], 6)
+    learner = make_learner(batch)
+    told = {}
+    learner.logger.log_stat = lambda key, value, t: told.update({key: type(value)})
+    learner.train(batch, 1, 0)
+    names = "critic_loss critic_grad_norm td_error_abs target_mean q_taken_mean advantage_mean coma_loss"
+    assert told == dict.fromkeys([*names.split(), "agent_grad_norm", "pi_max"], float)
+
+
+def test_nan_rewards_are_logged():
+    batch = random_batch([4, 2], 6)
+    learner = make_learner(batch)
+    batch["reward"].fill_(float("nan"))
+    learner.train(batch, 1, 0)
+    assert np.isnan(learner.logger.last()["critic_loss"])
+
+
+def test_a_controller_without_unroll_learns_the_same(monkeypatch):
+    batch = random_batch([4, 2], 6)
+    first, second = make_learner(batch), make_learner(batch)
+    first.train(batch, 1, 0)
+    monkeypatch.delattr(BasicMAC, "unroll")
+    second.train(batch, 1, 0)
+    assert second.logger.last() == pytest.approx(first.logger.last(), rel=1e-5)
+    th.testing.assert_close(second.mac.agent.state_dict(), first.mac.agent.state_dict(), rtol=1e-4, atol=1e-6)
 
 
 def test_targets_are_updated_by_critic_steps():
@@ -147,3 +227,12 @@ def test_models_travel_with_their_targets(tmp_path):
     other.load_models(str(tmp_path))
     th.testing.assert_close(other.target_critic.state_dict(), learner.critic.state_dict(), rtol=0, atol=0)
     th.testing.assert_close(other.mac.agent.state_dict(), learner.mac.agent.state_dict(), rtol=0, atol=0)
+
+
+def test_state_of_another_optimiser_is_refused(tmp_path):
+    batch = random_batch([3, 4], 5)
+    learner = make_learner(batch)
+    learner.train(batch, 1, 0)
+    learner.save_models(str(tmp_path))
+    with pytest.raises(ConfigError, match=r"agent_opt\.th does not fit.*another optimiser"):
+        make_learner(batch, optimizer="adam").load_models(str(tmp_path))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch as th
-from fakes import RecordingLogger
-from helpers import empty_batch, fill, make_args, random_batch
 
 from controllers.basic_controller import BasicMAC
+from fakes import RecordingLogger
+from helpers import empty_batch, fill, make_args, random_batch
 from learners.q_learner import QLearner
 from utils.errors import ConfigError
 
@@ -93,7 +93,7 @@ def test_one_qmix_step_by_hand():
     assert logged["td_error_abs"] == pytest.approx(61.8, rel=1e-5)
     assert logged["q_taken_mean"] == pytest.approx(27.5 / 2, rel=1e-5)
     assert logged["target_mean"] == pytest.approx(89.3 / 2, rel=1e-5)
-    one = np.array([3, 6] + [12, 12, -9, -9] + [3, 3] + [9, 9] + [1, 1] + [0.5, 0.5])
+    one = np.array([3, 6, 12, 12, -9, -9, 3, 3, 9, 9, 1, 1, 0.5, 0.5])
     # weight and bias of V.0 and V.2: relu(s) = 1, so both have the same gradient
     gradient = -2 * 61.8 * one
     norm = np.linalg.norm(gradient)
@@ -108,7 +108,8 @@ def test_one_qmix_step_by_hand():
     assert table[0, 0, 1].item() == pytest.approx(stepped(4.0, 3), rel=1e-6)
     assert table[0, 1, 0].item() == pytest.approx(stepped(3.0, 6), rel=1e-6)
     assert table[1].tolist() == [[5.0, 2.0], [9.0, 6.0]], "targets are constants"
-    assert learner.mixer.hyper_w_1.weight.flatten().tolist() == pytest.approx([stepped(1, 12), stepped(-2, -9)], rel=1e-6)
+    w_1 = learner.mixer.hyper_w_1.weight.flatten().tolist()
+    assert w_1 == pytest.approx([stepped(1, 12), stepped(-2, -9)], rel=1e-6)
     assert learner.mixer.V[0].bias.item() == pytest.approx(stepped(0, 0.5), rel=1e-5)
     assert learner.target_mixer.V[0].bias.item() == 0
 
@@ -130,13 +131,18 @@ def test_who_picks_the_action_of_the_target(double_q, expected):
 @pytest.mark.parametrize("lam", [0.0, 0.7])
 @pytest.mark.parametrize("end", ["terminated", "truncated"])
 def test_the_loss_is_that_of_the_transitions_taken(mixer, lam, end):
-    """Brute force, episode by episode. PyMARL's VDN loss is around 1e14 for the truncated ones (defect 2)."""
-    batch = random_batch([2, 5, 4], 7, ends=[end, "terminated", end])
+    """Brute force, episode by episode. PyMARL's VDN loss is around 1e14 for the truncated ones (defect 2).
+
+    The last episode reaches the last column.
+    """
+    lengths, ends = [2, 5, 4, 6], [end, "terminated", end, end]
+    batch = random_batch(lengths, 7, ends=ends)
     learner, _ = make_learner(mixer, batch, td_lambda=lam, gamma=GAMMA)
     with th.no_grad():
         q, _ = learner.mac.unroll(batch)
         errors = []
-        for row, (length, terminated) in enumerate(zip([2, 5, 4], [end == "terminated", True, end == "terminated"], strict=True)):
+        for row, length in enumerate(lengths):
+            terminated = ends[row] == "terminated"
             best, taken = [], []
             for t in range(length + 1):
                 legal = q[row, t].masked_fill(batch["avail_actions"][row, t] == 0, -np.inf).amax(1)
@@ -163,6 +169,16 @@ def test_values_are_logged_per_agent():
         taken = q[:, :4].gather(3, batch["actions"][:, :4])
     learner.train(batch, 1, 0)
     assert learner.logger.last()["q_taken_mean"] == pytest.approx(taken.mean().item() / 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("mixer", [None, "vdn", "qmix"])
+def test_statistics_are_plain_floats_with_pymarls_names(mixer):
+    """Defect 27: a tensor among them reaches info.json as pickled storage."""
+    learner, batch = make_learner(mixer)
+    told = {}
+    learner.logger.log_stat = lambda key, value, t: told.update({key: type(value)})
+    learner.train(batch, 1, 0)
+    assert told == dict.fromkeys(["loss", "grad_norm", "td_error_abs", "q_taken_mean", "target_mean"], float)
 
 
 def _same(a, b):

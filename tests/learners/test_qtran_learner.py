@@ -1,12 +1,14 @@
 """QTRAN-base: one step by hand, and its losses by brute force."""
 
+import operator
+
 import numpy as np
 import pytest
 import torch as th
-from fakes import RecordingLogger
-from helpers import fill, make_args, random_batch
 
 from controllers.basic_controller import BasicMAC
+from fakes import RecordingLogger
+from helpers import fill, make_args, random_batch
 from learners.qtran_learner import QLearner
 
 GAMMA = 0.9
@@ -69,21 +71,24 @@ def test_one_step_by_hand():
 @pytest.mark.parametrize("arch", ["qtran_paper", "coma_critic"])
 @pytest.mark.parametrize("double_q", [True, False])
 def test_losses_are_those_of_the_transitions_taken(arch, double_q):
-    batch = random_batch([2, 4, 3], 6, ends=["truncated", "terminated", "truncated"])
-    learner = make_learner(batch, qtran_arch=arch, double_q=double_q)
-    fill(learner.target_mac.parameters(), seed=5)
-    fill(learner.target_mixer.parameters(), seed=6)
+    """Brute force, episode by episode; the last one reaches the last column."""
+    lengths, ends = [2, 4, 3, 5], ["truncated", "terminated", "truncated", "truncated"]
+    batch = random_batch(lengths, 6, ends=ends)
+    weights = {"opt_loss": 0.5, "nopt_min_loss": 0.25}
+    learner, again = (make_learner(batch, qtran_arch=arch, double_q=double_q, **weights) for _ in range(2))
+    for each in (learner, again):
+        fill(each.target_mac.parameters(), seed=5)
+        fill(each.target_mixer.parameters(), seed=6)
+        # so that L_nopt is 0 at some steps only
+        each.mixer.Q[-1].bias.data += 0.3
     learner.train(batch, 1, 0)
     logged = learner.logger.last()
 
-    again = make_learner(batch, qtran_arch=arch, double_q=double_q)
-    fill(again.target_mac.parameters(), seed=5)
-    fill(again.target_mixer.parameters(), seed=6)
-    losses = {"td_loss": [], "opt_loss": [], "nopt_loss": []}
+    expected = {key: [] for key in ("td_loss", "opt_loss", "nopt_loss", "td_targets", "td_error_abs", "agent_indiv_qs")}
     with th.no_grad():
         q, h = again.mac.unroll(batch)
         target_q, target_h = again.target_mac.unroll(batch)
-        for row, (length, terminated) in enumerate([(2, False), (4, True), (3, False)]):
+        for row, length in enumerate(lengths):
             for t in range(length):
                 here, after = batch[row, t], batch[row, t + 1]
                 legal = batch["avail_actions"][row] == 0
@@ -95,16 +100,74 @@ def test_losses_are_those_of_the_transitions_taken(arch, double_q):
                 ahead, _ = again.target_mixer(
                     after, target_h[row : row + 1, t + 1 : t + 2], actions=th.eye(3)[next_greedy][None, None]
                 )
-                ends_here = terminated and t == length - 1
+                ends_here = ends[row] == "terminated" and t == length - 1
                 target = batch["reward"][row, t] + (0 if ends_here else GAMMA * ahead.item())
-                losses["td_loss"].append((joint - target).item() ** 2)
+                error = (joint - target).item()
+                expected["td_loss"].append(error**2)
+                expected["td_targets"].append(error)
+                expected["td_error_abs"].append(abs(error))
                 max_sum = q[row, t].gather(1, greedy[:, None]).sum()
-                losses["opt_loss"].append((max_sum - best + v).item() ** 2)
-                taken = q[row, t].gather(1, batch["actions"][row, t]).sum()
-                losses["nopt_loss"].append(min(0, (taken - joint + v).item()) ** 2)
-    for key, values in losses.items():
-        assert logged[key] == pytest.approx(np.mean(values), rel=1e-4), key
-    assert logged["loss"] == pytest.approx(logged["td_loss"] + logged["opt_loss"] + 0.1 * logged["nopt_loss"], rel=1e-5)
+                expected["opt_loss"].append((max_sum - best + v).item() ** 2)
+                taken = q[row, t].gather(1, batch["actions"][row, t])
+                expected["agent_indiv_qs"].append(taken.mean().item())
+                expected["nopt_loss"].append(min(0, (taken.sum() - joint + v).item()) ** 2)
+    assert 0 < np.count_nonzero(expected["nopt_loss"]) < sum(lengths)
+    expected = {key: np.mean(values) for key, values in expected.items()}
+    expected["loss"] = expected["td_loss"] + 0.5 * expected["opt_loss"] + 0.25 * expected["nopt_loss"]
+    assert {key: logged[key] for key in expected} == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+def test_two_statistics_sum_over_padding_as_pymarls():
+    """Q_jt = 3 and V = 1 in all 2 x 4 columns, of which 1 + 3 were played: 24 / 4 and 8 / 4 (defect 30)."""
+    batch = random_batch([1, 3], 5)
+    learner = make_learner(batch)
+    _constant(learner.mixer.Q, 3.0)
+    _constant(learner.mixer.V, 1.0)
+    learner.train(batch, 1, 0)
+    logged = learner.logger.last()
+    assert logged["td_chosen_qs"] == pytest.approx(6)
+    assert logged["v_mean"] == pytest.approx(2)
+
+
+def test_statistics_are_plain_floats_with_pymarls_names():
+    batch = random_batch([3, 4], 5)
+    learner = make_learner(batch)
+    told = {}
+    learner.logger.log_stat = lambda key, value, t: told.update({key: type(value)})
+    learner.train(batch, 1, 0)
+    names = "loss td_loss opt_loss nopt_loss grad_norm td_error_abs td_targets td_chosen_qs v_mean agent_indiv_qs"
+    assert told == dict.fromkeys(names.split(), float)
+
+
+def test_nan_rewards_are_logged():
+    batch = random_batch([3, 4], 5)
+    learner = make_learner(batch)
+    batch["reward"].fill_(float("nan"))
+    learner.train(batch, 1, 0)
+    assert np.isnan(learner.logger.last()["td_loss"])
+
+
+def test_targets_are_updated_by_episodes():
+    batch = random_batch([3, 4], 5)
+    learner = make_learner(batch, target_update_interval=10)
+    for episode, updated in [(0, False), (9, False), (10, True), (19, False), (20, True), (50, True), (59, False)]:
+        learner.train(batch, 1, episode)
+        pairs = [(learner.target_mac.agent, learner.mac.agent), (learner.target_mixer, learner.mixer)]
+        for target, network in pairs:
+            same = all(th.equal(a, b) for a, b in zip(target.parameters(), network.parameters(), strict=True))
+            assert same == updated, episode
+
+
+def test_a_controller_without_unroll_learns_the_same(monkeypatch):
+    batch = random_batch([3, 4], 5)
+    first, second = make_learner(batch), make_learner(batch)
+    first.train(batch, 1, 0)
+    monkeypatch.delattr(BasicMAC, "unroll")
+    second.train(batch, 1, 0)
+    assert second.logger.last() == pytest.approx(first.logger.last(), rel=1e-5)
+    for name in ("mac.agent", "mixer"):
+        ours, theirs = (operator.attrgetter(name)(learner).state_dict() for learner in (first, second))
+        th.testing.assert_close(theirs, ours, rtol=1e-4, atol=1e-6)
 
 
 def test_models_travel_with_their_targets(tmp_path):
@@ -114,4 +177,7 @@ def test_models_travel_with_their_targets(tmp_path):
     learner.save_models(str(tmp_path))
     assert {p.name for p in tmp_path.iterdir()} == {"agent.th", "mixer.th", "opt.th"}
     other.load_models(str(tmp_path))
-    th.testing.assert_close(other.target_mixer.state_dict(), learner.mixer.state_dict(), rtol=0, atol=0)
+    for network in (other.mixer, other.target_mixer):
+        th.testing.assert_close(network.state_dict(), learner.mixer.state_dict(), rtol=0, atol=0)
+    for mac in (other.mac, other.target_mac):
+        th.testing.assert_close(mac.agent.state_dict(), learner.mac.agent.state_dict(), rtol=0, atol=0)

@@ -1,8 +1,8 @@
 """What COMA's critic sees."""
 
 import torch as th
-from helpers import fill, make_args, random_batch
 
+from helpers import fill, make_args, random_batch
 from modules.critics import COMACritic
 
 

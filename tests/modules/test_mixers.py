@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch as th
-from helpers import fill, make_args, random_batch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers import fill, make_args, random_batch
 from modules.mixers import QMixer, QTranBase, VDNMixer
 
 N, S, E = 3, 4, 6
@@ -60,23 +60,28 @@ def test_qmix_never_falls_when_an_agents_value_rises(seed, layers, scale):
     assert qs.grad.max() > 0
 
 
-def test_qmix_does_not_care_which_agent_has_which_number():
+def _parts(*layers):
+    return {f"{layer}.{part}" for layer in layers for part in ("weight", "bias")}
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_qmix_does_not_care_which_agent_has_which_number(layers):
     """Agents may change places if their rows of W1 do."""
-    mixer, order = make_qmixer(1), [2, 0, 1]
-    qs, states = th.randn(2, 3, N), th.randn(2, 3, S)
+    mixer, order = make_qmixer(layers), [2, 0, 1]
+    generator = th.Generator().manual_seed(0)
+    qs, states = th.randn(2, 3, N, generator=generator), th.randn(2, 3, S, generator=generator)
     before = mixer(qs, states)
+    assert not th.allclose(mixer(qs[..., order], states), before), "the rows are different ones"
+    last_layer = mixer.hyper_w_1 if layers == 1 else mixer.hyper_w_1[2]
     with th.no_grad():
-        for p in (mixer.hyper_w_1.weight, mixer.hyper_w_1.bias):
+        for p in (last_layer.weight, last_layer.bias):
             p.copy_(p.view(N, E, -1)[order].reshape(p.shape))
     th.testing.assert_close(mixer(qs[..., order], states), before)
 
 
 def test_names_of_qmix_weights_are_pymarls():
-    def parts(*layers):
-        return {f"{layer}.{part}" for layer in layers for part in ("weight", "bias")}
-
-    assert set(make_qmixer(1).state_dict()) == parts("hyper_w_1", "hyper_w_final", "hyper_b_1", "V.0", "V.2")
-    deep = parts("hyper_w_1.0", "hyper_w_1.2", "hyper_w_final.0", "hyper_w_final.2", "hyper_b_1", "V.0", "V.2")
+    assert set(make_qmixer(1).state_dict()) == _parts("hyper_w_1", "hyper_w_final", "hyper_b_1", "V.0", "V.2")
+    deep = _parts("hyper_w_1.0", "hyper_w_1.2", "hyper_w_final.0", "hyper_w_final.2", "hyper_b_1", "V.0", "V.2")
     assert set(make_qmixer(2).state_dict()) == deep
     with pytest.raises(ValueError, match="1 or 2, not 3"):
         make_qmixer(3)
@@ -86,6 +91,12 @@ def test_vdn_adds():
     qs = th.tensor([[[1.0, 2.0, 4.0], [0.5, -1.0, 0.0]]])
     assert VDNMixer()(qs, None).tolist() == [[[7.0], [-0.5]]]
     assert list(VDNMixer(make_args()).parameters()) == []
+
+
+def test_vdn_does_not_care_about_the_order_of_agents():
+    qs = th.randn(4, 5, N, generator=th.Generator().manual_seed(0))
+    assert VDNMixer()(qs, None).shape == (4, 5, 1)
+    th.testing.assert_close(VDNMixer()(qs[..., [2, 0, 1]], None), VDNMixer()(qs, None))
 
 
 def make_qtran(arch, size):
@@ -121,11 +132,21 @@ def test_qtran_is_the_published_network(arch, size, layers, given_actions):
 
 def test_qtran_sums_over_agents_so_their_order_does_not_matter():
     mixer, batch = make_qtran("qtran_paper", "small"), random_batch([3, 2], 4)
-    hidden = th.randn(2, 4, 2, 3)
+    hidden = th.randn(2, 4, 2, 3, generator=th.Generator().manual_seed(0))
     actions = batch["actions_onehot"]
     q, _ = mixer(batch, hidden, actions)
     swapped, _ = mixer(batch, hidden.flip(2), actions.flip(2))
     th.testing.assert_close(q, swapped)
+    only_hidden, _ = mixer(batch, hidden.flip(2), actions)
+    assert not th.allclose(q, only_hidden), "what an agent knew and what it did belong together"
+
+
+def test_names_of_qtran_weights_are_pymarls():
+    encoder = ("action_encoding.0", "action_encoding.2")
+    small = _parts("Q.0", "Q.2", "Q.4", "V.0", "V.2", "V.4", *encoder)
+    assert set(make_qtran("qtran_paper", "small").state_dict()) == small
+    # the encoder is there, unused, in the other architecture too
+    assert set(make_qtran("coma_critic", "big").state_dict()) == small | _parts("Q.6", "V.6")
 
 
 @pytest.mark.parametrize("key", ["qtran_arch", "network_size"])

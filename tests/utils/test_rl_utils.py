@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch as th
-from helpers import random_batch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers import random_batch
 from utils.rl_utils import build_td_lambda_targets, td_lambda_returns, valid_transitions
 
 
@@ -33,6 +33,23 @@ def test_a_terminal_step_counts_even_if_no_closing_state_was_written():
     batch = random_batch([3, 5], 6)
     batch["filled"][0, 3] = 0
     assert valid_transitions(batch)[0, :, 0].tolist() == [1, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("field", ["terminated", "truncated"])
+def test_the_row_after_an_end_is_a_closing_state_though_more_rows_follow(field):
+    """As in a chunk that crosses episodes: nothing was done in the row in which an episode closes."""
+    batch = random_batch([5], 6)
+    batch["filled"].fill_(1)
+    batch["terminated"].zero_()
+    batch[field][0, 2] = 1
+    assert valid_transitions(batch)[0, :, 0].tolist() == [1, 1, 1, 0, 1]
+
+
+def test_columns_beyond_the_longest_episode_are_padding():
+    batch = random_batch([1, 3, 2], 7, ends=["truncated", "truncated", "terminated"])
+    del batch.scheme["truncated"], batch.data.transition_data["truncated"]
+    expected = [[1, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 0]]
+    assert valid_transitions(batch).squeeze(2).tolist() == expected
 
 
 def test_a_mask_is_a_copy():
@@ -87,18 +104,13 @@ def test_td_lambda_is_the_weighted_sum_of_n_step_returns(length, padding, termin
     mask[:length] = 1
     ends[length - 1] = terminated
     column = lambda x: th.tensor(x).view(1, steps, 1)  # noqa: E731
-    returns = td_lambda_returns(column(rewards), column(ends), column(mask), th.tensor(values)[None], gamma, lam)
+    played = column(rewards), column(ends), column(mask)
+    returns = td_lambda_returns(*played, th.tensor(values)[None], gamma, lam)
+    # PyMARL's call takes the value of the first state as well, and does not use it
+    of_all_states = th.tensor(np.vstack([rng.normal(size=(1, agents)), values]))[None]
+    assert th.equal(build_td_lambda_targets(*played, of_all_states, agents, gamma, lam), returns)
     for agent in range(agents):
         for t in range(length):
             expected = _brute_force(rewards, values[:, agent], length, terminated, gamma, lam, t)
             assert returns[0, t, agent].item() == pytest.approx(expected, abs=1e-9)
     assert (returns[0, length:] == 0).all()
-
-
-def test_pymarls_call_takes_the_values_of_all_states():
-    batch = random_batch([3, 4], 5)
-    mask, values = valid_transitions(batch), th.randn(2, 5, 2)
-    rewards, terminated = batch["reward"][:, :-1], batch["terminated"][:, :-1].float()
-    theirs = build_td_lambda_targets(rewards, terminated, mask, values, 2, 0.9, 0.8)
-    th.testing.assert_close(theirs, td_lambda_returns(rewards, terminated, mask, values[:, 1:], 0.9, 0.8))
-    assert theirs.shape == (2, 4, 2)

@@ -1,0 +1,58 @@
+"""The shipped configs, and how they are merged."""
+
+import pytest
+
+from cli.compose import compose_config
+from utils.config import config_names
+
+EPSILON_GREEDY = {"epsilon_start": 1.0, "epsilon_finish": 0.05, "epsilon_anneal_time": 50000, "double_q": True}
+# PyMARL's published values
+PUBLISHED = {
+    "iql": {"mixer": None, "runner": "episode", "buffer_size": 5000, "batch_size": 32, **EPSILON_GREEDY},
+    "vdn": {"mixer": "vdn", "target_update_interval": 200, "lr": 0.0005, "gamma": 0.99, **EPSILON_GREEDY},
+    "qmix": {"mixer": "qmix", "mixing_embed_dim": 32, "hypernet_layers": 2, "hypernet_embed": 64, **EPSILON_GREEDY},
+    "qmix_smac": {"hypernet_layers": 2, "rnn_hidden_dim": 64, "optim_alpha": 0.99, "optim_eps": 1e-5},
+    "qmix_beta": {"runner": "parallel", "batch_size_run": 8, "hypernet_layers": 1, "name": "qmix_smac_parallel"},
+    "qtran": {"mixing_embed_dim": 64, "opt_loss": 1, "nopt_min_loss": 0.1, "network_size": "small"},
+    "coma": {
+        "batch_size_run": 8,
+        "buffer_size": 8,
+        "batch_size": 8,
+        "td_lambda": 0.8,
+        "epsilon_start": 0.5,
+        "epsilon_finish": 0.01,
+        "epsilon_anneal_time": 100000,
+        "mask_before_softmax": False,
+        "critic_lr": 0.0005,
+    },
+}
+
+
+@pytest.mark.parametrize("algorithm", sorted(PUBLISHED))
+def test_values_are_pymarls(algorithm):
+    config = compose_config(algorithm, "sc2").config
+    assert {key: config[key] for key in PUBLISHED[algorithm]} == PUBLISHED[algorithm]
+    assert (config["t_max"], config["test_nepisode"], config["test_interval"]) == (2050000, 32, 10000)
+
+
+def test_the_environment_beats_the_default_and_the_algorithm_beats_both(tmp_path):
+    env, alg = tmp_path / "env.yaml", tmp_path / "alg.yaml"
+    env.write_text("gamma: 0.5\nlr: 0.1\nenv_args: {a: 1, b: {c: 2}}\n")
+    alg.write_text("lr: 0.2\nenv_args: {b: {d: 3}}\nown: 4\n")
+    composed = compose_config(str(alg), str(env))
+    config = composed.config
+    assert (config["gamma"], config["lr"], config["batch_size"]) == (0.5, 0.2, 32)
+    assert config["env_args"] == {"a": 1, "b": {"c": 2, "d": 3}}
+    assert composed.own_keys == {"own": alg}
+
+
+def test_what_coma_says_of_starcraft_is_for_starcraft():
+    assert compose_config("coma", "sc2").config["env_args"]["state_last_action"] is False
+    assert compose_config("qmix", "sc2").config["env_args"]["state_last_action"] is True
+    assert "state_last_action" not in compose_config("coma", "two_step").config["env_args"]
+
+
+@pytest.mark.parametrize("algorithm", config_names("algs"))
+@pytest.mark.parametrize("environment", config_names("envs"))
+def test_everything_composes_from_documented_keys(algorithm, environment):
+    assert compose_config(algorithm, environment).own_keys == {}

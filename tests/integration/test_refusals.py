@@ -1,0 +1,188 @@
+"""The error catalogue: everything an experiment is refused for, before anything starts or is written."""
+
+import os
+
+import pytest
+import torch as th
+
+from main import main
+
+QMIX = ["--config=qmix", "--env-config=two_step"]
+COMA = ["--config=coma", "--env-config=two_step"]
+MATRIX = ["--config=vdn", "--env-config=matrix"]
+
+
+def case(words, *expected, id=None):
+    """A command line, and what the one message has to say."""
+    return pytest.param(words, expected, id=id or " ".join(words[-2:]))
+
+
+def changed(*settings, base=QMIX):
+    return [*base, "with", *settings]
+
+
+CATALOGUE = [
+    # files and options
+    case(["--config=qmxi", "--env-config=two_step"], "--config=qmxi", "Did you mean 'qmix'?", "vdn_smac"),
+    case(["--config=qmix", "--env-config=two_stpe"], "--env-config=two_stpe", "Did you mean 'two_step'?", "lbf"),
+    case(["--config=none.yaml", "--env-config=two_step"], "no config file none.yaml"),
+    case(["--config=../envs/sc2", "--env-config=two_step"], "--config=../envs/sc2"),
+    case(["--env-config=two_step"], "--config is missing", "qmix"),
+    case(["--config=qmix"], "--env-config is missing", "two_step"),
+    case(["--config", "--env-config=two_step"], "--config needs a name"),
+    case([*QMIX, "--config=vdn"], "--config is given twice"),
+    case([*QMIX, "--confg=vdn"], "'--confg'", "Did you mean '--config'?"),
+    case([*QMIX, "-n"], "-n needs a value"),
+    case([*QMIX, "lr=0.1"], "'lr=0.1' stands before 'with'", "with lr=0.1"),
+    case([*QMIX, "print_confg"], "Unknown command 'print_confg'", "Did you mean 'print_config'?"),
+    # registry names
+    case(changed("env=two_stp"), "env=two_stp", "Did you mean 'two_step'?", "matrix"),
+    case(changed("runner=paralel"), "runner=paralel", "Did you mean 'parallel'?", "episode"),
+    case(changed("mac=basic_mc"), "mac=basic_mc", "Did you mean 'basic_mac'?"),
+    case(changed("agent=rn"), "agent=rn", "Did you mean 'rnn'?", "ff"),
+    case(changed("action_selector=epsilon"), "action_selector=epsilon", "Did you mean 'epsilon_greedy'?"),
+    case(changed("learner=qlearner"), "learner=qlearner", "Did you mean 'q_learner'?"),
+    case(changed("mixer=qmx"), "mixer=qmx", "Did you mean 'qmix'?", "vdn"),
+    case(changed("critic=cmoa", base=COMA), "critic=cmoa", "Did you mean 'coma'?"),
+    # keys, at any depth
+    case(changed("gama=0.9"), "Unknown key 'gama'", "Did you mean 'gamma'?"),
+    case(changed("nothing_like_it=1"), "Unknown key 'nothing_like_it'", "config/default.yaml"),
+    case(changed("env_args.sed=1"), "env_args.sed", "Did you mean 'seed'?"),
+    case(changed("env_args.gme=penalty", base=MATRIX), "env_args.gme", "Did you mean 'game'?", "payoff"),
+    case(changed("lr.x=3"), "lr"),
+    # types
+    case(changed("lr=fast"), "lr=fast", "expected a number", "'fast'"),
+    case(changed("t_max=abc"), "t_max=abc", "a whole number"),
+    case(changed("t_max=10.5"), "t_max=10.5", "a whole number"),
+    case(changed("double_q=3"), "double_q=3", "True or False"),
+    case(changed("save_model=yes"), "save_model=yes", "True or False"),
+    case(changed("env_args=5"), "env_args", "mapping"),
+    case(changed("gamma=None"), "gamma=None", "expected a number", "null"),
+    case(changed("lr=nan"), "lr=nan", "a number"),
+    case(changed("plugins=5"), "plugins"),
+    case(changed("seed=one"), "seed=one", "a whole number"),
+    case(changed("env_args.episode_limit=many", base=MATRIX), "env_args.episode_limit=many", "a number"),
+    # ranges and choices
+    case(changed("t_max=0"), "t_max=0", "at least 1"),
+    case(changed("gamma=1.5"), "gamma=1.5", "between 0 and 1"),
+    case(changed("lr=0"), "lr=0", "above 0"),
+    case(changed("seed=-1"), "seed=-1", "0 or more"),
+    case(changed("test_interval=0"), "test_interval=0", "at least 1"),
+    case(changed("optimizer=adamw"), "optimizer=adamw", "Did you mean 'adam'?", "rmsprop"),
+    case(changed("hypernet_layers=3"), "hypernet_layers=3", "1, 2"),
+    case(changed("qtran_arch=paper"), "qtran_arch=paper", "Did you mean 'qtran_paper'?"),
+    case(changed("env_args.game=climb", base=MATRIX), "no matrix game 'climb'", "Did you mean 'climbing'?"),
+    case(changed("env_args.payoff=[[1,2],[3]]", base=MATRIX), "env_args.payoff"),
+    case(changed("env_args.key=Foraging-8x8-2p-2f-cop-v3", base=["--config=vdn", "--env-config=lbf"]),
+         "no task 'Foraging-8x8-2p-2f-cop-v3'", "Did you mean 'Foraging-8x8-2p-2f-coop-v3'?"),
+    case(changed("env_args.key=mpe2.simple_spred_v3", base=["--config=vdn", "--env-config=mpe"]),
+         "no module 'mpe2.simple_spred_v3'", "Did you mean 'mpe2.simple_spread_v3'?"),
+    case(changed("env_args.kwargs.M=4", base=["--config=vdn", "--env-config=mpe"]), "takes no 'M'", "max_cycles"),
+    # combinations
+    case(changed("batch_size=64", "buffer_size=32"), "batch_size=64", "buffer_size=32"),
+    case(changed("batch_size_run=64", "buffer_size=32", base=["--config=qmix_beta", "--env-config=two_step"]),
+         "batch_size_run=64", "buffer_size=32"),
+    case(changed("batch_size_run=4"), "runner=episode", "batch_size_run=4", "runner=parallel"),
+    case(changed("mixer=qmix", base=COMA), "mixer=qmix", "learner=coma_learner", "mixer is null"),
+    case(changed("mixer=None", base=["--config=qtran", "--env-config=two_step"]), "mixer=null", "qtran_base"),
+    case(changed("mixer=qtran_base"), "mixer=qtran_base", "learner=q_learner", "null or vdn, qmix"),
+    case(changed("agent_output_type=pi_logits"), "agent_output_type=pi_logits", "learner=q_learner", "'q'"),
+    case(changed("action_selector=multinomial"), "action_selector=multinomial", "epsilon_greedy"),
+    case(changed("load_step=100"), "load_step=100", "checkpoint_path"),
+    case(changed("evaluate=True"), "evaluate=True", "checkpoint_path"),
+    case(changed("save_replay=True"), "save_replay=True", "checkpoint_path"),
+    case(changed("checkpoint_path=nowhere"), "checkpoint_path=nowhere", "no such folder", "agent.th"),
+    case(changed("checkpoint_path=."), "holds no checkpoint", "20000/ with agent.th"),
+    # plugins
+    case(changed("plugins=['none.py']"), "no file", "none.py"),
+    case(changed("plugins=['no.such.module']"), "no.such.module"),
+    # packages that are not here
+    case(["--config=qmix_smac", "--env-config=sc2"], "smac is not installed", "unrelated optimiser"),
+    case(["print_config", "--config=qmix_smac", "--env-config=sc2_beta"], "smac is not installed", "--env-config=lbf"),
+]  # fmt: skip
+
+
+def refused(words, capsys, folder):
+    """Run, and return the only message; nothing but the files of before may be there afterwards."""
+    before = _everything(folder)
+    threads = th.get_num_threads()
+    try:
+        code = main(words)
+    except SystemExit as error:
+        code = error.code
+    assert th.get_num_threads() == threads
+    shown = capsys.readouterr()
+    assert code == 2, shown.err
+    assert shown.out == ""
+    assert "Traceback" not in shown.err
+    assert shown.err.count("error:") == 1
+    assert shown.err.startswith("error: ")
+    assert _everything(folder) == before
+    return shown.err
+
+
+def _everything(folder):
+    return sorted(os.path.join(path, name) for path, folders, names in os.walk(folder) for name in folders + names)
+
+
+@pytest.mark.parametrize(("words", "expected"), CATALOGUE)
+def test_refusals(words, expected, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    message = refused(words, capsys, tmp_path)
+    for part in expected:
+        assert part in message
+    assert len(message) < 900, "a message, not a page"
+
+
+FILES = {
+    "tab.yaml": ("name: x\n\tlr: 1\n", ["tab.yaml, line 2, column 1", "invalid YAML"]),
+    "colon.yaml": ("name: a: b\n", ["colon.yaml, line 1, column 8"]),
+    "twice.yaml": ("lr: 0.1\ngamma: 0.9\nlr: 0.2\n", ["twice.yaml, line 3, column 1", "'lr' is written twice"]),
+    "list.yaml": ("- a\n- b\n", ["list.yaml", "found a list"]),
+    "typo.yaml": ("name: x\ngama: 0.9\n", ["typo.yaml", "'gama'", "Did you mean 'gamma'?"]),
+    "type.yaml": ("lr: fast\n", ["lr=fast", "a number"]),
+    "env_args.yaml": ("env_args: 3\n", ["env_args.yaml", "'env_args' has to be a mapping"]),
+    "argument.yaml": ("env_args:\n  sedd: 3\n", ["env_args.sedd", "Did you mean 'seed'?"]),
+    "unsafe.yaml": ("name: !!python/object/apply:os.getcwd []\n", ["unsafe.yaml, line 1", "invalid YAML"]),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("option", ["--config", "--env-config"])
+def test_config_files_of_ones_own(name, option, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text, expected = FILES[name]
+    (tmp_path / name).write_text(text)
+    other = "--env-config=two_step" if option == "--config" else "--config=vdn"
+    message = refused([f"{option}={name}", other], capsys, tmp_path)
+    for part in expected:
+        assert part in message
+
+
+def test_a_plugin_that_fails_is_told_with_its_line(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.py").write_text("x = 1\n\nraise RuntimeError('no map')\n")
+    message = refused(changed("plugins=['broken.py']"), capsys, tmp_path)
+    assert "'broken.py' failed at line 3: RuntimeError: no map" in message
+    (tmp_path / "syntax.py").write_text("x = 1\ny = = 2\n")
+    assert "'syntax.py' failed at line 2: SyntaxError" in refused(changed("plugins=['syntax.py']"), capsys, tmp_path)
+
+
+def test_a_checkpoint_path_one_folder_too_deep(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    step = tmp_path / "models" / "400"
+    step.mkdir(parents=True)
+    (step / "agent.th").write_bytes(b"")
+    message = refused(changed("checkpoint_path=models/400"), capsys, tmp_path)
+    assert "checkpoint_path=models load_step=400" in message
+
+
+def test_python_callers_get_the_same_refusals(tmp_path, monkeypatch):
+    from run import run
+    from utils.errors import ConfigError
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="Unknown key 'gama'.*Did you mean 'gamma'"):
+        run({"gama": 0.9})
+    with pytest.raises(ConfigError, match="batch_size=64 is larger than buffer_size=32"):
+        run({"batch_size": 64})

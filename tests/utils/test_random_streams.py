@@ -1,0 +1,40 @@
+"""A second set of random generators."""
+
+import random
+
+import numpy as np
+import torch as th
+
+from utils.random_streams import RandomStream, seed_everything
+
+
+def _draw():
+    return random.random(), np.random.rand(), th.rand(1).item()
+
+
+def test_the_stream_and_training_do_not_see_each_other():
+    seed_everything(1)
+    alone = [_draw() for _ in range(4)]
+    seed_everything(9)
+    stream_alone = [_draw() for _ in range(3)]
+
+    seed_everything(1)
+    stream, training, streamed = RandomStream(9), [], []
+    for count in (1, 2):
+        training.append(_draw())
+        with stream.active():
+            streamed += [_draw() for _ in range(count)]
+        training.append(_draw())
+    assert training == alone
+    assert streamed == stream_alone
+
+
+def test_its_state_can_be_kept():
+    stream = RandomStream(3)
+    state = stream.state_dict()
+    with stream.active():
+        first = _draw()
+    other = RandomStream(4)
+    other.load_state_dict(state)
+    with other.active():
+        assert _draw() == first

@@ -1,0 +1,58 @@
+"""Registries: PyMARL's dict, with lazy entries and errors that help."""
+
+import collections
+
+import pytest
+
+from utils.errors import ConfigError
+from utils.registry import Registry, lazy_classes
+
+
+def test_plain_assignment_as_in_pymarl():
+    registry = Registry("thing")
+
+    class Thing:
+        """What it is.
+
+        And more.
+        """
+
+    registry["a"] = Thing
+    assert registry["a"] is Thing
+    assert registry.entry("a").description == "What it is."
+    assert not registry.entry("a").declared
+    assert list(registry) == ["a"]
+    assert "a" in registry
+    del registry["a"]
+    assert len(registry) == 0
+
+
+def test_lazy_entries_are_imported_when_asked_for():
+    registry = Registry("thing")
+    registry.declare("counter", "collections:Counter", "counts", kind="dict")
+    registry.declare("broken", "no_such_module:X", "never imported")
+    assert registry["counter"] is collections.Counter
+    assert registry.entry("counter").traits == {"kind": "dict"}
+    assert registry.entry("broken").description == "never imported"
+    with pytest.raises(ModuleNotFoundError):
+        registry["broken"]
+    find = lazy_classes("here", registry)
+    assert find("Counter") is collections.Counter
+    with pytest.raises(AttributeError, match="'here' has no attribute 'Conter'"):
+        find("Conter")
+
+
+@pytest.mark.parametrize("name", ["countr", None, ["counter"]])
+def test_unknown_names(name):
+    registry = Registry("thing")
+    registry.declare("counter", "collections:Counter", "counts")
+    with pytest.raises(ConfigError, match="Unknown thing .*Allowed: counter"):
+        registry[name]
+
+
+def test_the_nearest_name_is_suggested():
+    registry = Registry("thing")
+    for name in ("qmix", "vdn", "qtran_base"):
+        registry.declare(name, "x:y", "")
+    with pytest.raises(ConfigError, match=r"Unknown thing 'qmx'. Did you mean 'qmix'\? Allowed: qmix, qtran_base, vdn\."):
+        registry["qmx"]

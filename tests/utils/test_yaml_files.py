@@ -1,0 +1,47 @@
+"""Reading YAML: any text gives a mapping or one clear error."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from utils.errors import ConfigError
+from utils.yaml_files import load_yaml
+
+
+def test_values(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("a: 5e-4\nb: 1E3\nc: {d: [1, x], e: null}\nf: -.5e+2\ng: yes\nh: '5e-4'\n")
+    assert load_yaml(path) == {"a": 5e-4, "b": 1000.0, "c": {"d": [1, "x"], "e": None}, "f": -50.0, "g": True, "h": "5e-4"}
+    path.write_text("# nothing\n")
+    assert load_yaml(path) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a: [1,\nb: 2", r"a\.yaml, line 2, column 2: invalid YAML"),
+        (b"a: 1\nb:\n  c: 2\n  c: 3\n", r"a\.yaml, line 4, column 3: .*'c' is written twice"),
+        (b"1: x\n", "the key 1 is not a string"),
+        (b"just text\n", "found a str"),
+        (b"\xff\xfe\x00", "not a UTF-8 text file"),
+        (b"a: 2001-13-45\n", "invalid YAML: month must be"),
+        (b"[" * 5000, "nested too deeply"),
+    ],
+)
+def test_errors_name_the_place(tmp_path, content, message):
+    path = tmp_path / "a.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=message):
+        load_yaml(path)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_yaml(tmp_path / "missing.yaml")
+
+
+@given(st.text(alphabet=st.sampled_from("ab:-[]{}!&*#|>'\"%@ \n\t1.e,?<="), max_size=60))
+def test_any_text_is_a_mapping_or_an_error(tmp_path_factory, text):
+    path = tmp_path_factory.getbasetemp() / "any.yaml"
+    path.write_text(text)
+    try:
+        assert isinstance(load_yaml(path), dict)
+    except ConfigError as error:
+        assert str(path) in str(error)
