@@ -25,8 +25,9 @@ def check_environment(config: dict) -> None:
             if key == "seed":  # every run's environments get one; those that do not take it are made without
                 continue
             if key not in parameters:
-                raise ConfigError(f"env_args.{key}: the environment '{name}' has no such argument."
-                                  f"{suggestion(key, parameters)}")
+                raise ConfigError(
+                    f"env_args.{key}: the environment '{name}' has no such argument.{suggestion(key, parameters)}"
+                )
             example = parameters[key].default
             if type(example) is int:  # many constructors write 20 where 0.5 is as good
                 example = float(example)

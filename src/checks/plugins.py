@@ -30,7 +30,9 @@ def import_plugins(plugins: Sequence[str] | str | None) -> None:
             raise ConfigError(f"plugins: importing '{plugin}' failed: {error}.") from error
         except Exception as error:
             where = _line_of(error, plugin)
-            raise ConfigError(f"plugins: importing '{plugin}' failed{where}: {type(error).__name__}: {error}") from error
+            raise ConfigError(
+                f"plugins: importing '{plugin}' failed{where}: {type(error).__name__}: {error}"
+            ) from error
 
 
 def _import_file(path: Path) -> None:

@@ -9,7 +9,9 @@ from utils.nearest import nearest, suggestion
 
 OUR_OPTIONS = {"--config": "algorithm", "--env-config": "environment"}
 # Sacred's options (0.8.7); those in the second tuple take a value
-SACRED_FLAGS = ("-d --debug -D --pdb -e --enforce_clean -f --force -p --print-config -q --queue -u --unobserved").split()
+SACRED_FLAGS = (
+    "-d --debug -D --pdb -e --enforce_clean -f --force -p --print-config -q --queue -u --unobserved"
+).split()
 SACRED_OPTIONS = (
     "-b --beat-interval -C --capture -c --comment -i --id -l --loglevel -n --name -P --priority "
     "-F --file_storage -m --mongo_db -s --sql -S --s3 -t --tiny_db"

@@ -79,7 +79,9 @@ def _payoff_array(payoff: Sequence) -> np.ndarray:
     try:
         table = np.array(payoff, dtype=float)
     except (TypeError, ValueError):
-        raise ConfigError(f"env_args.payoff: the rows are not all of one length, or not all numbers: {payoff}") from None
+        raise ConfigError(
+            f"env_args.payoff: the rows are not all of one length, or not all numbers: {payoff}"
+        ) from None
     if table.ndim < 1 or table.size == 0 or len(set(table.shape)) != 1 or not np.isfinite(table).all():
         raise ConfigError(
             f"env_args.payoff: expected finite numbers, nested once for each agent, as many on every level; "

@@ -75,7 +75,7 @@ class MultiAgentEnv:
         }
 
     def seed(self, seed: int | None = None) -> Any:
-        """Seed the environment anew; the constructor's `seed` is what runs use. Without chance there is nothing to do."""
+        """Seed the environment anew. Runs use the constructor's `seed`; without chance there is nothing to do."""
 
     def render(self) -> Any:
         """Show the environment, if it can be shown."""

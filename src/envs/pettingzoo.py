@@ -116,7 +116,9 @@ class PettingZooEnv(MultiAgentEnv):
     def _count_actions(self, key: str, agent: str) -> int:
         space = self._env.action_space(agent)
         if not isinstance(space, self._spaces.Discrete) or space.start != 0:
-            raise ConfigError(f"env_args.key={key}: the actions of {agent} are {space}; only Discrete ones are supported.")
+            raise ConfigError(
+                f"env_args.key={key}: the actions of {agent} are {space}; only Discrete ones are supported."
+            )
         return int(space.n)
 
     def reset(self) -> None:

@@ -12,7 +12,10 @@ from utils.errors import ConfigError
 
 PAIRS = list(
     itertools.product(
-        sorted(REGISTRIES["learner"]), [None, *REGISTRIES["mixer"]], sorted(REGISTRIES["action_selector"]), ["q", "pi_logits"]
+        sorted(REGISTRIES["learner"]),
+        [None, *REGISTRIES["mixer"]],
+        sorted(REGISTRIES["action_selector"]),
+        ["q", "pi_logits"],
     )
 )
 

@@ -24,7 +24,9 @@ def test_what_loses_nothing_is_converted(value, example, expected):
 
 
 @given(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers(), max_size=2)),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers(), max_size=2)
+    ),
     st.sampled_from([True, 1, 0.5, "x", [], {}]),
 )
 def test_the_result_has_the_type_of_the_example(value, example):

@@ -29,12 +29,16 @@ def test_sacreds_words_go_to_sacred():
     assert parse_arguments(["help", "print_config"]).sacred == ["help", "print_config"]
 
 
-@pytest.mark.parametrize(("words", "action"), [([], "help"), (["--help"], "help"), (["-h"], "help"), (["--list"], "list")])
+@pytest.mark.parametrize(
+    ("words", "action"), [([], "help"), (["--help"], "help"), (["-h"], "help"), (["--list"], "list")]
+)
 def test_pages(words, action):
     assert parse_arguments(words).action == action
 
 
-@pytest.mark.parametrize("words", [["--config"], ["--config="], ["--config=a", "--config=b"], ["--list", "--frobnicate"]])
+@pytest.mark.parametrize(
+    "words", [["--config"], ["--config="], ["--config=a", "--config=b"], ["--list", "--frobnicate"]]
+)
 def test_words_that_make_no_sense(words):
     with pytest.raises(ConfigError):
         parse_arguments(words)
@@ -46,7 +50,7 @@ def test_our_list_of_sacreds_options_is_sacreds():
         if isinstance(option, CLIOption):
             (flags if option.is_flag else options).update(option.get_flags())
     assert set(SACRED_FLAGS) | {"-h", "--help"} == flags
-    from sacred.observers import file_storage, mongo, s3_observer, sql, tinydb_hashfs  # noqa: F401 - these add options
+    from sacred.observers import file_storage, mongo, s3_observer, sql, tinydb_hashfs
 
     for module in (file_storage, mongo, s3_observer, sql, tinydb_hashfs):
         for option in vars(module).values():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch as th
-from helpers import make_args
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from components.action_selectors import (
     MultinomialActionSelector,
     SoftPoliciesSelector,
 )
+from helpers import make_args
 
 AVAIL = st.lists(st.lists(st.booleans(), min_size=4, max_size=4).filter(any), min_size=3, max_size=3)
 
@@ -63,7 +63,12 @@ def test_greedy_play_draws_no_random_numbers():
 def test_policies_are_sampled_among_the_legal_actions(cls):
     policy, avail = [0.1, 0.5, 0.2, 0.2], [1, 0, 1, 1]
     assert _shares(cls(make_args()), policy, avail) == pytest.approx([0.2, 0, 0.4, 0.4], abs=0.02)
-    assert _shares(cls(make_args(test_greedy=True)), [0.1, 0.5, 0.3, 0.1], avail, test_mode=True).tolist() == [0, 0, 1, 0]
+    assert _shares(cls(make_args(test_greedy=True)), [0.1, 0.5, 0.3, 0.1], avail, test_mode=True).tolist() == [
+        0,
+        0,
+        1,
+        0,
+    ]
     sampled = _shares(cls(make_args(test_greedy=False)), policy, avail, test_mode=True)
     assert sampled == pytest.approx([0.2, 0, 0.4, 0.4], abs=0.02)
 

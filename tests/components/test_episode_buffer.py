@@ -63,7 +63,9 @@ def items(size, lists):
         choices.append(chosen.map(lambda rows: (th.tensor(rows), rows)))
         masks = st.lists(st.booleans(), min_size=size, max_size=size)
         choices.append(masks.map(lambda mask: (np.array(mask), [i for i in every if mask[i]])))
-    return st.one_of(choices).filter(lambda pair: pair[0].step is None or pair[0].step > 0 if isinstance(pair[0], slice) else True)
+    return st.one_of(choices).filter(
+        lambda pair: pair[0].step is None or pair[0].step > 0 if isinstance(pair[0], slice) else True
+    )
 
 
 WRITES = st.lists(

@@ -4,10 +4,10 @@ import pickle
 
 import pytest
 import torch as th
-from helpers import fill, make_args, random_batch
 
 from controllers.basic_controller import BasicMAC
 from controllers.unroll import unroll_mac
+from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.agents import RNNAgent
 from utils.errors import ConfigError
@@ -121,7 +121,7 @@ def test_any_controller_can_be_unrolled():
 
 def test_the_epsilon_floor_over_legal_actions_only():
     """Logits 0, 0, 0 with two legal actions: 1/2 each, whatever epsilon; with ln 3 and 0: 3/4 and 1/4."""
-    mac, batch = make_mac(agent_output_type="pi_logits", action_selector="multinomial", mask_before_softmax=True)
+    mac, _batch = make_mac(agent_output_type="pi_logits", action_selector="multinomial", mask_before_softmax=True)
     avail = th.tensor([[[1, 1, 0], [1, 1, 1]]])
     logits = th.tensor([[[3.0, 1.0, 100.0], [1.0, 1.0, 2.0]]]).log()
     mac.action_selector.epsilon = 0.2
@@ -135,7 +135,7 @@ def test_the_epsilon_floor_over_legal_actions_only():
 
 def test_the_epsilon_floor_over_all_actions():
     """PyMARL's COMA: the illegal action keeps its probability here; the selector and the learner take it away."""
-    mac, batch = make_mac(agent_output_type="pi_logits", action_selector="multinomial", mask_before_softmax=False)
+    mac, _batch = make_mac(agent_output_type="pi_logits", action_selector="multinomial", mask_before_softmax=False)
     mac.action_selector.epsilon = 0.3
     logits = th.tensor([[[1.0, 1.0, 2.0]]]).log()
     policy = mac._finish_outputs(logits, th.tensor([[[1, 1, 0]]]), test_mode=False)

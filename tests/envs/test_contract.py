@@ -38,7 +38,7 @@ def play(env, rng, steps=120):
     for _ in range(steps):
         if ended:
             env.reset()
-            seen.append(_now(env) + (None, False, {}))
+            seen.append((*_now(env), None, False, {}))
         avail = np.array(env.get_avail_actions())
         actions = [rng.choice(np.flatnonzero(row)) for row in avail]
         reward, ended, info = env.step(actions)

@@ -47,7 +47,9 @@ def test_any_number_of_agents_and_steps():
     assert not env.step([0, 0, 0])[1]
 
 
-@pytest.mark.parametrize("payoff", [[], 3, [[1, 2], [3]], [[1, 2, 3], [4, 5, 6]], [["a", "b"], ["c", "d"]], [[1, np.nan], [0, 0]]])
+@pytest.mark.parametrize(
+    "payoff", [[], 3, [[1, 2], [3]], [[1, 2, 3], [4, 5, 6]], [["a", "b"], ["c", "d"]], [[1, np.nan], [0, 0]]]
+)
 def test_tables_that_are_none(payoff):
     with pytest.raises(ConfigError, match=r"env_args\.payoff"):
         MatrixGame(payoff=payoff)

@@ -3,10 +3,10 @@
 from functools import partial
 
 import pytest
-from helpers import make_args
 
 from envs import REGISTRY, env_fn
 from envs.instances import SEED_LIMIT, TEST_SEED_OFFSET, environment_factory
+from helpers import make_args
 
 
 class Seeded:

@@ -33,7 +33,10 @@ def install(tmp_path, monkeypatch, files):
         ({"smac/__init__.py": ""}, "it is another package"),
         ({"smac.py": ""}, "it is another package"),
         ({"smac/__init__.py": "", "smac/env/__init__.py": "import pysc2_is_missing"}, "cannot be imported: No module"),
-        ({"smac/__init__.py": "", "smac/env/__init__.py": "raise TypeError('protobuf')"}, "cannot be imported: protobuf"),
+        (
+            {"smac/__init__.py": "", "smac/env/__init__.py": "raise TypeError('protobuf')"},
+            "cannot be imported: protobuf",
+        ),
         ({"smac/__init__.py": "", "smac/env/__init__.py": ""}, "cannot be imported"),
     ],
 )

@@ -25,7 +25,9 @@ def finished(tmp_path_factory):
     """One run with everything switched on, and its folder."""
     folder = tmp_path_factory.mktemp("finished")
     settings = [*SMALL, "save_model=True", "use_tensorboard=True", "test_interval=40", "log_interval=40"]
-    done = muster("--env-config", "two_step", "--config", "qmix", "-n", "my run", "-c", "a comment", "with", *settings, cwd=folder)
+    done = muster(
+        "--env-config", "two_step", "--config", "qmix", "-n", "my run", "-c", "a comment", "with", *settings, cwd=folder
+    )
     assert done.returncode == 0, done.stderr
     return done, folder / "results"
 
@@ -96,7 +98,9 @@ def test_saved_models_can_be_evaluated_from_both_runners(finished, tmp_path):
 
 
 def test_print_config_shows_the_merged_config_and_writes_nothing(tmp_path):
-    done = muster("print_config", "--config=vdn", "--env-config=two_step", "with", "lr=0.1", "env_args.seed=3", cwd=tmp_path)
+    done = muster(
+        "print_config", "--config=vdn", "--env-config=two_step", "with", "lr=0.1", "env_args.seed=3", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     plain = done.stdout.replace("\x1b[34m", "").replace("\x1b[0m", "")
     assert "lr = 0.1" in plain
@@ -120,7 +124,9 @@ def test_sacreds_help_still_works(tmp_path):
 
 def test_results_of_a_relative_and_an_absolute_path(tmp_path):
     elsewhere = tmp_path / "elsewhere"
-    done = muster("--config=vdn", "--env-config=two_step", "with", *SMALL, f"local_results_path={elsewhere}", cwd=tmp_path)
+    done = muster(
+        "--config=vdn", "--env-config=two_step", "with", *SMALL, f"local_results_path={elsewhere}", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert os.listdir(tmp_path) == ["elsewhere"]
     assert os.listdir(elsewhere) == ["sacred"]

@@ -8,9 +8,9 @@ import random
 import numpy as np
 import pytest
 import torch as th
-from fakes import CountingEnv
 
 from envs import REGISTRY
+from fakes import CountingEnv
 from learners.q_learner import QLearner
 from run import run
 from utils.config import config_path, default_config, recursive_dict_update
@@ -64,7 +64,9 @@ def _stats(calls, key):
 
 def test_when_things_happen(tmp_path, watched):
     """PyMARL's schedule on episodes of two steps, and one more test and save at the end."""
-    result = run(_config(tmp_path, t_max=41, test_interval=16, save_model=True, save_model_interval=30, log_interval=10))
+    result = run(
+        _config(tmp_path, t_max=41, test_interval=16, save_model=True, save_model_interval=30, log_interval=10)
+    )
     assert [t for t, _ in _stats(watched, "test_return_mean")] == [2, 18, 34, 42]
     saves = [os.path.basename(c[1]).removesuffix(".tmp") for c in watched if c[0] == "save"]
     assert saves == ["2", "32", "42"]
@@ -93,7 +95,9 @@ def test_updates_per_rollout(tmp_path, watched):
 @pytest.mark.parametrize(("runner", "environments"), [("episode", 1), ("parallel", 4)])
 def test_evaluate_reports_all_episodes(tmp_path, watched, counting_env, runner, environments):
     """Defects 1 and 11: exactly test_nepisode episodes, in one figure, and no training."""
-    config = _config(tmp_path, t_max=30, save_model=True, env="counting", env_args={"lengths": [2, 4, 5]}, test_nepisode=2)
+    config = _config(
+        tmp_path, t_max=30, save_model=True, env="counting", env_args={"lengths": [2, 4, 5]}, test_nepisode=2
+    )
     run(config)
     models = next((tmp_path / "models").iterdir())
     watched.clear()
@@ -101,7 +105,7 @@ def test_evaluate_reports_all_episodes(tmp_path, watched, counting_env, runner, 
     config |= {"runner": runner, "batch_size_run": environments}
     result = run(config)
     assert not [c for c in watched if c[0] in ("train", "save")]
-    (t, mean), = _stats(watched, "test_return_mean")
+    ((t, mean),) = _stats(watched, "test_return_mean")
     assert t == max(int(name) for name in os.listdir(models)), "t_env is that of the loaded model"
     assert result == mean
     # episode by episode the lengths are 2, 4, 5, 2, ... in each environment
@@ -243,9 +247,7 @@ def test_runs_started_together_share_no_folder(tmp_path):
 
 def test_losses_that_turn_nan_are_logged_as_floats(tmp_path, watched, monkeypatch):
     """Defect 27: a tensor or NumPy scalar would be stored as a pickled object."""
-    monkeypatch.setattr(
-        "learners.q_learner.masked_mean", lambda x, mask: (x * mask).sum() / mask.sum() * float("nan")
-    )
+    monkeypatch.setattr("learners.q_learner.masked_mean", lambda x, mask: (x * mask).sum() / mask.sum() * float("nan"))
     run(_config(tmp_path, t_max=20))
     (_, loss), *_ = _stats(watched, "loss")
     assert math.isnan(loss)

@@ -182,7 +182,7 @@ def test_python_callers_get_the_same_refusals(tmp_path, monkeypatch):
     from utils.errors import ConfigError
 
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match="Unknown key 'gama'.*Did you mean 'gamma'"):
+    with pytest.raises(ConfigError, match=r"Unknown key 'gama'.*Did you mean 'gamma'"):
         run({"gama": 0.9})
     with pytest.raises(ConfigError, match="batch_size=64 is larger than buffer_size=32"):
         run({"batch_size": 64})

@@ -2,8 +2,8 @@
 
 import pytest
 import torch as th
-from helpers import fill, make_args
 
+from helpers import fill, make_args
 from modules.agents import REGISTRY, FFAgent, RNNAgent
 
 

@@ -4,12 +4,12 @@ import contextlib
 
 import pytest
 import torch as th
-from fakes import CountingEnv, RecordingLogger, UnevenEnv
-from helpers import make_args
 
 from assembly import assemble
 from envs import REGISTRY
 from envs.instances import TEST_SEED_OFFSET
+from fakes import CountingEnv, RecordingLogger, UnevenEnv
+from helpers import make_args
 from utils.random_streams import seed_everything
 
 RUNNERS = ["episode", "parallel"]
@@ -84,7 +84,9 @@ def test_one_parallel_environment_gives_the_same_batches_as_the_episode_runner()
     """Same seeds, same actions, same everything, bit for bit, tests in between included."""
     played = []
     for runner in RUNNERS:
-        with assembled(runner, env_args={"lengths": [4, 6, 2], "ends": ["terminated", "time_limit", "truncated"]}) as parts:
+        with assembled(
+            runner, env_args={"lengths": [4, 6, 2], "ends": ["terminated", "time_limit", "truncated"]}
+        ) as parts:
             batches = [parts.runner.run(test_mode=i % 3 == 2) for i in range(9)]
             played.append((batches, parts.runner.t_env, dict(parts.runner.logger.values)))
     (ours, our_steps, our_stats), (theirs, their_steps, their_stats) = played
@@ -131,7 +133,9 @@ def test_the_parallel_runner_needs_no_truncated_field():
     """A third-party scheme may be PyMARL's own."""
     with assembled("parallel", env_args={"lengths": [2], "ends": ["truncated"]}) as parts:
         runner, args = parts.runner, parts.runner.args
-        scheme = {k: v for k, v in runner.new_batch.args[0].items() if k in ("state", "obs", "actions", "avail_actions")}
+        scheme = {
+            k: v for k, v in runner.new_batch.args[0].items() if k in ("state", "obs", "actions", "avail_actions")
+        }
         scheme |= {"reward": {"vshape": (1,)}, "terminated": {"vshape": (1,), "dtype": th.uint8}}
         preprocess = runner.new_batch.keywords["preprocess"]
         runner.setup(scheme, {"agents": args.n_agents}, preprocess, parts.mac)

@@ -3,14 +3,14 @@
 import math
 
 import numpy as np
+
 from fakes import RecordingLogger
 from helpers import make_args
-
 from runners.base import BaseRunner
 
 
 class _Mac:
-    class action_selector:  # noqa: N801 - only its attribute is used
+    class action_selector:
         epsilon = 0.25
 
 

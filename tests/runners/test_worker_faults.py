@@ -10,11 +10,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fakes import CountingEnv, RecordingLogger
-from helpers import make_args
 
 from assembly import assemble
 from envs import REGISTRY
+from fakes import CountingEnv, RecordingLogger
+from helpers import make_args
 from runners.workers import EnvironmentWorkerError, EnvironmentWorkers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +57,7 @@ def test_a_worker_killed_between_rollouts_is_noticed():
     parts = _parts()
     parts.runner.run()
     os.kill(parts.runner.workers.processes[2].pid, signal.SIGKILL)
-    with pytest.raises(EnvironmentWorkerError, match="Environment 2's process .* SIGKILL"):
+    with pytest.raises(EnvironmentWorkerError, match=r"Environment 2's process .* SIGKILL"):
         parts.runner.run()
     parts.runner.close_env()
 

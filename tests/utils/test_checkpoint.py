@@ -12,7 +12,9 @@ def _saved(root, *steps):
         (root / str(step) / "agent.th").write_bytes(b"")
 
 
-@pytest.mark.parametrize(("load_step", "found"), [(0, 1000), (1, 20), (500, 400), (10**9, 1000), (400, 400), (210, 400)])
+@pytest.mark.parametrize(
+    ("load_step", "found"), [(0, 1000), (1, 20), (500, 400), (10**9, 1000), (400, 400), (210, 400)]
+)
 def test_the_newest_or_the_nearest(tmp_path, load_step, found):
     _saved(tmp_path, 20, 400, 1000)
     (tmp_path / "2000").mkdir()  # empty

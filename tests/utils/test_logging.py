@@ -27,7 +27,9 @@ class _Run:
         self.scalars.append((key, value, t))
 
 
-@pytest.mark.parametrize("value", [2, 2.0, True + 1, np.float32(2), np.int64(2), np.array(2.0), th.tensor(2.0), th.tensor([2])])
+@pytest.mark.parametrize(
+    "value", [2, 2.0, True + 1, np.float32(2), np.int64(2), np.array(2.0), th.tensor(2.0), th.tensor([2])]
+)
 def test_every_number_becomes_a_float(value):
     """Defect 27."""
     logger, run = Logger(logging.getLogger("test")), _Run()
@@ -56,7 +58,12 @@ def test_recent_statistics_are_means_of_the_last_five(caplog):
     logger.print_recent_stats()
     first, second, third = caplog.messages[-1].split("\n")
     assert first == "Recent Stats | t_env:        300 | Episode:       12"
-    assert [cell.split() for cell in second.split("\t")] == [["a:", "1.0000"], ["b:", "1.0000"], ["c:", "1.0000"], ["epsilon:", "0.4000"]]
+    assert [cell.split() for cell in second.split("\t")] == [
+        ["a:", "1.0000"],
+        ["b:", "1.0000"],
+        ["c:", "1.0000"],
+        ["epsilon:", "0.4000"],
+    ]
     assert third.split() == ["loss:", "4.0000"]
 
 

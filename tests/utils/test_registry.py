@@ -46,7 +46,7 @@ def test_lazy_entries_are_imported_when_asked_for():
 def test_unknown_names(name):
     registry = Registry("thing")
     registry.declare("counter", "collections:Counter", "counts")
-    with pytest.raises(ConfigError, match="Unknown thing .*Allowed: counter"):
+    with pytest.raises(ConfigError, match=r"Unknown thing .*Allowed: counter"):
         registry[name]
 
 
@@ -54,5 +54,7 @@ def test_the_nearest_name_is_suggested():
     registry = Registry("thing")
     for name in ("qmix", "vdn", "qtran_base"):
         registry.declare(name, "x:y", "")
-    with pytest.raises(ConfigError, match=r"Unknown thing 'qmx'. Did you mean 'qmix'\? Allowed: qmix, qtran_base, vdn\."):
+    with pytest.raises(
+        ConfigError, match=r"Unknown thing 'qmx'. Did you mean 'qmix'\? Allowed: qmix, qtran_base, vdn\."
+    ):
         registry["qmx"]

@@ -11,7 +11,14 @@ from utils.yaml_files import load_yaml
 def test_values(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("a: 5e-4\nb: 1E3\nc: {d: [1, x], e: null}\nf: -.5e+2\ng: yes\nh: '5e-4'\n")
-    assert load_yaml(path) == {"a": 5e-4, "b": 1000.0, "c": {"d": [1, "x"], "e": None}, "f": -50.0, "g": True, "h": "5e-4"}
+    assert load_yaml(path) == {
+        "a": 5e-4,
+        "b": 1000.0,
+        "c": {"d": [1, "x"], "e": None},
+        "f": -50.0,
+        "g": True,
+        "h": "5e-4",
+    }
     path.write_text("# nothing\n")
     assert load_yaml(path) == {}
 
@@ -19,7 +26,7 @@ def test_values(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a: [1,\nb: 2", r"a\.yaml, line 2, column 2: invalid YAML"),
+        (b"a: [1,\nb: 2", r"a\.yaml, line 2, column 5: invalid YAML"),
         (b"a: 1\nb:\n  c: 2\n  c: 3\n", r"a\.yaml, line 4, column 3: .*'c' is written twice"),
         (b"1: x\n", "the key 1 is not a string"),
         (b"just text\n", "found a str"),
