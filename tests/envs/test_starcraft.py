@@ -1,5 +1,6 @@
 """StarCraft II: what is told when the package is not there, and that it is used when it is."""
 
+import importlib
 import sys
 
 import pytest
@@ -16,14 +17,26 @@ class StarCraft2Env:
 """
 
 
+@pytest.fixture(autouse=True)
+def forget_smac():
+    """What a test imports as smac is not what the next one finds."""
+    yield
+    _forget()
+
+
+def _forget():
+    for name in [name for name in sys.modules if name.split(".")[0] == "smac"]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
 def install(tmp_path, monkeypatch, files):
     for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    for name in [name for name in sys.modules if name.split(".")[0] == "smac"]:
-        monkeypatch.delitem(sys.modules, name)
+    _forget()
 
 
 @pytest.mark.parametrize(

@@ -26,3 +26,8 @@ class FFAgent(nn.Module):
         x = F.relu(self.fc1(inputs))
         x = F.relu(self.fc2(x))
         return self.fc3(x), hidden_state
+
+    def unroll(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """As `forward` over T steps, which do not depend on each other: `[T, N, ...]` in and out."""
+        outputs, hidden = self(inputs, hidden_state.reshape(-1, self.args.rnn_hidden_dim))
+        return outputs, hidden.expand(inputs.size(0), -1, -1)
