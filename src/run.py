@@ -88,6 +88,10 @@ def _complete(config: dict, log: logging.Logger) -> SimpleNamespace:
     args = SimpleNamespace(**config)
     args.device = "cuda" if args.use_cuda else "cpu"
     args.unique_token = _unique_token(args)
+    if args.save_replay and args.env_args.get("replay_dir") == "":
+        # SMAC's argument; empty, it would write into the game's own folder
+        replays = os.path.join(args.local_results_path, "replays", args.unique_token)
+        args.env_args["replay_dir"] = os.path.abspath(replays)
     return args
 
 
@@ -104,6 +108,7 @@ def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
         "Sacred run": os.path.join(root, "sacred", str(sacred_run._id)) if getattr(sacred_run, "_id", None) else "",
         "models": os.path.join(root, "models", args.unique_token),
         "TensorBoard": os.path.join(root, "tb_logs", args.unique_token),
+        "replays": os.path.join(root, "replays", args.unique_token),
     }
     found = [f"{what} in {place}" for what, place in places.items() if place and os.path.isdir(place)]
     return "Results: " + ("; ".join(found) if found else "none were kept")

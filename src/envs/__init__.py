@@ -1,7 +1,5 @@
 """Environments: what is played. Registered here, imported when chosen."""
 
-from functools import partial
-
 from envs.multiagentenv import MultiAgentEnv
 from utils.registry import Registry
 
@@ -21,4 +19,4 @@ def env_fn(env: type[MultiAgentEnv], **kwargs) -> MultiAgentEnv:
     return env(**kwargs)
 
 
-__all__ = ["REGISTRY", "MultiAgentEnv", "env_fn", "partial"]
+__all__ = ["REGISTRY", "MultiAgentEnv", "env_fn"]

@@ -12,7 +12,7 @@ import torch as th
 from envs import REGISTRY
 from fakes import CountingEnv
 from learners.q_learner import QLearner
-from run import run
+from run import LoopState, run
 from utils.config import config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.logging import Logger
@@ -130,6 +130,38 @@ def test_an_environment_without_replays_says_so(tmp_path, caplog, runner):
     models = str(next((tmp_path / "models").iterdir()))
     run(config | {"save_replay": True, "checkpoint_path": models, "runner": runner})
     assert "No replay was saved: TwoStepGame cannot save replays." in caplog.text
+
+
+class ReplayEnv(CountingEnv):
+    """Saves a replay where SMAC would."""
+
+    def __init__(self, replay_dir="", seed=None):
+        super().__init__(seed=seed)
+        self.replay_dir = replay_dir
+
+    def save_replay(self):
+        os.makedirs(self.replay_dir)
+        with open(os.path.join(self.replay_dir, "game.replay"), "w") as file:
+            file.write(str(self.episode + 1))
+
+
+def test_a_replay_lands_in_the_results(tmp_path, monkeypatch):
+    monkeypatch.setitem(REGISTRY._entries, "replaying", None)
+    REGISTRY["replaying"] = ReplayEnv
+    config = _config(tmp_path, t_max=10, save_model=True, env="replaying", env_args={"replay_dir": ""})
+    run(config)
+    models = str(next((tmp_path / "models").iterdir()))
+    assert not (tmp_path / "replays").exists()
+    run(config | {"save_replay": True, "checkpoint_path": models, "test_nepisode": 3})
+    (replay,) = (tmp_path / "replays").rglob("game.replay")
+    assert replay.read_text() == "3"
+
+
+def test_the_state_of_the_loop_can_be_kept():
+    state = LoopState(episode=4, last_test_T=100)
+    other = LoopState()
+    other.load_state_dict(state.state_dict())
+    assert other == state != LoopState()
 
 
 def test_load_step_and_going_on_from_there(tmp_path, watched):
