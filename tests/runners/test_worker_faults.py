@@ -46,7 +46,7 @@ def test_a_failing_worker_ends_the_rollout_within_seconds(how, words):
     start = time.time()
     with pytest.raises(EnvironmentWorkerError) as error:
         parts.runner.run()
-    assert time.time() - start < 5
+    assert time.time() - start < 10
     for word in words:
         assert word in str(error.value)
     parts.runner.close_env()
