@@ -50,11 +50,9 @@ EXPERIMENTS = {
         "above 0.9",
         0.43,
     ),
-    # rewards are rare here: large samples, lasting exploration, and agents without memory (all is in sight)
     "lbf_8x8_coop": Experiment(
-        "--config=vdn --env-config=lbf with env_args.key=Foraging-8x8-2p-2f-coop-v3 t_max=600000 test_interval=50000 "
-        "agent=ff obs_last_action=False batch_size=128 lr=0.001 epsilon_finish=0.2 epsilon_anneal_time=100000 "
-        "optimizer=adam optim_eps=1e-8 td_lambda=0.8",
+        "--config=vdn --env-config=lbf with env_args.key=Foraging-8x8-2p-2f-coop-v3 t_max=500000 "
+        f"test_interval=25000 {ADAM_LAMBDA}",
         "clearly above random play",
         0.003,
     ),
