@@ -14,7 +14,7 @@ export OMP_NUM_THREADS ?= 1
 
 train: $(VENV)/.core
 	$(BIN)/python src/main.py --config=qmix --env-config=two_step with \
-		epsilon_finish=1.0 t_max=10000 save_model=True use_tensorboard=True
+		epsilon_finish=1.0 t_max=10000 seed=1 save_model=True use_tensorboard=True
 
 test: lint check-tests
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from checks.registries import has_foreign_part
 from utils.config import default_config, flatten
 from utils.errors import ConfigError
-from utils.nearest import suggestion
+from utils.nearest import did_you_mean
 
 
 def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
@@ -37,4 +37,4 @@ def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
 
 
 def _hint(key: str, known) -> str:
-    return suggestion(key, known, limit=0).split(" Allowed:")[0] + " All keys stand in config/default.yaml."
+    return did_you_mean(key, known) + " All keys stand in config/default.yaml."

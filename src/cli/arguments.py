@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from utils.config import config_names
 from utils.errors import ConfigError
-from utils.nearest import nearest, suggestion
+from utils.nearest import did_you_mean, suggestion
 
 OUR_OPTIONS = {"--config": "algorithm", "--env-config": "environment"}
 # Sacred's options (0.8.7); those in the second tuple take a value
@@ -74,7 +74,7 @@ def _sacred_option(word: str, words) -> list[str]:
         return [word]
     if option not in SACRED_OPTIONS:
         options = [*OUR_OPTIONS, "--list", "--help", *SACRED_FLAGS, *SACRED_OPTIONS]
-        raise ConfigError(f"Unknown option '{option}'.{_did_you_mean(option, options)} See --help.")
+        raise ConfigError(f"Unknown option '{option}'.{did_you_mean(option, options)} See --help.")
     if equals:
         return [word]
     value = next(words, None)
@@ -98,8 +98,3 @@ def _require_choices(parsed: Arguments) -> None:
 
 def _example(option: str) -> str:
     return {"--config": "qmix", "--env-config": "two_step"}[option]
-
-
-def _did_you_mean(word: str, choices: Sequence[str]) -> str:
-    best = nearest(word, choices)
-    return f" Did you mean '{best}'?" if best else ""

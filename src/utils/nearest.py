@@ -10,11 +10,16 @@ def nearest(name: str, choices: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
+def did_you_mean(name: str, choices: Iterable[str]) -> str:
+    """Return " Did you mean '...'?", or nothing when no choice is like `name`."""
+    best = nearest(name, choices)
+    return f" Did you mean '{best}'?" if best else ""
+
+
 def suggestion(name: str, choices: Iterable[str], limit: int = 20) -> str:
     """Return the end of a message: the nearest choice first, then what is allowed."""
     choices = sorted(str(c) for c in choices)
-    best = nearest(name, choices)
-    hint = f" Did you mean '{best}'?" if best else ""
+    hint = did_you_mean(name, choices)
     if not choices:
         return hint + " There is nothing to choose from."
     shown = ", ".join(choices[:limit])
