@@ -177,7 +177,7 @@ class EpisodeBatch:
             raise IndexError(f"Index by episode and step, at most two items; got {len(items)}.")
         if not isinstance(items[1], slice) and not _is_index(items[1]):
             raise IndexError("Indexing across Time must be contiguous")
-        return tuple(self._parse_item(item) for item in items)
+        return self._parse_item(items[0]), self._parse_item(items[1])
 
     def _parse_item(self, item: Any) -> slice | th.Tensor:
         if isinstance(item, slice):
@@ -189,8 +189,10 @@ class EpisodeBatch:
             # a mask of episodes selects as it does in NumPy; a plain list would mean something else to torch
             index = th.as_tensor(item, device=self.device)
             if index.dtype == th.bool:
+                if index.shape != (self.batch_size,):
+                    raise IndexError(f"A mask of {tuple(index.shape)} does not fit {self.batch_size} episodes.")
                 return index.nonzero().squeeze(1)
-            if index.numel() and (index.is_floating_point() or index.dim() != 1):
+            if index.dim() != 1 or (index.numel() and index.is_floating_point()):
                 raise IndexError(f"Episodes are selected by whole numbers in one list, not by {item}.")
             return index.long()
         raise IndexError(f"Cannot index a batch by {type(item).__name__}.")
@@ -279,7 +281,7 @@ class ReplayBuffer(EpisodeBatch):
 
 def _is_index(item: Any) -> bool:
     if isinstance(item, th.Tensor | np.ndarray):
-        return item.ndim == 0
+        item = item.item() if item.ndim == 0 else None
     return isinstance(item, int | np.integer) and not isinstance(item, bool)
 
 

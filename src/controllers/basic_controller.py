@@ -6,6 +6,7 @@ import numpy as np
 import torch as th
 
 from components.action_selectors import REGISTRY as action_REGISTRY
+from controllers.unroll import unroll_by_steps
 from modules.agents import REGISTRY as agent_REGISTRY
 from utils.checkpoint import load_weights
 from utils.config import with_defaults
@@ -42,16 +43,16 @@ class BasicMAC:
         agent_outs = agent_outs.view(ep_batch.batch_size, self.n_agents, -1)
         return self._finish_outputs(agent_outs, ep_batch["avail_actions"][:, t], test_mode)
 
-    def unroll(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, th.Tensor]:
+    def unroll(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, th.Tensor | None]:
         """`init_hidden` and `forward` at every step: outputs `[B, T, n, A]` and hidden states `[B, T, n, H]`.
 
         An agent with an `unroll` of its own gets all steps at once, unless a subclass builds its inputs or its
         outputs in its own way, step by step.
         """
-        self.init_hidden(ep_batch.batch_size)
         own_way = any(getattr(type(self), name) is not getattr(BasicMAC, name) for name in ("forward", "_build_inputs"))
         if own_way or not _unrolls_itself(type(self.agent)):
-            return self._unroll_by_steps(ep_batch, test_mode)
+            return unroll_by_steps(self, ep_batch, test_mode=test_mode)
+        self.init_hidden(ep_batch.batch_size)
         inputs = self._build_inputs(ep_batch, None)
         outs, hidden = self.agent.unroll(inputs, self.hidden_states)
         self.hidden_states = hidden[-1]
@@ -59,13 +60,6 @@ class BasicMAC:
         shape = (ep_batch.max_seq_length, ep_batch.batch_size, self.n_agents, -1)
         outs, hidden = (x.reshape(shape).transpose(0, 1) for x in (outs, hidden))
         return self._finish_outputs(outs, ep_batch["avail_actions"], test_mode), hidden
-
-    def _unroll_by_steps(self, ep_batch, test_mode: bool) -> tuple[th.Tensor, th.Tensor]:
-        outs, hidden = [], []
-        for t in range(ep_batch.max_seq_length):
-            outs.append(self.forward(ep_batch, t, test_mode=test_mode))
-            hidden.append(self.hidden_states.reshape(ep_batch.batch_size, self.n_agents, -1))
-        return th.stack(outs, dim=1), th.stack(hidden, dim=1)
 
     def _finish_outputs(self, agent_outs: th.Tensor, avail_actions: th.Tensor, test_mode: bool) -> th.Tensor:
         """Policy logits `[..., A]` -> probabilities, with an epsilon floor unless testing; values stay as they are."""

@@ -26,7 +26,7 @@ def load_weights(target: Any, path: str | Path) -> None:
     try:
         _check_same_optimiser(target, state)
         target.load_state_dict(state)
-    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         reason = "; ".join(line.strip() for line in str(error).split("\n")[:4] if line.strip())
         raise ConfigError(
             f"{path} does not fit this experiment's networks ({type(target).__name__}): {reason}\n"

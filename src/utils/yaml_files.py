@@ -62,6 +62,8 @@ def load_yaml(path: Path) -> dict:
         raise ConfigError(f"{path}: invalid YAML: nested too deeply.") from None
     except ValueError as error:  # e.g. 2001-13-45 looks like a date
         raise ConfigError(f"{path}: invalid YAML: {error}.") from None
+    except (AttributeError, LookupError, TypeError):  # PyYAML's, for an explicit tag such as `!!int ''`
+        raise ConfigError(f"{path}: invalid YAML: a value does not fit its explicit tag (!!...).") from None
     if data is None:
         return {}
     if not isinstance(data, dict):

@@ -51,24 +51,44 @@ def test_epsilon_follows_the_steps_and_tests_are_greedy():
 
 def test_greedy_play_draws_no_random_numbers():
     selector = EpsilonGreedyActionSelector(make_args())
+    values, avail = th.rand(2, 2, 3), th.ones(2, 2, 3)
     before = th.get_rng_state()
-    selector.select_action(th.rand(2, 2, 3), th.ones(2, 2, 3), 0, test_mode=True)
-    after_rand = th.get_rng_state()
-    th.set_rng_state(before)
-    th.rand(2, 2, 3)
-    assert th.equal(th.get_rng_state(), after_rand)
+    selector.select_action(values, avail, 0, test_mode=True)
+    assert th.equal(th.get_rng_state(), before)
+    selector.select_action(values, avail, 0)
+    assert not th.equal(th.get_rng_state(), before)
+
+
+def test_with_epsilon_one_every_legal_action_is_as_likely():
+    selector = EpsilonGreedyActionSelector(make_args(epsilon_start=1.0, epsilon_finish=1.0))
+    shares = _shares(selector, [5.0, 9.0, -1.0, 2.0, 0.0], [1, 0, 1, 1, 1])
+    assert shares == pytest.approx([0.25, 0, 0.25, 0.25, 0.25], abs=0.02)
+
+
+def test_each_agent_explores_on_its_own():
+    """With epsilon 0.5 and two actions an agent takes the worse one 1/4 of the time, and both agents 1/16."""
+    selector = EpsilonGreedyActionSelector(make_args(epsilon_start=0.5, epsilon_finish=0.5))
+    th.manual_seed(0)
+    values = th.tensor([[1.0, 0.0], [1.0, 0.0]]).expand(20000, 2, 2)
+    worse = selector.select_action(values, th.ones(20000, 2, 2), 0).float()
+    assert worse.mean(0).tolist() == pytest.approx([0.25, 0.25], abs=0.02)
+    assert worse.prod(1).mean().item() == pytest.approx(1 / 16, abs=0.01)
+
+
+def test_the_best_action_is_the_best_legal_one():
+    selector = EpsilonGreedyActionSelector(make_args())
+    values = th.tensor([[[-5.0, -7.0, 9.0], [0.0, 3.0, 2.0]]])
+    avail = th.tensor([[[1, 1, 0], [1, 0, 1]]])
+    assert selector.select_action(values, avail, 0, test_mode=True).tolist() == [[0, 2]]
+    assert values[0, 0, 2] == 9
 
 
 @pytest.mark.parametrize("cls", [MultinomialActionSelector, SoftPoliciesSelector])
 def test_policies_are_sampled_among_the_legal_actions(cls):
     policy, avail = [0.1, 0.5, 0.2, 0.2], [1, 0, 1, 1]
     assert _shares(cls(make_args()), policy, avail) == pytest.approx([0.2, 0, 0.4, 0.4], abs=0.02)
-    assert _shares(cls(make_args(test_greedy=True)), [0.1, 0.5, 0.3, 0.1], avail, test_mode=True).tolist() == [
-        0,
-        0,
-        1,
-        0,
-    ]
+    greedy = _shares(cls(make_args(test_greedy=True)), [0.1, 0.5, 0.3, 0.1], avail, test_mode=True)
+    assert greedy.tolist() == [0, 0, 1, 0]
     sampled = _shares(cls(make_args(test_greedy=False)), policy, avail, test_mode=True)
     assert sampled == pytest.approx([0.2, 0, 0.4, 0.4], abs=0.02)
 

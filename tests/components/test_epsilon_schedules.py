@@ -15,6 +15,7 @@ def test_linear():
     assert schedule.eval(25000) == pytest.approx(0.525)
     assert schedule.eval(50000) == pytest.approx(0.05)
     assert schedule.eval(10**7) == 0.05
+    assert DecayThenFlatSchedule(0.8, 0.2, 100, decay="linear").eval(25) == pytest.approx(0.65)
 
 
 def test_exp():

@@ -12,7 +12,7 @@ from components.episode_buffer import EpisodeBatch, ReplayBuffer
 from components.transforms import OneHot
 
 SCHEME = {"x": {"vshape": (1,), "dtype": th.long}, "task": {"vshape": (1,), "episode_const": True}}
-PREPROCESS = {"x": ("x_onehot", [OneHot(100)])}
+PREPROCESS = {"x": ("x_onehot", [OneHot(400)])}
 STEPS = 4
 
 
@@ -20,29 +20,40 @@ def make_buffer(size):
     return ReplayBuffer(SCHEME, {}, size, STEPS, preprocess=PREPROCESS)
 
 
-def episodes(numbers, length=STEPS):
-    """Episodes that carry their number in every filled field."""
+def episodes(numbers, length=STEPS, filled=None):
+    """Episodes that carry their number in every field, in their first `filled` steps (default: all)."""
     batch = EpisodeBatch(SCHEME, {}, len(numbers), length, preprocess=PREPROCESS)
-    values = np.array(numbers).reshape(-1, 1, 1)
-    batch.update({"x": np.tile(values, (1, length, 1)), "task": values})
+    for row, number in enumerate(numbers):
+        steps = length if filled is None else filled[row]
+        batch.update({"x": np.full((steps, 1), number), "task": [number]}, bs=row, ts=slice(0, steps))
     return batch
 
 
-@given(st.integers(1, 6), st.lists(st.integers(1, 9), max_size=8))
-def test_it_holds_the_last_episodes(size, inserts):
-    buffer, slots, number = make_buffer(size), deque(maxlen=size), 0
-    for count in inserts:
-        numbers = list(range(number, number + count))
-        number += count
-        buffer.insert_episode_batch(episodes(numbers))
-        slots.extend(numbers)
-    held = buffer.episodes_in_buffer
-    assert held == len(slots)
-    assert sorted(buffer["x"][:held, 0, 0].tolist()) == sorted(slots)
-    assert th.equal(buffer["task"][:held, 0].long(), buffer["x"][:held, 0, 0])
-    assert th.equal(buffer["x_onehot"][:held].argmax(-1), buffer["x"][:held, :, 0])
-    assert (buffer["filled"][:held] == 1).all()
-    assert (buffer["filled"][held:] == 0).all()
+def padded(number, steps):
+    return [number] * steps + [0] * (STEPS - steps)
+
+
+@given(st.integers(1, 6), st.lists(st.lists(st.integers(1, STEPS), min_size=1, max_size=9), max_size=8))
+def test_it_holds_the_last_episodes_and_nothing_else(size, inserts):
+    """Each insert is a list of episode lengths; the batch is as long as its longest."""
+    buffer, kept, number = make_buffer(size), deque(maxlen=size), 1
+    for lengths in inserts:
+        numbers = list(range(number, number + len(lengths)))
+        number += len(lengths)
+        buffer.insert_episode_batch(episodes(numbers, max(lengths), lengths))
+        kept.extend(zip(numbers, lengths, strict=True))
+    held = len(kept)
+    assert buffer.episodes_in_buffer == held
+    # once it is full, the oldest is where the next one will go
+    slots = [(buffer.buffer_index + i) % size if held == size else i for i in range(held)]
+    assert buffer["x"][slots, :, 0].tolist() == [padded(n, steps) for n, steps in kept]
+    assert buffer["filled"][slots, :, 0].tolist() == [padded(1, steps) for _, steps in kept]
+    assert buffer["task"][slots, 0].tolist() == [n for n, _ in kept]
+    for slot, (n, steps) in zip(slots, kept, strict=True):
+        expected = np.zeros((STEPS, 400))
+        expected[:steps, n] = 1
+        np.testing.assert_array_equal(buffer["x_onehot"][slot].numpy(), expected)
+    assert all((buffer[key][held:] == 0).all() for key in ("x", "x_onehot", "filled", "task"))
     for wanted in range(1, size + 2):
         assert buffer.can_sample(wanted) == (wanted <= held)
 
@@ -62,6 +73,15 @@ def test_a_shorter_episode_leaves_nothing_of_the_one_it_overwrites():
     assert buffer["x"].flatten().tolist() == [5, 5, 0, 0]
     assert buffer["filled"].flatten().tolist() == [1, 1, 0, 0]
     assert buffer["x_onehot"].sum() == 2
+
+
+def test_more_than_fits():
+    buffer = make_buffer(3)
+    buffer.insert_episode_batch(episodes([1]))
+    buffer.insert_episode_batch(episodes([2, 3, 4, 5, 6, 7, 8]))
+    assert sorted(buffer["x"][:, 0, 0].tolist()) == [6, 7, 8]
+    buffer.insert_episode_batch(episodes([9]))
+    assert sorted(buffer["x"][:, 0, 0].tolist()) == [7, 8, 9]
 
 
 def test_inserting_copies():
@@ -89,6 +109,20 @@ def test_a_sample_has_no_episode_twice():
     buffer.insert_episode_batch(episodes(list(range(10))))
     for _ in range(50):
         assert len(set(buffer.sample(9)["x"][:, 0, 0].tolist())) == 9
+
+
+def test_a_sample_is_whole_episodes_and_a_copy():
+    buffer = make_buffer(10)
+    buffer.insert_episode_batch(episodes([7, 8, 9], filled=[4, 2, 3]))
+    lengths = {7: 4, 8: 2, 9: 3}
+    for _ in range(20):
+        sample = buffer.sample(2)
+        assert (sample.batch_size, sample.max_seq_length) == (2, STEPS)
+        for row, number in enumerate(sample["task"][:, 0].tolist()):
+            assert sample["x"][row, :, 0].tolist() == padded(number, lengths[number])
+            assert sample["filled"][row, :, 0].tolist() == padded(1, lengths[number])
+        sample["x"].fill_(50)
+    assert buffer["x"][:3, 0, 0].tolist() == [7, 8, 9]
 
 
 def test_sampling_is_uniform():

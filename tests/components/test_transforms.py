@@ -13,6 +13,12 @@ def test_one_hot():
     assert OneHot(3).infer_output_info((1,), th.long) == ((3,), th.float32)
 
 
+def test_actions_that_do_not_exist_have_no_one_hot():
+    for action in (3, -1):
+        with pytest.raises((RuntimeError, IndexError)):
+            OneHot(3).transform(th.tensor([action]))
+
+
 def test_a_transform_has_to_say_what_it_does():
     with pytest.raises(NotImplementedError, match="Transform"):
         Transform().transform(th.zeros(1))

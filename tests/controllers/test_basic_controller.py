@@ -47,6 +47,7 @@ def _by_steps(mac, batch):
 @pytest.mark.parametrize("output", ["q", "pi_logits"])
 @pytest.mark.parametrize("mask_before_softmax", [True, False])
 def test_unroll_is_every_step_at_once(agent, output, mask_before_softmax):
+    """Padding, where no action is legal, included."""
     selector = {"q": "epsilon_greedy", "pi_logits": "multinomial"}[output]
     mac, batch = make_mac(
         agent=agent, agent_output_type=output, action_selector=selector, mask_before_softmax=mask_before_softmax
@@ -54,8 +55,42 @@ def test_unroll_is_every_step_at_once(agent, output, mask_before_softmax):
     outputs, hidden = mac.unroll(batch)
     assert outputs.shape == (2, 6, 2, 3)
     assert hidden.shape == (2, 6, 2, 8)
-    th.testing.assert_close(outputs, _by_steps(mac, batch), equal_nan=True)
-    th.testing.assert_close(hidden[:, -1].reshape(-1, 8), mac.hidden_states.reshape(-1, 8))
+    assert outputs.isfinite().all()
+    th.testing.assert_close(mac.hidden_states.reshape(2, 2, 8), hidden[:, -1])
+    th.testing.assert_close(outputs, _by_steps(mac, batch))
+    th.testing.assert_close(mac.hidden_states.reshape(2, 2, 8), hidden[:, -1])
+    # the memory of whatever was played before does not matter
+    th.testing.assert_close(mac.unroll(batch)[0], outputs)
+
+
+class _StepByStep(BasicMAC):
+    def forward(self, ep_batch, t, test_mode=False):
+        return super().forward(ep_batch, t, test_mode)
+
+
+@pytest.mark.parametrize("cls", [BasicMAC, _StepByStep])
+def test_tests_unroll_without_the_epsilon_floor(cls):
+    mac, batch = make_mac(cls, agent_output_type="pi_logits", action_selector="multinomial")
+    outputs, _ = mac.unroll(batch, test_mode=True)
+    floored, _ = mac.unroll(batch)
+    # epsilon is 1 at the start: uniform over the legal actions
+    legal = batch["avail_actions"][:, :4].float()
+    th.testing.assert_close(floored[:, :4], legal / legal.sum(-1, keepdim=True))
+    mac.init_hidden(2)
+    for t in range(4):
+        th.testing.assert_close(outputs[:, t], mac.forward(batch, t, test_mode=True))
+
+
+@pytest.mark.parametrize("agent", ["rnn", "ff"])
+def test_hidden_states_are_those_after_each_step(agent):
+    mac, batch = make_mac(agent=agent)
+    _, hidden = mac.unroll(batch)
+    mac.init_hidden(2)
+    assert mac.hidden_states.shape == (2, 2, 8)
+    assert mac.hidden_states.abs().sum() == 0
+    for t in range(batch.max_seq_length):
+        mac.forward(batch, t)
+        th.testing.assert_close(hidden[:, t], mac.hidden_states.reshape(2, 2, 8))
 
 
 def test_gradients_of_unroll_are_those_of_the_steps():
@@ -102,6 +137,39 @@ def test_an_agent_that_changes_a_step_is_unrolled_by_steps(monkeypatch):
     th.testing.assert_close(mac.unroll(batch)[0], plain.unroll(batch)[0] + 1)
 
 
+class _AgentOfPyMARL(th.nn.Module):
+    """Has no `unroll`."""
+
+    def __init__(self, input_shape, args):
+        super().__init__()
+        self.fc = th.nn.Linear(input_shape, args.n_actions)
+
+    def init_hidden(self):
+        return th.zeros(1, 1)
+
+    def forward(self, inputs, hidden_state):
+        hidden = hidden_state.reshape(-1, 1) + 1
+        return self.fc(inputs) * hidden, hidden
+
+
+class _AgentWithItsOwnUnroll(_AgentOfPyMARL):
+    def unroll(self, inputs, hidden_state):
+        length, rows, _ = inputs.shape
+        hidden = th.arange(1.0, length + 1).view(-1, 1, 1).expand(length, rows, 1)
+        return th.full((length, rows, 3), 5.0), hidden
+
+
+def test_agents_unroll_themselves_if_they_can(monkeypatch):
+    monkeypatch.setattr(agent_REGISTRY, "_entries", dict(agent_REGISTRY._entries))
+    agent_REGISTRY["plain"], agent_REGISTRY["own"] = _AgentOfPyMARL, _AgentWithItsOwnUnroll
+    mac, batch = make_mac(agent="plain")
+    outputs, hidden = mac.unroll(batch)
+    th.testing.assert_close(outputs, _by_steps(mac, batch))
+    assert hidden[1, :, 1, 0].tolist() == [1, 2, 3, 4, 5, 6]
+    mac, batch = make_mac(agent="own")
+    assert (mac.unroll(batch)[0] == 5).all()
+
+
 class _PlainMAC:
     """A third party's controller, without `unroll` and without hidden states."""
 
@@ -117,6 +185,49 @@ def test_any_controller_can_be_unrolled():
     outputs, hidden = unroll_mac(_PlainMAC(), batch)
     assert hidden is None
     th.testing.assert_close(outputs[:, 4], batch["obs"][:, 4, :, :3] * 5)
+
+
+class _CountingMAC(_PlainMAC):
+    """Its memory is the number of steps since `init_hidden`, one row an agent as PyMARL's agents give it."""
+
+    def init_hidden(self, batch_size):
+        self.hidden_states = th.zeros(batch_size, 2, 1)
+
+    def forward(self, batch, t, test_mode=False):
+        self.hidden_states = self.hidden_states.reshape(-1, 1) + 1
+        return batch["obs"][:, t, :, :3] + self.hidden_states.view(-1, 2, 1)
+
+
+def test_any_controllers_memory_is_collected():
+    batch, mac = random_batch([3, 5], 6), _CountingMAC()
+    for _ in range(2):
+        outputs, hidden = unroll_mac(mac, batch)
+        assert hidden.shape == (2, 6, 2, 1)
+        assert hidden[1, :, 0, 0].tolist() == [1, 2, 3, 4, 5, 6]
+        th.testing.assert_close(outputs[:, 4], batch["obs"][:, 4, :, :3] + 5)
+
+
+class _WithoutMemory(BasicMAC):
+    def init_hidden(self, batch_size):
+        self.hidden_states = None
+
+    def forward(self, ep_batch, t, test_mode=False):
+        return ep_batch["obs"][:, t, :, :3]
+
+
+class _WithTwoMemories(_WithoutMemory):
+    """As a controller of LSTM agents has."""
+
+    def init_hidden(self, batch_size):
+        self.hidden_states = th.zeros(batch_size, 2, 8), th.zeros(batch_size, 2, 8)
+
+
+@pytest.mark.parametrize("cls", [_WithoutMemory, _WithTwoMemories])
+def test_a_derived_controller_may_keep_its_memory_as_it_likes(cls):
+    """PyMARL's learners call `init_hidden` and `forward` only; what is between them is the controller's own."""
+    batch = random_batch([3, 5], 6)
+    mac = cls(batch.scheme, batch.groups, make_args())
+    th.testing.assert_close(unroll_mac(mac, batch)[0], batch["obs"][..., :3])
 
 
 def test_the_epsilon_floor_over_legal_actions_only():
@@ -171,6 +282,18 @@ def test_actions_are_legal_and_keep_no_graph():
     assert not mac.hidden_states.requires_grad
 
 
+def test_actions_are_those_of_the_episodes_asked_for():
+    mac, batch = make_mac()
+    mac.init_hidden(2)
+    q = mac.forward(batch, 0).detach()
+    best = q.masked_fill(batch["avail_actions"][:, 0] == 0, -9999).argmax(-1)
+    assert best[0].tolist() != best[1].tolist()
+    for bs, expected in ((slice(None), best), ([1], best[[1]]), ([1, 0], best[[1, 0]])):
+        mac.init_hidden(2)
+        actions = mac.select_actions(batch, t_ep=0, t_env=0, bs=bs, test_mode=True)
+        assert actions.tolist() == expected.tolist()
+
+
 def test_weights_travel(tmp_path):
     mac, batch = make_mac()
     mac.save_models(str(tmp_path))
@@ -204,7 +327,7 @@ def test_code_in_a_checkpoint_does_not_run(tmp_path, capsys):
     th.save({"fc1.weight": _Bomb()}, tmp_path / "agent.th")
     with pytest.raises(ConfigError, match=r"agent\.th cannot be read as weights"):
         mac.load_models(str(tmp_path))
-    (tmp_path / "agent.th").write_bytes(pickle.dumps(_Bomb()))
+    (tmp_path / "agent.th").write_bytes(pickle.dumps(_Bomb(), protocol=2))
     with pytest.raises(ConfigError, match=r"agent\.th cannot be read as weights"):
         mac.load_models(str(tmp_path))
     assert "must not run" not in capsys.readouterr().out

@@ -1,8 +1,9 @@
 """Which saved model is meant, and that half a model is none."""
 
 import pytest
+import torch as th
 
-from utils.checkpoint import find_checkpoint, save_checkpoint
+from utils.checkpoint import find_checkpoint, load_weights, save_checkpoint
 from utils.errors import ConfigError
 
 
@@ -19,7 +20,9 @@ def test_the_newest_or_the_nearest(tmp_path, load_step, found):
     _saved(tmp_path, 20, 400, 1000)
     (tmp_path / "2000").mkdir()  # empty
     (tmp_path / "3000.tmp").mkdir()
-    (tmp_path / "notes").mkdir()
+    for name in ("notes", "0900", "-5", "1e3", "²"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "agent.th").write_bytes(b"")
     assert find_checkpoint(str(tmp_path), load_step) == (tmp_path / str(found), found)
 
 
@@ -28,6 +31,57 @@ def test_what_is_no_checkpoint(tmp_path):
         find_checkpoint(str(tmp_path / "x"), 0)
     with pytest.raises(ConfigError, match=r"holds no checkpoint.*20000/ with agent\.th"):
         find_checkpoint(str(tmp_path), 0)
+
+
+def test_the_folder_of_one_step_is_not_the_folder_of_steps(tmp_path):
+    _saved(tmp_path, 400)
+    step = tmp_path / "400"
+    with pytest.raises(ConfigError) as error:
+        find_checkpoint(str(step), 0)
+    assert f"give its parent, checkpoint_path={tmp_path} load_step=400" in str(error.value)
+    assert find_checkpoint(str(tmp_path), 400)[0] == step
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "400").write_bytes(b"")
+    with pytest.raises(ConfigError, match="no such folder"):
+        find_checkpoint(str(tmp_path / "400"), 0)
+    with pytest.raises(ConfigError, match="holds no checkpoint"):
+        find_checkpoint(str(tmp_path), 0)
+
+
+def test_weights(tmp_path):
+    path = tmp_path / "net.th"
+    net, other = th.nn.Linear(2, 3), th.nn.Linear(2, 3)
+    th.save(net.state_dict(), path)
+    load_weights(other, path)
+    assert th.equal(other.weight, net.weight)
+    assert th.equal(other.bias, net.bias)
+
+
+def test_weights_that_do_not_fit(tmp_path):
+    path = tmp_path / "net.th"
+    for content in ({"weight": th.zeros(3, 2)}, {"weight": th.zeros(3, 2), "bias": th.zeros(4)}, [1, 2], th.zeros(3)):
+        th.save(content, path)
+        with pytest.raises(ConfigError, match=r"net\.th does not fit .*\(Linear\)"):
+            load_weights(th.nn.Linear(2, 3), path)
+    for content in (b"", b"no weights", path.read_bytes()[:50]):
+        path.write_bytes(content)
+        with pytest.raises(ConfigError, match=r"net\.th cannot be read as weights"):
+            load_weights(th.nn.Linear(2, 3), path)
+
+
+def test_another_optimisers_state(tmp_path):
+    path = tmp_path / "opt.th"
+    parameters = list(th.nn.Linear(2, 3).parameters())
+    th.save(th.optim.Adam(parameters).state_dict(), path)
+    load_weights(th.optim.Adam(parameters), path)
+    with pytest.raises(ConfigError, match=r"opt\.th does not fit.*another optimiser"):
+        load_weights(th.optim.RMSprop(parameters), path)
+    for content in ({"param_groups": []}, {}, [], {"param_groups": [{}]}):
+        th.save(content, path)
+        with pytest.raises(ConfigError, match=r"opt\.th does not fit"):
+            load_weights(th.optim.RMSprop(parameters), path)
 
 
 class _Learner:
@@ -46,6 +100,8 @@ def test_a_save_that_fails_leaves_what_was_there(tmp_path):
     with pytest.raises(OSError, match="disk full"):
         save_checkpoint(_Learner("half", fails=True), folder)
     assert not folder.exists()
+    with pytest.raises(ConfigError, match="holds no checkpoint"):
+        find_checkpoint(str(folder.parent), 0)
     save_checkpoint(_Learner("whole"), folder)
     with pytest.raises(OSError, match="disk full"):
         save_checkpoint(_Learner("half", fails=True), folder)

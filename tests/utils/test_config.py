@@ -1,8 +1,11 @@
 """Merging, and the one place of defaults."""
 
+import copy
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from utils.config import config_names, config_path, default_config, flatten, recursive_dict_update, with_defaults
 from utils.errors import ConfigError
@@ -19,6 +22,31 @@ def test_mappings_merge_and_everything_else_replaces():
     }
     base["b"]["c"].append(4)
     assert update["b"]["c"] == [3]
+
+
+LEAVES = st.none() | st.integers() | st.lists(st.integers(), max_size=2)
+CONFIGS = st.recursive(LEAVES, lambda below: st.dictionaries(st.sampled_from("abc"), below, max_size=3), max_leaves=12)
+CONFIGS = st.dictionaries(st.sampled_from("abc"), CONFIGS, max_size=3)
+
+
+@given(CONFIGS, CONFIGS)
+def test_the_later_config_wins(base, update):
+    before, update_before = copy.deepcopy(base), copy.deepcopy(update)
+    merged = recursive_dict_update(base, update)
+    assert merged is base
+    assert update == update_before
+    _check_merged(merged, before, update)
+
+
+def _check_merged(merged, base, update):
+    assert set(merged) == set(base) | set(update)
+    for key, value in merged.items():
+        if key not in update:
+            assert value == base[key]
+        elif isinstance(update[key], dict):
+            _check_merged(value, base[key] if isinstance(base.get(key), dict) else {}, update[key])
+        else:
+            assert value == update[key]
 
 
 def test_flatten():
@@ -40,5 +68,10 @@ def test_names_and_paths(tmp_path):
     own = tmp_path / "own.yml"
     own.write_text("")
     assert config_path(str(own), "algs") == own
-    with pytest.raises(ConfigError, match="Did you mean 'qmix'"):
+    assert config_path("qmix", "algs").read_text().strip()
+    with pytest.raises(ConfigError, match=r"--config=qmixx: .*config/algs/qmixx\.yaml.*Did you mean 'qmix'"):
         config_path("qmixx", "algs")
+    with pytest.raises(ConfigError, match=r"--env-config=sc3: .*config/envs/sc3\.yaml.*Did you mean 'sc2'"):
+        config_path("sc3", "envs")
+    with pytest.raises(ConfigError, match=r"no config file .*other\.yaml"):
+        config_path(str(tmp_path / "other.yaml"), "algs")

@@ -1,22 +1,16 @@
-"""The logger's sinks, TensorBoard's files among them, and durations."""
+"""What the logger keeps, what it tells Sacred, and what it prints."""
 
+import io
 import logging
 import math
-import subprocess
+import re
 import sys
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch as th
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from utils.logging import Logger
-from utils.tensorboard_events import EventWriter
-from utils.timehelper import time_left, time_str
-
-SRC = Path(__file__).resolve().parents[2] / "src"
+from utils.logging import Logger, get_logger
 
 
 class _Run:
@@ -42,13 +36,24 @@ def test_every_number_becomes_a_float(value):
     assert math.isnan(run.info["loss"][1])
     assert [type(x) for x in run.info["loss"]] == [float, float]
     assert [(key, t) for key, _, t in run.scalars] == [("loss", 10), ("loss", 20)]
-    assert "secret" not in run.info
+    assert type(run.scalars[0][1]) is float
+    assert set(run.info) == {"loss", "loss_T"}
+    assert logger.stats["loss"][0] == (10, 2.0)
+    assert type(logger.stats["loss"][0][1]) is float
+    assert logger.stats["secret"] == [(20, 1.0)]
+
+
+def test_sinks_are_optional():
+    logger = Logger(logging.getLogger("test"))
+    logger.log_stat("loss", 1, 2)
+    logger.show_progress(2)
+    logger.close()
+    assert logger.stats == {"loss": [(2, 1.0)]}
 
 
 def test_recent_statistics_are_means_of_the_last_five(caplog):
     caplog.set_level("INFO")
     logger = Logger(logging.getLogger("test"))
-    logger.print_recent_stats()
     for i in range(7):
         logger.log_stat("loss", i, i)
         logger.log_stat("epsilon", 1 - i / 10, i)
@@ -67,35 +72,25 @@ def test_recent_statistics_are_means_of_the_last_five(caplog):
     assert third.split() == ["loss:", "4.0000"]
 
 
-def test_tensorboard_reads_what_was_written(tmp_path):
-    writer = EventWriter(str(tmp_path))
-    values = [0.5, -3.0, float("inf"), float("nan")]
-    for step, value in enumerate(values):
-        writer.log_value("test_return_mean", value, step * 10)
-    events = EventAccumulator(str(tmp_path))
-    events.Reload()
-    scalars = events.Scalars("test_return_mean")
-    assert [s.step for s in scalars] == [0, 10, 20, 30]
-    np.testing.assert_array_equal([s.value for s in scalars], values)
+def test_there_is_a_line_before_the_first_episode(caplog):
+    caplog.set_level("INFO")
+    logger = Logger(logging.getLogger("test"))
+    logger.print_recent_stats()
+    logger.log_stat("loss", float("nan"), 3)
+    logger.print_recent_stats()
+    first_line = "Recent Stats | t_env:          0 | Episode:        0"
+    assert caplog.messages == [first_line, f"{first_line}\nloss:                           nan"]
 
 
-def test_nothing_false_is_left_among_the_modules(tmp_path):
-    code = (
-        "import sys; from utils.tensorboard_events import EventWriter; EventWriter(sys.argv[1]);"
-        "print([n for n in sys.modules if n.split('.')[0] in ('scipy', 'tensorflow') or 'tf_protobuf' in n])"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=SRC, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]", done.stderr
-
-
-def test_durations():
-    assert time_str(59.9) == "59 seconds"
-    assert time_str(3600 + 120 + 5) == "1 hours, 2 minutes, 5 seconds"
-    assert time_str(86400) == "1 days, 0 seconds"
-    assert time_left(0, 0, 100, 100) == "-"
-
-
-def test_time_left_goes_by_the_steps_since_the_start(monkeypatch):
-    monkeypatch.setattr("utils.timehelper.time", SimpleNamespace(time=lambda: 1060.0))
-    assert time_left(1000.0, 100, 400, 1000) == "2 minutes, 0 seconds"
-    assert time_left(1000.0, 100, 100, 10**12).startswith("100 days")
+def test_the_console_is_whatever_standard_output_is_now(monkeypatch):
+    """Sacred replaces `sys.stdout` after the logger was made."""
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", root.handlers)
+    monkeypatch.setattr(root, "level", root.level)
+    logger = get_logger()
+    captured = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", captured)
+    logger.info("hello")
+    logger.debug("not shown")
+    assert re.fullmatch(r"\[INFO \d\d:\d\d:\d\d\] root hello\n", captured.getvalue())
+    assert len(get_logger().handlers) == 1

@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import pytest
 import torch as th
 
 from utils.random_streams import RandomStream, seed_everything
@@ -27,6 +28,31 @@ def test_the_stream_and_training_do_not_see_each_other():
         training.append(_draw())
     assert training == alone
     assert streamed == stream_alone
+
+
+def test_seeds_make_the_same_numbers_again():
+    draws = []
+    for seed in (5, 5, 6, 2**40 + 5):
+        seed_everything(seed)
+        draws.append(_draw())
+    assert draws[0] == draws[1]
+    assert all(len(set(column)) > 1 for column in zip(*draws[1:3], strict=True))
+
+
+def test_a_stream_is_left_when_something_fails():
+    seed_everything(1)
+    alone = [_draw() for _ in range(2)]
+    seed_everything(1)
+    stream, training = RandomStream(9), [_draw()]
+    with pytest.raises(KeyError), stream.active():
+        first = _draw()
+        raise KeyError
+    training.append(_draw())
+    assert training == alone
+    with stream.active():
+        second = _draw()
+    seed_everything(9)
+    assert [first, second] == [_draw(), _draw()]
 
 
 def test_its_state_can_be_kept():

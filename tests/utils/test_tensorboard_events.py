@@ -1,0 +1,89 @@
+"""What is written for TensorBoard, read back by TensorBoard."""
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch as th
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from utils.logging import Logger
+from utils.tensorboard_events import EventWriter
+
+SRC = Path(__file__).resolve().parents[2] / "src"
+
+
+def _read(folder):
+    events = EventAccumulator(str(folder))
+    events.Reload()
+    return {tag: [(s.step, s.value) for s in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+
+
+def test_tensorboard_reads_what_was_written(tmp_path):
+    writer = EventWriter(str(tmp_path))
+    values = [0.5, -3.0, float("inf"), float("nan"), 1e-30]
+    for i, value in enumerate(values):
+        writer.log_value("test_return_mean", value, i * 10**9)
+        writer.log_value("loss", 2.0, i)
+    read = _read(tmp_path)
+    assert set(read) == {"test_return_mean", "loss"}
+    steps, scalars = zip(*read["test_return_mean"], strict=True)
+    assert steps == (0, 10**9, 2 * 10**9, 3 * 10**9, 4 * 10**9)
+    np.testing.assert_array_equal(scalars, np.float32(values))
+    assert read["loss"] == [(i, 2.0) for i in range(5)]
+
+
+def test_the_logger_writes_there_too(tmp_path):
+    folder = tmp_path / "tb_logs" / "a_run"
+    logger = Logger(logging.getLogger("test"))
+    logger.log_stat("loss", 1.0, 5)
+    logger.setup_tb(str(folder))
+    logger.log_stat("loss", th.tensor(0.25), 10)
+    logger.log_stat("loss", np.float32(4), 20, to_sacred=False)
+    assert _read(folder) == {"loss": [(10, 0.25), (20, 4.0)]}
+    assert logger.stats["loss"] == [(5, 1.0), (10, 0.25), (20, 4.0)]
+
+
+def _python(code, *arguments):
+    command = [sys.executable, "-W", "ignore", "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, cwd=SRC, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+WRITE = "from utils.tensorboard_events import EventWriter; EventWriter(sys.argv[1]).log_value('x', 1, 2);"
+
+
+def test_nothing_false_is_left_among_the_modules(tmp_path):
+    code = (
+        f"import sys; {WRITE} EventWriter(sys.argv[2]);"
+        "print(*[n for n in sys.modules if n.split('.')[0] in ('scipy', 'tensorflow') or 'tf_protobuf' in n])"
+    )
+    assert _python(code, tmp_path / "a", tmp_path / "b") == []
+    assert _read(tmp_path / "a") == {"x": [(2, 1.0)]}
+
+
+def test_modules_that_were_there_are_there_again(tmp_path):
+    code = (
+        "import sys; from types import ModuleType;"
+        "own = {n: ModuleType(n) for n in ('scipy', 'scipy.misc', 'tensorflow')}; sys.modules.update(own);"
+        f"{WRITE} print(all(sys.modules[n] is own[n] for n in own))"
+    )
+    assert _python(code, tmp_path) == ["True"]
+
+
+def test_installed_modules_can_be_imported_afterwards(tmp_path):
+    for name in ("scipy", "tensorflow"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("installed = True")
+    code = (
+        f"import sys; sys.path.insert(0, sys.argv[2]); {WRITE}"
+        "import scipy, tensorflow; print(scipy.installed, tensorflow.installed)"
+    )
+    assert _python(code, tmp_path / "events", tmp_path) == ["True", "True"]
+
+
+def test_it_is_imported_only_by_those_who_want_it():
+    assert _python("import sys; import utils.logging; print('tensorboard' in sys.modules)") == ["False"]
