@@ -1,0 +1,204 @@
+"""Many battles at once."""
+
+import secrets
+
+import numba
+import numpy as np
+
+from envs.skirmish.contract import make_scenario
+from envs.skirmish.formation import spread, starting_units
+from envs.skirmish.kernel.chance import uniform
+from envs.skirmish.kernel.entry import illegal_action, make_room, step_in_threads, step_in_turn, write_views
+from envs.skirmish.maps import load_map
+from envs.skirmish.options import Options
+from envs.skirmish.state import (
+    ATTACK_MOVE,
+    HOLD,
+    IDLE,
+    MASKED,
+    NOBODY,
+    Game,
+    Outputs,
+    allocate_battles,
+    allocate_outputs,
+)
+from envs.skirmish.teams import draw_teams
+from envs.skirmish.terrain import load_terrain
+from envs.skirmish.unit_types import TYPE_INDEX, type_table
+
+GAME_CLOCK = 22.4  # game loops per "faster" second
+SEED_LIMIT = 2**31
+
+
+class BatchedSkirmish:
+    """B battles on one map that are stepped by one call.
+
+    Battle b is seeded `seed + b`; its k-th episode depends on that seed and on k alone, whatever B is, in whatever
+    order episodes end, and however many threads work. Shapes: n agents, m enemies, A actions.
+
+    Args:
+        batch_size: B.
+        threads: numba threads that share the battles; 1: the calling one.
+        loops_per_second: the game's clock. Only comparisons with simulators that run another one change it.
+        jitter: whether weapon cooldowns vary by -1 to +2 loops, as the game's do.
+        env_args: see `options.Options`.
+
+    Raises:
+        ConfigError: an argument that makes no sense.
+    """
+
+    def __init__(
+        self,
+        batch_size: int = 1,
+        threads: int = 1,
+        loops_per_second: float = GAME_CLOCK,
+        jitter: bool = True,
+        **env_args,
+    ):
+        self.options = Options(**env_args)
+        self.map = load_map(self.options.map_name)
+        self.batch_size = batch_size
+        self.threads = min(threads, numba.config.NUMBA_NUM_THREADS)
+        terrain = load_terrain(self.map.terrain)
+        scenario = make_scenario(self.options, self.map, terrain, jitter)
+        self.game = Game(type_table(loops_per_second), scenario, terrain.waypoint)
+        self.scenario = scenario[0]
+        self.n_agents, self.n_enemies = int(self.scenario.n_agents), int(self.scenario.n_enemies)
+        self.n_actions, self.episode_limit = int(self.scenario.n_actions), int(self.scenario.episode_limit)
+        self.battles = allocate_battles(batch_size, self.n_agents, self.n_enemies)
+        self.outputs = allocate_outputs(batch_size, self.scenario)
+        self._start = None if self.options.smacv2 else starting_units(self.map)
+        self.seed(self.options.seed)
+
+    def seed(self, seed: int | None) -> None:
+        """Seed battle b with `seed + b` and count its episodes from 0 again; None: at random."""
+        first = secrets.randbelow(SEED_LIMIT) if seed is None else int(seed)
+        battle = self.battles.battle
+        battle["seed"] = (first + np.arange(self.batch_size)) % SEED_LIMIT
+        battle["episode"] = -1
+        battle["ended"] = 1
+
+    def reset(self, which: np.ndarray | None = None, outputs: Outputs | None = None) -> Outputs:
+        """Begin the next episode of the battles `which` (bool `[B]`; None: all).
+
+        Returns:
+            where observations, state and legal actions were written: `outputs` if given, else the own arrays.
+        """
+        outputs = self.outputs = outputs or self.outputs
+        which = np.ones(self.batch_size, dtype=bool) if which is None else np.asarray(which, dtype=bool)
+        battle = self.battles.battle
+        battle["episode"][which] += 1
+        for name in ("draws", "step", "ended"):
+            battle[name][which] = 0
+        self.battles.vision[which] = 0
+        self._place_units(np.nonzero(which)[0])
+        make_room(self.battles, which, self.game)
+        write_views(self.battles, which, self.game, outputs)
+        for array in outputs[3:]:
+            array[which] = 0
+        return outputs
+
+    def _place_units(self, rows: np.ndarray) -> None:
+        units = np.zeros((rows.size, self.n_agents + self.n_enemies), dtype=self.battles.units.dtype)
+        for name in ("target", "attacker", "last_action", "script_target"):
+            units[name] = NOBODY
+        units["fov_x"] = 1.0
+        if self._start is not None:
+            units["kind"], units["x"], units["y"] = self._start
+        else:
+            for k, b in enumerate(rows):
+                self._place_drawn_units(b, units[k])
+        kinds = self.game.types[units["kind"]]
+        units["health"], units["shield"], units["energy"] = kinds["health"], kinds["shield"], kinds["start_energy"]
+        options, enemies = self.options, units[:, self.n_agents :]
+        worth = (enemies["health"] + enemies["shield"]).sum(axis=1)
+        self.battles.battle["max_reward"][rows] = (
+            options.reward_win + self.n_enemies * options.reward_death_value + worth
+        )
+        self._give_enemies_their_order(rows, enemies)
+        self.battles.units[rows] = units
+
+    def _place_drawn_units(self, b: int, units: np.ndarray) -> None:
+        """SMACv2: teams and places come from a generator of the episode's own."""
+        battle = self.battles.battle[b]
+        rng = np.random.default_rng([int(battle.seed), int(battle.episode)])
+        drawn = draw_teams(self.options.capability_config, rng)
+        places = [spread(drawn.ally_team, drawn.ally_places), spread(drawn.enemy_team, drawn.enemy_places)]
+        units["kind"] = [TYPE_INDEX[name] for name in drawn.ally_team + drawn.enemy_team]
+        units["x"], units["y"] = np.concatenate(places).T
+        n = self.n_agents
+        units["attack_probability"][:n] = 1.0 if drawn.attack is None else drawn.attack
+        units["health_level"][:n] = 0.0 if drawn.health is None else drawn.health
+        if drawn.enemy_mask is not None:
+            self.battles.vision[b] |= np.where(drawn.enemy_mask, MASKED, 0).astype(np.uint8)
+
+    def _give_enemies_their_order(self, rows: np.ndarray, enemies: np.ndarray) -> None:
+        if self.scenario.enemy_order == HOLD:
+            enemies["order"] = IDLE
+            return
+        enemies["order"] = ATTACK_MOVE
+        points = np.array(self.map.enemy_points or [(0.0, 0.0)])
+        share = np.zeros(rows.size)
+        if len(points) > 1:  # anywhere between the two points
+            share = np.array([uniform(self.battles.battle[b]) for b in rows])
+        goals = points[0] + share[:, None] * (points[-1] - points[0])
+        enemies["goal_x"], enemies["goal_y"] = goals[:, :1], goals[:, 1:]
+
+    def step(self, actions: np.ndarray, outputs: Outputs | None = None) -> Outputs:
+        """One environment step of all battles; one that has ended stays as it is until it is reset.
+
+        Args:
+            actions: whole numbers `[B, n]`, legal ones.
+            outputs: where to write; None: where the last call wrote.
+
+        Returns:
+            where it was written.
+
+        Raises:
+            ValueError: an illegal action, or a wrong shape; nothing has happened then.
+        """
+        actions = np.ascontiguousarray(actions, dtype=np.int64)
+        if actions.shape != (self.batch_size, self.n_agents):
+            raise ValueError(f"actions have the shape {actions.shape}, not {(self.batch_size, self.n_agents)}.")
+        b, agent = illegal_action(self.battles, self.game, actions, self.outputs.avail_actions)
+        if b >= 0:
+            raise ValueError(self._refusal(b, agent, int(actions[b, agent])))
+        outputs = self.outputs = outputs or self.outputs
+        if self.threads > 1:
+            numba.set_num_threads(self.threads)
+            step_in_threads(self.battles, self.game, actions, outputs)
+        else:
+            step_in_turn(self.battles, self.game, actions, outputs)
+        return outputs
+
+    def _refusal(self, b: int, agent: int, action: int) -> str:
+        legal = np.nonzero(self.outputs.avail_actions[b, agent])[0].tolist()
+        text = f"Agent {agent} of battle {b} cannot take action {action} in step {self.battles.battle[b].step}"
+        if self.battles.units[b, agent].health <= 0:
+            return f"{text}: it is dead, and only 0 (no-op) is left to it."
+        return f"{text}; legal are {legal}."
+
+    def stats(self) -> dict[str, float]:
+        """SMAC's statistics over all finished episodes."""
+        battle = self.battles.battle
+        games, won, timeouts = (int(battle[name].sum()) for name in ("games", "won", "timeouts"))
+        return {
+            "battles_won": won,
+            "battles_game": games,
+            "battles_draw": timeouts,
+            "win_rate": won / games if games else 0.0,
+            "timeouts": timeouts,
+            "restarts": 0,
+        }
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """Copies of everything that a step reads: from them all battles go on identically."""
+        arrays = {f"battles.{name}": value for name, value in self.battles._asdict().items()}
+        arrays |= {f"outputs.{name}": value for name, value in self.outputs._asdict().items()}
+        return {name: value.copy() for name, value in arrays.items()}
+
+    def load_state_dict(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from where `state_dict` was taken, in a batch of the same size on the same map."""
+        for group, arrays in (("battles", self.battles), ("outputs", self.outputs)):
+            for name, array in arrays._asdict().items():
+                array[...] = state[f"{group}.{name}"]

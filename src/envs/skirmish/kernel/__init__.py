@@ -1,0 +1,1 @@
+"""The battle itself, as scalar code over one battle, compiled by numba."""

@@ -1,0 +1,148 @@
+"""What units do of themselves: the enemies' attack-move, and carrying out an order."""
+
+import numpy as np
+
+from envs.skirmish.jit import compiled
+from envs.skirmish.kernel.combat import can_target, fire, foes, friends, heal
+from envs.skirmish.kernel.movement import walk
+from envs.skirmish.state import ATTACK_MOVE, ATTACK_NEAREST, IDLE, MOVE, NOBODY, TARGET
+
+FAR = 1e18
+ARRIVED = 0.25
+
+
+@compiled()
+def gap(u, i, j, types):
+    """Distance between the edges of two units' bodies."""
+    dx, dy = u[j].x - u[i].x, u[j].y - u[i].y
+    return np.sqrt(dx * dx + dy * dy) - types[u[i].kind].radius - types[u[j].kind].radius
+
+
+@compiled()
+def choose_targets(u, types, scenario):
+    """Every enemy looks for something to fire at, or to heal."""
+    for i in range(scenario.n_agents, scenario.n_agents + scenario.n_enemies):
+        if u[i].health <= 0.0:
+            continue
+        before = u[i].target
+        if types[u[i].kind].healer:
+            u[i].target = choose_patient(u, i, types, scenario)
+            continue
+        if not keeps_target(u, i, types):
+            u[i].target = NOBODY
+        choose_foe(u, i, types, scenario)
+        if u[i].target != NOBODY and before == NOBODY:
+            u[i].reaction = scenario.reaction
+        elif u[i].reaction > 0:
+            u[i].reaction -= 1
+        if u[i].target == NOBODY and scenario.enemy_order == ATTACK_NEAREST:
+            hunt(u, i, scenario)
+
+
+@compiled()
+def keeps_target(u, i, types):
+    """A target is kept while it is within reach of the weapon, fires back, or was the last to hurt this unit."""
+    j = u[i].target
+    if not can_target(u, i, j, types):
+        return False
+    if gap(u, i, j, types) <= types[u[i].kind].attack_range:
+        return True
+    if u[j].order == TARGET and u[j].target == i:
+        return True
+    return u[i].attacked > 0 and u[i].attacker == j
+
+
+@compiled()
+def choose_foe(u, i, types, scenario):
+    """Set the target: a healer within reach before anything else, then the nearest foe, then whoever hurt it."""
+    kind = u[i].kind
+    current = u[i].target
+    if current != NOBODY and (not scenario.medics or types[u[current].kind].healer):
+        return
+    reach = max(types[kind].scan_range, types[kind].attack_range)
+    best, best_gap, best_heals = NOBODY, FAR, False
+    first, last = foes(i, scenario)
+    for j in range(first, last):
+        if u[j].health <= 0.0 or not types[kind].can_attack[u[j].kind]:
+            continue
+        heals = types[u[j].kind].healer
+        if current != NOBODY and not heals:
+            continue
+        edge = gap(u, i, j, types)
+        if edge <= reach and ((heals and not best_heals) or (heals == best_heals and edge < best_gap)):
+            best, best_gap, best_heals = j, edge, heals
+    if best != NOBODY:
+        u[i].target = best
+    elif current == NOBODY and u[i].attacked > 0:
+        attacker = u[i].attacker
+        if can_target(u, i, attacker, types):
+            u[i].target = attacker
+
+
+@compiled()
+def choose_patient(u, i, types, scenario):
+    """The friend within reach with the least health among those that are hurt."""
+    reach = types[u[i].kind].scan_range
+    best, best_health = NOBODY, FAR
+    first, last = friends(i, scenario)
+    for j in range(first, last):
+        if can_target(u, i, j, types) and gap(u, i, j, types) <= reach and u[j].health < best_health:
+            best, best_health = j, u[j].health
+    return best
+
+
+@compiled()
+def hunt(u, i, scenario):
+    """Attack-move to where the nearest foe is."""
+    nearest = FAR
+    first, last = foes(i, scenario)
+    for j in range(first, last):
+        if u[j].health > 0.0:
+            dx, dy = u[j].x - u[i].x, u[j].y - u[i].y
+            if dx * dx + dy * dy < nearest:
+                nearest = dx * dx + dy * dy
+                u[i].goal_x, u[i].goal_y = u[j].x, u[j].y
+
+
+@compiled()
+def act(battle, u, i, types, scenario, ways):
+    """One loop of unit i: use the weapon if the target is in range, walk towards it otherwise, or follow the order."""
+    kind, order = u[i].kind, u[i].order
+    j = u[i].target
+    if order != MOVE and j != NOBODY and can_target(u, i, j, types):
+        edge = gap(u, i, j, types)
+        if edge > types[kind].attack_range:
+            follow(u, i, j, edge - types[kind].attack_range, types, scenario, ways)
+        elif types[kind].healer:
+            heal(u, i, types)
+        elif u[i].cooldown <= 0.0 and u[i].reaction <= 0:
+            fire(battle, u, i, types, scenario)
+        return
+    if order == TARGET:  # the target is dead, or no longer hurt
+        u[i].order = IDLE
+        u[i].target = NOBODY
+    elif order in (MOVE, ATTACK_MOVE):
+        dx, dy = u[i].goal_x - u[i].x, u[i].goal_y - u[i].y
+        if order == MOVE or dx * dx + dy * dy > ARRIVED * ARRIVED:
+            speed = types[kind].speed
+            if order == ATTACK_MOVE and types[kind].healer:
+                speed = slowest_friend(u, i, types, scenario)
+            walk(u, i, u[i].goal_x, u[i].goal_y, speed, types, scenario, ways)
+
+
+@compiled()
+def follow(u, i, j, missing, types, scenario, ways):
+    """Walk towards unit j, `missing` too far away, until it is in range."""
+    speed = min(types[u[i].kind].speed, missing + 1e-3)
+    walk(u, i, u[j].x, u[j].y, speed, types, scenario, ways)
+
+
+@compiled()
+def slowest_friend(u, i, types, scenario):
+    """Healers stay with those they heal."""
+    speed = types[u[i].kind].speed
+    first, last = friends(i, scenario)
+    for j in range(first, last):
+        if u[j].health > 0.0:
+            speed = min(speed, types[u[j].kind].speed)
+    return speed

@@ -1,0 +1,176 @@
+"""The arguments of SMAC's `StarCraft2Env`, SMACv2's and Skirmish's own, in one place."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from envs.skirmish.maps import SMACV2_MAPS, SMACV2_TYPES, map_names
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
+# game loops that an enemy takes to fire at a new target; the levels above 7 cheat at what no battle here has
+REACTION_LOOPS = {"1": 32, "2": 24, "3": 16, "4": 12, "5": 8, "6": 4}
+DISTRIBUTIONS = {
+    "team_gen": ("weighted_teams", "all_teams", "fixed"),
+    "start_positions": ("surrounded_and_reflect", "surrounded", "reflect_position"),
+    "attack": ("per_agent_uniform", "fixed"),
+    "health": ("per_agent_uniform", "fixed"),
+    "enemy_mask": ("mask",),
+}
+OBSERVED = ("team_gen", "attack", "health")
+
+
+@dataclass
+class Options:
+    """Constructor arguments. Every one means what it means in SMAC, except those marked as without effect."""
+
+    map_name: str = "8m"
+    step_mul: int | None = 8  # game loops of a step; None: 8
+    move_amount: float = 2  # length of a move order
+    difficulty: str = "7"  # below "7" enemies take longer to fire at a new target
+    game_version: str | None = None  # without effect
+    seed: int | None = None
+    continuing_episode: bool = False  # mark time limits as such in `info`
+    obs_all_health: bool = True
+    obs_own_health: bool = True
+    obs_last_action: bool = False
+    obs_pathing_grid: bool = False
+    obs_terrain_height: bool = False
+    obs_instead_of_state: bool = False
+    obs_timestep_number: bool = False
+    state_last_action: bool = True
+    state_timestep_number: bool = False
+    reward_sparse: bool = False
+    reward_only_positive: bool = True
+    reward_death_value: float = 10
+    reward_win: float = 200
+    reward_defeat: float = 0
+    reward_negative_scale: float = 0.5
+    reward_scale: bool = True
+    reward_scale_rate: float = 20
+    replay_dir: str = ""
+    replay_prefix: str = ""
+    window_size_x: int = 1920  # without effect
+    window_size_y: int = 1200  # without effect
+    heuristic_ai: bool = False  # scripted allies
+    heuristic_rest: bool = False
+    debug: bool = False  # without effect
+    # SMACv2
+    obs_own_pos: bool = False
+    obs_starcraft: bool = True
+    conic_fov: bool = False
+    num_fov_actions: int = 12
+    use_unit_ranges: bool = False
+    min_attack_range: float = 2
+    kill_unit_step_mul: int = 2
+    fully_observable: bool = False
+    capability_config: dict[str, Any] = field(default_factory=dict)  # empty: as published, 5 against 5
+    prob_obs_enemy: float = 1.0
+    action_mask: bool = True
+    # Skirmish
+    fix_quirks: bool = False  # the obviously intended behaviour where SMAC's is odd; see docs/skirmish.md
+
+    def __post_init__(self):
+        if self.obs_all_health:
+            self.obs_own_health = True
+        if self.step_mul is None:
+            self.step_mul = 8
+        self.difficulty = str(self.difficulty)
+        if self.map_name in SMACV2_MAPS and not self.capability_config:
+            self.capability_config = published_capabilities(SMACV2_MAPS[self.map_name])
+        self._check()
+
+    def _check(self) -> None:
+        _one_of("map_name", self.map_name, map_names())
+        _one_of("difficulty", self.difficulty, DIFFICULTIES)
+        _at_least("step_mul", self.step_mul, 1)
+        _at_least("num_fov_actions", self.num_fov_actions, 1)
+        if self.move_amount <= 0:
+            raise ConfigError(f"env_args.move_amount is {self.move_amount}; a move has a length above 0.")
+        if not 0 <= self.prob_obs_enemy <= 1:
+            raise ConfigError(f"env_args.prob_obs_enemy is {self.prob_obs_enemy}; it is a probability.")
+        if not 0 <= self.kill_unit_step_mul <= self.step_mul:
+            raise ConfigError(
+                f"env_args.kill_unit_step_mul is {self.kill_unit_step_mul}; it is a part of the step, "
+                f"which has step_mul={self.step_mul} game loops."
+            )
+        if self.map_name in SMACV2_MAPS:
+            _check_capabilities(self.capability_config, SMACV2_MAPS[self.map_name])
+            if "health" in self.capability_config and not self.reward_only_positive:
+                raise ConfigError(
+                    "env_args.capability_config.health needs reward_only_positive=True: an agent that dies of its "
+                    "health level has not lost that health to an enemy."
+                )
+        elif self.capability_config:
+            raise ConfigError(
+                f"env_args.capability_config is for SMACv2's maps ({', '.join(SMACV2_MAPS)}), "
+                f"not for map_name={self.map_name}."
+            )
+
+    @property
+    def smacv2(self) -> bool:
+        return self.map_name in SMACV2_MAPS
+
+    @property
+    def reaction(self) -> int:
+        """Game loops between noticing a target and firing at it, for the enemies."""
+        return REACTION_LOOPS.get(self.difficulty, 0)
+
+
+def published_capabilities(race: str, n_units: int = 5, n_enemies: int = 5) -> dict:
+    """The `capability_config` of SMACv2's published scenarios of that race."""
+    types = SMACV2_TYPES[race]
+    teams = {
+        "dist_type": "weighted_teams",
+        "unit_types": list(types),
+        "weights": [0.45, 0.45, 0.1],
+        "exception_unit_types": {"T": ["medivac"], "P": [], "Z": ["baneling"]}[race],
+        "observe": True,
+    }
+    positions = {"dist_type": "surrounded_and_reflect", "p": 0.5, "map_x": 32, "map_y": 32}
+    return {"n_units": n_units, "n_enemies": n_enemies, "team_gen": teams, "start_positions": positions}
+
+
+def _one_of(key: str, value: str, allowed) -> None:
+    if value not in allowed:
+        raise ConfigError(f"env_args.{key}: Skirmish has no '{value}'.{suggestion(value, allowed, limit=3)}")
+
+
+def _at_least(key: str, value: float, least: float) -> None:
+    if value < least:
+        raise ConfigError(f"env_args.{key} is {value}; the least is {least}.")
+
+
+def _check_capabilities(config: dict, race: str) -> None:
+    where = "env_args.capability_config"
+    known = ("n_units", "n_enemies", *DISTRIBUTIONS)
+    for key, value in config.items():
+        if key not in known:
+            raise ConfigError(f"{where}.{key}: no such capability.{suggestion(key, known)}")
+        if key in DISTRIBUTIONS and (
+            not isinstance(value, dict) or value.get("dist_type") not in DISTRIBUTIONS[key]
+        ):
+            found = value.get("dist_type") if isinstance(value, dict) else value
+            raise ConfigError(
+                f"{where}.{key}: dist_type is {found!r}.{suggestion(str(found), DISTRIBUTIONS[key])}"
+            )
+    for key in ("n_units", "n_enemies"):
+        if not isinstance(config.get(key), int) or config[key] < 1:
+            raise ConfigError(f"{where}.{key} is {config.get(key)!r}; it is a whole number from 1.")
+    for key in ("team_gen", "start_positions"):
+        if key not in config:
+            raise ConfigError(f"{where} has no {key}, which every SMACv2 map needs.")
+    _check_team(config["team_gen"], SMACV2_TYPES[race], f"{where}.team_gen")
+
+
+def _check_team(team: dict, types: tuple[str, ...], where: str) -> None:
+    names = team.get("items", []) if team["dist_type"] == "fixed" else [team.get("unit_types", [])]
+    for name in (name for group in names for name in group):
+        if name not in types:
+            raise ConfigError(f"{where}: this map has no '{name}'.{suggestion(str(name), types)}")
+    if not any(names):
+        raise ConfigError(f"{where} names no unit types; this map has {', '.join(types)}.")
+    if team["dist_type"] == "weighted_teams":
+        weights = team.get("weights", [])
+        if len(weights) != len(team["unit_types"]) or abs(sum(weights) - 1) > 1e-6 or min(weights) < 0:
+            raise ConfigError(f"{where}.weights is {weights}; one share for each unit type, 1 in all.")

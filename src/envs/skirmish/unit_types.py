@@ -1,0 +1,251 @@
+"""What the kinds of units can do: figures of the public unit tables and of SMAC's map archives."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from envs.skirmish.state import KINDS, record
+
+# health, shield and energy come back at rates per second of the "normal" clock, 16 game loops
+NORMAL_LOOPS_PER_SECOND = 16
+SHIELD_DELAY = 10.0  # normal seconds without damage before a shield regenerates
+SHIELD_REGEN = 2.0  # per normal second
+ENERGY_REGEN = 0.5625  # per normal second
+HEAL_RATE = 9.0  # health per normal second
+HEALTH_PER_ENERGY = 3.0
+
+GROUND, AIR, WALKER = 0, 1, 2  # bodies block each other within a layer; air and walkers (colossi) cross any terrain
+NO_SPLASH, DISC, BEAM = 0, 1, 2
+BANELING_RADIUS = 2.2  # of the explosion
+BEAM_LENGTH, BEAM_DEPTH = 2.8, 0.3  # of a colossus' beam, across and along the line of fire
+
+
+@dataclass(frozen=True)
+class UnitType:
+    """One kind of unit. Seconds are "faster" seconds (22.4 game loops), distances map units."""
+
+    name: str
+    health: float
+    radius: float
+    speed: float  # per second
+    damage: float = 0.0  # of one hit, before armour
+    hits: int = 1  # of one attack
+    bonus: dict[str, float] = field(default_factory=dict)  # more damage against an attribute
+    cooldown: float = 1.0  # seconds between attacks
+    attack_range: float = 0.0  # edge to edge; of a healer: its healing range
+    shield: float = 0.0
+    armor: float = 0.0
+    health_regen: float = 0.0  # per second
+    energy: float = 0.0  # at most
+    start_energy: float = 0.0
+    attributes: tuple[str, ...] = ()
+    layer: int = GROUND
+    hits_air: bool = False
+    splash: int = NO_SPLASH
+    scan_range: float = 5.0  # how far it looks for a target, edge to edge
+    cooldown_divisor: float = 15.0  # SMAC's normaliser of the cooldown in the state, loops; of a healer: of its energy
+    shield_divisor: float = 1.0  # SMAC's normaliser of the shield
+
+
+LIGHT, ARMORED, BIOLOGICAL = "light", "armored", "biological"
+
+# A baneling's 80 in SMAClite is its damage to buildings; against units it is 20, and 15 more against light ones
+# (the game's builds 4.6 to 4.10, which SMAC is played on).
+UNIT_TYPES = (
+    UnitType(
+        "marine", 45, 0.375, 3.15, 6, cooldown=0.61, attack_range=5, attributes=(LIGHT, BIOLOGICAL), hits_air=True
+    ),
+    UnitType(
+        "marauder",
+        125,
+        0.5625,
+        3.15,
+        10,
+        bonus={ARMORED: 10},
+        cooldown=1.07,
+        attack_range=6,
+        armor=1,
+        attributes=(ARMORED, BIOLOGICAL),
+        cooldown_divisor=25,
+    ),
+    UnitType(
+        "medivac",
+        150,
+        0.75,
+        3.5,
+        attack_range=4,
+        armor=1,
+        energy=200,
+        start_energy=50,
+        attributes=(ARMORED,),
+        layer=AIR,
+        cooldown_divisor=200,
+    ),
+    UnitType(
+        "stalker",
+        80,
+        0.625,
+        4.13,
+        13,
+        bonus={ARMORED: 5},
+        cooldown=1.34,
+        attack_range=6,
+        shield=80,
+        armor=1,
+        attributes=(ARMORED,),
+        hits_air=True,
+        cooldown_divisor=35,
+        shield_divisor=80,
+    ),
+    UnitType(
+        "zealot",
+        100,
+        0.5,
+        3.15,
+        8,
+        hits=2,
+        cooldown=0.86,
+        attack_range=0.1,
+        shield=50,
+        armor=1,
+        attributes=(LIGHT, BIOLOGICAL),
+        cooldown_divisor=22,
+        shield_divisor=50,
+    ),
+    UnitType(
+        "colossus",
+        200,
+        1.0,
+        3.15,
+        10,
+        hits=2,
+        bonus={LIGHT: 5},
+        cooldown=1.07,
+        attack_range=7,
+        shield=150,
+        armor=1,
+        attributes=(ARMORED,),
+        layer=WALKER,
+        splash=BEAM,
+        cooldown_divisor=24,
+        shield_divisor=150,
+    ),
+    UnitType(
+        "zergling",
+        35,
+        0.375,
+        4.13,
+        5,
+        cooldown=0.497,
+        attack_range=0.1,
+        health_regen=0.38,
+        attributes=(LIGHT, BIOLOGICAL),
+        cooldown_divisor=11,
+    ),
+    UnitType(
+        "baneling",
+        30,
+        0.375,
+        3.15,
+        20,
+        bonus={LIGHT: 15},
+        cooldown=1.0,
+        attack_range=0.25,
+        health_regen=0.38,
+        attributes=(BIOLOGICAL,),
+        splash=DISC,
+        cooldown_divisor=1,
+    ),
+    UnitType(
+        "hydralisk",
+        80,
+        0.625,
+        3.15,
+        12,
+        cooldown=0.59,
+        attack_range=5,
+        health_regen=0.3828,
+        attributes=(LIGHT, BIOLOGICAL),
+        hits_air=True,
+        cooldown_divisor=10,
+    ),
+    UnitType(
+        "spine_crawler",
+        300,
+        0.5,
+        0.0,
+        25,
+        bonus={ARMORED: 5},
+        cooldown=1.32,
+        attack_range=7,
+        armor=2,
+        health_regen=0.38,
+        attributes=(ARMORED, BIOLOGICAL),
+        scan_range=10,
+    ),
+)
+TYPE_INDEX = {unit_type.name: index for index, unit_type in enumerate(UNIT_TYPES)}
+
+# SMACv2's ranges by type, of sight and (with use_unit_ranges) of legal targets
+UNIT_SIGHT = {
+    "stalker": 10,
+    "zealot": 9,
+    "colossus": 10,
+    "zergling": 8,
+    "baneling": 8,
+    "hydralisk": 9,
+    "marine": 9,
+    "marauder": 10,
+    "medivac": 11,
+}
+
+
+UNIT_KIND = record(
+    [
+        ("health", "f8"),
+        ("shield", "f8"),
+        ("armor", "f8"),
+        ("radius", "f8"),
+        ("speed", "f8"),  # per game loop
+        ("damage", "f8", (KINDS,)),  # of one hit on each type, before armour
+        ("hits", "i8"),
+        ("can_attack", "u1", (KINDS,)),  # each type: 0 or 1
+        ("can_heal", "u1", (KINDS,)),
+        ("healer", "?"),
+        ("cooldown", "f8"),  # game loops
+        ("attack_range", "f8"),
+        ("scan_range", "f8"),
+        ("health_regen", "f8"),  # per game loop
+        ("energy", "f8"),
+        ("start_energy", "f8"),
+        ("layer", "i8"),
+        ("splash", "i8"),
+        ("cooldown_divisor", "f8"),
+        ("shield_divisor", "f8"),
+        ("sight", "f8"),  # SMACv2's
+    ]
+)
+
+
+def type_table(loops_per_second: float = 22.4) -> np.ndarray:
+    """`[KINDS]` UNIT_KIND for a clock of that many game loops per "faster" second (the game's: 22.4)."""
+    table = np.zeros(len(UNIT_TYPES), dtype=UNIT_KIND)
+    for row, unit_type in zip(table, UNIT_TYPES, strict=True):
+        for name in ("health", "shield", "armor", "radius", "hits", "attack_range", "scan_range", "energy"):
+            row[name] = getattr(unit_type, name)
+        for name in ("start_energy", "layer", "splash", "cooldown_divisor", "shield_divisor"):
+            row[name] = getattr(unit_type, name)
+        row.speed = unit_type.speed / loops_per_second
+        row.health_regen = unit_type.health_regen / loops_per_second
+        row.cooldown = unit_type.cooldown * loops_per_second
+        row.healer = unit_type.energy > 0
+        row.sight = UNIT_SIGHT.get(unit_type.name, 9)
+        row.damage[:] = [_damage(unit_type, other) for other in UNIT_TYPES]
+        row.can_attack[:] = [unit_type.damage > 0 and (unit_type.hits_air or t.layer != AIR) for t in UNIT_TYPES]
+        heals = unit_type.energy > 0
+        row.can_heal[:] = [heals and t.layer == GROUND and BIOLOGICAL in t.attributes for t in UNIT_TYPES]
+    return table
+
+
+def _damage(unit_type: UnitType, other: UnitType) -> float:
+    return unit_type.damage + sum(more for name, more in unit_type.bonus.items() if name in other.attributes)
