@@ -6,7 +6,7 @@ from envs.skirmish.maps import Map
 from envs.skirmish.options import Options
 from envs.skirmish.state import ATTACK_NEAREST, ATTACK_POINT, HOLD, SCENARIO
 from envs.skirmish.terrain import Terrain
-from envs.skirmish.unit_types import TYPE_INDEX, UNIT_TYPES
+from envs.skirmish.unit_types import TYPE_INDEX, UNIT_TYPES, target_priority
 
 ENEMY_ORDERS = {"hold": HOLD, "attack_point": ATTACK_POINT, "attack_between": ATTACK_POINT}
 ENEMY_ORDERS["attack_nearest"] = ATTACK_NEAREST
@@ -39,6 +39,7 @@ def make_scenario(options: Options, battle_map: Map, terrain: Terrain, jitter: b
         "medics": medics,
         "smacv2": options.smacv2,
         "enemy_order": ENEMY_ORDERS[battle_map.enemy_order],
+        "top_priority": max(target_priority(UNIT_TYPES[TYPE_INDEX[name]]) for name in battle_map.type_order),
         "type_bits": battle_map.unit_type_bits,
         "ally_type": ally_type,
         "enemy_type": enemy_type,

@@ -79,6 +79,7 @@ SCENARIO = record(
         ("smacv2", "?"),
         ("fix_quirks", "?"),
         ("enemy_order", "i8"),
+        ("top_priority", "i8"),  # of all that an ally may be, for the enemies
         # observations and state
         ("type_bits", "i8"),
         ("ally_type", "i8", (KINDS,)),  # bit of each type in ally blocks

@@ -49,8 +49,6 @@ class UnitType:
 
 LIGHT, ARMORED, BIOLOGICAL = "light", "armored", "biological"
 
-# A baneling's 80 in SMAClite is its damage to buildings; against units it is 20, and 15 more against light ones
-# (the game's builds 4.6 to 4.10, which SMAC is played on).
 UNIT_TYPES = (
     UnitType(
         "marine", 45, 0.375, 3.15, 6, cooldown=0.61, attack_range=5, attributes=(LIGHT, BIOLOGICAL), hits_air=True
@@ -146,9 +144,8 @@ UNIT_TYPES = (
         "baneling",
         30,
         0.375,
-        3.15,
-        20,
-        bonus={LIGHT: 15},
+        3.5,
+        80,
         cooldown=1.0,
         attack_range=0.25,
         health_regen=0.38,
@@ -212,9 +209,10 @@ UNIT_KIND = record(
         ("can_attack", "u1", (KINDS,)),  # each type: 0 or 1
         ("can_heal", "u1", (KINDS,)),
         ("healer", "?"),
+        ("priority", "i8", (KINDS,)),  # of each type as a target: of those within reach the highest comes first
         ("cooldown", "f8"),  # game loops
         ("attack_range", "f8"),
-        ("scan_range", "f8"),
+        ("acquire_range", "f8"),  # how far it looks for a target, edge to edge
         ("health_regen", "f8"),  # per game loop
         ("energy", "f8"),
         ("start_energy", "f8"),
@@ -231,14 +229,16 @@ def type_table(loops_per_second: float = 22.4) -> np.ndarray:
     """`[KINDS]` UNIT_KIND for a clock of that many game loops per "faster" second (the game's: 22.4)."""
     table = np.zeros(len(UNIT_TYPES), dtype=UNIT_KIND)
     for row, unit_type in zip(table, UNIT_TYPES, strict=True):
-        for name in ("health", "shield", "armor", "radius", "hits", "attack_range", "scan_range", "energy"):
+        for name in ("health", "shield", "armor", "radius", "hits", "attack_range", "energy"):
             row[name] = getattr(unit_type, name)
         for name in ("start_energy", "layer", "splash", "cooldown_divisor", "shield_divisor"):
             row[name] = getattr(unit_type, name)
+        row.acquire_range = max(unit_type.scan_range, unit_type.attack_range)
         row.speed = unit_type.speed / loops_per_second
         row.health_regen = unit_type.health_regen / loops_per_second
         row.cooldown = unit_type.cooldown * loops_per_second
         row.healer = unit_type.energy > 0
+        row.priority[:] = [_priority(unit_type, other) for other in UNIT_TYPES]
         row.sight = UNIT_SIGHT.get(unit_type.name, 9)
         row.damage[:] = [_damage(unit_type, other) for other in UNIT_TYPES]
         row.can_attack[:] = [unit_type.damage > 0 and (unit_type.hits_air or t.layer != AIR) for t in UNIT_TYPES]
@@ -249,3 +249,12 @@ def type_table(loops_per_second: float = 22.4) -> np.ndarray:
 
 def _damage(unit_type: UnitType, other: UnitType) -> float:
     return unit_type.damage + sum(more for name, more in unit_type.bonus.items() if name in other.attributes)
+
+
+def target_priority(unit_type: UnitType) -> int:
+    """Of the units within reach, those of the highest priority are attacked first: healers, then banelings."""
+    return 2 if unit_type.energy > 0 else int(unit_type.splash == DISC)
+
+
+def _priority(unit_type: UnitType, other: UnitType) -> int:
+    return target_priority(other)

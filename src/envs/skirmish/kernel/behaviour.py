@@ -28,8 +28,6 @@ def choose_targets(u, types, scenario):
         if types[u[i].kind].healer:
             u[i].target = choose_patient(u, i, types, scenario)
             continue
-        if not keeps_target(u, i, types):
-            u[i].target = NOBODY
         choose_foe(u, i, types, scenario)
         if u[i].target != NOBODY and before == NOBODY:
             u[i].reaction = scenario.reaction
@@ -40,49 +38,38 @@ def choose_targets(u, types, scenario):
 
 
 @compiled()
-def keeps_target(u, i, types):
-    """A target is kept while it is within reach of the weapon, fires back, or was the last to hurt this unit."""
-    j = u[i].target
-    if not can_target(u, i, j, types):
-        return False
-    if gap(u, i, j, types) <= types[u[i].kind].attack_range:
-        return True
-    if u[j].order == TARGET and u[j].target == i:
-        return True
-    return u[i].attacked > 0 and u[i].attacker == j
-
-
-@compiled()
 def choose_foe(u, i, types, scenario):
-    """Set the target: a healer within reach before anything else, then the nearest foe, then whoever hurt it."""
-    kind = u[i].kind
-    current = u[i].target
-    if current != NOBODY and (not scenario.medics or types[u[current].kind].healer):
+    """Set the target: the nearest foe within reach, those of a higher priority first, or else whoever hurt it last.
+
+    A target within range of the weapon is kept, unless one of a higher priority comes within reach.
+    """
+    me, current = types[u[i].kind], u[i].target
+    if not can_target(u, i, current, types):
+        current = NOBODY
+    keeps = current != NOBODY and gap(u, i, current, types) <= me.attack_range
+    if keeps and me.priority[u[current].kind] >= scenario.top_priority:
         return
-    reach = max(types[kind].scan_range, types[kind].attack_range)
-    best, best_gap, best_heals = NOBODY, FAR, False
+    best, best_gap, highest = NOBODY, FAR, me.priority[u[current].kind] + 1 if keeps else 0
     first, last = foes(i, scenario)
     for j in range(first, last):
-        if u[j].health <= 0.0 or not types[kind].can_attack[u[j].kind]:
-            continue
-        heals = types[u[j].kind].healer
-        if current != NOBODY and not heals:
+        priority = me.priority[u[j].kind]
+        if u[j].health <= 0.0 or priority < highest or not me.can_attack[u[j].kind]:
             continue
         edge = gap(u, i, j, types)
-        if edge <= reach and ((heals and not best_heals) or (heals == best_heals and edge < best_gap)):
-            best, best_gap, best_heals = j, edge, heals
+        if edge <= me.acquire_range and (priority > highest or edge < best_gap):
+            best, best_gap, highest = j, edge, priority
     if best != NOBODY:
         u[i].target = best
-    elif current == NOBODY and u[i].attacked > 0:
+    elif not keeps:
         attacker = u[i].attacker
-        if can_target(u, i, attacker, types):
-            u[i].target = attacker
+        hurt = u[i].attacked > 0 and can_target(u, i, attacker, types)
+        u[i].target = attacker if hurt else NOBODY
 
 
 @compiled()
 def choose_patient(u, i, types, scenario):
     """The friend within reach with the least health among those that are hurt."""
-    reach = types[u[i].kind].scan_range
+    reach = types[u[i].kind].acquire_range
     best, best_health = NOBODY, FAR
     first, last = friends(i, scenario)
     for j in range(first, last):

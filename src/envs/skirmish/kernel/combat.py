@@ -84,16 +84,15 @@ def fire(battle, u, i, types, scenario):
 
 @compiled()
 def explode(u, i, types, scenario):
-    """A baneling bursts: all foes on the ground that the disc touches are hurt, and it dies."""
+    """A baneling bursts: it dies, and all foes on the ground whose centres the disc covers are hurt."""
+    u[i].health = 0.0
     first, last = foes(i, scenario)
     for j in range(first, last):
         if not types[u[i].kind].can_attack[u[j].kind]:
             continue
         dx, dy = u[j].x - u[i].x, u[j].y - u[i].y
-        reach = BANELING_RADIUS + types[u[j].kind].radius
-        if dx * dx + dy * dy <= reach * reach:
+        if dx * dx + dy * dy <= BANELING_RADIUS * BANELING_RADIUS:
             hurt(u, i, j, types)
-    u[i].health = 0.0
 
 
 @compiled()

@@ -8,7 +8,10 @@ from envs.skirmish.state import SIZE
 GRID = 4096.0  # positions are multiples of 1/4096, as in the game; so a mirrored battle stays an exact mirror
 FIRST, LAST = 1 / GRID, SIZE - 1 / GRID
 TOUCH = 0.01  # overlaps up to this are no overlaps
-GROUND, AIR = 0, 1
+GROUND = 0
+# the turns that are tried around a body: 45 and 90 degrees to the better side, then to the other, then back
+TURN_COS = np.cos(np.radians(np.array([45.0, 90.0, -45.0, -90.0, 120.0, -120.0])))
+TURN_SIN = np.sin(np.radians(np.array([45.0, 90.0, -45.0, -90.0, 120.0, -120.0])))
 
 
 @compiled()
@@ -63,39 +66,49 @@ def around(u, i, goal_x, goal_y, ways):
 
 
 @compiled()
-def sidestep(u, i, dx, dy, types, layer):
-    """The step (dx, dy), turned along the body it would run into.
+def block(u, i, dx, dy, types, layer):
+    """The standing body that the step (dx, dy) of unit i would run into most deeply, or -1.
 
-    Bodies that walk themselves make way when they are pushed; those that stand are walked around, on the side
-    towards which the step already leads.
+    Bodies that walk themselves are none: they make way when they are pushed.
     """
     x, y = u[i].x + dx, u[i].y + dy
     radius = types[u[i].kind].radius
-    deepest, block = TOUCH, -1
+    deepest, found = TOUCH, -1
     for j in range(u.size):
-        if j == i or u[j].health <= 0.0 or u[j].moved:
+        if u[j].moved or u[j].health <= 0.0 or j == i:
             continue
         px, py = u[j].x - x, u[j].y - y
         reach = radius + types[u[j].kind].radius
-        if px * px + py * py >= reach * reach or types[u[j].kind].layer != layer:
-            continue
-        if px * dx + py * dy > 0.0:
-            depth = reach - np.sqrt(px * px + py * py)
+        square = px * px + py * py
+        if square < reach * reach and px * dx + py * dy > 0.0 and types[u[j].kind].layer == layer:
+            depth = reach - np.sqrt(square)
             if depth > deepest:
-                deepest, block = depth, j
-    if block < 0:
+                deepest, found = depth, j
+    return found
+
+
+@compiled()
+def sidestep(u, i, dx, dy, types, layer):
+    """The step (dx, dy), turned by as little as gets it past the bodies that stand in the way.
+
+    First to the side on which the step already passes the body, then to the other; if all is blocked, the step is
+    taken along the body, which then holds the unit off.
+    """
+    j = block(u, i, dx, dy, types, layer)
+    if j < 0:
         return dx, dy
-    px, py = u[block].x - u[i].x, u[block].y - u[i].y
-    far = np.sqrt(px * px + py * py)
-    if far == 0.0:
-        return dx, dy
-    side = px * dy - py * dx  # > 0: the step leads past the block on its left
-    tx, ty = (-py, px) if side > 0.0 else (py, -px)
-    if side == 0.0 and (ty < 0.0 or (ty == 0.0 and tx * (SIZE / 2 - u[i].x) < 0.0)):
-        # head on: either side is as good, so one that a mirrored battle mirrors
-        tx, ty = -tx, -ty
-    step = np.sqrt(dx * dx + dy * dy) / far
-    return tx * step, ty * step
+    px, py = u[j].x - u[i].x, u[j].y - u[i].y
+    side = px * dy - py * dx  # > 0: past the body on its left
+    if side == 0.0:
+        # head on: either side is as good; north, or towards the middle, is one that a mirrored battle mirrors
+        side = dx if dx != 0.0 else dy * (u[i].x - SIZE / 2)
+    sign = 1.0 if side > 0.0 else -1.0
+    for k in range(6):
+        cos, sin = TURN_COS[k], TURN_SIN[k] * sign
+        tx, ty = dx * cos - dy * sin, dx * sin + dy * cos
+        if block(u, i, tx, ty, types, layer) < 0:
+            return tx, ty
+    return -dy * sign, dx * sign
 
 
 @compiled()
