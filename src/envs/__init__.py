@@ -11,6 +11,9 @@ REGISTRY.declare(
 REGISTRY.declare("lbf", "envs.lbf:LevelBasedForaging", "level-based foraging (package lbforaging)")
 REGISTRY.declare("pettingzoo", "envs.pettingzoo:PettingZooEnv", "any PettingZoo parallel environment, discrete actions")
 REGISTRY.declare("mpe", "envs.pettingzoo:PettingZooEnv", "the same: multi-agent particle environments (package mpe2)")
+REGISTRY.declare(
+    "skirmish", "envs.skirmish.environment:SkirmishEnv", "battles with SMAC's contract, simulated: no StarCraft needed"
+)
 REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement (package smac and the game)")
 
 

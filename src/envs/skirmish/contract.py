@@ -171,3 +171,16 @@ def state_feature_names(s: np.record) -> list[str]:
 def capability_size(s: np.record) -> int:
     """Numbers that describe one agent's capabilities (SMACv2's `cap_shape`)."""
     return int(s.random_attack) + int(s.random_health) + s.type_bits
+
+
+def capabilities(battles) -> np.ndarray:
+    """SMACv2: attack probability, health level and type of every agent of the first battle, float32."""
+    s, units = battles.scenario, battles.battles.units[0, : battles.n_agents]
+    rows = np.zeros((battles.n_agents, capability_size(s)), dtype=np.float32)
+    columns = ["attack_probability"] if s.random_attack else []
+    columns += ["health_level"] if s.random_health else []
+    for k, name in enumerate(columns):
+        rows[:, k] = units[name]
+    if s.type_bits:
+        rows[np.arange(battles.n_agents), len(columns) + s.ally_type[units["kind"]]] = 1
+    return rows.reshape(-1)

@@ -1,0 +1,166 @@
+"""Skirmish as a PyMARL environment: one battle with the methods of SMAC's `StarCraft2Env`."""
+
+import inspect
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+from envs.multiagentenv import MultiAgentEnv
+from envs.optional import require
+from envs.skirmish.options import Options
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+NEEDS_NUMBA = "pip install -r requirements.txt"
+
+
+class SkirmishEnv(MultiAgentEnv):
+    """A team of agents against scripted enemies on one of SMAC's or SMACv2's maps. SMAC's contract, simulated.
+
+    Args:
+        env_args: see `options.Options`; they are `StarCraft2Env`'s, with its defaults, and `fix_quirks`.
+
+    Raises:
+        ConfigError: an argument that makes no sense.
+    """
+
+    def __init__(self, **env_args: Any):
+        self.check_args(**env_args)
+        from envs.skirmish.batch import BatchedSkirmish
+        from envs.skirmish.replay import Recorder
+
+        self.battles = BatchedSkirmish(batch_size=1, **env_args)
+        self.options = self.battles.options
+        self.n_agents = self.battles.n_agents
+        self.n_enemies = self.battles.n_enemies
+        self.n_actions = self.battles.n_actions
+        self.episode_limit = self.battles.episode_limit
+        self._recorder = Recorder(self.battles)
+
+    @classmethod
+    def check_args(cls, **env_args: Any) -> None:
+        """Refuse bad arguments before a run starts."""
+        known = [field.name for field in fields(Options)]
+        for key in env_args:
+            if key not in known:
+                raise ConfigError(f"env_args.{key}: Skirmish has no such argument.{suggestion(key, known)}")
+        require("numba", "env=skirmish", NEEDS_NUMBA)
+        Options(**env_args)
+
+    def reset(self) -> tuple[list[np.ndarray], np.ndarray]:
+        self.battles.reset()
+        self._recorder.begin()
+        return self.get_obs(), self.get_state()
+
+    def step(self, actions) -> tuple[float, bool, dict]:
+        """See `MultiAgentEnv.step`. `info` has `battle_won`, `dead_allies`, `dead_enemies` and, when an episode ended
+        because its time was up, `episode_limit`: True with `continuing_episode`, False without.
+
+        Raises:
+            ValueError: an illegal action.
+        """
+        outputs = self.battles.step(np.asarray(actions).reshape(1, -1))
+        self._recorder.add(outputs.reward[0])
+        info = {
+            "battle_won": bool(outputs.battle_won[0]),
+            "dead_allies": int(outputs.dead_allies[0]),
+            "dead_enemies": int(outputs.dead_enemies[0]),
+        }
+        if outputs.truncated[0] and self.options.continuing_episode:
+            info["episode_limit"] = True
+        return float(outputs.reward[0]), bool(outputs.terminated[0]), info
+
+    def get_obs(self) -> list[np.ndarray]:
+        return list(self.battles.outputs.obs[0].copy())
+
+    def get_obs_agent(self, agent_id: int) -> np.ndarray:
+        return self.battles.outputs.obs[0, agent_id].copy()
+
+    def get_obs_size(self) -> int:
+        return int(self.battles.scenario.obs_size)
+
+    def get_state(self) -> np.ndarray:
+        return self.battles.outputs.state[0].copy()
+
+    def get_state_size(self) -> int:
+        return int(self.battles.scenario.state_size)
+
+    def get_avail_actions(self) -> list[list[int]]:
+        return self.battles.outputs.avail_actions[0].tolist()
+
+    def get_avail_agent_actions(self, agent_id: int) -> list[int]:
+        return self.battles.outputs.avail_actions[0, agent_id].tolist()
+
+    def get_total_actions(self) -> int:
+        return self.n_actions
+
+    def get_stats(self) -> dict[str, float]:
+        return self.battles.stats()
+
+    def get_env_info(self) -> dict[str, Any]:
+        """PyMARL's sizes, SMAC's names of the features and, for SMACv2's maps, `cap_shape`."""
+        from envs.skirmish.contract import ally_state_names, capability_size, enemy_state_names
+
+        info = super().get_env_info()
+        info["agent_features"] = ally_state_names(self.battles.scenario)
+        info["enemy_features"] = enemy_state_names(self.battles.scenario)
+        if self.options.smacv2:
+            info["cap_shape"] = capability_size(self.battles.scenario)
+        return info
+
+    def get_obs_feature_names(self) -> list[str]:
+        """What every number of agent 0's observation is."""
+        from envs.skirmish.contract import obs_feature_names
+
+        return obs_feature_names(self.battles.scenario)
+
+    def get_state_feature_names(self) -> list[str]:
+        """What every number of the state is."""
+        from envs.skirmish.contract import state_feature_names
+
+        return state_feature_names(self.battles.scenario)
+
+    def get_capabilities(self) -> np.ndarray:
+        """SMACv2: all agents' capabilities, float32, one after another."""
+        from envs.skirmish.contract import capabilities
+
+        return capabilities(self.battles)
+
+    def seed(self, seed: int | None = None) -> int | None:
+        """Seed all episodes from the next one on; without a seed, return the one of the constructor, as SMAC does."""
+        if seed is None:
+            return self.options.seed
+        self.battles.seed(seed)
+        return seed
+
+    def render(self, mode: str = "rgb_array") -> np.ndarray:
+        """A picture of the battle, uint8 `[height, width, 3]`."""
+        from envs.skirmish.drawing import draw_battle
+
+        return draw_battle(self.battles)
+
+    def save_replay(self) -> str:
+        """Write the last episode as JSON into `replay_dir` (default: the working directory); returns the path."""
+        return str(self._recorder.save(self.options.replay_dir, self.options.replay_prefix))
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """Everything that the coming steps depend on."""
+        return self.battles.state_dict()
+
+    def load_state_dict(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from where `state_dict` was taken."""
+        self.battles.load_state_dict(state)
+        self._recorder.begin()
+
+
+def _signature() -> inspect.Signature:
+    """The arguments of `Options`, so that a config's `env_args` can be checked against them."""
+    parameters = []
+    for field in fields(Options):
+        default = field.default if field.default is not MISSING else field.default_factory()
+        parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
+    return inspect.Signature(parameters)
+
+
+SkirmishEnv.__signature__ = _signature()
