@@ -1,0 +1,109 @@
+"""A battle depends on its seed and episode number alone: not on the batch, the threads, or on being interrupted."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.skirmish.batch import BatchedSkirmish
+
+MAPS = ["3m", "MMM", "2s3z", "corridor", "bane_vs_bane", "2m_vs_1z", "10gen_zerg"]
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def choose(avail, seeds, step):
+    """A legal action for every agent, a function of the battle's seed, the step and what is legal alone."""
+    actions = np.zeros(avail.shape[:2], dtype=int)
+    for b, seed in enumerate(seeds):
+        rng = np.random.default_rng([int(seed), step])
+        actions[b] = (rng.random(avail.shape[1:]) * avail[b]).argmax(-1)
+    return actions
+
+
+def play(battles, steps, first=0):
+    """Everything that is seen of every battle, as bytes, while ended ones are reset."""
+    seen = [[] for _ in range(battles.batch_size)]
+    if first == 0:
+        battles.reset()
+    for step in range(first, first + steps):
+        outputs = battles.step(choose(battles.outputs.avail_actions, battles.battles.battle["seed"], step))
+        for b in range(battles.batch_size):
+            seen[b].append(b"".join(array[b].tobytes() for array in outputs))
+        if outputs.terminated.any():
+            battles.reset(outputs.terminated.copy())
+    return seen
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_neither_batch_nor_threads_matter(name):
+    """1,000 steps of one battle are, byte for byte, those of the same battle among 64 and in two threads."""
+    steps, args = 1000 if name == "3m" else 150, {"map_name": name, "prob_obs_enemy": 0.7}
+    alone = play(BatchedSkirmish(1, seed=7, **args), steps)
+    among = play(BatchedSkirmish(64, seed=5, **args), steps)
+    threads = play(BatchedSkirmish(64, seed=5, threads=2, **args), steps)
+    assert alone[0] == among[2]
+    assert among == threads
+    assert among[0] != among[2]
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_battle_goes_on_from_its_state(name):
+    battles = BatchedSkirmish(4, seed=1, map_name=name, prob_obs_enemy=0.7)
+    play(battles, 37)
+    state = battles.state_dict()
+    rest = play(battles, 60, first=37)
+    other = BatchedSkirmish(4, seed=99, map_name=name, prob_obs_enemy=0.7)
+    play(other, 5)
+    other.load_state_dict(state)
+    assert play(other, 60, first=37) == rest
+    battles.load_state_dict(state)
+    assert play(battles, 60, first=37) == rest
+
+
+def test_episodes_differ_and_can_be_played_again():
+    battles = BatchedSkirmish(1, seed=3, map_name="3m")
+    first = play(battles, 200)
+    battles.seed(3)
+    assert play(battles, 200) == first
+    battles.seed(4)
+    assert play(battles, 200) != first
+
+
+def test_a_reset_leaves_the_other_battles_alone():
+    battles = BatchedSkirmish(3, seed=1, map_name="8m")
+    play(battles, 20)
+    before = battles.state_dict()
+    battles.reset(np.array([False, True, False]))
+    after = battles.state_dict()
+    for name, array in before.items():
+        assert array[0].tobytes() == after[name][0].tobytes()
+        assert array[2].tobytes() == after[name][2].tobytes()
+    assert after["battles.battle"]["episode"].tolist() == [0, 1, 0]
+    assert after["battles.battle"]["step"].tolist() == [20, 0, 20]
+
+
+def test_plain_python_plays_the_same():
+    """NUMBA_DISABLE_JIT=1 runs the same code uncompiled, for debugging."""
+    script = (
+        "import hashlib, sys; sys.path[:0] = ['src', 'tests/envs/skirmish']\n"
+        "from test_reproducible import BatchedSkirmish, play\n"
+        "seen = play(BatchedSkirmish(2, seed=1, map_name=sys.argv[1], prob_obs_enemy=0.7), 12)\n"
+        "print(hashlib.sha256(b''.join(map(b''.join, seen))).hexdigest())\n"
+    )
+    for name in ("MMM", "10gen_protoss"):
+        digests = set()
+        for disabled in ("0", "1"):
+            done = subprocess.run(
+                [sys.executable, "-W", "error", "-c", script, name],
+                cwd=ROOT,
+                env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
+                capture_output=True,
+                text=True,
+                timeout=200,
+            )
+            assert done.returncode == 0, done.stderr
+            digests.add(done.stdout)
+        assert len(digests) == 1
