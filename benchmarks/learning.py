@@ -51,8 +51,8 @@ EXPERIMENTS = {
         0.43,
     ),
     "lbf_8x8_coop": Experiment(
-        "--config=vdn --env-config=lbf with env_args.key=Foraging-8x8-2p-2f-coop-v3 t_max=500000 "
-        f"test_interval=25000 {ADAM_LAMBDA}",
+        "--config=vdn --env-config=lbf with env_args.key=Foraging-8x8-2p-2f-coop-v3 t_max=2000000 "
+        f"test_interval=50000 {ADAM_LAMBDA}",
         "clearly above random play",
         0.003,
     ),
