@@ -124,7 +124,7 @@ def run_sequential(args: SimpleNamespace, logger: Logger) -> None:
             logger.console_logger.info(f"Loading model from {path}")
             parts.learner.load_models(str(path))
             parts.runner.t_env = step
-        if args.evaluate or args.save_replay:
+        if args.evaluate or (args.save_replay and args.checkpoint_path):
             evaluate_sequential(args, parts.runner, logger, test_stream)
         else:
             train(args, parts, logger, test_stream)
@@ -137,6 +137,11 @@ def evaluate_sequential(args: SimpleNamespace, runner: Any, logger: Logger, test
     _test(args, runner, test_stream)
     logger.log_stat("episode", args.test_nepisode, runner.t_env)
     logger.print_recent_stats()
+    _save_replay(args, runner, logger)
+
+
+def _save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
+    """Let the environment save its last episode, if asked to; one that cannot says so."""
     if args.save_replay:
         try:
             runner.save_replay()
@@ -182,6 +187,7 @@ def train(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: Rand
         _test(args, runner, test_stream)
     if args.save_model and state.last_save_T != runner.t_env and runner.t_env > start_T:
         _save(args, parts, console)
+    _save_replay(args, runner, logger)
     if state.last_log_T != runner.t_env:
         logger.log_stat("episode", state.episode, runner.t_env)
         logger.print_recent_stats()

@@ -15,9 +15,8 @@ def check_checkpoint(config: dict) -> None:
         return
     if config["load_step"]:
         raise ConfigError(f"load_step={config['load_step']} needs checkpoint_path: the folder of saved models.")
-    for key in ("evaluate", "save_replay"):
-        if config[key]:
-            raise ConfigError(
-                f"{key}=True needs checkpoint_path: the folder of the saved models to play, "
-                "e.g. results/models/<name of the run>."
-            )
+    if config["evaluate"]:
+        raise ConfigError(
+            "evaluate=True needs checkpoint_path: the folder of the saved models to play, "
+            "e.g. results/models/<name of the run>."
+        )

@@ -145,6 +145,19 @@ class ReplayEnv(CountingEnv):
             file.write(str(self.episode + 1))
 
 
+@pytest.mark.parametrize("runner", ["episode", "parallel"])
+def test_training_ends_with_a_replay_of_its_last_test(tmp_path, runner):
+    env_args = {"map_name": "3m", "replay_dir": ""}
+    run(
+        _config(tmp_path, t_max=40, test_nepisode=2, env="skirmish", env_args=env_args, runner=runner, save_replay=True)
+    )
+    (path,) = (tmp_path / "replays").rglob("*.json")
+    replay = json.loads(path.read_text())
+    assert replay["map"] == "3m"
+    assert replay["episode"] > 0
+    assert len(replay["steps"]) == len(replay["rewards"]) + 1
+
+
 def test_a_replay_lands_in_the_results(tmp_path, monkeypatch):
     monkeypatch.setitem(REGISTRY._entries, "replaying", None)
     REGISTRY["replaying"] = ReplayEnv

@@ -90,7 +90,6 @@ CATALOGUE = [
     case(changed("action_selector=multinomial"), "action_selector=multinomial", "epsilon_greedy"),
     case(changed("load_step=100"), "load_step=100", "checkpoint_path"),
     case(changed("evaluate=True"), "evaluate=True", "checkpoint_path"),
-    case(changed("save_replay=True"), "save_replay=True", "checkpoint_path"),
     case(changed("checkpoint_path=nowhere"), "checkpoint_path=nowhere", "no such folder", "agent.th"),
     case(changed("checkpoint_path=."), "holds no checkpoint", "20000/ with agent.th"),
     # plugins

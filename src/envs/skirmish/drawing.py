@@ -57,11 +57,9 @@ def _bars(picture: np.ndarray, unit: np.record) -> None:
     left = int((unit.x - kind.radius) * SCALE)
     width = int(2 * kind.radius * SCALE)
     top = int((unit.y + kind.radius) * SCALE) + 2
-    for row, (now, full, colour) in enumerate(
-        [(unit.health, kind.health, HEALTH), (unit.shield, kind.shield, SHIELD)]
-    ):
+    for row, (now, full, colour) in enumerate([(unit.health, kind.health, HEALTH), (unit.shield, kind.shield, SHIELD)]):
         if full > 0:
-            filled = left + int(round(width * now / full))
+            filled = left + round(width * float(now) / full)
             height = slice(max(top + 3 * row, 0), max(top + 3 * row + 2, 0))
             picture[max(left, 0) : max(filled, 0), height] = colour
             picture[max(filled, 0) : max(left + width, 0), height] = LOST

@@ -147,13 +147,9 @@ def _check_capabilities(config: dict, race: str) -> None:
     for key, value in config.items():
         if key not in known:
             raise ConfigError(f"{where}.{key}: no such capability.{suggestion(key, known)}")
-        if key in DISTRIBUTIONS and (
-            not isinstance(value, dict) or value.get("dist_type") not in DISTRIBUTIONS[key]
-        ):
+        if key in DISTRIBUTIONS and (not isinstance(value, dict) or value.get("dist_type") not in DISTRIBUTIONS[key]):
             found = value.get("dist_type") if isinstance(value, dict) else value
-            raise ConfigError(
-                f"{where}.{key}: dist_type is {found!r}.{suggestion(str(found), DISTRIBUTIONS[key])}"
-            )
+            raise ConfigError(f"{where}.{key}: dist_type is {found!r}.{suggestion(str(found), DISTRIBUTIONS[key])}")
     for key in ("n_units", "n_enemies"):
         if not isinstance(config.get(key), int) or config[key] < 1:
             raise ConfigError(f"{where}.{key} is {config.get(key)!r}; it is a whole number from 1.")
