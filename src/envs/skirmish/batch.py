@@ -25,6 +25,7 @@ from envs.skirmish.state import (
 from envs.skirmish.teams import draw_teams
 from envs.skirmish.terrain import load_terrain
 from envs.skirmish.unit_types import TYPE_INDEX, type_table
+from envs.skirmish.warmup import ensure_compiled
 
 GAME_CLOCK = 22.4  # game loops per "faster" second
 SEED_LIMIT = 2**31
@@ -56,6 +57,10 @@ class BatchedSkirmish:
         **env_args,
     ):
         self.options = Options(**env_args)
+        ensure_compiled(_compile_all)
+        self._set_up(batch_size, threads, loops_per_second, jitter)
+
+    def _set_up(self, batch_size: int, threads: int, loops_per_second: float, jitter: bool) -> None:
         self.map = load_map(self.options.map_name)
         self.batch_size = batch_size
         self.threads = min(threads, numba.config.NUMBA_NUM_THREADS)
@@ -202,3 +207,12 @@ class BatchedSkirmish:
         for group, arrays in (("battles", self.battles), ("outputs", self.outputs)):
             for name, array in arrays._asdict().items():
                 array[...] = state[f"{group}.{name}"]
+
+
+def _compile_all() -> None:
+    """Use everything once, on a map with walls."""
+    battles = BatchedSkirmish.__new__(BatchedSkirmish)
+    battles.options = Options(map_name="2m_vs_1z", seed=0)
+    battles._set_up(batch_size=1, threads=1, loops_per_second=GAME_CLOCK, jitter=True)
+    battles.reset()
+    battles.step(np.ones((1, battles.n_agents), dtype=int))

@@ -1,7 +1,9 @@
 """numba's compiler, with compiled code kept on disk between runs."""
 
+import contextlib
 import hashlib
 import os
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -17,13 +19,20 @@ def cache_folder() -> Path:
     numba looks only at the file of the function it compiles, not at those it calls: after a change in one kernel
     file it would go on using what another one was compiled into. So the folder's name has a hash of them all.
     """
-    base = os.environ.get("NUMBA_CACHE_DIR")
-    if base is None:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster"
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    here = Path(__file__).parent
+    for path in (*sorted(here.glob("kernel/*.py")), here / "state.py", here / "unit_types.py"):
         digest.update(path.read_bytes())
-    return Path(base) / f"skirmish-{digest.hexdigest()[:16]}"
+    return _base_folder() / f"skirmish-{digest.hexdigest()[:16]}"
+
+
+def _base_folder() -> Path:
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster"
+    with contextlib.suppress(OSError):  # a home that cannot be written to, as in some containers
+        base.mkdir(parents=True, exist_ok=True)
+    return base if os.access(base, os.W_OK) else Path(tempfile.gettempdir()) / f"muster-{os.getuid()}"
 
 
 def compiled(parallel: bool = False) -> Callable:

@@ -1,0 +1,264 @@
+"""SMAC's methods, and what goes into and comes out of them."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.instances import env_parameters
+from envs.skirmish.environment import SkirmishEnv
+from envs.skirmish.maps import load_map, map_names
+from envs.skirmish.options import Options
+from utils.errors import ConfigError
+
+# agents, enemies, limit, actions, obs, state, sum of rewards of a victory before scaling
+SIZES = {
+    "3m": (3, 3, 60, 9, 30, 48, 365),
+    "8m": (8, 8, 120, 14, 80, 168, 640),
+    "25m": (25, 25, 150, 31, 250, 950, 1575),
+    "5m_vs_6m": (5, 6, 70, 12, 55, 98, 530),
+    "8m_vs_9m": (8, 9, 120, 15, 85, 179, 695),
+    "10m_vs_11m": (10, 11, 150, 17, 105, 243, 805),
+    "27m_vs_30m": (27, 30, 180, 36, 285, 1170, 1850),
+    "MMM": (10, 10, 150, 16, 160, 290, 1015),
+    "MMM2": (10, 12, 180, 18, 176, 322, 1205),
+    "2s3z": (5, 5, 120, 11, 80, 120, 1020),
+    "3s5z": (8, 8, 150, 14, 128, 216, 1510),
+    "3s5z_vs_3s6z": (8, 9, 170, 15, 136, 230, 1670),
+    "3s_vs_3z": (3, 3, 150, 9, 36, 54, 680),
+    "3s_vs_4z": (3, 4, 200, 10, 42, 61, 840),
+    "3s_vs_5z": (3, 5, 250, 11, 48, 68, 1000),
+    "1c3s5z": (9, 9, 180, 15, 162, 270, 1870),
+    "2m_vs_1z": (2, 1, 150, 7, 16, 26, 360),
+    "corridor": (6, 24, 400, 30, 156, 282, 1280),
+    "6h_vs_8z": (6, 8, 150, 14, 78, 140, 1480),
+    "2s_vs_1sc": (2, 1, 300, 7, 17, 27, 510),
+    "so_many_baneling": (7, 32, 100, 38, 202, 397, 1480),
+    "bane_vs_bane": (24, 24, 200, 30, 336, 984, 1260),
+    "2c_vs_64zg": (2, 64, 400, 70, 332, 342, 3080),
+}
+
+
+def test_all_maps():
+    assert set(map_names()) == {*SIZES, "10gen_terran", "10gen_protoss", "10gen_zerg"}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_are_smacs(name):
+    """As `smac` computes them for its default arguments."""
+    env = SkirmishEnv(map_name=name, seed=0)
+    env.reset()
+    info = env.get_env_info()
+    found = (info["n_agents"], env.n_enemies, info["episode_limit"], info["n_actions"])
+    found += (info["obs_shape"], info["state_shape"], env.battles.battles.battle["max_reward"][0])
+    assert found == SIZES[name]
+    assert len(env.get_obs_feature_names()) == info["obs_shape"]
+    assert len(env.get_state_feature_names()) == info["state_shape"]
+
+
+@pytest.mark.parametrize(
+    ("name", "units", "enemies", "sizes"),
+    [
+        ("10gen_terran", 5, 5, (82, 120, 11)),
+        ("10gen_zerg", 5, 5, (82, 120, 11)),
+        ("10gen_protoss", 5, 5, (92, 130, 11)),
+        ("10gen_terran", 10, 11, (170, 306, 17)),
+    ],
+)
+def test_sizes_are_smacv2s(name, units, enemies, sizes):
+    """As seen of `smacv2` with its published arguments."""
+    env = SkirmishEnv(map_name=name, obs_own_pos=True, use_unit_ranges=True, seed=0)
+    config = dict(env.options.capability_config, n_units=units, n_enemies=enemies)
+    env = SkirmishEnv(map_name=name, obs_own_pos=True, use_unit_ranges=True, seed=0, capability_config=config)
+    info = env.get_env_info()
+    assert (info["obs_shape"], info["state_shape"], info["n_actions"]) == sizes
+    assert info["cap_shape"] == 3
+    assert info["episode_limit"] == 200
+    env.reset()
+    types = env.get_capabilities().reshape(units, 3)
+    assert types.sum(1).tolist() == [1] * units
+
+
+def run_out_of_time(**args):
+    """The last step of an episode in which nobody meets: the agents stop, the enemy does not move."""
+    env = SkirmishEnv(map_name="2s_vs_1sc", seed=0, **args)
+    env.reset()
+    for _ in range(300):
+        reward, ended, info = env.step([1, 1])
+    return env, reward, ended, info
+
+
+def test_a_time_limit_looks_like_a_defeat_unless_episodes_continue():
+    env, reward, ended, info = run_out_of_time()
+    assert (reward, ended) == (0.0, True)
+    assert info == {"battle_won": False, "dead_allies": 0, "dead_enemies": 0}
+    stats = {"battles_won": 0, "battles_game": 1, "battles_draw": 1, "win_rate": 0.0, "timeouts": 1, "restarts": 0}
+    assert env.get_stats() == stats
+    assert run_out_of_time(continuing_episode=True)[3]["episode_limit"] is True
+
+
+def finish(env, winner):
+    """The step that ends a battle: the losing side has one unit left, at death's door, among the others."""
+    env.reset()
+    units, n = env.battles.battles.units[0], env.n_agents
+    losers = units[n:] if winner == "allies" else units[:n]
+    losers["health"][1:] = 0
+    losers["health"][0] = 0.5
+    losers["shield"][0] = 0
+    units["x"], units["y"] = 16 + np.arange(len(units)) * 0.7, 16
+    from envs.skirmish.kernel.entry import write_views
+
+    write_views(env.battles.battles, np.ones(1, bool), env.battles.game, env.battles.outputs)
+    target = env.get_avail_actions()
+    return env.step([max(np.flatnonzero(row)) if winner == "allies" else min(np.flatnonzero(row)) for row in target])
+
+
+def test_victory_pays_the_kill_and_the_bonus():
+    """(0.5 damage + 10 for the kill + 200) / (365 / 20)."""
+    env = SkirmishEnv(map_name="3m", seed=0)
+    reward, ended, info = finish(env, "allies")
+    assert reward == pytest.approx(210.5 / 18.25)
+    assert ended
+    assert info["battle_won"]
+    assert info["dead_enemies"] == 3
+    assert env.get_stats()["win_rate"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("args", "won", "lost"),
+    [
+        ({"reward_sparse": True}, 20 / 365, -20 / 365),
+        ({"reward_sparse": True, "fix_quirks": True}, 1, -1),
+        ({"reward_sparse": True, "reward_scale": False}, 1, -1),
+        ({"reward_scale": False, "reward_defeat": -50}, 210.5, None),
+        ({"reward_win": 0, "reward_death_value": 0, "reward_scale_rate": 1}, 0.5 / 135, None),
+    ],
+)
+def test_rewards_of_the_last_step(args, won, lost):
+    env = SkirmishEnv(map_name="3m", seed=0, **args)
+    assert finish(env, "allies")[0] == pytest.approx(won)
+    reward, ended, info = finish(env, "enemies")
+    assert ended
+    assert not info["battle_won"]
+    if lost is not None:
+        assert reward == pytest.approx(lost)
+
+
+def test_negative_rewards():
+    """Half of the 0.5 health and of the 10 of an own death, against nothing dealt."""
+    args = {"reward_only_positive": False, "reward_scale": False}
+    assert finish(SkirmishEnv(map_name="3m", seed=0, **args), "enemies")[0] == pytest.approx(-5.25)
+    args["reward_defeat"] = -7
+    assert finish(SkirmishEnv(map_name="3m", seed=0, **args), "enemies")[0] == pytest.approx(-12.25)
+
+
+@pytest.mark.parametrize("action", [0, 6, 9, -1])
+def test_illegal_actions_are_named(action):
+    env = SkirmishEnv(map_name="3m", seed=0)
+    env.reset()
+    before = env.state_dict()
+    with pytest.raises(
+        ValueError, match=rf"Agent 1 of battle 0 cannot take action {action} in step 0; legal are \[1, 2"
+    ):
+        env.step([1, action, 1])
+    assert all(np.array_equal(array, env.state_dict()[name]) for name, array in before.items())
+    with pytest.raises(ValueError, match="shape"):
+        env.step([1, 1])
+
+
+def test_the_dead_can_only_pass():
+    env = SkirmishEnv(map_name="3m", seed=0)
+    finish(env, "enemies")
+    assert env.get_avail_actions() == [[1] + [0] * 8] * 3
+    assert not np.any(env.get_obs())
+    assert not env.get_state()[:12].any()
+
+
+def test_scripted_allies_win_more_than_random_ones():
+    """With heuristic_ai the actions given are not carried out, but legal ones are still asked for."""
+    env = SkirmishEnv(map_name="3s_vs_3z", seed=0, heuristic_ai=True)
+    env.reset()
+    total, ended = 0.0, False
+    while not ended:
+        reward, ended, info = env.step([0 if row[0] else 1 for row in env.get_avail_actions()])
+        total += reward
+    assert info["dead_enemies"] >= 1
+    assert total > 8  # random play: 6.5; standing still: less
+
+
+def test_a_replay_holds_every_moment(tmp_path):
+    env = SkirmishEnv(map_name="3m", seed=4, replay_dir=str(tmp_path), replay_prefix="mine")
+    rng, total, ended = np.random.default_rng(0), 0.0, False
+    for _ in range(2):
+        env.reset()
+        total, steps, ended = 0.0, 0, False
+        while not ended:
+            actions = [rng.choice(np.flatnonzero(row)) for row in env.get_avail_actions()]
+            reward, ended, info = env.step(actions)
+            total, steps = total + reward, steps + 1
+    state = env.state_dict()
+    first, second = env.save_replay(), env.save_replay()
+    assert first != second
+    assert "mine" in first
+    assert all(np.array_equal(array, env.state_dict()[name]) for name, array in state.items())
+    replay = json.loads(Path(first).read_text())
+    assert (replay["map"], replay["seed"], replay["episode"]) == ("3m", 4, 1)
+    assert replay["return"] == pytest.approx(total)
+    assert len(replay["steps"]) == steps + 1
+    assert replay["battle_won"] == info["battle_won"]
+    assert [unit["ally"] for unit in replay["steps"][0]["units"]] == [True] * 3 + [False] * 3
+    last = replay["steps"][-1]["units"]
+    assert sum(unit["health"] == 0 for unit in last if unit["ally"]) == info["dead_allies"]
+    assert [unit["action"] for unit in last if unit["ally"]] == [int(action) for action in actions]
+
+
+def test_a_picture():
+    env = SkirmishEnv(map_name="MMM", seed=0)
+    env.reset()
+    picture = env.render()
+    assert picture.shape == (512, 512, 3)
+    assert picture.dtype == np.uint8
+    x, y = (env.battles.battles.units[0, 0][axis] for axis in "xy")
+    red, _, blue = picture[511 - int(y * 16), int(x * 16)].astype(int)
+    assert blue > red, "the first agent is where it stands, in its side's colour"
+    env.step([1 if row[1] else 0 for row in env.get_avail_actions()])
+    assert not np.array_equal(picture, env.render())
+
+
+def test_every_argument_can_be_given():
+    assert set(env_parameters(SkirmishEnv)) == {field.name for field in fields(Options)}
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ({"map_name": "3mm"}, ["map_name", "3mm", "'3m'"]),
+        ({"map": "3m"}, ["env_args.map", "map_name"]),
+        ({"difficulty": "11"}, ["difficulty", "11"]),
+        ({"step_mul": 0}, ["step_mul", "0"]),
+        ({"move_amount": 0}, ["move_amount"]),
+        ({"prob_obs_enemy": 2}, ["prob_obs_enemy"]),
+        ({"kill_unit_step_mul": 9}, ["kill_unit_step_mul", "step_mul=8"]),
+        ({"capability_config": {"n_units": 3}}, ["SMACv2", "map_name=8m"]),
+        ({"map_name": "10gen_zerg", "capability_config": {"n_unit": 5}}, ["n_unit", "n_units"]),
+        ({"map_name": "10gen_zerg", "capability_config": {"n_units": 0}}, ["n_units", "0"]),
+    ],
+)
+def test_arguments_that_make_no_sense(args, words):
+    with pytest.raises(ConfigError) as error:
+        SkirmishEnv(**args)
+    assert all(word in str(error.value) for word in words), error.value
+
+
+def test_agents_are_numbered_by_type_then_place():
+    for name in SIZES:
+        env = SkirmishEnv(map_name=name, seed=0)
+        env.reset()
+        order = load_map(name).type_order
+        units = env.battles.battles.units[0, : env.n_agents]
+        from envs.skirmish.unit_types import UNIT_TYPES
+
+        keys = [(order.index(UNIT_TYPES[unit.kind].name), unit.x, unit.y) for unit in units]
+        assert keys == sorted(keys)
