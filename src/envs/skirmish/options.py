@@ -89,7 +89,7 @@ class Options:
             raise ConfigError(f"env_args.move_amount is {self.move_amount}; a move has a length above 0.")
         if not 0 <= self.prob_obs_enemy <= 1:
             raise ConfigError(f"env_args.prob_obs_enemy is {self.prob_obs_enemy}; it is a probability.")
-        if not 0 <= self.kill_unit_step_mul <= self.step_mul:
+        if "health" in self.capability_config and not 0 <= self.kill_unit_step_mul <= self.step_mul:
             raise ConfigError(
                 f"env_args.kill_unit_step_mul is {self.kill_unit_step_mul}; it is a part of the step, "
                 f"which has step_mul={self.step_mul} game loops."

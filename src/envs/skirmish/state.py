@@ -38,6 +38,7 @@ UNIT = record(
         ("goal_x", "f8"),  # where MOVE and ATTACK_MOVE lead
         ("goal_y", "f8"),
         ("moved", "i8"),  # whether it walked in this loop
+        ("side", "i8"),  # on which it is walking around a body: 1 left, -1 right, 0: it is not
         ("shield_wait", "i8"),  # game loops until the shield regenerates
         ("energy", "f8"),
         ("attacker", "i8"),  # who hurt it last, or NOBODY

@@ -240,7 +240,6 @@ def test_every_argument_can_be_given():
         ({"step_mul": 0}, ["step_mul", "0"]),
         ({"move_amount": 0}, ["move_amount"]),
         ({"prob_obs_enemy": 2}, ["prob_obs_enemy"]),
-        ({"kill_unit_step_mul": 9}, ["kill_unit_step_mul", "step_mul=8"]),
         ({"capability_config": {"n_units": 3}}, ["SMACv2", "map_name=8m"]),
         ({"map_name": "10gen_zerg", "capability_config": {"n_unit": 5}}, ["n_unit", "n_units"]),
         ({"map_name": "10gen_zerg", "capability_config": {"n_units": 0}}, ["n_units", "0"]),

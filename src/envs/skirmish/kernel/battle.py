@@ -7,6 +7,7 @@ from envs.skirmish.kernel.combat import recover
 from envs.skirmish.kernel.movement import push_apart
 from envs.skirmish.kernel.orders import give_orders
 
+PASSES, CLOSE = 3, 0.1  # crowds are pushed apart until no overlap is deeper, but not for ever
 GOES_ON, WON, LOST, DRAW = 2, 1, -1, 0
 
 
@@ -27,7 +28,9 @@ def game_loop(battle, u, types, scenario, ways):
             i = units - 1 - i
         if u[i].health > 0.0:
             act(battle, u, i, types, scenario, ways)
-    push_apart(u, types, scenario)
+    for _ in range(PASSES):
+        if push_apart(u, types, scenario) <= CLOSE:
+            break
 
 
 @compiled()

@@ -9,9 +9,10 @@ GRID = 4096.0  # positions are multiples of 1/4096, as in the game; so a mirrore
 FIRST, LAST = 1 / GRID, SIZE - 1 / GRID
 TOUCH = 0.01  # overlaps up to this are no overlaps
 GROUND = 0
-# the turns that are tried around a body: 45 and 90 degrees to the better side, then to the other, then back
-TURN_COS = np.cos(np.radians(np.array([45.0, 90.0, -45.0, -90.0, 120.0, -120.0])))
-TURN_SIN = np.sin(np.radians(np.array([45.0, 90.0, -45.0, -90.0, 120.0, -120.0])))
+# the turns that are tried to get past a body
+TURNS = 3
+TURN_COS = np.cos(np.radians(np.array([45.0, 90.0, 135.0])))
+TURN_SIN = np.sin(np.radians(np.array([45.0, 90.0, 135.0])))
 
 
 @compiled()
@@ -91,30 +92,37 @@ def block(u, i, dx, dy, types, layer):
 def sidestep(u, i, dx, dy, types, layer):
     """The step (dx, dy), turned by as little as gets it past the bodies that stand in the way.
 
-    First to the side on which the step already passes the body, then to the other; if all is blocked, the step is
-    taken along the body, which then holds the unit off.
+    First to the side on which the step already passes the body, then to the other; the side is kept until the way is
+    free, so that a unit gets around more than one body. If all is blocked it waits.
     """
     j = block(u, i, dx, dy, types, layer)
     if j < 0:
+        u[i].side = 0
         return dx, dy
-    px, py = u[j].x - u[i].x, u[j].y - u[i].y
-    side = px * dy - py * dx  # > 0: past the body on its left
-    if side == 0.0:
-        # head on: either side is as good; north, or towards the middle, is one that a mirrored battle mirrors
-        side = dx if dx != 0.0 else dy * (u[i].x - SIZE / 2)
-    sign = 1.0 if side > 0.0 else -1.0
-    for k in range(6):
-        cos, sin = TURN_COS[k], TURN_SIN[k] * sign
-        tx, ty = dx * cos - dy * sin, dx * sin + dy * cos
-        if block(u, i, tx, ty, types, layer) < 0:
-            return tx, ty
-    return -dy * sign, dx * sign
+    if u[i].side == 0:
+        px, py = u[j].x - u[i].x, u[j].y - u[i].y
+        passing = px * dy - py * dx  # > 0: past the body on its left
+        if passing == 0.0:
+            # head on: either side is as good; north, or towards the middle, is one that a mirrored battle mirrors
+            passing = dx if dx != 0.0 else dy * (u[i].x - SIZE / 2)
+        u[i].side = 1 if passing > 0.0 else -1
+    for _ in range(2):
+        for k in range(TURNS):
+            cos, sin = TURN_COS[k], TURN_SIN[k] * u[i].side
+            tx, ty = dx * cos - dy * sin, dx * sin + dy * cos
+            if block(u, i, tx, ty, types, layer) < 0:
+                return tx, ty
+        u[i].side = -u[i].side
+    return 0.0, 0.0
 
 
 @compiled()
 def push_apart(u, types, scenario):
-    """Move overlapping bodies of one layer apart: the one that walked, or each half of the way."""
-    units = u.size
+    """Move overlapping bodies of one layer apart: the one that walked, or each half of the way.
+
+    Returns the deepest overlap that there was.
+    """
+    units, deepest = u.size, 0.0
     for i in range(units - 1):
         if u[i].health <= 0.0:
             continue
@@ -127,7 +135,10 @@ def push_apart(u, types, scenario):
             square = dx * dx + dy * dy
             if square >= reach * reach or types[kind].layer != types[u[j].kind].layer:
                 continue
-            push_pair(u, i, j, dx, dy, np.sqrt(square), reach, types, scenario)
+            far = np.sqrt(square)
+            deepest = max(deepest, reach - far)
+            push_pair(u, i, j, dx, dy, far, reach, types, scenario)
+    return deepest
 
 
 @compiled()
