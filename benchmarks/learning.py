@@ -65,7 +65,7 @@ EXPERIMENTS = {
 
 # eight battles at a time, and PyMARL2's optimiser and targets: three times as many steps a minute as `qmix_smac` itself
 SKIRMISH = f"runner=parallel batch_size_run=8 test_interval=20000 {ADAM_LAMBDA}"
-for map_name, steps in (("3m", 400_000), ("8m", 800_000), ("2s3z", 800_000)):
+for map_name, steps in (("3m", 400_000), ("8m", 600_000), ("2s3z", 600_000)):
     for name in ("qmix", "vdn"):
         EXPERIMENTS[f"skirmish_{map_name}_{name}"] = Experiment(
             f"--config={name}_smac --env-config=skirmish with env_args.map_name={map_name} t_max={steps} {SKIRMISH}",

@@ -115,6 +115,7 @@ class BatchedSkirmish:
                 self._place_drawn_units(b, units[k])
         kinds = self.game.types[units["kind"]]
         units["health"], units["shield"], units["energy"] = kinds["health"], kinds["shield"], kinds["start_energy"]
+        units["radius"], units["layer"] = kinds["radius"], kinds["layer"]
         options, enemies = self.options, units[:, self.n_agents :]
         worth = (enemies["health"] + enemies["shield"]).sum(axis=1)
         self.battles.battle["max_reward"][rows] = (

@@ -17,6 +17,7 @@ HOLD, ATTACK_POINT, ATTACK_NEAREST = 0, 1, 2
 GRANTED, MASKED = 1, 2
 
 KINDS = 10  # unit types
+BODIES = 16  # as many can be in the way of one unit
 SIZE = 32  # cells along each side of a map
 
 
@@ -27,17 +28,22 @@ def record(fields: list[tuple]) -> np.dtype:
 
 UNIT = record(
     [
+        # first what loops over all pairs read: it shares a cache line
         ("x", "f8"),  # map units; multiples of 1/4096, as in the game
         ("y", "f8"),
         ("health", "f8"),  # 0: dead
-        ("shield", "f8"),
+        ("radius", "f8"),  # its type's
+        ("layer", "i8"),  # its type's
+        ("moved", "i8"),  # whether it walked in this loop
+        ("pushed", "i8"),  # whether it walked or was pushed in this loop
         ("kind", "i8"),  # index of its type
+        ("shield", "f8"),
         ("cooldown", "f8"),  # game loops until the weapon is ready
         ("order", "i8"),  # IDLE, MOVE, TARGET or ATTACK_MOVE
         ("target", "i8"),  # unit that it attacks or heals, or NOBODY
         ("goal_x", "f8"),  # where MOVE and ATTACK_MOVE lead
         ("goal_y", "f8"),
-        ("moved", "i8"),  # whether it walked in this loop
+        ("bodies", "i2", (BODIES,)),  # scratch: which bodies are in its way
         ("side", "i8"),  # on which it is walking around a body: 1 left, -1 right, 0: it is not
         ("shield_wait", "i8"),  # game loops until the shield regenerates
         ("energy", "f8"),
@@ -145,6 +151,7 @@ class Battles(NamedTuple):
     battle: np.ndarray  # [B] BATTLE
     units: np.ndarray  # [B, U] UNIT
     vision: np.ndarray  # [B, n, m] uint8, GRANTED | MASKED
+    near: np.ndarray  # [B, U, U + 1] int16, scratch: number of units near each unit, and which
 
 
 class Game(NamedTuple):
@@ -171,10 +178,12 @@ class Outputs(NamedTuple):
 
 def allocate_battles(batch_size: int, n_agents: int, n_enemies: int) -> Battles:
     """Zeros of the right shapes; every battle is before its first episode."""
+    units = n_agents + n_enemies
     battles = Battles(
         battle=np.zeros(batch_size, dtype=BATTLE),
-        units=np.zeros((batch_size, n_agents + n_enemies), dtype=UNIT),
+        units=np.zeros((batch_size, units), dtype=UNIT),
         vision=np.zeros((batch_size, n_agents, n_enemies), dtype=np.uint8),
+        near=np.zeros((batch_size, units, units + 1), dtype=np.int16),
     )
     battles.battle["episode"] = -1
     battles.battle["ended"] = 1

@@ -3,6 +3,7 @@
 import numpy as np
 
 from envs.skirmish.batch import BatchedSkirmish
+from envs.skirmish.kernel.battle import play
 from envs.skirmish.kernel.entry import write_views
 from envs.skirmish.state import ATTACK_MOVE, IDLE, NOBODY, TARGET
 from envs.skirmish.unit_types import TYPE_INDEX, type_table
@@ -42,6 +43,7 @@ def field(allies, enemies, map_name="27m_vs_30m", jitter=False, **args):
             unit, kind = units[first + i], TYPE_INDEX[name]
             unit.kind, unit.x, unit.y = kind, x, y
             unit.health, unit.shield = kinds[kind].health, kinds[kind].shield
+            unit.radius, unit.layer = kinds[kind].radius, kinds[kind].layer
             unit.energy = kinds[kind].start_energy
             unit.order = IDLE
     units["goal_x"][battles.n_agents :], units["goal_y"][battles.n_agents :] = 31, 31
@@ -81,3 +83,16 @@ def order_attack(battles, i, j):
     """Have unit i attack unit j, without asking whether it may."""
     units = battles.battles.units[0]
     units[i].order, units[i].target, units[i].attacker = TARGET, j, NOBODY
+
+
+def play_loop(battles):
+    """One game loop, with the orders there are."""
+    game, fight = battles.game, battles.battles
+    loops, battles.scenario.loops = battles.scenario.loops, 1
+    play(fight.battle[0], fight.units[0], fight.near[0], game.types, battles.scenario, game.ways)
+    battles.scenario.loops = loops
+
+
+def radius(name):
+    sizes = {"marauder": 0.5625, "medivac": 0.75, "stalker": 0.625, "zealot": 0.5, "colossus": 1.0, "hydralisk": 0.625}
+    return (sizes | {"spine_crawler": 0.5}).get(name, 0.375)

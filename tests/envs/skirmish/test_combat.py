@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from arena import ARMORED, FIGURES, LIGHT, ally, enemy, field, march, order_attack, step
+from arena import ARMORED, FIGURES, LIGHT, ally, enemy, field, march, order_attack, play_loop, radius, step
 
 from envs.skirmish.maps import load_data
 from envs.skirmish.state import NOBODY
@@ -75,20 +75,6 @@ def test_time_to_kill(attacker, target):
     assert enemy(battles).health == 0
     _, loops = expected_kill(attacker, target)
     assert last - first == loops
-
-
-def play_loop(battles):
-    """One game loop that no agent interferes with."""
-    from envs.skirmish.kernel.battle import game_loop
-
-    game_loop(
-        battles.battles.battle[0], battles.battles.units[0], battles.game.types, battles.scenario, battles.game.ways
-    )
-
-
-def radius(name):
-    sizes = {"marauder": 0.5625, "medivac": 0.75, "stalker": 0.625, "zealot": 0.5, "colossus": 1.0, "hydralisk": 0.625}
-    return (sizes | {"spine_crawler": 0.5}).get(name, 0.375)
 
 
 def test_cooldowns_vary_by_minus_one_to_two_loops():

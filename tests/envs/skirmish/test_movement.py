@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from arena import FIGURES, ally, enemy, field, march, order_attack, step
-from test_combat import play_loop, radius
+from arena import FIGURES, ally, enemy, field, march, order_attack, play_loop, radius, step
 
 from envs.skirmish.batch import BatchedSkirmish
 from envs.skirmish.kernel.entry import write_views

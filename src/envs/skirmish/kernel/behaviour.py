@@ -12,10 +12,10 @@ ARRIVED = 0.25
 
 
 @compiled()
-def gap(u, i, j, types):
+def gap(u, i, j):
     """Distance between the edges of two units' bodies."""
     dx, dy = u[j].x - u[i].x, u[j].y - u[i].y
-    return np.sqrt(dx * dx + dy * dy) - types[u[i].kind].radius - types[u[j].kind].radius
+    return np.sqrt(dx * dx + dy * dy) - u[i].radius - u[j].radius
 
 
 @compiled()
@@ -46,7 +46,7 @@ def choose_foe(u, i, types, scenario):
     me, current = types[u[i].kind], u[i].target
     if not can_target(u, i, current, types):
         current = NOBODY
-    keeps = current != NOBODY and gap(u, i, current, types) <= me.attack_range
+    keeps = current != NOBODY and gap(u, i, current) <= me.attack_range
     if keeps and me.priority[u[current].kind] >= scenario.top_priority:
         return
     best, best_gap, highest = NOBODY, FAR, me.priority[u[current].kind] + 1 if keeps else 0
@@ -55,8 +55,13 @@ def choose_foe(u, i, types, scenario):
         priority = me.priority[u[j].kind]
         if u[j].health <= 0.0 or priority < highest or not me.can_attack[u[j].kind]:
             continue
-        edge = gap(u, i, j, types)
-        if edge <= me.acquire_range and (priority > highest or edge < best_gap):
+        dx, dy = u[j].x - u[i].x, u[j].y - u[i].y
+        bodies = u[i].radius + u[j].radius
+        reach = me.acquire_range + bodies
+        if dx * dx + dy * dy > reach * reach:
+            continue
+        edge = np.sqrt(dx * dx + dy * dy) - bodies
+        if priority > highest or edge < best_gap:
             best, best_gap, highest = j, edge, priority
     if best != NOBODY:
         u[i].target = best
@@ -73,7 +78,7 @@ def choose_patient(u, i, types, scenario):
     best, best_health = NOBODY, FAR
     first, last = friends(i, scenario)
     for j in range(first, last):
-        if can_target(u, i, j, types) and gap(u, i, j, types) <= reach and u[j].health < best_health:
+        if can_target(u, i, j, types) and gap(u, i, j) <= reach and u[j].health < best_health:
             best, best_health = j, u[j].health
     return best
 
@@ -92,14 +97,14 @@ def hunt(u, i, scenario):
 
 
 @compiled()
-def act(battle, u, i, types, scenario, ways):
+def act(battle, u, near, i, types, scenario, ways):
     """One loop of unit i: use the weapon if the target is in range, walk towards it otherwise, or follow the order."""
     kind, order = u[i].kind, u[i].order
     j = u[i].target
     if order != MOVE and j != NOBODY and can_target(u, i, j, types):
-        edge = gap(u, i, j, types)
+        edge = gap(u, i, j)
         if edge > types[kind].attack_range:
-            follow(u, i, j, edge - types[kind].attack_range, types, scenario, ways)
+            follow(u, near, i, j, edge - types[kind].attack_range, types, scenario, ways)
         elif types[kind].healer:
             heal(u, i, types)
         elif u[i].cooldown <= 0.0 and u[i].reaction <= 0:
@@ -114,14 +119,14 @@ def act(battle, u, i, types, scenario, ways):
             speed = types[kind].speed
             if order == ATTACK_MOVE and types[kind].healer:
                 speed = slowest_friend(u, i, types, scenario)
-            walk(u, i, u[i].goal_x, u[i].goal_y, speed, types, scenario, ways)
+            walk(u, near, i, u[i].goal_x, u[i].goal_y, speed, types, scenario, ways)
 
 
 @compiled()
-def follow(u, i, j, missing, types, scenario, ways):
+def follow(u, near, i, j, missing, types, scenario, ways):
     """Walk towards unit j, `missing` too far away, until it is in range."""
     speed = min(types[u[i].kind].speed, missing + 1e-3)
-    walk(u, i, u[j].x, u[j].y, speed, types, scenario, ways)
+    walk(u, near, i, u[j].x, u[j].y, speed, types, scenario, ways)
 
 
 @compiled()

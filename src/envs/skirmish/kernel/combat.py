@@ -32,7 +32,7 @@ def recover(u, types):
         if u[i].health <= 0.0:
             continue
         kind = u[i].kind
-        u[i].moved = False
+        u[i].moved = u[i].pushed = 0
         u[i].cooldown = max(u[i].cooldown - 1.0, 0.0)
         if u[i].attacked > 0:
             u[i].attacked -= 1
@@ -109,7 +109,7 @@ def sweep(u, i, j, types, scenario):
         px, py = u[k].x - centre_x, u[k].y - centre_y
         along = max(abs(px * ux + py * uy) - BEAM_DEPTH / 2, 0.0)
         across = max(abs(py * ux - px * uy) - BEAM_LENGTH / 2, 0.0)
-        radius = types[u[k].kind].radius
+        radius = u[k].radius
         if along * along + across * across <= radius * radius:
             hurt(u, i, k, types)
 

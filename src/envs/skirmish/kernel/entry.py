@@ -5,7 +5,7 @@ import numba
 from envs.skirmish.jit import compiled
 from envs.skirmish.kernel.battle import GOES_ON, WON, standing, step
 from envs.skirmish.kernel.legality import write_avail_actions
-from envs.skirmish.kernel.movement import FIRST, GROUND, LAST, SIZE, on_grid, push_apart
+from envs.skirmish.kernel.movement import FIRST, GROUND, LAST, SIZE, note_near, on_grid, push_apart
 from envs.skirmish.kernel.observe import write_obs, write_state
 
 PASSES = 64  # of pushing bodies apart before an episode begins
@@ -26,7 +26,7 @@ def step_battle(b, battles, game, actions, outputs):
     if battle.ended:
         outputs.reward[b] = 0.0
         return
-    reward, result, time_up = step(battle, u, game.types, scenario, game.ways, actions[b])
+    reward, result, time_up = step(battle, u, battles.near[b], game.types, scenario, game.ways, actions[b])
     outputs.reward[b] = reward
     outputs.terminated[b] = result != GOES_ON or time_up
     outputs.truncated[b] = time_up
@@ -83,9 +83,11 @@ def make_room(battles, which, game):
         if which[b]:
             u = battles.units[b]
             for i in range(u.size):
+                u[i].pushed = 1
                 leave_wall(u, i, game.types, game.scenario[0])
+            note_near(u, battles.near[b], PASSES, game.types)
             for _ in range(PASSES):
-                push_apart(u, game.types, game.scenario[0])
+                push_apart(u, battles.near[b], game.types, game.scenario[0])
 
 
 @compiled()

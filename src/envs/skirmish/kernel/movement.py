@@ -3,10 +3,11 @@
 import numpy as np
 
 from envs.skirmish.jit import compiled
-from envs.skirmish.state import SIZE
+from envs.skirmish.state import BODIES, SIZE
 
 GRID = 4096.0  # positions are multiples of 1/4096, as in the game; so a mirrored battle stays an exact mirror
 FIRST, LAST = 1 / GRID, SIZE - 1 / GRID
+SLACK = 1.0  # how far a unit may be pushed during a step, at most
 TOUCH = 0.01  # overlaps up to this are no overlaps
 GROUND = 0
 # the turns that are tried to get past a body
@@ -37,11 +38,11 @@ def place(u, i, x, y, scenario, layer):
 
 
 @compiled()
-def walk(u, i, goal_x, goal_y, speed, types, scenario, ways):
+def walk(u, near, i, goal_x, goal_y, speed, types, scenario, ways):
     """One loop's walk of unit i towards a place, and not beyond it."""
     if speed <= 0.0:
         return
-    layer = types[u[i].kind].layer
+    layer = u[i].layer
     if layer == GROUND and not scenario.convex:
         goal_x, goal_y = around(u, i, goal_x, goal_y, ways)
     dx, dy = goal_x - u[i].x, goal_y - u[i].y
@@ -50,8 +51,8 @@ def walk(u, i, goal_x, goal_y, speed, types, scenario, ways):
         return
     step = min(speed, far) / far
     dx, dy = dx * step, dy * step
-    dx, dy = sidestep(u, i, dx, dy, types, layer)
-    u[i].moved = True
+    dx, dy = sidestep(u, near, i, dx, dy)
+    u[i].moved = u[i].pushed = 1
     place(u, i, u[i].x + dx, u[i].y + dy, scenario, layer)
 
 
@@ -67,35 +68,52 @@ def around(u, i, goal_x, goal_y, ways):
 
 
 @compiled()
-def block(u, i, dx, dy, types, layer):
-    """The standing body that the step (dx, dy) of unit i would run into most deeply, or -1.
+def find_bodies(u, near, i, step):
+    """Note in `u[i].near` the standing bodies that a step of that length could run into; returns how many.
 
     Bodies that walk themselves are none: they make way when they are pushed.
     """
-    x, y = u[i].x + dx, u[i].y + dy
-    radius = types[u[i].kind].radius
-    deepest, found = TOUCH, -1
-    for j in range(u.size):
-        if u[j].moved or u[j].health <= 0.0 or j == i:
+    x, y, room = u[i].x, u[i].y, u[i].radius + step
+    found = 0
+    for k in range(1, near[i, 0] + 1):
+        j = near[i, k]
+        if u[j].moved or u[j].health <= 0.0:
             continue
-        px, py = u[j].x - x, u[j].y - y
-        reach = radius + types[u[j].kind].radius
-        square = px * px + py * py
-        if square < reach * reach and px * dx + py * dy > 0.0 and types[u[j].kind].layer == layer:
-            depth = reach - np.sqrt(square)
-            if depth > deepest:
-                deepest, found = depth, j
+        dx, dy = u[j].x - x, u[j].y - y
+        reach = room + u[j].radius
+        if dx * dx + dy * dy < reach * reach and found < BODIES:
+            u[i].bodies[found] = j
+            found += 1
     return found
 
 
 @compiled()
-def sidestep(u, i, dx, dy, types, layer):
+def block(u, i, dx, dy, bodies):
+    """Of the bodies that were found, the one that the step (dx, dy) would run into most deeply, or -1."""
+    x, y = u[i].x + dx, u[i].y + dy
+    radius = u[i].radius
+    deepest, worst = TOUCH, -1
+    for k in range(bodies):
+        j = u[i].bodies[k]
+        px, py = u[j].x - x, u[j].y - y
+        reach = radius + u[j].radius
+        square = px * px + py * py
+        if square < reach * reach and px * dx + py * dy > 0.0:
+            depth = reach - np.sqrt(square)
+            if depth > deepest:
+                deepest, worst = depth, j
+    return worst
+
+
+@compiled()
+def sidestep(u, near, i, dx, dy):
     """The step (dx, dy), turned by as little as gets it past the bodies that stand in the way.
 
     First to the side on which the step already passes the body, then to the other; the side is kept until the way is
     free, so that a unit gets around more than one body. If all is blocked it waits.
     """
-    j = block(u, i, dx, dy, types, layer)
+    bodies = find_bodies(u, near, i, np.sqrt(dx * dx + dy * dy))
+    j = block(u, i, dx, dy, bodies)
     if j < 0:
         u[i].side = 0
         return dx, dy
@@ -110,42 +128,63 @@ def sidestep(u, i, dx, dy, types, layer):
         for k in range(TURNS):
             cos, sin = TURN_COS[k], TURN_SIN[k] * u[i].side
             tx, ty = dx * cos - dy * sin, dx * sin + dy * cos
-            if block(u, i, tx, ty, types, layer) < 0:
+            if block(u, i, tx, ty, bodies) < 0:
                 return tx, ty
         u[i].side = -u[i].side
     return 0.0, 0.0
 
 
 @compiled()
-def push_apart(u, types, scenario):
-    """Move overlapping bodies of one layer apart: the one that walked, or each half of the way.
-
-    Returns the deepest overlap that there was.
-    """
-    units, deepest = u.size, 0.0
-    for i in range(units - 1):
+def note_near(u, near, loops, types):
+    """Note for every living unit the others of its layer that it could touch within that many game loops."""
+    for i in range(u.size):
+        near[i, 0] = 0
+    for i in range(u.size - 1):
         if u[i].health <= 0.0:
             continue
-        kind = u[i].kind
-        for j in range(i + 1, units):
-            if u[j].health <= 0.0:
+        x, y, layer = u[i].x, u[i].y, u[i].layer
+        room = u[i].radius + types[u[i].kind].speed * loops + SLACK
+        for j in range(i + 1, u.size):
+            if u[j].health <= 0.0 or u[j].layer != layer:
+                continue
+            dx, dy = u[j].x - x, u[j].y - y
+            reach = room + u[j].radius + types[u[j].kind].speed * loops
+            if dx * dx + dy * dy < reach * reach:
+                near[i, 0] += 1
+                near[i, near[i, 0]] = j
+                near[j, 0] += 1
+                near[j, near[j, 0]] = i
+
+
+@compiled()
+def push_apart(u, near, types, scenario):
+    """Move overlapping bodies of one layer apart: the one that walked, or each half of the way.
+
+    Only pairs of which one was somewhere else before are looked at. Returns the deepest overlap that there was.
+    """
+    deepest = 0.0
+    for i in range(u.size):
+        if not u[i].pushed or u[i].health <= 0.0:
+            continue
+        for k in range(1, near[i, 0] + 1):
+            j = near[i, k]
+            if u[j].health <= 0.0 or (u[j].pushed and j < i):
                 continue
             dx, dy = u[j].x - u[i].x, u[j].y - u[i].y
-            reach = types[kind].radius + types[u[j].kind].radius
+            reach = u[i].radius + u[j].radius
             square = dx * dx + dy * dy
-            if square >= reach * reach or types[kind].layer != types[u[j].kind].layer:
+            if square >= reach * reach:
                 continue
             far = np.sqrt(square)
-            deepest = max(deepest, reach - far)
-            push_pair(u, i, j, dx, dy, far, reach, types, scenario)
+            if reach - far > TOUCH:
+                deepest = max(deepest, reach - far)
+                push_pair(u, i, j, dx, dy, far, reach, types, scenario)
     return deepest
 
 
 @compiled()
 def push_pair(u, i, j, dx, dy, far, reach, types, scenario):
     overlap = reach - far
-    if overlap <= TOUCH:
-        return
     if far == 0.0:  # one upon the other: apart along y, which every mirror keeps
         dx, dy, far = 0.0, 1.0, 1.0
     share = 0.5
@@ -154,7 +193,8 @@ def push_pair(u, i, j, dx, dy, far, reach, types, scenario):
         first, second = u[i].moved, u[j].moved
     if first != second:
         share = 1.0 if first else 0.0
-    layer = types[u[i].kind].layer
+    layer = u[i].layer
+    u[i].pushed = u[j].pushed = 1
     px, py = dx / far * overlap, dy / far * overlap
     if share > 0.0:
         place(u, i, u[i].x - px * share, u[i].y - py * share, scenario, layer)

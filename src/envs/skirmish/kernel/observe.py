@@ -88,11 +88,12 @@ def write_moves(u, i, scenario, avail, obs):
 
 
 @compiled()
-def write_enemies(u, i, vision, types, scenario, obs, at):
+def write_enemies(u, i, vision, types, scenario, avail, obs, at):
     """One block for every enemy that agent i sees."""
     width = 4 + scenario.type_bits + ((1 + int(scenario.enemy_shield)) if scenario.obs_all_health else 0)
     sight = sight_range(u, i, types, scenario)
     medic = is_medic(u, i, types, scenario)
+    first = scenario.first_target
     for e in range(scenario.n_enemies):
         j = scenario.n_agents + e
         granted = not scenario.smacv2 or vision[i, e] & GRANTED
@@ -100,7 +101,8 @@ def write_enemies(u, i, vision, types, scenario, obs, at):
         if visible or (scenario.fully_observable and u[j].health > 0.0):
             k = at + e * width
             if not (medic and scenario.fix_quirks):  # as in SMAC, of a medivac this is "friend e can be healed"
-                obs[k] = may_target(u, i, scenario.first_target + e, types, scenario)
+                legal = avail[i, first + e] if scenario.action_mask else may_target(u, i, first + e, types, scenario)
+                obs[k] = legal
             obs[k + 1] = np.sqrt(square_distance(u, i, j)) / sight
             obs[k + 2] = (u[j].x - u[i].x) / sight
             obs[k + 3] = (u[j].y - u[i].y) / sight
@@ -205,7 +207,7 @@ def write_obs(battle, u, vision, types, scenario, avail, obs):
     for i in range(scenario.n_agents):
         if u[i].health > 0.0 and scenario.obs_starcraft:
             at = write_moves(u, i, scenario, avail, obs[i])
-            at = write_enemies(u, i, vision, types, scenario, obs[i], at)
+            at = write_enemies(u, i, vision, types, scenario, avail, obs[i], at)
             at = write_allies(u, i, types, scenario, obs[i], at)
             write_own(u, i, types, scenario, obs[i], at)
         if scenario.obs_timestep_number:
