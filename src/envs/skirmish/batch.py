@@ -72,7 +72,7 @@ class BatchedSkirmish:
         self.n_actions, self.episode_limit = int(self.scenario.n_actions), int(self.scenario.episode_limit)
         self.battles = allocate_battles(batch_size, self.n_agents, self.n_enemies)
         self.outputs = allocate_outputs(batch_size, self.scenario)
-        self._start = None if self.options.smacv2 else starting_units(self.map)
+        self._opening = self._find_opening()
         self.seed(self.options.seed)
 
     def seed(self, seed: int | None) -> None:
@@ -96,33 +96,58 @@ class BatchedSkirmish:
         for name in ("draws", "step", "ended"):
             battle[name][which] = 0
         self.battles.vision[which] = 0
-        self._place_units(np.nonzero(which)[0])
-        make_room(self.battles, which, self.game)
+        self._place_units(which)
         write_views(self.battles, which, self.game, outputs)
         for array in outputs[3:]:
             array[which] = 0
         return outputs
 
-    def _place_units(self, rows: np.ndarray) -> None:
-        units = np.zeros((rows.size, self.n_agents + self.n_enemies), dtype=self.battles.units.dtype)
-        for name in ("target", "attacker", "last_action", "script_target"):
-            units[name] = NOBODY
-        units["fov_x"] = 1.0
-        if self._start is not None:
-            units["kind"], units["x"], units["y"] = self._start
+    def _place_units(self, which: np.ndarray) -> None:
+        rows = np.flatnonzero(which)
+        if self._opening is not None:
+            self.battles.units[rows] = self._opening
+            worth = self._worth(self._opening)
         else:
+            units = self._blank_units(rows.size)
             for k, b in enumerate(rows):
                 self._place_drawn_units(b, units[k])
-        kinds = self.game.types[units["kind"]]
-        units["health"], units["shield"], units["energy"] = kinds["health"], kinds["shield"], kinds["start_energy"]
-        units["radius"], units["layer"] = kinds["radius"], kinds["layer"]
-        options, enemies = self.options, units[:, self.n_agents :]
-        worth = (enemies["health"] + enemies["shield"]).sum(axis=1)
+            self.battles.units[rows] = self._with_figures_of_their_types(units)
+            worth = self._worth(units)
+            make_room(self.battles, which, self.game)
+        options = self.options
         self.battles.battle["max_reward"][rows] = (
             options.reward_win + self.n_enemies * options.reward_death_value + worth
         )
-        self._give_enemies_their_order(rows, enemies)
-        self.battles.units[rows] = units
+        self._give_enemies_their_order(rows)
+
+    def _blank_units(self, battles: int) -> np.ndarray:
+        units = np.zeros((battles, self.n_agents + self.n_enemies), dtype=self.battles.units.dtype)
+        for name in ("target", "attacker", "last_action", "script_target"):
+            units[name] = NOBODY
+        units["fov_x"] = 1.0
+        return units
+
+    def _with_figures_of_their_types(self, units: np.ndarray) -> np.ndarray:
+        kinds = self.game.types[units["kind"]]
+        units["health"], units["shield"], units["energy"] = kinds["health"], kinds["shield"], kinds["start_energy"]
+        units["radius"], units["layer"] = kinds["radius"], kinds["layer"]
+        return units
+
+    def _worth(self, units: np.ndarray) -> np.ndarray:
+        """Health and shields of the enemies, `[...]` for units `[..., U]`."""
+        enemies = units[..., self.n_agents :]
+        return (enemies["health"] + enemies["shield"]).sum(axis=-1)
+
+    def _find_opening(self) -> np.ndarray | None:
+        """The units `[U]` as every episode of a SMAC map begins; SMACv2 draws them."""
+        if self.options.smacv2:
+            return None
+        units = self._blank_units(1)
+        units["kind"], units["x"], units["y"] = starting_units(self.map)
+        one = allocate_battles(1, self.n_agents, self.n_enemies)
+        one.units[:] = self._with_figures_of_their_types(units)
+        make_room(one, np.ones(1, dtype=bool), self.game)
+        return one.units[0]
 
     def _place_drawn_units(self, b: int, units: np.ndarray) -> None:
         """SMACv2: teams and places come from a generator of the episode's own."""
@@ -138,17 +163,18 @@ class BatchedSkirmish:
         if drawn.enemy_mask is not None:
             self.battles.vision[b] |= np.where(drawn.enemy_mask, MASKED, 0).astype(np.uint8)
 
-    def _give_enemies_their_order(self, rows: np.ndarray, enemies: np.ndarray) -> None:
+    def _give_enemies_their_order(self, rows: np.ndarray) -> None:
+        enemies = self.battles.units[:, self.n_agents :]
         if self.scenario.enemy_order == HOLD:
-            enemies["order"] = IDLE
+            enemies["order"][rows] = IDLE
             return
-        enemies["order"] = ATTACK_MOVE
+        enemies["order"][rows] = ATTACK_MOVE
         points = np.array(self.map.enemy_points or [(0.0, 0.0)])
         share = np.zeros(rows.size)
         if len(points) > 1:  # anywhere between the two points
             share = np.array([uniform(self.battles.battle[b]) for b in rows])
         goals = points[0] + share[:, None] * (points[-1] - points[0])
-        enemies["goal_x"], enemies["goal_y"] = goals[:, :1], goals[:, 1:]
+        enemies["goal_x"][rows], enemies["goal_y"][rows] = goals[:, :1], goals[:, 1:]
 
     def step(self, actions: np.ndarray, outputs: Outputs | None = None) -> Outputs:
         """One environment step of all battles; one that has ended stays as it is until it is reset.

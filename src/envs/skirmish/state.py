@@ -35,7 +35,7 @@ UNIT = record(
         ("radius", "f8"),  # its type's
         ("layer", "i8"),  # its type's
         ("moved", "i8"),  # whether it walked in this loop
-        ("pushed", "i8"),  # whether it walked or was pushed in this loop
+        ("pushed", "i8"),  # in this loop: 0 it stands, 1 it walked, k > 1 it was pushed in turn k - 1
         ("kind", "i8"),  # index of its type
         ("shield", "f8"),
         ("cooldown", "f8"),  # game loops until the weapon is ready
@@ -43,13 +43,14 @@ UNIT = record(
         ("target", "i8"),  # unit that it attacks or heals, or NOBODY
         ("goal_x", "f8"),  # where MOVE and ATTACK_MOVE lead
         ("goal_y", "f8"),
-        ("bodies", "i2", (BODIES,)),  # scratch: which bodies are in its way
+        ("room", "f8"),  # its radius and how far it gets in a game loop
+        ("bodies", "u2", (BODIES,)),  # scratch: which bodies are in its way
         ("side", "i8"),  # on which it is walking around a body: 1 left, -1 right, 0: it is not
         ("shield_wait", "i8"),  # game loops until the shield regenerates
         ("energy", "f8"),
         ("attacker", "i8"),  # who hurt it last, or NOBODY
-        ("attacked", "i8"),  # game loops for which it remembers that
-        ("reaction", "i8"),  # game loops until it fires at a new target
+        ("attacked", "i4"),  # game loops for which it remembers that
+        ("reaction", "i4"),  # game loops until it fires at a new target
         ("last_action", "i8"),  # of an agent; -1 before the first
         ("script_target", "i8"),  # of a scripted agent (heuristic_ai)
         ("fov_x", "f8"),  # SMACv2: where an agent looks
@@ -151,7 +152,9 @@ class Battles(NamedTuple):
     battle: np.ndarray  # [B] BATTLE
     units: np.ndarray  # [B, U] UNIT
     vision: np.ndarray  # [B, n, m] uint8, GRANTED | MASKED
-    near: np.ndarray  # [B, U, U + 1] int16, scratch: number of units near each unit, and which
+    # scratch; unsigned, so that compiled code need not ask whether an index counts from the end
+    around: np.ndarray  # [B, U, U + 1] uint16, number of units that each may meet in a step, and which
+    near: np.ndarray  # [B, U, U + 1] uint16, the same in a game loop
 
 
 class Game(NamedTuple):
@@ -183,7 +186,8 @@ def allocate_battles(batch_size: int, n_agents: int, n_enemies: int) -> Battles:
         battle=np.zeros(batch_size, dtype=BATTLE),
         units=np.zeros((batch_size, units), dtype=UNIT),
         vision=np.zeros((batch_size, n_agents, n_enemies), dtype=np.uint8),
-        near=np.zeros((batch_size, units, units + 1), dtype=np.int16),
+        around=np.zeros((batch_size, units, units + 1), dtype=np.uint16),
+        near=np.zeros((batch_size, units, units + 1), dtype=np.uint16),
     )
     battles.battle["episode"] = -1
     battles.battle["ended"] = 1

@@ -89,7 +89,7 @@ def play_loop(battles):
     """One game loop, with the orders there are."""
     game, fight = battles.game, battles.battles
     loops, battles.scenario.loops = battles.scenario.loops, 1
-    play(fight.battle[0], fight.units[0], fight.near[0], game.types, battles.scenario, game.ways)
+    play(fight.battle[0], fight.units[0], fight.around[0], fight.near[0], game.types, battles.scenario, game.ways)
     battles.scenario.loops = loops
 
 

@@ -4,7 +4,7 @@ from envs.skirmish.jit import compiled
 from envs.skirmish.kernel.behaviour import act, choose_targets
 from envs.skirmish.kernel.chance import draw
 from envs.skirmish.kernel.combat import recover
-from envs.skirmish.kernel.movement import note_near, push_apart
+from envs.skirmish.kernel.movement import note_around, note_near, push_apart
 from envs.skirmish.kernel.orders import give_orders
 
 PASSES, CLOSE = 3, 0.1  # crowds are pushed apart until no overlap is deeper, but not for ever
@@ -12,10 +12,11 @@ GOES_ON, WON, LOST, DRAW = 2, 1, -1, 0
 
 
 @compiled()
-def game_loop(battle, u, near, types, scenario, ways):
+def game_loop(battle, u, around, near, types, scenario, ways):
     """One loop of the game's clock."""
     recover(u, types)
     choose_targets(u, types, scenario)
+    note_near(u, around, near)
     # units act one after another; a random start and direction, so that neither side is always the first
     units = u.size
     bits = draw(battle)
@@ -28,21 +29,21 @@ def game_loop(battle, u, near, types, scenario, ways):
             i = units - 1 - i
         if u[i].health > 0.0:
             act(battle, u, near, i, types, scenario, ways)
-    for _ in range(PASSES):
-        if push_apart(u, near, types, scenario) <= CLOSE:
+    for turn in range(1, PASSES + 1):
+        if push_apart(u, near, turn, types, scenario) <= CLOSE:
             break
 
 
 @compiled()
-def play(battle, u, near, types, scenario, ways):
+def play(battle, u, around, near, types, scenario, ways):
     """The game loops of one environment step."""
-    note_near(u, near, scenario.loops, types)
+    note_around(u, around, scenario.loops, types)
     for k in range(scenario.loops):
         if scenario.random_health and k == scenario.loops - scenario.kill_loops:
             for i in range(scenario.n_agents):
                 if u[i].health / types[u[i].kind].health < u[i].health_level:
                     u[i].health = 0.0
-        game_loop(battle, u, near, types, scenario, ways)
+        game_loop(battle, u, around, near, types, scenario, ways)
 
 
 @compiled()
@@ -128,11 +129,11 @@ def settle(battle, u, types, scenario):
 
 
 @compiled()
-def step(battle, u, near, types, scenario, ways, actions):
+def step(battle, u, around, near, types, scenario, ways, actions):
     """One environment step with the legal `actions[n]`; returns what `settle` does."""
     for i in range(u.size):
         u[i].before = u[i].health + u[i].shield if u[i].health > 0.0 else 0.0
     give_orders(battle, u, types, scenario, actions)
-    play(battle, u, near, types, scenario, ways)
+    play(battle, u, around, near, types, scenario, ways)
     battle.step += 1
     return settle(battle, u, types, scenario)

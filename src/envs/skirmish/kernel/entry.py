@@ -5,7 +5,7 @@ import numba
 from envs.skirmish.jit import compiled
 from envs.skirmish.kernel.battle import GOES_ON, WON, standing, step
 from envs.skirmish.kernel.legality import write_avail_actions
-from envs.skirmish.kernel.movement import FIRST, GROUND, LAST, SIZE, note_near, on_grid, push_apart
+from envs.skirmish.kernel.movement import FIRST, GROUND, LAST, SIZE, note_around, note_near, on_grid, push_apart
 from envs.skirmish.kernel.observe import write_obs, write_state
 
 PASSES = 64  # of pushing bodies apart before an episode begins
@@ -26,7 +26,8 @@ def step_battle(b, battles, game, actions, outputs):
     if battle.ended:
         outputs.reward[b] = 0.0
         return
-    reward, result, time_up = step(battle, u, battles.near[b], game.types, scenario, game.ways, actions[b])
+    around, near, types, ways = battles.around[b], battles.near[b], game.types, game.ways
+    reward, result, time_up = step(battle, u, around, near, types, scenario, ways, actions[b])
     outputs.reward[b] = reward
     outputs.terminated[b] = result != GOES_ON or time_up
     outputs.truncated[b] = time_up
@@ -81,13 +82,15 @@ def make_room(battles, which, game):
     """Move units that would begin inside a wall or inside each other to the nearest place where they do not."""
     for b in range(battles.battle.size):
         if which[b]:
-            u = battles.units[b]
+            u, around, near = battles.units[b], battles.around[b], battles.near[b]
             for i in range(u.size):
                 u[i].pushed = 1
                 leave_wall(u, i, game.types, game.scenario[0])
-            note_near(u, battles.near[b], PASSES, game.types)
-            for _ in range(PASSES):
-                push_apart(u, battles.near[b], game.types, game.scenario[0])
+            note_around(u, around, PASSES, game.types)
+            for turn in range(1, PASSES + 1):
+                note_near(u, around, near)
+                if push_apart(u, near, turn, game.types, game.scenario[0]) <= 0.0:
+                    break
 
 
 @compiled()
