@@ -1,4 +1,4 @@
-# make train    set up .venv and train QMIX on an embedded game (about a minute after installing)
+# make train    set up .venv and train QMIX on Skirmish's 3m, three marines against three (some minutes after installing)
 # make test     set up everything and run all checks: lint, import rules, tests
 # make lint     style and import rules only
 # make format   put the code in the house style
@@ -13,8 +13,10 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: train test lint format check-tests
 
 train: $(VENV)/.core
-	$(BIN)/python src/main.py --config=qmix --env-config=two_step with \
-		epsilon_finish=1.0 t_max=10000 seed=1 save_model=True use_tensorboard=True
+	$(BIN)/python src/main.py --config=qmix_smac --env-config=skirmish with env_args.map_name=3m \
+		runner=parallel batch_size_run=8 optimizer=adam optim_eps=1e-8 td_lambda=0.6 \
+		t_max=250000 test_interval=25000 log_interval=50000 seed=1 \
+		save_model=True save_replay=True use_tensorboard=True
 
 test: lint check-tests
 

@@ -104,14 +104,19 @@ def _unique_token(args: SimpleNamespace) -> str:
 
 def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
     root = args.local_results_path
+    tb_logs = os.path.join(root, "tb_logs", args.unique_token)
     places = {
-        "Sacred run": os.path.join(root, "sacred", str(sacred_run._id)) if getattr(sacred_run, "_id", None) else "",
         "models": os.path.join(root, "models", args.unique_token),
-        "TensorBoard": os.path.join(root, "tb_logs", args.unique_token),
+        "curves": tb_logs,
         "replays": os.path.join(root, "replays", args.unique_token),
+        "Sacred run": os.path.join(root, "sacred", str(sacred_run._id)) if getattr(sacred_run, "_id", None) else "",
     }
-    found = [f"{what} in {place}" for what, place in places.items() if place and os.path.isdir(place)]
-    return "Results: " + ("; ".join(found) if found else "none were kept")
+    found = {what: place for what, place in places.items() if place and os.path.isdir(place)}
+    if not found:
+        return "Results: none were kept"
+    if "curves" in found:
+        found["curves"] += f" (look at them with: tensorboard --logdir {os.path.dirname(tb_logs)})"
+    return "\n".join(["Results:", *(f"  {what + ':':<11} {place}" for what, place in found.items())])
 
 
 def run_sequential(args: SimpleNamespace, logger: Logger) -> None:
@@ -134,7 +139,7 @@ def run_sequential(args: SimpleNamespace, logger: Logger) -> None:
 
 def evaluate_sequential(args: SimpleNamespace, runner: Any, logger: Logger, test_stream: RandomStream) -> None:
     """Play `test_nepisode` test episodes, log them, and save a replay if asked to."""
-    _test(args, runner, test_stream)
+    _test(args, runner, logger, test_stream)
     logger.log_stat("episode", args.test_nepisode, runner.t_env)
     logger.print_recent_stats()
     _save_replay(args, runner, logger)
@@ -164,13 +169,13 @@ def train(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: Rand
             _learn(args, parts, state.episode)
 
         if state.last_test_T is None or runner.t_env - state.last_test_T >= args.test_interval:
-            if logger.progress is None:
+            if logger.progress is None and state.last_test_T is not None:  # the first steps say nothing about the rest
                 console.info(f"t_env: {runner.t_env} / {args.t_max}")
                 left = time_left(last_time, last_T, runner.t_env, args.t_max)
                 console.info(f"Estimated time left: {left}. Time passed: {time_str(time.time() - start_time)}")
             last_time, last_T = time.time(), runner.t_env
             state.last_test_T = runner.t_env
-            _test(args, runner, test_stream)
+            _test(args, runner, logger, test_stream)
 
         if args.save_model and _save_due(args, runner.t_env, state):
             state.last_save_T = runner.t_env
@@ -184,7 +189,7 @@ def train(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: Rand
         logger.show_progress(runner.t_env)
 
     if state.last_test_T != runner.t_env and runner.t_env > start_T:
-        _test(args, runner, test_stream)
+        _test(args, runner, logger, test_stream)
     if args.save_model and state.last_save_T != runner.t_env and runner.t_env > start_T:
         _save(args, parts, console)
     _save_replay(args, runner, logger)
@@ -201,11 +206,12 @@ def _play(runner: Any, test_mode: bool) -> Any:
         return runner.run(test_mode=test_mode)
 
 
-def _test(args: SimpleNamespace, runner: Any, test_stream: RandomStream) -> None:
+def _test(args: SimpleNamespace, runner: Any, logger: Logger, test_stream: RandomStream) -> None:
     """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""
     with test_stream.active():
         for _ in range(-(-args.test_nepisode // runner.batch_size)):
             _play(runner, test_mode=True)
+    logger.print_test(runner.t_env)
 
 
 def _learn(args: SimpleNamespace, parts: Parts, episode: int) -> None:

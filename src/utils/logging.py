@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from utils.progress import ProgressBar, log_above_bars
+from utils.progress import SHOWN, ProgressBar, log_above_bars
 
 
 class Logger:
@@ -56,6 +56,15 @@ class Logger:
         """Move the progress bar, if there is one."""
         if self.progress is not None:
             self.progress.show(t_env, {key: values[-1][1] for key, values in self.stats.items() if values})
+
+    def print_test(self, t_env: int) -> None:
+        """Print one line with what a test that was just made has come to, if the runner logged it."""
+        shown = []
+        for key in ("test_return_mean", "test_battle_won_mean"):
+            if values := self.stats.get(key):
+                shown.append(f"{SHOWN[key].removeprefix('test ')} {values[-1][1]:.2f}")
+        if shown:
+            self.console_logger.info(f"Test after {t_env} steps: {', '.join(shown)}")
 
     def close(self) -> None:
         """Take the progress bar away, if there is one."""

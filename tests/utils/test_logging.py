@@ -82,6 +82,18 @@ def test_there_is_a_line_before_the_first_episode(caplog):
     assert caplog.messages == [first_line, f"{first_line}\nloss:                           nan"]
 
 
+def test_a_test_is_told_in_one_line(caplog):
+    caplog.set_level("INFO")
+    logger = Logger(logging.getLogger("test"))
+    logger.print_test(0)  # a runner of somebody's own may log nothing
+    logger.log_stat("test_return_mean", 3, 100)
+    logger.print_test(100)
+    logger.log_stat("test_return_mean", 12.345, 200)
+    logger.log_stat("test_battle_won_mean", 0.25, 200)
+    logger.print_test(200)
+    assert caplog.messages == ["Test after 100 steps: return 3.00", "Test after 200 steps: return 12.35, won 0.25"]
+
+
 def test_the_console_is_whatever_standard_output_is_now(monkeypatch):
     """Sacred replaces `sys.stdout` after the logger was made."""
     root = logging.getLogger()
