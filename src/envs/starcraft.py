@@ -8,7 +8,7 @@ from utils.errors import ConfigError
 ADVICE = (
     "StarCraft II runs need the game and the SMAC package of github.com/oxwhirl/smac "
     "(not 'pip install smac': that is an unrelated optimiser). "
-    "Without them, try --env-config=lbf or --env-config=mpe."
+    "Without them, --env-config=skirmish has the same maps, simulated."
 )
 
 
