@@ -59,7 +59,7 @@ def test_what_is_missing_is_told(tmp_path, monkeypatch, files, message):
         with pytest.raises(ConfigError, match=message) as error:
             make()
         assert "unrelated optimiser" in str(error.value)
-        assert "--env-config=lbf" in str(error.value)
+        assert "--env-config=skirmish" in str(error.value)
 
 
 def test_the_packages_environment_is_used_and_its_arguments_checked(tmp_path, monkeypatch):
