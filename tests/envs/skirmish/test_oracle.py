@@ -98,6 +98,8 @@ def scatter(battles, rng):
         far = rng.choice([1, 2, 5, 6, 9, 10, 16])
         offset = (far, 0) if rng.random() < 0.3 else rng.integers(-far * 4096, far * 4096 + 1, 2) / 4096
         unit.x, unit.y = np.clip(np.add(centre, rng.permutation(offset)), 1 / 4096, 32 - 1 / 4096)
+        if i and rng.random() < 0.1:  # exactly upon another
+            unit.x, unit.y = units[i - 1].x, units[i - 1].y
         unit.health = rng.choice([0, kind.health, rng.uniform(0.5, kind.health)], p=[0.2, 0.3, 0.5])
         unit.shield = rng.choice([0, kind.shield, rng.uniform(0, kind.shield)]) if unit.health else 0
         unit.energy, unit.cooldown = rng.uniform(0, max(kind.energy, 0.0)), rng.uniform(0, 30)

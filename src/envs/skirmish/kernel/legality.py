@@ -41,6 +41,8 @@ def in_cone(u, i, j, reach, scenario):
     half = np.pi / scenario.fov_actions
     x, y = u[i].fov_x, u[i].fov_y
     if scenario.fix_quirks:
+        if dx == 0.0 and dy == 0.0:  # one upon the other: in every direction
+            return True
         return np.abs(np.arctan2(x * dy - y * dx, x * dx + y * dy)) < half
     dx = max(dx, EPS) if dx > 0.0 else min(dx, -EPS)
     x = max(x, EPS) if dx > 0.0 else min(x, -EPS)
