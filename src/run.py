@@ -211,6 +211,8 @@ def _test(args: SimpleNamespace, runner: Any, logger: Logger, test_stream: Rando
     with test_stream.active():
         for _ in range(-(-args.test_nepisode // runner.batch_size)):
             _play(runner, test_mode=True)
+        while getattr(runner, "test_unfinished", False):  # episodes whose environment crashed do not count
+            _play(runner, test_mode=True)
     logger.print_test(runner.t_env)
 
 

@@ -14,7 +14,8 @@ REGISTRY.declare("mpe", "envs.pettingzoo:PettingZooEnv", "the same: multi-agent 
 REGISTRY.declare(
     "skirmish", "envs.skirmish.environment:SkirmishEnv", "battles with SMAC's contract, simulated: no StarCraft needed"
 )
-REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement (package smac and the game)")
+REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement, SMAC (package smac and the game)")
+REGISTRY.declare("sc2_v2", "envs.starcraft:StarCraft2v2", "the same with drawn teams, SMACv2 (package smacv2)")
 
 
 def env_fn(env: type[MultiAgentEnv], **kwargs) -> MultiAgentEnv:

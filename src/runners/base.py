@@ -22,6 +22,9 @@ class BaseRunner:
         self.test_returns: list[float] = []
         self.train_stats: dict[str, float] = {}
         self.test_stats: dict[str, float] = {}
+        self.crashed_episodes = 0
+        # a test has begun that has not been logged: crashes may make it longer
+        self.test_unfinished = False
         # the first episodes are logged
         self.log_train_stats_t = -1000000
 
@@ -41,6 +44,7 @@ class BaseRunner:
     def _record(self, returns: list[float], lengths: list[int], infos: list[dict], test_mode: bool) -> None:
         """Take finished episodes into the statistics, and log these when they are due.
 
+        An episode whose environment crashed (its last info says `crashed`) is in none: it was neither won nor lost.
         A test counts exactly `test_nepisode` episodes. If the last rollout of a test brings more, those of the
         first environments count, whoever finished first: taking the fastest would favour short episodes.
         """
@@ -48,11 +52,13 @@ class BaseRunner:
             self.t_env += sum(lengths)
         cur_returns = self.test_returns if test_mode else self.train_returns
         cur_stats = self.test_stats if test_mode else self.train_stats
+        finished = [row for row in zip(returns, lengths, infos, strict=True) if not row[2].get("crashed", False)]
+        self.crashed_episodes += len(returns) - len(finished)
         if test_mode:
-            wanted = self.args.test_nepisode - len(cur_returns)
-            returns, lengths, infos = returns[:wanted], lengths[:wanted], infos[:wanted]
-        cur_returns.extend(returns)
-        for length, info in zip(lengths, infos, strict=True):
+            self.test_unfinished = True
+            finished = finished[: self.args.test_nepisode - len(cur_returns)]
+        for episode_return, length, info in finished:
+            cur_returns.append(episode_return)
             figures = {"n_episodes": 1, "ep_length": length}
             figures.update({key: number for key, value in info.items() if (number := _number(value)) is not None})
             for key, number in figures.items():
@@ -61,7 +67,10 @@ class BaseRunner:
         if test_mode:
             if len(cur_returns) == self.args.test_nepisode:
                 self._log(cur_returns, cur_stats, "test_")
-        elif self.t_env - self.log_train_stats_t >= self.args.runner_log_interval:
+                self.test_unfinished = False
+        elif cur_returns and self.t_env - self.log_train_stats_t >= self.args.runner_log_interval:
+            if self.crashed_episodes:
+                self.logger.log_stat("crashed_episodes", self.crashed_episodes, self.t_env)
             self._log(cur_returns, cur_stats, "")
             if hasattr(self.mac.action_selector, "epsilon"):
                 self.logger.log_stat("epsilon", self.mac.action_selector.epsilon, self.t_env)

@@ -156,6 +156,8 @@ def env_worker(remote: Connection, factories: CloudpickleWrapper, separate_test_
                     answer = _save_replay(env_of_episode or environment(False))
                 else:
                     raise ValueError(f"an environment process has no command '{command}'")
+            except MusterError as error:  # says by itself what to do
+                remote.send((True, str(error)))
             except Exception:
                 remote.send((True, traceback.format_exc()))
             else:

@@ -1,0 +1,89 @@
+"""StarCraft II micromanagement: SMAC (Samvelyan et al. 2019) and SMACv2 (Ellis et al. 2023), found only when chosen."""
+
+import inspect
+import os
+from collections.abc import Callable
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+from envs.starcraft.environment import StarCraftEnv
+from envs.starcraft.installation import check_game, check_map_name, game_folder, package_class
+
+# arguments of our own, beside the package's
+OWN = {"max_restarts": 5, "game_timeout": 60}
+
+
+def _make(env: str, **env_args: Any) -> StarCraftEnv:
+    """Make the environment; the game itself starts at the first reset.
+
+    Args:
+        env_args: `max_restarts` and `game_timeout` (see `StarCraftEnv`), and all arguments of the package's.
+
+    Raises:
+        ConfigError: the package is missing, or is the wrong one, or cannot be imported.
+    """
+    own = {name: env_args.pop(name, default) for name, default in OWN.items()}
+    package = package_class(env)
+    # pysc2 looks into SC2PATH, and otherwise into the user's home
+    os.environ["SC2PATH"] = str(game_folder())
+    check_map_name(env, env_args.get("map_name", _parameters(env)["map_name"].default))
+    # smacv2 writes into the configuration it is given
+    made = package(**deepcopy(env_args))
+    if env == "sc2_v2":
+        _seed_smacv2(made, env_args.get("seed"))
+    return StarCraftEnv(made, **own)
+
+
+def _seed_smacv2(made: Any, seed: int | None) -> None:
+    """Let teams and positions come from the environment's seed: smacv2 draws them from generators nobody can seed."""
+    import random
+
+    import numpy as np
+    from smacv2.env.starcraft2 import distributions
+
+    chance = random.Random(seed)
+    distributions.choice, distributions.shuffle = chance.choice, chance.shuffle
+    for index, distribution in enumerate(made.env_key_to_distribution_map.values()):
+        if hasattr(distribution, "rng"):
+            distribution.rng = np.random.default_rng(None if seed is None else [seed, index])
+
+
+def _parameters(env: str) -> dict[str, inspect.Parameter]:
+    """Named parameters of the package's environment."""
+    package = package_class(env)
+    if env == "sc2_v2":
+        from smacv2.env import StarCraft2Env
+
+        package = StarCraft2Env
+    return dict(inspect.signature(package).parameters)
+
+
+def _constructor(env: str) -> Callable:
+    """What `env_args` are checked against: a callable with the package's parameters and our own."""
+
+    def construct(**env_args: Any) -> StarCraftEnv:
+        return _make(env, **env_args)
+
+    def check_args(**env_args: Any) -> None:
+        check_game(env, env_args.get("map_name", parameters["map_name"].default))
+
+    parameters = _parameters(env)
+    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in OWN.items()]
+    construct.__signature__ = inspect.Signature([*parameters.values(), *own])
+    construct.check_args = check_args
+    return construct
+
+
+def StarCraft2(**env_args: Any) -> StarCraftEnv:
+    """SMAC: smac's `StarCraft2Env`."""
+    return _make("sc2", **env_args)
+
+
+def StarCraft2v2(**env_args: Any) -> StarCraftEnv:
+    """SMACv2: smacv2's `StarCraftCapabilityEnvWrapper`."""
+    return _make("sc2_v2", **env_args)
+
+
+StarCraft2.constructor = partial(_constructor, "sc2")
+StarCraft2v2.constructor = partial(_constructor, "sc2_v2")

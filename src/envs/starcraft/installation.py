@@ -1,0 +1,86 @@
+"""Is everything there that a StarCraft run needs? What is missing is told with the command that brings it."""
+
+import importlib
+import importlib.util
+import os
+from pathlib import Path
+
+from envs.starcraft import protocol
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+# environment: package, module, class
+PACKAGES = {
+    "sc2": ("smac", "smac.env", "StarCraft2Env"),
+    "sc2_v2": ("smacv2", "smacv2.env", "StarCraftCapabilityEnvWrapper"),
+}
+INSTEAD = "Without StarCraft II, --env-config=skirmish has the same maps, simulated."
+
+
+def game_folder() -> Path:
+    """Where the game is: the environment variable SC2PATH, or 3rdparty/StarCraftII in this checkout."""
+    return Path(os.environ.get("SC2PATH") or CHECKOUT / "3rdparty" / "StarCraftII").expanduser()
+
+
+def package_class(env: str) -> type:
+    """The environment class of the package for `sc2` or `sc2_v2`.
+
+    Raises:
+        ConfigError: the package is missing, or is another one of that name, or cannot be imported.
+    """
+    package, module, name = PACKAGES[env]
+    repair = f"To install it: bash install_sc2.sh --packages-only. {INSTEAD}"
+    if importlib.util.find_spec(package) is None:
+        raise ConfigError(
+            f"env={env}: the package {package} is not installed. It is that of github.com/oxwhirl/{package} "
+            f"(not 'pip install smac': that is an unrelated optimiser). {repair}"
+        )
+    try:
+        found = importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        found = False
+    if not found:
+        raise ConfigError(
+            f"env={env}: the installed '{package}' has no {module}: it is another package of that name, an unrelated "
+            f"optimiser perhaps. Remove it: pip uninstall {package}. {repair}"
+        )
+    try:
+        protocol.install()
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise ConfigError(f"env={env}: {package} is installed but cannot be imported: {error}. {repair}") from None
+
+
+def check_map_name(env: str, map_name: str) -> str:
+    """The file, without its suffix, of a map that the package knows.
+
+    Raises:
+        ConfigError: it knows none of that name; with the nearest one.
+    """
+    package = PACKAGES[env][0]
+    maps = importlib.import_module(f"{package}.env.starcraft2.maps.smac_maps").get_smac_map_registry()
+    if map_name not in maps:
+        raise ConfigError(
+            f"env_args.map_name={map_name}: {package} has no such map.{suggestion(map_name, maps, limit=40)}"
+        )
+    return maps[map_name].get("map_name", map_name)
+
+
+def check_game(env: str, map_name: str) -> None:
+    """Refuse to start without the game's binary or the map.
+
+    Raises:
+        ConfigError: with the folder that was looked into and the command that repairs it.
+    """
+    file_name, folder = f"{check_map_name(env, map_name)}.SC2Map", game_folder()
+    if not any(folder.glob("Versions/Base*/SC2_x64")):
+        raise ConfigError(
+            f"env={env}: no StarCraft II in {folder} (Versions/Base*/SC2_x64 is missing). "
+            f"To install it there: bash install_sc2.sh --accept-eula. If it is elsewhere, set SC2PATH. {INSTEAD}"
+        )
+    if not any(folder.glob(f"Maps/**/{file_name}")):
+        raise ConfigError(
+            f"env={env}: the map {file_name} is not in {folder / 'Maps'}. "
+            f"To install the maps there: bash install_sc2.sh --maps-only. {INSTEAD}"
+        )
