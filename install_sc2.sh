@@ -124,10 +124,10 @@ check_installed_version() {
     fi
 }
 
-# The server's Content-Length; nothing when it does not say.
+# The Content-Length of the last answer, after any redirection; nothing when the server does not say.
 remote_size() {
     curl --silent --show-error --fail --location --head "$1" | tr -d '\r' |
-        awk 'tolower($1) == "content-length:" { size = $2 } END { print size }'
+        awk '/^HTTP\// { size = "" } tolower($1) == "content-length:" { size = $2 } END { print size }'
 }
 
 download_game() {
