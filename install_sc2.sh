@@ -28,6 +28,7 @@ packages smac and smacv2. What is there already is left alone, and a download th
   --version V       The version of the game (default: 4.10). SMAC's authors published results on 4.6.2.
   --maps-only       Only the maps, for a game that is there already.
   --packages-only   Only the Python packages.
+  --no-packages     Only the game and the maps: the container has packages of its own.
   --python PYTHON   Install the packages for this Python (default: .venv/bin/python).
   --dry-run         Say what would be done, and do nothing.
   --help            Say this.
@@ -53,18 +54,21 @@ refuse() {
 clean_up() { ((${#leftovers[@]} == 0)) || rm -rf "${leftovers[@]}"; }
 trap clean_up EXIT
 
+choose_parts() {
+    [[ $parts == "game maps packages" || $parts == "$1" ]] ||
+        refuse "--maps-only, --packages-only and --no-packages exclude each other."
+    parts=$1
+}
+
 read_arguments() {
     while (($#)); do
         case $1 in
             --help | -h) usage && exit 0 ;;
             --accept-eula) accepted=true ;;
             --dry-run) dry_run=true ;;
-            --maps-only | --packages-only)
-                local only=${1#--}
-                [[ $parts == "game maps packages" || $parts == "${only%-only}" ]] ||
-                    refuse "--maps-only and --packages-only exclude each other."
-                parts=${only%-only}
-                ;;
+            --maps-only) choose_parts maps ;;
+            --packages-only) choose_parts packages ;;
+            --no-packages) choose_parts "game maps" ;;
             --version=* | --python=*)
                 set -- "${1%%=*}" "${1#*=}" "${@:2}"
                 continue

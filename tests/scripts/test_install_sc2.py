@@ -232,6 +232,15 @@ def test_a_failure_while_unpacking_leaves_no_game(machine, env, message, kept):
     assert machine.install().returncode == 0
 
 
+def test_what_a_killed_run_left_is_in_nobodys_way(machine):
+    left = machine.root / "3rdparty" / "StarCraftII.unpacking" / "StarCraftII" / "Versions"
+    left.parent.mkdir(parents=True)
+    left.write_text("half of it")
+    done = machine.install()
+    assert done.returncode == 0, done.stderr
+    assert not machine.half_done()
+
+
 def test_a_warning_of_unzip_is_no_failure(machine):
     assert machine.install(UNZIP_CODE=1).returncode == 0
 
@@ -300,6 +309,7 @@ def test_a_dry_run_touches_nothing(machine, words):
         (["--version", "latest"], "A version looks like 4.10, not like 'latest'"),
         (["--python="], "--python needs a value"),
         (["--maps-only", "--packages-only"], "exclude each other"),
+        (["--packages-only", "--no-packages"], "exclude each other"),
     ],
 )
 def test_a_wrong_option_is_one_message(machine, words, message):
@@ -313,8 +323,8 @@ def test_a_wrong_option_is_one_message(machine, words, message):
 def test_help_names_every_option(machine):
     done = machine.run(SCRIPT, "--help")
     assert done.returncode == 0
-    for option in "--accept-eula --version --maps-only --packages-only --python --dry-run --help SC2PATH".split():
-        assert option in done.stdout
+    options = "--accept-eula --version --maps-only --packages-only --no-packages --python --dry-run --help".split()
+    assert all(word in done.stdout for word in [*options, "SC2PATH"])
     assert LICENCE in done.stdout
 
 
@@ -382,6 +392,14 @@ def test_packages_only(machine):
     assert not machine.game.exists()
     assert not machine.calls("curl", "unzip")
     assert len(machine.pip_calls()) == 1
+
+
+def test_no_packages(machine):
+    """The container has its own, so that a machine that runs only containers needs no Python."""
+    (machine.root / ".venv" / "bin" / "python").unlink()
+    done = machine.install("--no-packages")
+    assert done.returncode == 0, done.stderr
+    assert machine.maps.exists()
 
 
 def test_a_missing_python_is_told(machine):
