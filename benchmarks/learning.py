@@ -63,7 +63,8 @@ EXPERIMENTS = {
 }
 
 
-# eight battles at a time, and PyMARL2's optimiser, learning rate and targets: three times as many steps a minute as `qmix_smac` itself
+# eight battles at a time, and PyMARL2's optimiser, learning rate and targets: more steps a minute than `qmix_smac`
+# itself, and fewer of them
 # (with lr=0.0005 some seeds on 8m were still below half after 500,000 steps)
 SKIRMISH = f"runner=parallel batch_size_run=8 lr=0.001 test_interval=20000 {ADAM_LAMBDA}"
 for map_name, steps, names, seeds, expected in (

@@ -97,7 +97,7 @@ CATALOGUE = [
     case(changed("plugins=['no.such.module']"), "no.such.module"),
     # packages that are not here
     case(["--config=qmix_smac", "--env-config=sc2"], "smac is not installed", "unrelated optimiser"),
-    case(["print_config", "--config=qmix_smac", "--env-config=sc2_beta"], "smac is not installed", "--env-config=skirmish"),
+    case(["print_config", "--config=qmix_smac", "--env-config=sc2_beta"], "smac is not installed", "=skirmish"),
 ]  # fmt: skip
 
 

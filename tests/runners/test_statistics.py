@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 from fakes import RecordingLogger
 from helpers import make_args
@@ -51,6 +52,29 @@ def test_a_test_counts_exactly_test_nepisode_episodes_of_the_first_environments(
     runner._record([7, 7, 7, 7], [1, 1, 1, 1], [{}] * 4, test_mode=True)
     runner._record([7, 0, 0, 0], [1, 1, 1, 1], [{}] * 4, test_mode=True)
     assert runner.logger.values["test_return_mean"][-1] == (0, 7.0), "the next test starts from nothing"
+
+
+def test_episodes_whose_environment_crashed_are_in_no_statistic():
+    """A won, a lost, a timed-out and a crashed one, side by side."""
+    runner = _runner(test_nepisode=4, batch_size_run=4, buffer_size=32, runner_log_interval=1)
+    won, lost = {"battle_won": True, "dead_allies": 1}, {"battle_won": False, "dead_allies": 3}
+    timeout = {"battle_won": False, "dead_allies": 2, "episode_limit": True}
+    crashed = {"crashed": True, "episode_limit": True}
+    runner._record([20.0, 4.0, 6.0, 19.0], [10, 20, 60, 5], [won, lost, timeout, crashed], test_mode=False)
+    assert runner.t_env == 95, "the steps were played"
+    expected = {"return_mean": 10.0, "battle_won_mean": 1 / 3, "dead_allies_mean": 2.0, "ep_length_mean": 30.0}
+    expected |= {"episode_limit_mean": 1 / 3, "crashed_episodes": 1}
+    assert {key: pytest.approx(value) for key, value in expected.items()}.items() <= runner.logger.last().items()
+    runner._record([9.0], [5], [crashed], test_mode=False)
+    assert len(runner.logger.values["return_mean"]) == 1, "of nothing but crashed episodes there is nothing to log"
+
+    runner._record([20.0, 9.0, 9.0, 4.0], [10, 1, 1, 20], [won, crashed, crashed, lost], test_mode=True)
+    assert runner.test_unfinished, "two more are needed"
+    assert "test_return_mean" not in runner.logger.values
+    runner._record([9.0, 6.0, 2.0, 100.0], [1, 60, 20, 9], [crashed, timeout, lost, won], test_mode=True)
+    assert not runner.test_unfinished
+    assert runner.logger.values["test_return_mean"][-1][1] == 8.0
+    assert runner.logger.values["test_battle_won_mean"][-1][1] == 0.25
 
 
 def test_info_may_hold_anything_and_only_numbers_are_averaged():

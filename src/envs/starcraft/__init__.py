@@ -1,11 +1,15 @@
 """StarCraft II micromanagement: SMAC (Samvelyan et al. 2019) and SMACv2 (Ellis et al. 2023), found only when chosen."""
 
 import inspect
+import itertools
 import os
+import random
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from envs.starcraft.environment import StarCraftEnv
 from envs.starcraft.installation import check_game, check_map_name, game_folder, package_class
@@ -28,25 +32,22 @@ def _make(env: str, **env_args: Any) -> StarCraftEnv:
     # pysc2 looks into SC2PATH, and otherwise into the user's home
     os.environ["SC2PATH"] = str(game_folder())
     check_map_name(env, env_args.get("map_name", _parameters(env)["map_name"].default))
-    # smacv2 writes into the configuration it is given
-    made = package(**deepcopy(env_args))
     if env == "sc2_v2":
-        _seed_smacv2(made, env_args.get("seed"))
-    return StarCraftEnv(made, **own)
+        _seed_smacv2(env_args.get("seed"))
+    # smacv2 writes into the configuration it is given
+    return StarCraftEnv(package(**deepcopy(env_args)), **own)
 
 
-def _seed_smacv2(made: Any, seed: int | None) -> None:
+def _seed_smacv2(seed: int | None) -> None:
     """Let teams and positions come from the environment's seed: smacv2 draws them from generators nobody can seed."""
-    import random
-
-    import numpy as np
+    if seed is None:
+        return
     from smacv2.env.starcraft2 import distributions
 
-    chance = random.Random(seed)
+    chance, numbers = random.Random(seed), itertools.count()
     distributions.choice, distributions.shuffle = chance.choice, chance.shuffle
-    for index, distribution in enumerate(made.env_key_to_distribution_map.values()):
-        if hasattr(distribution, "rng"):
-            distribution.rng = np.random.default_rng(None if seed is None else [seed, index])
+    # each distribution makes a generator of its own
+    distributions.default_rng = lambda: np.random.default_rng([seed, next(numbers)])
 
 
 def _parameters(env: str) -> dict[str, inspect.Parameter]:

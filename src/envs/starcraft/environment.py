@@ -51,7 +51,7 @@ class StarCraftEnv(MultiAgentEnv):
         from pysc2.lib import protocol, remote_controller, sc_process
         from websocket import WebSocketException
 
-        flags.FLAGS.sc2_timeout = self.game_timeout
+        flags.FLAGS.sc2_timeout = round(self.game_timeout)
         if self._folder is None:
             self._folder = GameFolder()
         crashes = (protocol.ProtocolError, protocol.ConnectionError, remote_controller.ConnectError)

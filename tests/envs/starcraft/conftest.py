@@ -1,7 +1,13 @@
 """A folder that pysc2 takes for the game, for the tests that need one."""
 
+import sys
+from pathlib import Path
+
 import pytest
 import stand_in
+
+# the oracle of SMAC's contract stands with Skirmish's tests
+sys.path.append(str(Path(__file__).parents[1] / "skirmish"))
 
 
 @pytest.fixture(scope="session")

@@ -46,7 +46,7 @@ def facts():
 def test_whole_episodes(make, facts, name):
     env = make(map_name=name)
     played = play(env, 6, np.random.default_rng(0))
-    assert env._smac.max_reward == pytest.approx(facts[name]["max_reward"])
+    assert env._smac.max_reward == pytest.approx(facts[name]["max_reward_unscaled"])
     assert all({"battle_won", "dead_allies", "dead_enemies"} <= set(info) for _, _, info in played)
     stats = env.get_stats()
     assert stats["battles_game"] == 6
@@ -68,7 +68,7 @@ def test_a_crash_is_a_truncated_episode_and_the_rewards_stay_as_they_are(game, m
     crashed = [info for _, _, info in played if info.get("crashed")]
     assert crashed == [{"crashed": True, "episode_limit": True}]
     assert played[0][2].get("crashed", False) == (at == 5)
-    assert env._smac.max_reward == pytest.approx(facts["3m"]["max_reward"])
+    assert env._smac.max_reward == pytest.approx(facts["3m"]["max_reward_unscaled"])
     assert env.get_stats()["restarts"] == 1
     assert env.get_stats()["battles_game"] == 4
 

@@ -1,4 +1,4 @@
-"""StarCraft II: what is told when the package is not there, and that it is used when it is."""
+"""StarCraft II: what is told when something is missing, and that the package gets its arguments when nothing is."""
 
 import importlib
 import sys
@@ -9,17 +9,30 @@ from checks.environments import check_environment
 from envs import REGISTRY
 from utils.errors import ConfigError
 
-GOOD = """
+GOOD = {
+    "smac/__init__.py": "",
+    "smac/env/__init__.py": """
 class StarCraft2Env:
-    n_agents, episode_limit = 3, 60
+    n_agents, episode_limit, max_reward = 3, 60, 230
     def __init__(self, map_name="8m", difficulty="7", step_mul=8, reward_win=200, seed=None):
         self.arguments = (map_name, difficulty, step_mul, reward_win, seed)
-"""
+    def _launch(self):
+        pass
+""",
+    "smac/env/starcraft2/__init__.py": "",
+    "smac/env/starcraft2/maps/__init__.py": "",
+    "smac/env/starcraft2/maps/smac_maps.py": """
+def get_smac_map_registry():
+    return {"3m": {}, "8m": {}, "2s3z": {}, "10gen_terran": {"map_name": "32x32_flat"}}
+""",
+}
 
 
 @pytest.fixture(autouse=True)
-def forget_smac():
-    """What a test imports as smac is not what the next one finds."""
+def forget_smac(monkeypatch, tmp_path):
+    """What a test imports as smac is not what the next one finds; a real one is not found at all."""
+    monkeypatch.setitem(sys.modules, "smac", None)
+    monkeypatch.setenv("SC2PATH", str(tmp_path / "game"))
     yield
     _forget()
 
@@ -36,7 +49,18 @@ def install(tmp_path, monkeypatch, files):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    _forget()
+    if files:
+        _forget()
+
+
+def install_game(tmp_path, *maps):
+    binary = tmp_path / "game" / "Versions" / "Base75689" / "SC2_x64"
+    binary.parent.mkdir(parents=True)
+    binary.touch()
+    for name in maps:
+        path = tmp_path / "game" / "Maps" / "SMAC_Maps" / f"{name}.SC2Map"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
 
 
 @pytest.mark.parametrize(
@@ -53,21 +77,57 @@ def install(tmp_path, monkeypatch, files):
         ({"smac/__init__.py": "", "smac/env/__init__.py": ""}, "cannot be imported"),
     ],
 )
-def test_what_is_missing_is_told(tmp_path, monkeypatch, files, message):
+def test_a_missing_or_wrong_package_is_told(tmp_path, monkeypatch, files, message):
     install(tmp_path, monkeypatch, files)
     for make in (lambda: REGISTRY["sc2"](), lambda: check_environment({"env": "sc2", "env_args": {}})):
         with pytest.raises(ConfigError, match=message) as error:
             make()
-        assert "unrelated optimiser" in str(error.value)
+        assert "bash install_sc2.sh --packages-only" in str(error.value)
         assert "--env-config=skirmish" in str(error.value)
+        if "cannot be imported" not in message:
+            assert "unrelated optimiser" in str(error.value)
 
 
-def test_the_packages_environment_is_used_and_its_arguments_checked(tmp_path, monkeypatch):
-    install(tmp_path, monkeypatch, {"smac/__init__.py": "", "smac/env/__init__.py": GOOD})
-    config = {"env": "sc2", "env_args": {"map_name": "2s3z", "difficulty": 3, "reward_win": 0.5, "seed": 1}}
+def test_smacv2_is_another_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "smacv2", None)
+    with pytest.raises(ConfigError, match=r"env=sc2_v2: the package smacv2 is not installed"):
+        REGISTRY["sc2_v2"]()
+
+
+def test_a_missing_game_is_told(tmp_path, monkeypatch):
+    install(tmp_path, monkeypatch, GOOD)
+    with pytest.raises(ConfigError, match=r"no StarCraft II in .*game.*--accept-eula.*SC2PATH.*skirmish"):
+        check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+
+
+def test_a_missing_map_is_told(tmp_path, monkeypatch):
+    install(tmp_path, monkeypatch, GOOD)
+    install_game(tmp_path, "3m")
+    check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+    with pytest.raises(ConfigError, match=r"8m.SC2Map is not in .*Maps.*--maps-only.*skirmish"):
+        check_environment({"env": "sc2", "env_args": {}})  # smac's own default
+    with pytest.raises(ConfigError, match=r"32x32_flat.SC2Map is not in"):
+        check_environment({"env": "sc2", "env_args": {"map_name": "10gen_terran"}})
+
+
+def test_an_unknown_map_is_told(tmp_path, monkeypatch):
+    install(tmp_path, monkeypatch, GOOD)
+    install_game(tmp_path, "3m")
+    for make in (REGISTRY["sc2"], lambda **args: check_environment({"env": "sc2", "env_args": args})):
+        with pytest.raises(ConfigError, match=r"env_args.map_name=2z3s: smac has no such map. Did you mean '2s3z'"):
+            make(map_name="2z3s")
+
+
+def test_arguments_are_checked_and_reach_the_package(tmp_path, monkeypatch):
+    install(tmp_path, monkeypatch, GOOD)
+    install_game(tmp_path, "2s3z")
+    args = {"map_name": "2s3z", "difficulty": 3, "reward_win": 0.5, "seed": 1, "max_restarts": 2, "game_timeout": 9}
+    config = {"env": "sc2", "env_args": args}
     check_environment(config)
-    assert config["env_args"]["difficulty"] == "3", "smac looks difficulties up by text"
-    assert REGISTRY["sc2"](**config["env_args"]).arguments == ("2s3z", "3", 8, 0.5, 1)
+    assert args["difficulty"] == "3", "smac looks difficulties up by text"
+    env = REGISTRY["sc2"](**args)
+    assert env.arguments == ("2s3z", "3", 8, 0.5, 1)
+    assert (env.max_restarts, env.game_timeout) == (2, 9)
     with pytest.raises(ConfigError, match=r"env_args\.mapname.*Did you mean 'map_name'"):
         check_environment({"env": "sc2", "env_args": {"mapname": "3m"}})
     with pytest.raises(ConfigError, match=r"env_args\.step_mul=fast"):
