@@ -1,6 +1,7 @@
 """Do the parts go together? Told from their declarations in the registries, and nowhere else."""
 
 from checks.registries import REGISTRIES
+from envs import batched_names
 from utils.errors import ConfigError
 
 
@@ -21,6 +22,7 @@ def check_pairings(config: dict) -> None:
         except ConfigError as error:
             raise ConfigError(f"{key}={name}: {error}") from None
     _check_learner(config, traits)
+    _check_runner(config, traits["runner"])
     _check_sizes(config, traits)
 
 
@@ -47,6 +49,14 @@ def _check_learner(config: dict, traits: dict) -> None:
     raise ConfigError(
         f"mixer={_shown(config['mixer'])} does not go with learner={learner}. With this learner, mixer is {choice}."
     )
+
+
+def _check_runner(config: dict, traits: dict) -> None:
+    if traits.get("needs_batched") and config["env"] not in batched_names():
+        raise ConfigError(
+            f"runner={config['runner']} needs an environment that steps many copies with one call, which "
+            f"env={config['env']} is not. These are: {', '.join(batched_names())}. Use runner=parallel for the others."
+        )
 
 
 def _names(key: str, trait: str, wanted: tuple) -> str:

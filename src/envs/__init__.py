@@ -12,10 +12,18 @@ REGISTRY.declare("lbf", "envs.lbf:LevelBasedForaging", "level-based foraging (pa
 REGISTRY.declare("pettingzoo", "envs.pettingzoo:PettingZooEnv", "any PettingZoo parallel environment, discrete actions")
 REGISTRY.declare("mpe", "envs.pettingzoo:PettingZooEnv", "the same: multi-agent particle environments (package mpe2)")
 REGISTRY.declare(
-    "skirmish", "envs.skirmish.environment:SkirmishEnv", "battles with SMAC's contract, simulated: no StarCraft needed"
+    "skirmish",
+    "envs.skirmish.environment:SkirmishEnv",
+    "battles with SMAC's contract, simulated: no StarCraft needed",
+    batched="envs.skirmish.vectorised:SkirmishBatch",
 )
 REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement, SMAC (package smac and the game)")
 REGISTRY.declare("sc2_v2", "envs.starcraft:StarCraft2v2", "the same with drawn teams, SMACv2 (package smacv2)")
+
+
+def batched_names() -> list[str]:
+    """Environments that also exist as many copies which one call steps (`envs.batched.BatchedEnv`)."""
+    return [name for name in REGISTRY if "batched" in REGISTRY.entry(name).traits]
 
 
 def env_fn(env: type[MultiAgentEnv], **kwargs) -> MultiAgentEnv:
@@ -23,4 +31,4 @@ def env_fn(env: type[MultiAgentEnv], **kwargs) -> MultiAgentEnv:
     return env(**kwargs)
 
 
-__all__ = ["REGISTRY", "MultiAgentEnv", "env_fn"]
+__all__ = ["REGISTRY", "MultiAgentEnv", "batched_names", "env_fn"]

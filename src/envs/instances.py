@@ -1,9 +1,11 @@
 """Which environments a run makes, and the seed of each."""
 
+import importlib
 import inspect
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 from envs import REGISTRY
 
@@ -39,11 +41,22 @@ def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> C
     An environment without a parameter `seed` is made without one.
     """
     factory = REGISTRY[args.env]
+    return partial(factory, **_seeded(args, env_parameters(factory), index, test_mode))
+
+
+def batched_environment_factory(args: SimpleNamespace, test_mode: bool) -> Callable:
+    """A factory of all environments of a run as one batched one, seeded as `environment_factory` seeds them."""
+    module, _, name = REGISTRY.entry(args.env).traits["batched"].partition(":")
+    factory = getattr(importlib.import_module(module), name)
+    env_args = _seeded(args, env_parameters(REGISTRY[args.env]), 0, test_mode)
+    return partial(factory, batch_size=args.batch_size_run, **env_args)
+
+
+def _seeded(args: SimpleNamespace, parameters: dict | None, index: int, test_mode: bool) -> dict[str, Any]:
     env_args = dict(args.env_args)
-    parameters = env_parameters(factory)
     if parameters is not None and "seed" not in parameters:
         env_args.pop("seed", None)
     elif env_args.get("seed") is not None:
         offset = index + (TEST_SEED_OFFSET if test_mode else 0)
         env_args["seed"] = (int(env_args["seed"]) + offset) % SEED_LIMIT
-    return partial(factory, **env_args)
+    return env_args

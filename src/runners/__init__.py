@@ -9,5 +9,11 @@ REGISTRY.declare(
 REGISTRY.declare(
     "parallel", "runners.parallel_runner:ParallelRunner", "batch_size_run environments, each in a process of its own"
 )
+REGISTRY.declare(
+    "batched",
+    "runners.batched_runner:BatchedRunner",
+    "batch_size_run copies of a batched environment (skirmish), stepped by one call",
+    needs_batched=True,
+)
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

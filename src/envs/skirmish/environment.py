@@ -26,11 +26,14 @@ class SkirmishEnv(MultiAgentEnv):
     """
 
     def __init__(self, **env_args: Any):
+        self._set_up(env_args, batch_size=1)
+
+    def _set_up(self, env_args: dict, **batch: int) -> None:
         self.check_args(**env_args)
         from envs.skirmish.batch import BatchedSkirmish
         from envs.skirmish.replay import Recorder
 
-        self.battles = BatchedSkirmish(batch_size=1, **env_args)
+        self.battles = BatchedSkirmish(**batch, **env_args)
         self.options = self.battles.options
         self.n_agents = self.battles.n_agents
         self.n_enemies = self.battles.n_enemies
@@ -62,14 +65,18 @@ class SkirmishEnv(MultiAgentEnv):
         """
         outputs = self.battles.step(np.asarray(actions).reshape(1, -1))
         self._recorder.add(outputs.reward[0])
+        return float(outputs.reward[0]), bool(outputs.terminated[0]), self._info(0)
+
+    def _info(self, b: int) -> dict[str, Any]:
+        outputs = self.battles.outputs
         info = {
-            "battle_won": bool(outputs.battle_won[0]),
-            "dead_allies": int(outputs.dead_allies[0]),
-            "dead_enemies": int(outputs.dead_enemies[0]),
+            "battle_won": bool(outputs.battle_won[b]),
+            "dead_allies": int(outputs.dead_allies[b]),
+            "dead_enemies": int(outputs.dead_enemies[b]),
         }
-        if outputs.truncated[0] and self.options.continuing_episode:
+        if outputs.truncated[b] and self.options.continuing_episode:
             info["episode_limit"] = True
-        return float(outputs.reward[0]), bool(outputs.terminated[0]), info
+        return info
 
     def get_obs(self) -> list[np.ndarray]:
         return list(self.battles.outputs.obs[0].copy())

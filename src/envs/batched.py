@@ -1,0 +1,44 @@
+"""The contract of a batched environment: many copies that one call steps."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class BatchedEnv(Protocol):
+    """B copies of one environment, of n agents each. Copy b seeded `seed + b` plays what a single one so seeded does.
+
+    A registry entry names its class as the trait `batched`; it is made with `batch_size` and the `env_args`.
+    """
+
+    n_agents: int
+    episode_limit: int
+
+    def reset(self, which: np.ndarray | None = None) -> None:
+        """Begin an episode in the copies `which` (bool `[B]`; None: all)."""
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Let agent i of copy b do `actions[b, i]`; a copy whose episode has ended stays as it is.
+
+        Returns:
+            reward float64 `[B]`; terminated bool `[B]`, ended for whatever reason; truncated bool `[B]`, ended because
+            time was up, so that learners bootstrap. The next call may write into the same arrays.
+        """
+
+    def observed(self) -> dict[str, np.ndarray]:
+        """`obs` `[B, n, obs_shape]`, `state` `[B, state_shape]`, `avail_actions` `[B, n, n_actions]` as they are now.
+
+        The next call may write into the same arrays.
+        """
+
+    def info(self, b: int) -> dict[str, Any]:
+        """The info of copy b's last step, as `MultiAgentEnv.step` returns it."""
+
+    def get_env_info(self) -> dict[str, Any]:
+        """See `MultiAgentEnv`."""
+
+    def save_replay(self) -> Any:
+        """Save a replay of copy 0's last episode."""
+
+    def close(self) -> None:
+        """Free what the environment holds."""
