@@ -1,0 +1,84 @@
+"""The batched runner against the parallel one, and where it cannot be used."""
+
+import contextlib
+import json
+
+import pytest
+import torch as th
+
+from assembly import assemble
+from checks import check_config
+from fakes import RecordingLogger
+from helpers import make_args
+from utils.config import default_config, recursive_dict_update
+from utils.errors import ConfigError
+from utils.random_streams import seed_everything
+
+CASES = {
+    "3m": {"map_name": "3m"},
+    "a map with drawn teams": {"map_name": "10gen_terran"},
+    "ends by the clock": {"map_name": "3m", "step_mul": 1, "continuing_episode": True},
+}
+
+
+@contextlib.contextmanager
+def assembled(runner, env_args, **changes):
+    seed_everything(4)
+    env_args = {**env_args, "seed": 4}
+    args = make_args(
+        env="skirmish", env_args=env_args, runner=runner, batch_size_run=3, runner_log_interval=1, **changes
+    )
+    logger = RecordingLogger()
+    parts = assemble(args, logger)
+    try:
+        yield parts.runner, logger
+    finally:
+        parts.runner.close_env()
+
+
+def play(runner, env_args, tests):
+    """Two training rollouts, those tests, and another one; and what was logged."""
+    with assembled(runner, env_args, test_nepisode=3, buffer_size=32) as (running, logger):
+        batches = [running.run(test_mode) for test_mode in [False, False, *tests, False]]
+        return batches, logger.values, running.t_env
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_plays_what_the_parallel_runner_plays(case):
+    (batches, values, t_env), (others, other_values, other_t_env) = (
+        play(runner, CASES[case], [True]) for runner in ("batched", "parallel")
+    )
+    assert t_env == other_t_env
+    assert values == other_values
+    for batch, other in zip(batches, others, strict=True):
+        assert batch.scheme.keys() == other.scheme.keys()
+        for key in batch.scheme:
+            assert th.equal(batch[key], other[key]), key
+    if case == "ends by the clock":
+        assert batches[0]["truncated"].sum() > 0
+    lengths = {int(length) for batch in batches for length in batch["filled"].sum(1)}
+    assert len(lengths) > 1 or case == "ends by the clock", "episodes of unequal length"
+
+
+def test_tests_leave_training_as_it_is():
+    with_tests, without = (play("batched", CASES["3m"], tests)[0] for tests in ([True, True], []))
+    for key in ("obs", "state", "reward"):
+        assert th.equal(with_tests[1][key], without[1][key])
+    # the actions of the last rollout come after those of the tests in one stream; its battles are the same
+    assert th.equal(with_tests[-1]["obs"][:, 0], without[-1]["obs"][:, 0])
+
+
+def test_it_saves_a_replay_of_the_first_copy(tmp_path):
+    with assembled("batched", {"map_name": "3m", "replay_dir": str(tmp_path)}, buffer_size=32) as (runner, _):
+        batch = runner.run()
+        runner.save_replay()
+    (path,) = tmp_path.iterdir()
+    replay = json.loads(path.read_text())
+    assert len(replay["rewards"]) == int(batch["filled"][0].sum()) - 1
+    assert replay["rewards"] == pytest.approx(batch["reward"][0, : len(replay["rewards"]), 0].tolist(), abs=1e-6)
+
+
+def test_an_environment_without_a_batched_form_is_refused():
+    config = recursive_dict_update(default_config(), {"env": "two_step", "runner": "batched"})
+    with pytest.raises(ConfigError, match=r"runner=batched .* env=two_step is not. These are: skirmish"):
+        check_config(config)
