@@ -137,7 +137,7 @@ def test_everything_is_installed(machine):
     assert not machine.half_done()
     (pip_call,) = machine.pip_calls()
     assert "--no-deps" in pip_call
-    assert f"export SC2PATH={machine.game}" in done.stdout
+    assert "--env-config=sc2" in done.stdout.splitlines()[-1]
     assert machine.calls("curl")[-1][-1] == "https://blzdistsc2-a.akamaihd.net/Linux/SC2.4.10.zip"
     assert "iagreetotheeula" in machine.calls("unzip")[0]
     fetched = [call[-2:] for call in machine.calls("git") if "fetch" in call]

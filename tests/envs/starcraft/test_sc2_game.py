@@ -57,6 +57,24 @@ def test_whole_episodes(make, facts, name):
     )
 
 
+@pytest.mark.parametrize(
+    ("outcome", "args", "won", "timeouts"),
+    [
+        ("win", {"heuristic_ai": True}, 2, 0),
+        ("lose", {"heuristic_ai": True}, 0, 0),
+        ("mixed", {"step_mul": 1, "continuing_episode": True}, 0, 2),
+    ],
+)
+def test_wins_losses_and_time_outs(game, make, outcome, args, won, timeouts):
+    game.setenv("FAKE_SC2_OUTCOME", outcome)
+    env = make(map_name="3m", **args)
+    infos = [info for _, _, info in play(env, 2, np.random.default_rng(0))]
+    assert sum(info["battle_won"] for info in infos) == won
+    assert sum(info.get("episode_limit", False) for info in infos) == timeouts
+    stats = env.get_stats()
+    assert (stats["battles_game"], stats["battles_won"], stats["timeouts"]) == (2, won, timeouts)
+
+
 @pytest.mark.parametrize("at", [5, 60])
 @pytest.mark.parametrize("fault", ["CRASH", "ERROR"])
 def test_a_crash_is_a_truncated_episode_and_the_rewards_stay_as_they_are(game, make, facts, fault, at):
