@@ -1,4 +1,4 @@
-# make train    set up .venv and train QMIX on Skirmish's 3m, three marines against three (some minutes after installing)
+# make train    set up .venv and train QMIX on Skirmish's 3m, three marines against three (a minute or two after installing)
 # make test     set up everything and run all checks: lint, import rules, tests
 # make lint     style and import rules only
 # make format   put the code in the house style
@@ -14,8 +14,8 @@ export OMP_NUM_THREADS ?= 1
 
 train: $(VENV)/.core
 	$(BIN)/python src/main.py --config=qmix_smac --env-config=skirmish with env_args.map_name=3m \
-		runner=parallel batch_size_run=8 optimizer=adam optim_eps=1e-8 td_lambda=0.6 \
-		t_max=250000 test_interval=25000 log_interval=50000 seed=1 \
+		runner=batched batch_size_run=8 batch_size=64 lr=0.001 optimizer=adam optim_eps=1e-8 td_lambda=0.6 \
+		t_max=120000 test_interval=10000 log_interval=40000 seed=1 \
 		save_model=True save_replay=True use_tensorboard=True
 
 test: lint check-tests

@@ -46,8 +46,10 @@ def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> C
 
 def batched_environment_factory(args: SimpleNamespace, test_mode: bool) -> Callable:
     """A factory of all environments of a run as one batched one, seeded as `environment_factory` seeds them."""
-    module, _, name = REGISTRY.entry(args.env).traits["batched"].partition(":")
-    factory = getattr(importlib.import_module(module), name)
+    factory = REGISTRY.entry(args.env).traits["batched"]
+    if isinstance(factory, str):
+        module, _, name = factory.partition(":")
+        factory = getattr(importlib.import_module(module), name)
     env_args = _seeded(args, env_parameters(REGISTRY[args.env]), 0, test_mode)
     return partial(factory, batch_size=args.batch_size_run, **env_args)
 
