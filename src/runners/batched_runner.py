@@ -3,6 +3,7 @@
 import numpy as np
 
 from components.episode_buffer import EpisodeBatch
+from components.step_writer import StepWriter
 from envs.instances import batched_environment_factory
 from runners.base import BaseRunner
 
@@ -42,6 +43,7 @@ class BatchedRunner(BaseRunner):
         """Play one episode in each copy; row b of the batch is copy b."""
         env, size = self._playing(test_mode), self.batch_size
         batch = self.batch = self.new_batch()
+        store = StepWriter(batch)
         env.reset()
         self.mac.init_hidden(batch_size=size)
         self.t = 0
@@ -49,33 +51,25 @@ class BatchedRunner(BaseRunner):
         playing = np.arange(size)
         # copies that still get an action: those that play, and those that have just reached their closing state
         acting = playing
-        all_actions = np.zeros((size, env.n_agents), dtype=np.int64)
-        batch.update(_observed(env, playing), ts=0)
+        actions = np.zeros((size, env.n_agents), dtype=np.int64)
+        store.write(env.observed(), playing, 0, mark_filled=True)
 
         while True:
-            actions = self.mac.select_actions(
-                batch, t_ep=self.t, t_env=self.t_env, bs=acting.tolist(), test_mode=test_mode
-            )
-            batch.update({"actions": actions[:, None]}, bs=acting.tolist(), ts=self.t, mark_filled=False)
+            bs = slice(None) if acting.size == size else acting.tolist()
+            chosen = self.mac.select_actions(batch, t_ep=self.t, t_env=self.t_env, bs=bs, test_mode=test_mode)
+            actions[acting] = chosen.cpu().numpy()
+            store.write({"actions": actions[:, :, None]}, acting, self.t)
             if not playing.size:
                 break
-            all_actions[acting] = actions.cpu().numpy()
-            reward, terminated, truncated = env.step(all_actions)
-            reward, ended, truncated = reward[playing], terminated[playing], truncated[playing]
-            returns[playing] += reward
+            reward, terminated, truncated = env.step(actions)
+            returns[playing] += reward[playing]
             lengths[playing] += 1
-            outcome = {"reward": reward, "terminated": ended & ~truncated, "truncated": truncated}
-            outcome = {key: value[:, None, None] for key, value in outcome.items() if key in batch.scheme}
-            rows = playing.tolist()
-            batch.update(outcome, bs=rows, ts=self.t, mark_filled=False)
+            outcome = {"reward": reward, "terminated": terminated & ~truncated, "truncated": truncated}
+            store.write({key: value[:, None] for key, value in outcome.items()}, playing, self.t)
             self.t += 1
-            batch.update(_observed(env, playing), bs=rows, ts=self.t)
-            acting, playing = playing, playing[~ended]
+            store.write(env.observed(), playing, self.t, mark_filled=True)
+            acting, playing = playing, playing[~terminated[playing]]
 
         infos = [env.info(b) for b in range(size)]
         self._record(returns.tolist(), lengths.tolist(), infos, test_mode)
         return batch
-
-
-def _observed(env, playing: np.ndarray) -> dict[str, np.ndarray]:
-    return {key: value[playing][:, None] for key, value in env.observed().items()}

@@ -1,7 +1,6 @@
 """Exploring by random actions."""
 
 import torch as th
-from torch.distributions import Categorical
 
 from components.action_selectors.exploring import Exploring
 
@@ -21,4 +20,5 @@ class EpsilonGreedyActionSelector(Exploring):
         if test_mode:
             return greedy
         explore = th.rand_like(agent_inputs[:, :, 0]) < self.epsilon
-        return th.where(explore, Categorical(avail_actions.float(), validate_args=False).sample(), greedy)
+        at_random = th.multinomial(avail_actions.flatten(0, 1).float(), 1).view_as(greedy)
+        return th.where(explore, at_random, greedy)

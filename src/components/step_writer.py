@@ -1,0 +1,51 @@
+"""The short way into an EpisodeBatch, for steps of many episodes at once."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch as th
+
+from components.episode_buffer import EpisodeBatch
+
+
+class StepWriter:
+    """Writes one time step of some episodes, from arrays that hold a row for every episode of the batch.
+
+    It leaves what `EpisodeBatch.update` leaves, derived fields included, but relies on shapes that fit: the values of
+    `key` are `[B, (group,) *vshape]`. On the CPU they go straight into the tensors' memory, copied once.
+    """
+
+    def __init__(self, batch: EpisodeBatch):
+        self._tensors = batch.data.transition_data
+        self._preprocess = batch.preprocess
+        self._views: dict[str, np.ndarray] = {}
+        if all(tensor.device.type == "cpu" for tensor in self._tensors.values()):
+            self._views = {key: tensor.numpy() for key, tensor in self._tensors.items()}
+
+    def write(self, values: Mapping[str, np.ndarray], rows: np.ndarray, t: int, mark_filled: bool = False) -> None:
+        """Write step `t` of the episodes `rows` (ascending); keys that the batch does not have are left out."""
+        if mark_filled:
+            self._put("filled", np.ones((len(self._tensors["filled"]), 1)), rows, t)
+        for key, value in values.items():
+            if key not in self._tensors:
+                continue
+            self._put(key, value, rows, t)
+            if key in self._preprocess:
+                new_key, transforms = self._preprocess[key]
+                derived = th.as_tensor(value).to(self._tensors[key].dtype)
+                for transform in transforms:
+                    derived = transform.transform(derived)
+                self._put(new_key, derived.numpy(), rows, t)
+
+    def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int) -> None:
+        all_rows = len(rows) == len(value)
+        if self._views:
+            view = self._views[key]
+            if all_rows:
+                view[:, t] = value
+            else:
+                view[rows, t] = value[rows]
+            return
+        tensor = self._tensors[key]
+        moved = th.as_tensor(value if all_rows else value[rows]).to(tensor.device, tensor.dtype)
+        tensor[slice(None) if all_rows else th.as_tensor(rows, device=tensor.device), t] = moved
