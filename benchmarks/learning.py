@@ -66,25 +66,27 @@ EXPERIMENTS = {
 # eight battles at a time, and PyMARL2's optimiser, learning rate and targets: more steps a minute than `qmix_smac`
 # itself, and fewer of them (with lr=0.0005 some seeds on 8m were still below half after 500,000 steps)
 SKIRMISH = f"runner=batched batch_size_run=8 batch_size=64 lr=0.001 test_interval=20000 {ADAM_LAMBDA}"
-for map_name, steps, names, seeds, expected in (
-    ("3m", 200_000, ("qmix",), 3, "above 0.9"),
-    ("3m", 400_000, ("vdn",), 3, "above 0.9"),
-    ("8m", 200_000, ("qmix",), 3, "above 0.9"),
-    ("8m", 400_000, ("vdn",), 3, "above 0.9"),
-    ("2s3z", 200_000, ("qmix", "vdn"), 3, "far above 0"),
+# counted in episodes, of which an update brings eight: with 200, as published, VDN stays below 0.8 on 8m
+SLOW_TARGETS = "target_update_interval=1000"
+for name, map_name, steps, seeds, expected, more in (
+    ("qmix", "3m", 200_000, 3, "above 0.9", ""),
+    ("vdn", "3m", 400_000, 3, "above 0.9", ""),
+    ("qmix", "8m", 200_000, 3, "above 0.9", ""),
+    ("vdn", "8m", 200_000, 3, "above 0.9", SLOW_TARGETS),
+    ("qmix", "2s3z", 120_000, 3, "far above 0", ""),
+    ("vdn", "2s3z", 120_000, 3, "far above 0", SLOW_TARGETS),
     # is what is hard in SMAC hard here?
-    ("5m_vs_6m", 200_000, ("qmix",), 1, "below 8m"),
-    ("3s_vs_5z", 200_000, ("qmix",), 1, "below 8m"),
-    ("6h_vs_8z", 200_000, ("qmix",), 1, "about 0"),
-    ("corridor", 200_000, ("qmix",), 1, "about 0"),
+    ("qmix", "5m_vs_6m", 80_000, 1, "below 8m", ""),
+    ("qmix", "3s_vs_5z", 80_000, 1, "below 8m", ""),
+    ("qmix", "6h_vs_8z", 80_000, 1, "about 0", ""),
+    ("qmix", "corridor", 80_000, 1, "about 0", ""),
 ):
-    for name in names:
-        EXPERIMENTS[f"skirmish_{map_name}_{name}"] = Experiment(
-            f"--config={name}_smac --env-config=skirmish with env_args.map_name={map_name} t_max={steps} {SKIRMISH}",
-            expected,
-            seeds=seeds,
-            metric="test_battle_won_mean",
-        )
+    EXPERIMENTS[f"skirmish_{map_name}_{name}"] = Experiment(
+        f"--config={name}_smac --env-config=skirmish with env_args.map_name={map_name} t_max={steps} {SKIRMISH} {more}",
+        expected,
+        seeds=seeds,
+        metric="test_battle_won_mean",
+    )
 
 
 @dataclass
