@@ -1,43 +1,23 @@
 """Many copies of an environment in this process, stepped by one call."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from envs.instances import batched_environment_factory
-from runners.base import BaseRunner
+from runners.in_process import InProcessRunner
 
 
-class BatchedRunner(BaseRunner):
+class BatchedRunner(InProcessRunner):
     """`batch_size_run` whole episodes a call, on an environment that steps them together (`envs.batched`).
 
     Plays exactly what the parallel runner plays with the same seed, without processes between.
     """
 
-    def __init__(self, args, logger):
-        super().__init__(args, logger)
-        self.env = batched_environment_factory(self.args, test_mode=False)()
-        self.test_env = None
-        self.episode_limit = self.env.episode_limit
-
-    def get_env_info(self) -> dict:
-        return self.env.get_env_info()
-
-    def save_replay(self) -> None:
-        """Let the environment that tests play on save the replay of its first copy."""
-        (self.test_env or self.env).save_replay()
-
-    def close_env(self) -> None:
-        for env in (self.env, self.test_env):
-            if env is not None:
-                env.close()
-
-    def _playing(self, test_mode: bool):
-        if not test_mode or not self.args.separate_test_env:
-            return self.env
-        if self.test_env is None:
-            self.test_env = batched_environment_factory(self.args, test_mode=True)()
-        return self.test_env
+    def _factory(self, test_mode: bool) -> Callable:
+        return batched_environment_factory(self.args, test_mode)
 
     def run(self, test_mode: bool = False) -> EpisodeBatch:
         """Play one episode in each copy; row b of the batch is copy b."""

@@ -1,39 +1,24 @@
 """One environment in this process, one whole episode a call."""
 
+from collections.abc import Callable
+
 from components.episode_buffer import EpisodeBatch
 from envs.instances import environment_factory
-from runners.base import BaseRunner
+from runners.in_process import InProcessRunner
+from utils.config import with_defaults
 
 
-class EpisodeRunner(BaseRunner):
+class EpisodeRunner(InProcessRunner):
     """PyMARL's `episode` runner; tests play on an environment of their own if `separate_test_env`."""
 
     def __init__(self, args, logger):
+        environments = with_defaults(args).batch_size_run
+        if environments != 1:
+            raise ValueError(f"The episode runner runs one environment, not batch_size_run={environments}.")
         super().__init__(args, logger)
-        if self.batch_size != 1:
-            raise ValueError(f"The episode runner runs one environment, not batch_size_run={self.batch_size}.")
-        self.env = environment_factory(self.args, 0, test_mode=False)()
-        self.test_env = None
-        self.episode_limit = self.env.episode_limit
 
-    def get_env_info(self) -> dict:
-        return self.env.get_env_info()
-
-    def save_replay(self) -> None:
-        """Let the environment that tests play on save its replay."""
-        (self.test_env or self.env).save_replay()
-
-    def close_env(self) -> None:
-        for env in (self.env, self.test_env):
-            if env is not None:
-                env.close()
-
-    def _playing(self, test_mode: bool):
-        if not test_mode or not self.args.separate_test_env:
-            return self.env
-        if self.test_env is None:
-            self.test_env = environment_factory(self.args, 0, test_mode=True)()
-        return self.test_env
+    def _factory(self, test_mode: bool) -> Callable:
+        return environment_factory(self.args, 0, test_mode)
 
     def run(self, test_mode: bool = False) -> EpisodeBatch:
         """Play one episode; its last filled column is the closing state."""
