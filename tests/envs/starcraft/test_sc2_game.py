@@ -183,6 +183,18 @@ def train(tmp_path, words):
     return done, json.loads((newest / "info.json").read_text()) if newest else {}
 
 
+@pytest.mark.parametrize("runner", ["episode", "parallel"])
+@pytest.mark.parametrize("scenario", [*(f"sc2 with env_args.map_name={name}" for name in MAPS), "sc2_v2_terran with"])
+def test_both_runners_play_every_scenario(game, tmp_path, scenario, runner):
+    games = 1 if runner == "episode" else 2
+    words = f"--config=qmix_smac --env-config={scenario} runner={runner} batch_size_run={games} seed=1 t_max=150"
+    words += " test_nepisode=2 batch_size=2 buffer_size=8 test_interval=100 runner_log_interval=50 use_cuda=False"
+    done, info = train(tmp_path, words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for prefix in ("", "test_"):
+        assert {f"{prefix}{key}_mean" for key in ("battle_won", "dead_allies", "dead_enemies", "return")} <= set(info)
+
+
 def test_two_games_at_once_and_a_crash_in_one_of_them(game, tmp_path):
     game.setenv("FAKE_SC2_CRASH_AT", "40")
     done, info = train(tmp_path, f"--config=qmix_smac {RUN} runner=parallel batch_size_run=2 t_max=800")
