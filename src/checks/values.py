@@ -19,6 +19,9 @@ FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_fini
 CHOICES = {
     "agent_output_type": ("q", "pi_logits"),
     "buffer_dtype": ("float32", "float16"),
+    "learner_device": ("auto", "cpu", "cuda"),
+    "acting_device": ("auto", "cpu", "cuda"),
+    "precision": ("float32", "bfloat16"),
     "optimizer": ("rmsprop", "adam"),
     "epsilon_decay": ("linear", "exp"),
     "hypernet_layers": (1, 2),
