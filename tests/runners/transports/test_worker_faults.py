@@ -6,18 +6,21 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
 from assembly import assemble
 from envs import REGISTRY
-from fakes import CountingEnv, RecordingLogger
+from fakes import CountingEnv, MisshapenEnv, RecordingLogger, StubbornEnv, TalkativeEnv
 from helpers import make_args
-from runners.workers import EnvironmentWorkerError, EnvironmentWorkers
+from runners.transports import REGISTRY as TRANSPORTS
+from runners.transports.process import EnvironmentWorkerError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -26,13 +29,19 @@ def counting_env(monkeypatch):
     REGISTRY["counting"] = CountingEnv
 
 
-def _parts(seed=10, batch_size_run=3, **env_args):
+def _parts(env_transport, envs_per_worker=1, **env_args):
     args = make_args(
-        env="counting", env_args={**env_args, "seed": seed}, runner="parallel", batch_size_run=batch_size_run
+        env="counting",
+        env_args={**env_args, "seed": 10},
+        runner="parallel",
+        batch_size_run=3,
+        env_transport=env_transport,
+        envs_per_worker=envs_per_worker,
     )
     return assemble(args, RecordingLogger())
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize(
     ("how", "words"),
     [
@@ -41,8 +50,8 @@ def _parts(seed=10, batch_size_run=3, **env_args):
         ("kill", ["Environment 1's process", "died in step()", "SIGKILL"]),
     ],
 )
-def test_a_failing_worker_ends_the_rollout_within_seconds(how, words):
-    parts = _parts(fault=(2, how), fault_seed=11)
+def test_a_failing_worker_ends_the_rollout_within_seconds(transport, how, words):
+    parts = _parts(transport, fault=(2, how), fault_seed=11)
     start = time.time()
     with pytest.raises(EnvironmentWorkerError) as error:
         parts.runner.run()
@@ -53,45 +62,66 @@ def test_a_failing_worker_ends_the_rollout_within_seconds(how, words):
     assert multiprocessing.active_children() == []
 
 
-def test_a_worker_killed_between_rollouts_is_noticed():
-    parts = _parts()
-    parts.runner.run()
-    os.kill(parts.runner.workers.processes[2].pid, signal.SIGKILL)
-    with pytest.raises(EnvironmentWorkerError, match=r"Environment 2's process .* SIGKILL"):
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_of_several_environments_in_a_process_the_right_one_is_named(transport):
+    parts = _parts(transport, envs_per_worker=2, fault=(2, "raise"), fault_seed=11)
+    with pytest.raises(EnvironmentWorkerError, match=r"Environment 1 failed in step\(\)"):
         parts.runner.run()
     parts.runner.close_env()
 
 
-def test_an_environment_that_cannot_be_made_is_reported_and_nothing_is_left_running():
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_worker_killed_between_rollouts_is_noticed(transport):
+    parts = _parts(transport, envs_per_worker=2)
+    parts.runner.run()
+    os.kill(parts.runner.env.workers[0].process.pid, signal.SIGKILL)
+    with pytest.raises(EnvironmentWorkerError, match=r"The process of environments 0 to 1 .* SIGKILL"):
+        parts.runner.run()
+    parts.runner.close_env()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_environment_that_cannot_be_made_is_reported_and_nothing_is_left_running(transport):
     with pytest.raises(EnvironmentWorkerError, match="unexpected keyword argument 'no_such'"):
-        _parts(no_such=1)
+        _parts(transport, no_such=1)
     assert multiprocessing.active_children() == []
 
 
-def test_closing_twice_is_harmless():
-    parts = _parts()
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_info_that_cannot_be_sent_is_reported(transport):
+    running = TRANSPORTS[transport]([dict.fromkeys((False, True), TalkativeEnv)], 1, True)
+    running.reset()
+    with pytest.raises(EnvironmentWorkerError, match=r"Environment 0 failed in step\(\)(.|\n)*pickle"):
+        running.step(np.zeros((1, 2), dtype=np.int64))
+    running.close()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("what", ["obs", "state", "avail_actions"])
+def test_a_shape_that_was_not_announced_is_reported(transport, what):
+    running = TRANSPORTS[transport]([dict.fromkeys((False, True), partial(MisshapenEnv, what))], 1, True)
+    with pytest.raises(EnvironmentWorkerError, match=rf"get_{what}\(\) has the shape \(7,\)"):
+        running.reset()
+    running.close()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_closing_twice_is_harmless(transport):
+    parts = _parts(transport)
     parts.runner.close_env()
     parts.runner.close_env()
 
 
-def test_a_worker_that_ignores_close_is_ended(monkeypatch):
-    monkeypatch.setattr("runners.workers.CLOSE_TIMEOUT", 0.5)
-    workers = EnvironmentWorkers([{False: _Stubborn, True: _Stubborn}], separate_test_env=False)
-    workers.call([0], "get_env_info")
-    (process,) = workers.processes
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_workers_that_ignore_close_are_ended(monkeypatch, transport):
+    monkeypatch.setattr("runners.transports.workers.CLOSE_TIMEOUT", 0.5)
+    running = TRANSPORTS[transport]([dict.fromkeys((False, True), StubbornEnv)] * 2, 1, True)
+    running.reset()
+    processes = [worker.process for worker in running.workers]
     start = time.time()
-    workers.close()
-    assert time.time() - start < 4
-    assert not process.is_alive()
-
-
-class _Stubborn:
-    def get_env_info(self):
-        return {"episode_limit": 1}
-
-    def close(self):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        time.sleep(60)
+    running.close()
+    assert time.time() - start < 6
+    assert not any(process.is_alive() for process in processes)
 
 
 def _start_training(folder):
@@ -142,6 +172,7 @@ def test_ctrl_c_closes_every_child(tmp_path):
     assert process.returncode == 130
     assert "interrupted" in errors
     assert "Traceback" not in errors
+    assert "resource_tracker" not in errors
     _wait_until(lambda: _gone(children), seconds=10)
 
 
@@ -149,7 +180,8 @@ def test_workers_end_with_a_trainer_that_was_killed(tmp_path):
     process = _start_training(tmp_path)
     children = _children(process.pid)
     process.kill()
-    process.communicate(timeout=20)
+    # its workers write to the same place
+    assert process.communicate(timeout=20)[1] == ""
     _wait_until(lambda: _gone(children), seconds=10)
 
 
