@@ -46,4 +46,35 @@ class FreeEnv(MultiAgentEnv):
         return {**self.sizes, "episode_limit": self.episode_limit}
 
 
-REGISTRY["free"] = FreeEnv
+class FreeBatch:
+    """The same, many copies with one call (`envs.batched`)."""
+
+    def __init__(self, batch_size, **env_args):
+        self.env = env = FreeEnv(**env_args)
+        self.n_agents, self.episode_limit = env.n_agents, env.episode_limit
+        shown = {"obs": env.obs, "state": env.state, "avail_actions": env.avail_actions}
+        self.shown = {key: np.repeat(array[None], batch_size, axis=0) for key, array in shown.items()}
+        self.reward = np.ones(batch_size)
+        self.ended = {over: np.full(batch_size, over) for over in (False, True)}
+
+    def reset(self, which=None):
+        self.env.reset()
+
+    def step(self, actions):
+        _, ended, _ = self.env.step(actions)
+        return self.reward, self.ended[ended], self.ended[ended]
+
+    def observed(self):
+        return self.shown
+
+    def info(self, b):
+        return {"episode_limit": True}
+
+    def get_env_info(self):
+        return self.env.get_env_info()
+
+    def close(self):
+        pass
+
+
+REGISTRY.declare("free", FreeEnv, "costs nothing, for benchmarks", batched=FreeBatch)

@@ -28,8 +28,8 @@ from components.step_writer import StepWriter
 from runners.transports import REGISTRY
 
 EPISODE_LIMIT = 200
-# alternating, so that what else the machine does meets both alike
-ROUNDS = 5
+# they take turns, so that what else the machine does meets both alike
+TURNS = 5
 
 
 def started(transport: str, shape: str, environments: int, envs_per_worker: int):
@@ -66,9 +66,9 @@ def compared(shape: str, environments: int, envs_per_worker: int, seconds: float
         for env in envs.values():
             stack.callback(env.close)
             rate(env, environments, seconds / 10)
-        for _ in range(ROUNDS):
+        for _ in range(TURNS):
             for name, env in envs.items():
-                turns[name].append(rate(env, environments, seconds / ROUNDS))
+                turns[name].append(rate(env, environments, seconds / TURNS))
     return {name: statistics.median(rates) for name, rates in turns.items()}
 
 
