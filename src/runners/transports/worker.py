@@ -107,6 +107,9 @@ def env_worker(port: WorkerPort, factories: CloudpickleWrapper, separate_test_en
     """
     # Ctrl-C reaches the whole process group; the trainer then closes its workers in good order
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        # held back while this process started
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_after, args=(multiprocessing.parent_process(),), daemon=True).start()
     hosted = {index: HostedEnvironment(own, separate_test_env) for index, own in factories.x.items()}
     try:

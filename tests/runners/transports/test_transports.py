@@ -148,7 +148,7 @@ def test_axes_of_size_one_may_come_and_go():
     assert arrays.state[0].tolist() == state.tolist()
 
 
-# A trainer that says its number and its workers' numbers and then does as it is told
+# A trainer that says its workers' numbers and then does as it is told
 TRAINER = """
 import sys
 from functools import partial
@@ -161,6 +161,7 @@ if __name__ == "__main__":
     running = REGISTRY[sys.argv[1]](factories, 1, True)
     running.reset()
     print(*(worker.process.pid for worker in running.workers), flush=True)
+    sys.stdin.readline()
     if sys.argv[3] == "raise":
         raise RuntimeError("as told")
     while sys.argv[3] == "play":
@@ -169,18 +170,31 @@ if __name__ == "__main__":
 """
 
 
-def _trainer(transport, env, what):
-    process = subprocess.Popen(
-        [sys.executable, "-c", TRAINER, transport, env, what],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}"},
-        start_new_session=True,
-    )
-    children = [psutil.Process(int(pid)) for pid in process.stdout.readline().split()]
-    assert children, process.stderr.read()
-    return process, children
+@pytest.fixture
+def trainer():
+    """Starts a trainer: returns its process, and those of its workers. None outlives a test that fails."""
+    started = []
+
+    def start(transport, env, what):
+        process = subprocess.Popen(
+            [sys.executable, "-c", TRAINER, transport, env, what],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}"},
+            start_new_session=True,
+        )
+        started.append(process)
+        workers = [psutil.Process(int(pid)) for pid in process.stdout.readline().split()]
+        assert workers, process.stderr.read()
+        process.stdin.write("go on\n")
+        process.stdin.flush()
+        return process, workers
+
+    yield start
+    for process in started:
+        process.kill()
 
 
 def _wait_for_the_end_of(processes, seconds):
@@ -208,9 +222,9 @@ LAST_WORDS = {
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc and /dev/shm")
 @pytest.mark.parametrize("end", LAST_WORDS)
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_nothing_is_left_whatever_the_end(transport, end):
+def test_nothing_is_left_whatever_the_end(trainer, transport, end):
     before = _segments()
-    process, workers = _trainer(transport, "CountingEnv", end if end in ("return", "raise") else "play")
+    process, workers = trainer(transport, "CountingEnv", end if end in ("return", "raise") else "play")
     if end not in ("return", "raise"):
         maps = [Path(f"/proc/{pid}/maps").read_text() for pid in (process.pid, *(worker.pid for worker in workers))]
         shared = transport == "shared_memory"
@@ -234,8 +248,8 @@ def test_nothing_is_left_whatever_the_end(transport, end):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
-def test_a_worker_whose_environment_hangs_ends_with_a_killed_trainer():
-    process, workers = _trainer("shared_memory", "HangingEnv", "play")
+def test_a_worker_whose_environment_hangs_ends_with_a_killed_trainer(trainer):
+    process, workers = trainer("shared_memory", "HangingEnv", "play")
     time.sleep(0.2)
     process.kill()
     process.communicate(timeout=20)

@@ -18,7 +18,7 @@ from envs import REGISTRY
 from fakes import CountingEnv, MisshapenEnv, RecordingLogger, StubbornEnv, TalkativeEnv
 from helpers import make_args
 from runners.transports import REGISTRY as TRANSPORTS
-from runners.transports.process import EnvironmentWorkerError
+from runners.transports.process import EnvironmentWorkerError, WorkerProcess
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -105,6 +105,20 @@ def test_a_shape_that_was_not_announced_is_reported(transport, what):
     running.close()
 
 
+def test_ctrl_c_while_a_worker_is_still_starting_does_not_reach_it(monkeypatch):
+    """It would print a traceback from the midst of its imports."""
+    start = WorkerProcess.__init__
+
+    def interrupted(self, *args):
+        start(self, *args)
+        os.kill(self.process.pid, signal.SIGINT)
+
+    monkeypatch.setattr(WorkerProcess, "__init__", interrupted)
+    parts = _parts("shared_memory")
+    parts.runner.run()
+    parts.runner.close_env()
+
+
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_closing_twice_is_harmless(transport):
     parts = _parts(transport)
@@ -124,17 +138,21 @@ def test_workers_that_ignore_close_are_ended(monkeypatch, transport):
     assert not any(process.is_alive() for process in processes)
 
 
-def _start_training(folder):
+@pytest.fixture
+def training(tmp_path):
+    """A command that trains until it is stopped."""
     command = [sys.executable, str(ROOT / "src" / "main.py"), "--config=vdn_beta", "--env-config=two_step", "with"]
-    command += ["batch_size_run=2", "t_max=100000000", f"local_results_path={folder}", "seed=1"]
+    command += ["batch_size_run=2", "t_max=100000000", f"local_results_path={tmp_path}", "seed=1"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    _wait_until(lambda: any("spawn_main" in " ".join(_command(c)) for c in _children(process.pid)))
-    for line in process.stdout:
-        if "t_env" in line:
-            return process
-    raise AssertionError(f"training did not start: {process.stderr.read()}")
+    try:
+        _wait_until(lambda: any("spawn_main" in " ".join(_command(c)) for c in _children(process.pid)))
+        if not any("t_env" in line for line in process.stdout):
+            raise AssertionError(f"training did not start: {process.stderr.read()}")
+        yield process
+    finally:
+        process.kill()
 
 
 def _children(pid):
@@ -162,35 +180,32 @@ def _gone(processes):
     return all(not p.is_running() or p.status() == psutil.STATUS_ZOMBIE for p in processes)
 
 
-def test_ctrl_c_closes_every_child(tmp_path):
-    process = _start_training(tmp_path)
-    children = _children(process.pid)
+def test_ctrl_c_closes_every_child(training):
+    children = _children(training.pid)
     assert len(children) >= 2
     # a terminal sends it to the whole group
-    os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
-    assert process.returncode == 130
+    os.killpg(training.pid, signal.SIGINT)
+    _, errors = training.communicate(timeout=20)
+    assert training.returncode == 130
     assert "interrupted" in errors
     assert "Traceback" not in errors
     assert "resource_tracker" not in errors
     _wait_until(lambda: _gone(children), seconds=10)
 
 
-def test_workers_end_with_a_trainer_that_was_killed(tmp_path):
-    process = _start_training(tmp_path)
-    children = _children(process.pid)
-    process.kill()
+def test_workers_end_with_a_trainer_that_was_killed(training):
+    children = _children(training.pid)
+    training.kill()
     # its workers write to the same place
-    assert process.communicate(timeout=20)[1] == ""
+    assert training.communicate(timeout=20)[1] == ""
     _wait_until(lambda: _gone(children), seconds=10)
 
 
-def test_a_killed_worker_ends_the_command_with_a_message(tmp_path):
-    process = _start_training(tmp_path)
-    worker = next(c for c in _children(process.pid) if "spawn_main" in " ".join(_command(c)))
+def test_a_killed_worker_ends_the_command_with_a_message(training, tmp_path):
+    worker = next(c for c in _children(training.pid) if "spawn_main" in " ".join(_command(c)))
     worker.kill()
-    _, errors = process.communicate(timeout=20)
-    assert process.returncode == 1
+    _, errors = training.communicate(timeout=20)
+    assert training.returncode == 1
     assert "stopped: Environment" in errors
     assert "SIGKILL" in errors
     assert "Traceback" not in errors
