@@ -8,6 +8,7 @@ python benchmarks/acting.py --environments skirmish --shapes 3m --seconds 5
 
 import argparse
 import contextlib
+import logging
 import statistics
 import sys
 import time
@@ -34,6 +35,8 @@ TURNS = 5
 
 class NoLogger:
     """Statistics go nowhere."""
+
+    console_logger = logging.getLogger("benchmark")
 
     def log_stat(self, *_, **__) -> None:
         pass

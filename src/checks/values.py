@@ -18,6 +18,7 @@ NOT_NEGATIVE = ("optim_eps", "load_step", "opt_loss", "nopt_min_loss", "seed")
 FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_finish")
 CHOICES = {
     "agent_output_type": ("q", "pi_logits"),
+    "buffer_dtype": ("float32", "float16"),
     "optimizer": ("rmsprop", "adam"),
     "epsilon_decay": ("linear", "exp"),
     "hypernet_layers": (1, 2),

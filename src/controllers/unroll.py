@@ -2,6 +2,8 @@
 
 import torch as th
 
+from components.packing import AllSteps
+
 
 def unroll_mac(mac, batch) -> tuple[th.Tensor, th.Tensor | None]:
     """Outputs of `mac` at every step of `batch`, from fresh hidden states.
@@ -27,3 +29,47 @@ def unroll_by_steps(mac, batch, **options) -> tuple[th.Tensor, th.Tensor | None]
         if isinstance(state, th.Tensor):
             hidden.append(state.reshape(batch.batch_size, outputs[-1].size(1), -1))
     return th.stack(outputs, dim=1), th.stack(hidden, dim=1) if hidden else None
+
+
+class BatchUnroll:
+    """A batch, prepared once for the controllers that are unrolled over it: without its padding, if they can do that.
+
+    Outputs are `[*steps, n, A]`, where `steps` is `[P]`, the filled steps only, or `[B, T]`. `take` brings a field
+    of the batch into that form, and `spread` brings what was made of it back to `[B, T, ...]`, with zeros in padding.
+
+    Args:
+        batch: B episodes of T steps.
+        mac: a controller; the others must have agents that see the same inputs.
+    """
+
+    def __init__(self, batch, mac):
+        self.batch = batch
+        self._inputs = mac.packed_inputs(batch) if hasattr(mac, "packed_inputs") else None
+        self.packed = self._inputs is not None
+        self._steps = AllSteps() if self._inputs is None else self._inputs.steps
+        self.avail_actions = self.take(batch["avail_actions"])
+
+    def outputs(self, mac) -> th.Tensor:
+        """Outputs of `mac` from fresh hidden states, `[*steps, n, A]`."""
+        if not self.packed:
+            return unroll_mac(mac, self.batch)[0]
+        return mac.unroll_packed(self._inputs, self.avail_actions)
+
+    def take(self, x: th.Tensor) -> th.Tensor:
+        return self._steps.take(x)
+
+    def spread(self, x: th.Tensor) -> th.Tensor:
+        return self._steps.spread(x)
+
+
+def inherits_with(cls: type, name: str, other: str) -> bool:
+    """Whether `cls` has `name` from the class that it has `other` from, or from one nearer.
+
+    A class that changes `other` alone has a `name` that does not know of it.
+    """
+    lineage = cls.__mro__
+    owner = {
+        attribute: next((i for i, ancestor in enumerate(lineage) if attribute in vars(ancestor)), len(lineage))
+        for attribute in (name, other)
+    }
+    return owner[name] < len(lineage) and owner[name] <= owner[other]

@@ -10,7 +10,7 @@ def build_optimiser(params, lr: float, args) -> Optimizer:
         ValueError: another name.
     """
     if args.optimizer == "rmsprop":
-        return RMSprop(params, lr=lr, alpha=args.optim_alpha, eps=args.optim_eps)
+        return RMSprop(params, lr=lr, alpha=args.optim_alpha, eps=args.optim_eps, foreach=True)
     if args.optimizer == "adam":
-        return Adam(params, lr=lr, eps=args.optim_eps)
+        return Adam(params, lr=lr, eps=args.optim_eps, fused=True)
     raise ValueError(f"optimizer is 'rmsprop' or 'adam', not '{args.optimizer}'")
