@@ -7,10 +7,10 @@ import numpy as np
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from envs.instances import batched_environment_factory
-from runners.in_process import InProcessRunner
+from runners.environment_runner import EnvironmentRunner
 
 
-class BatchedRunner(InProcessRunner):
+class BatchedRunner(EnvironmentRunner):
     """`batch_size_run` whole episodes a call, on an environment that steps them together (`envs.batched`).
 
     Plays exactly what the parallel runner plays with the same seed, without processes between.

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from components.episode_buffer import EpisodeBatch
 from envs.instances import environment_factory
-from runners.in_process import InProcessRunner
+from runners.environment_runner import EnvironmentRunner
 from utils.config import with_defaults
 
 
-class EpisodeRunner(InProcessRunner):
+class EpisodeRunner(EnvironmentRunner):
     """PyMARL's `episode` runner; tests play on an environment of their own if `separate_test_env`."""
 
     def __init__(self, args, logger):
