@@ -6,7 +6,7 @@ from typing import Any
 
 import torch as th
 
-from components.episode_buffer import ReplayBuffer
+from components.episode_buffer import EpisodeBatch, ReplayBuffer
 from components.transforms import OneHot
 from controllers import REGISTRY as mac_REGISTRY
 from learners import REGISTRY as le_REGISTRY
@@ -58,16 +58,18 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         args.episode_limit = env_info["episode_limit"]
 
         scheme, groups, preprocess = build_scheme(env_info)
+        # a batch knows the fields that are derived, too
+        mac = mac_REGISTRY[args.mac](EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess).scheme, groups, args)
+        runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=mac)
+        # a runner whose batches are not whole episodes says what they are
         buffer = ReplayBuffer(
-            scheme,
+            getattr(runner, "batch_scheme", scheme),
             groups,
             args.buffer_size,
-            env_info["episode_limit"] + 1,
+            getattr(runner, "batch_columns", env_info["episode_limit"] + 1),
             preprocess=preprocess,
             device="cpu" if args.buffer_cpu_only else args.device,
         )
-        mac = mac_REGISTRY[args.mac](buffer.scheme, groups, args)
-        runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=mac)
         learner = le_REGISTRY[args.learner](mac, buffer.scheme, logger, args)
         if args.use_cuda:
             learner.cuda()

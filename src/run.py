@@ -181,7 +181,7 @@ def train(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: Rand
             state.last_save_T = runner.t_env
             _save(args, parts, console)
 
-        state.episode += args.batch_size_run
+        state.episode += getattr(runner, "episodes_brought", args.batch_size_run)
         if runner.t_env - state.last_log_T >= args.log_interval:
             state.last_log_T = runner.t_env
             logger.log_stat("episode", state.episode, runner.t_env)

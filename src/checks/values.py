@@ -10,7 +10,7 @@ from utils.nearest import suggestion
 
 AT_LEAST_ONE = (
     "t_max batch_size_run test_nepisode test_interval log_interval runner_log_interval learner_log_interval "
-    "updates_per_rollout torch_threads save_model_interval batch_size buffer_size target_update_interval "
+    "rollout_steps updates_per_rollout torch_threads save_model_interval batch_size buffer_size target_update_interval "
     "rnn_hidden_dim epsilon_anneal_time mixing_embed_dim hypernet_embed"
 ).split()
 POSITIVE = ("lr", "critic_lr", "grad_norm_clip")
@@ -18,6 +18,7 @@ NOT_NEGATIVE = ("optim_eps", "load_step", "opt_loss", "nopt_min_loss", "seed")
 FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_finish")
 CHOICES = {
     "agent_output_type": ("q", "pi_logits"),
+    "batched_mode": ("synchronous", "continuous"),
     "optimizer": ("rmsprop", "adam"),
     "epsilon_decay": ("linear", "exp"),
     "hypernet_layers": (1, 2),

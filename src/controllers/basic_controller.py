@@ -1,15 +1,17 @@
 """The controller that shares one network between all agents."""
 
+import inspect
 import os
 
 import numpy as np
 import torch as th
 
 from components.action_selectors import REGISTRY as action_REGISTRY
-from controllers.unroll import unroll_by_steps
+from controllers.unroll import unroll_by_steps, unroll_rollout_by_steps, with_column_before
 from modules.agents import REGISTRY as agent_REGISTRY
 from utils.checkpoint import load_weights
 from utils.config import with_defaults
+from utils.rl_utils import episode_starts
 
 
 class BasicMAC:
@@ -49,12 +51,28 @@ class BasicMAC:
         An agent with an `unroll` of its own gets all steps at once, unless a subclass builds its inputs or its
         outputs in its own way, step by step.
         """
-        own_way = any(getattr(type(self), name) is not getattr(BasicMAC, name) for name in ("forward", "_build_inputs"))
-        if own_way or not _unrolls_itself(type(self.agent)):
+        if not self._unrolls_at_once():
             return unroll_by_steps(self, ep_batch, test_mode=test_mode)
         self.init_hidden(ep_batch.batch_size)
-        inputs = self._build_inputs(ep_batch, None)
-        outs, hidden = self.agent.unroll(inputs, self.hidden_states)
+        outs, hidden = self.agent.unroll(self._build_inputs(ep_batch, None), self.hidden_states)
+        return self._finish_unroll(outs, hidden, ep_batch, test_mode)
+
+    def unroll_rollout(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, th.Tensor]:
+        """As `unroll`, for a rollout: from its `hidden_before` and `last_actions_before`, anew where episodes begin."""
+        if not self._unrolls_at_once() or "starts" not in inspect.signature(self.agent.unroll).parameters:
+            return unroll_rollout_by_steps(self, ep_batch, test_mode=test_mode)
+        inputs = self._build_inputs(with_column_before(ep_batch), None)[1:]
+        starts = episode_starts(ep_batch).T.repeat_interleave(self.n_agents, dim=1)
+        outs, hidden = self.agent.unroll(inputs, ep_batch["hidden_before"], starts=starts)
+        return self._finish_unroll(outs, hidden, ep_batch, test_mode)
+
+    def _unrolls_at_once(self) -> bool:
+        own_way = any(getattr(type(self), name) is not getattr(BasicMAC, name) for name in ("forward", "_build_inputs"))
+        return not own_way and _unrolls_itself(type(self.agent))
+
+    def _finish_unroll(
+        self, outs: th.Tensor, hidden: th.Tensor, ep_batch, test_mode: bool
+    ) -> tuple[th.Tensor, th.Tensor]:
         self.hidden_states = hidden[-1]
         # agents unroll time-first
         shape = (ep_batch.max_seq_length, ep_batch.batch_size, self.n_agents, -1)

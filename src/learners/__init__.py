@@ -24,6 +24,7 @@ REGISTRY.declare(
     learns_from="pi_logits",
     mixes=("nothing",),
     on_policy=True,
+    needs_episodes=True,
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

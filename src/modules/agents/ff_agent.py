@@ -27,7 +27,12 @@ class FFAgent(nn.Module):
         x = F.relu(self.fc2(x))
         return self.fc3(x), hidden_state
 
-    def unroll(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """As `forward` over T steps, which do not depend on each other: `[T, N, ...]` in and out."""
+    def unroll(
+        self, inputs: th.Tensor, hidden_state: th.Tensor, starts: th.Tensor | None = None
+    ) -> tuple[th.Tensor, th.Tensor]:
+        """As `forward` over T steps, which do not depend on each other: `[T, N, ...]` in and out.
+
+        `starts`, where an episode begins, is for agents with a memory.
+        """
         outputs, hidden = self(inputs, hidden_state.reshape(-1, self.args.rnn_hidden_dim))
         return outputs, hidden.expand(inputs.size(0), -1, -1)

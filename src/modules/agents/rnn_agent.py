@@ -27,12 +27,19 @@ class RNNAgent(nn.Module):
         h = self.rnn(x, hidden_state.reshape(-1, self.args.rnn_hidden_dim))
         return self.fc2(h), h
 
-    def unroll(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """As `forward` over T steps: inputs `[T, N, input_shape]` -> outputs `[T, N, A]`, hidden `[T, N, H]`."""
+    def unroll(
+        self, inputs: th.Tensor, hidden_state: th.Tensor, starts: th.Tensor | None = None
+    ) -> tuple[th.Tensor, th.Tensor]:
+        """As `forward` over T steps: inputs `[T, N, input_shape]` -> outputs `[T, N, A]`, hidden `[T, N, H]`.
+
+        `starts`: bool `[T, N]`, where an episode begins and the memory with it; None: nowhere.
+        """
         x = F.relu(self.fc1(inputs))
         h = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
         hidden_states = []
-        for x_t in x.unbind(0):
+        for t, x_t in enumerate(x.unbind(0)):
+            if starts is not None:
+                h = th.where(starts[t].unsqueeze(-1), self.init_hidden(), h)
             h = self.rnn(x_t, h)
             hidden_states.append(h)
         hidden = th.stack(hidden_states)
