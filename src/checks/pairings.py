@@ -91,6 +91,11 @@ def _check_sizes(config: dict, traits: dict) -> None:
             f"batch_size_run={environments} is larger than buffer_size={buffer}: "
             "the buffer would not hold what one rollout brings."
         )
+    if traits["learner"].get("newest_rollout_only") and not batch == buffer == environments:
+        raise ConfigError(
+            f"learner={config['learner']} learns from the newest rollout only, so that batch_size={batch} and "
+            f"buffer_size={buffer} have to equal batch_size_run={environments}."
+        )
     most = traits["runner"].get("max_environments")
     if most is not None and environments > most:
         raise ConfigError(

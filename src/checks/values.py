@@ -10,8 +10,8 @@ from utils.nearest import suggestion
 
 AT_LEAST_ONE = (
     "t_max batch_size_run test_nepisode test_interval log_interval runner_log_interval learner_log_interval "
-    "rollout_steps updates_per_rollout torch_threads save_model_interval batch_size buffer_size target_update_interval "
-    "rnn_hidden_dim epsilon_anneal_time mixing_embed_dim hypernet_embed"
+    "rollout_steps epochs minibatches updates_per_rollout torch_threads save_model_interval batch_size buffer_size "
+    "target_update_interval rnn_hidden_dim epsilon_anneal_time mixing_embed_dim hypernet_embed"
 ).split()
 POSITIVE = ("lr", "critic_lr", "grad_norm_clip")
 NOT_NEGATIVE = ("optim_eps", "load_step", "opt_loss", "nopt_min_loss", "seed")
@@ -19,7 +19,7 @@ FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_fini
 CHOICES = {
     "agent_output_type": ("q", "pi_logits"),
     "batched_mode": ("synchronous", "continuous"),
-    "optimizer": ("rmsprop", "adam"),
+    "optimizer": ("rmsprop", "adam", "radam"),
     "epsilon_decay": ("linear", "exp"),
     "hypernet_layers": (1, 2),
     "qtran_arch": ("qtran_paper", "coma_critic"),
