@@ -14,7 +14,7 @@ AT_LEAST_ONE = (
     "target_update_interval rnn_hidden_dim epsilon_anneal_time mixing_embed_dim hypernet_embed"
 ).split()
 POSITIVE = ("lr", "critic_lr", "grad_norm_clip")
-NOT_NEGATIVE = ("optim_eps", "load_step", "opt_loss", "nopt_min_loss", "seed")
+NOT_NEGATIVE = ("lr_finish", "optim_eps", "load_step", "opt_loss", "nopt_min_loss", "seed")
 FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_finish")
 CHOICES = {
     "agent_output_type": ("q", "pi_logits"),
@@ -26,8 +26,8 @@ CHOICES = {
     "network_size": ("small", "big"),
 }
 # keys whose default says too little about their type
-TYPED = {"mixer": "", "seed": 0}
-NULLABLE = ("mixer", "seed")
+TYPED = {"mixer": "", "seed": 0, "lr_finish": 0.0}
+NULLABLE = ("mixer", "seed", "lr_finish")
 
 
 def normalised(config: dict) -> dict:

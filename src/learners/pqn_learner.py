@@ -4,6 +4,7 @@ from collections import defaultdict
 
 import torch as th
 
+from components.epsilon_schedules import DecayThenFlatSchedule
 from controllers.unroll import unroll_mac
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, legal_values, masked_mean
@@ -27,9 +28,13 @@ class PQNLearner(BaseLearner):
             self.mixer = self.networks["mixer"] = mixer_REGISTRY[self.args.mixer](self.args)
             self.params += list(self.mixer.parameters())
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
+        lr_finish = self.args.lr if self.args.lr_finish is None else self.args.lr_finish
+        self.lr_schedule = DecayThenFlatSchedule(self.args.lr, lr_finish, self.args.t_max, "linear")
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """`epochs` passes over the rollout `batch`, each in `minibatches` updates on some of its environments."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.lr_schedule.eval(t_env)
         mask = valid_transitions(batch)
         targets = self._targets(batch, mask)
         stats = defaultdict(list)

@@ -109,6 +109,16 @@ def test_targets_stay_those_of_the_networks_before_the_rollout():
     assert losses[1]["loss"] < losses[0]["loss"]
 
 
+@pytest.mark.parametrize(
+    ("finish", "rates"), [(0.002, [0.01, 0.006, 0.002, 0.002]), (0, [0.01, 0.005, 0, 0]), (None, [0.01] * 4)]
+)
+def test_the_learning_rate_falls_to_its_end(finish, rates):
+    learner = make_learner(TableMAC(TABLE), lr=0.01, lr_finish=finish, t_max=1000)
+    for t_env, rate in zip((0, 500, 1000, 1100), rates, strict=True):
+        learner.train(rollout(5, ["terminated"]), t_env=t_env, episode_num=0)
+        assert learner.optimiser.param_groups[0]["lr"] == pytest.approx(rate)
+
+
 @pytest.mark.parametrize("mixer", [None, "vdn", "qmix"])
 def test_whole_episodes_are_rollouts_too_and_a_checkpoint_is_complete(mixer, tmp_path):
     batch = random_batch([3, 5, 2], 6, ends=["terminated", "truncated", "terminated"])
