@@ -5,6 +5,7 @@ python benchmarks/acting.py --maps 3m --seconds 5
 """
 
 import argparse
+import logging
 import sys
 import time
 from pathlib import Path
@@ -25,6 +26,8 @@ RUNNERS = (("episode", 1), ("parallel", 8), ("batched", 8), ("batched", 32), ("b
 
 class NoLogger:
     """Statistics go nowhere."""
+
+    console_logger = logging.getLogger("benchmark")
 
     def log_stat(self, *_, **__) -> None:
         pass

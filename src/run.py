@@ -219,9 +219,8 @@ def _test(args: SimpleNamespace, runner: Any, logger: Logger, test_stream: Rando
 def _learn(args: SimpleNamespace, parts: Parts, episode: int) -> None:
     if not parts.buffer.can_sample(args.batch_size):
         return
-    sample = parts.buffer.sample(args.batch_size)
     # what is beyond the longest episode is padding in every row
-    sample = sample[:, : int(sample.max_t_filled())]
+    sample = parts.buffer.sample(args.batch_size, trimmed=True)
     if str(sample.device) != args.device:
         sample.to(args.device)
     parts.learner.train(sample, parts.runner.t_env, episode)

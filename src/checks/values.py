@@ -19,6 +19,7 @@ FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_fini
 CHOICES = {
     "agent_output_type": ("q", "pi_logits"),
     "batched_mode": ("synchronous", "continuous"),
+    "buffer_dtype": ("float32", "float16"),
     "optimizer": ("rmsprop", "adam", "radam"),
     "epsilon_decay": ("linear", "exp"),
     "hypernet_layers": (1, 2),

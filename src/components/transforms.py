@@ -4,7 +4,13 @@ import torch as th
 
 
 class Transform:
-    """Base class: `transform` maps a tensor, `infer_output_info` its (vshape, dtype)."""
+    """Base class: `transform` maps a tensor, `infer_output_info` its (vshape, dtype).
+
+    `rebuildable`: the result depends on nothing but each value itself, so that a replay buffer may derive it again
+    instead of keeping it.
+    """
+
+    rebuildable = False
 
     def transform(self, tensor: th.Tensor) -> th.Tensor:
         raise NotImplementedError(f"{type(self).__name__} does not say how it transforms a tensor")
@@ -15,6 +21,8 @@ class Transform:
 
 class OneHot(Transform):
     """Whole numbers `[..., 1]` in 0..out_dim-1 -> one-hot float32 `[..., out_dim]`."""
+
+    rebuildable = True
 
     def __init__(self, out_dim: int):
         self.out_dim = out_dim

@@ -1,13 +1,14 @@
 """The controller that shares one network between all agents."""
 
-import inspect
 import os
 
 import numpy as np
 import torch as th
 
 from components.action_selectors import REGISTRY as action_REGISTRY
-from controllers.unroll import unroll_by_steps, unroll_rollout_by_steps, with_column_before
+from components.packing import PackedSteps
+from controllers.packed_inputs import PackedInputs
+from controllers.unroll import inherits_with, unroll_by_steps
 from modules.agents import REGISTRY as agent_REGISTRY
 from utils.checkpoint import load_weights
 from utils.config import with_defaults
@@ -51,33 +52,49 @@ class BasicMAC:
         An agent with an `unroll` of its own gets all steps at once, unless a subclass builds its inputs or its
         outputs in its own way, step by step.
         """
-        if not self._unrolls_at_once():
+        if self._goes_its_own_way() or not inherits_with(type(self.agent), "unroll", "forward"):
             return unroll_by_steps(self, ep_batch, test_mode=test_mode)
         self.init_hidden(ep_batch.batch_size)
-        outs, hidden = self.agent.unroll(self._build_inputs(ep_batch, None), self.hidden_states)
-        return self._finish_unroll(outs, hidden, ep_batch, test_mode)
-
-    def unroll_rollout(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, th.Tensor]:
-        """As `unroll`, for a rollout: from its `hidden_before` and `last_actions_before`, anew where episodes begin."""
-        if not self._unrolls_at_once() or "starts" not in inspect.signature(self.agent.unroll).parameters:
-            return unroll_rollout_by_steps(self, ep_batch, test_mode=test_mode)
-        inputs = self._build_inputs(with_column_before(ep_batch), None)[1:]
-        starts = episode_starts(ep_batch).T.repeat_interleave(self.n_agents, dim=1)
-        outs, hidden = self.agent.unroll(inputs, ep_batch["hidden_before"], starts=starts)
-        return self._finish_unroll(outs, hidden, ep_batch, test_mode)
-
-    def _unrolls_at_once(self) -> bool:
-        own_way = any(getattr(type(self), name) is not getattr(BasicMAC, name) for name in ("forward", "_build_inputs"))
-        return not own_way and _unrolls_itself(type(self.agent))
-
-    def _finish_unroll(
-        self, outs: th.Tensor, hidden: th.Tensor, ep_batch, test_mode: bool
-    ) -> tuple[th.Tensor, th.Tensor]:
+        inputs = self._build_inputs(ep_batch, None)
+        outs, hidden = self.agent.unroll(inputs, self.hidden_states)
         self.hidden_states = hidden[-1]
         # agents unroll time-first
         shape = (ep_batch.max_seq_length, ep_batch.batch_size, self.n_agents, -1)
         outs, hidden = (x.reshape(shape).transpose(0, 1) for x in (outs, hidden))
         return self._finish_outputs(outs, ep_batch["avail_actions"], test_mode), hidden
+
+    def packed_inputs(self, ep_batch) -> PackedInputs | None:
+        """Inputs for `unroll_packed`; None if it does not know these agents or inputs, or if steps are missing."""
+        agent = type(self.agent)
+        if self._goes_its_own_way() or not inherits_with(type(self), "unroll_packed", "unroll"):
+            return None
+        if not inherits_with(agent, "unroll_packed", "unroll") or not inherits_with(agent, "unroll_packed", "forward"):
+            return None
+        if "hidden_before" in ep_batch.scheme:
+            steps = PackedSteps.of_rollout(ep_batch["filled"], episode_starts(ep_batch))
+        else:
+            steps = PackedSteps.of(ep_batch["filled"])
+        if steps is None:
+            return None
+        steps = steps.to(ep_batch["obs"].device)
+        return PackedInputs.of(ep_batch, steps, self.args.obs_last_action, self.args.obs_agent_id)
+
+    def unroll_packed(self, inputs: PackedInputs, avail_actions: th.Tensor, test_mode: bool = False) -> th.Tensor:
+        """As `unroll`, but only at the P filled steps of a batch: outputs `[P, n, A]`.
+
+        Args:
+            inputs: of this controller, or of another that sees the same.
+            avail_actions: of those steps, `[P, n, A]`.
+        """
+        self.init_hidden(inputs.steps.sizes[0])
+        self.hidden_states = inputs.hidden_at_start(self.hidden_states)
+        sizes = [size * self.n_agents for size in inputs.steps.sizes]
+        outs, _ = self.agent.unroll_packed(inputs.through(self.agent.fc1), sizes, self.hidden_states)
+        return self._finish_outputs(outs.view(avail_actions.shape), avail_actions, test_mode)
+
+    def _goes_its_own_way(self) -> bool:
+        """Whether a subclass builds its inputs or its outputs in a way of its own."""
+        return any(getattr(type(self), name) is not getattr(BasicMAC, name) for name in ("forward", "_build_inputs"))
 
     def _finish_outputs(self, agent_outs: th.Tensor, avail_actions: th.Tensor, test_mode: bool) -> th.Tensor:
         """Policy logits `[..., A]` -> probabilities, with an epsilon floor unless testing; values stay as they are."""
@@ -146,13 +163,3 @@ class BasicMAC:
         if self.args.obs_agent_id:
             input_shape += self.n_agents
         return input_shape
-
-
-def _unrolls_itself(agent_class: type) -> bool:
-    """Whether `unroll` belongs to this agent's `forward`, rather than to that of a class it only derives from."""
-    lineage = agent_class.__mro__
-    owner = {
-        name: next((i for i, cls in enumerate(lineage) if name in vars(cls)), len(lineage))
-        for name in ("unroll", "forward")
-    }
-    return owner["unroll"] < len(lineage) and owner["unroll"] <= owner["forward"]

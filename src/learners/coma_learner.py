@@ -2,7 +2,7 @@
 
 import torch as th
 
-from controllers.unroll import unroll_mac
+from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
@@ -35,8 +35,8 @@ class COMALearner(BaseLearner):
         actions = batch["actions"]
         q_vals, critic_stats = self._train_critic(batch, actions, mask)
 
-        policy, _ = unroll_mac(self.mac, batch[:, :-1])
-        pi = _renormalise(policy, batch["avail_actions"][:, :-1])
+        unroll = BatchUnroll(batch[:, :-1], self.mac)
+        pi = unroll.spread(_renormalise(unroll.outputs(self.mac), unroll.avail_actions))
 
         # the advantage of the action taken over the policy's average, the others' actions kept (eq. 4)
         baseline = (pi * q_vals).sum(-1)

@@ -5,7 +5,7 @@ from collections import defaultdict
 import torch as th
 
 from components.epsilon_schedules import DecayThenFlatSchedule
-from controllers.unroll import unroll_mac
+from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from modules.mixers import REGISTRY as mixer_REGISTRY
@@ -51,8 +51,9 @@ class PQNLearner(BaseLearner):
 
         G[t] = r[t] + gamma (lambda G[t+1] + (1 - lambda) max_a Q(s[t+1], a)), without the bracket at a terminal step.
         """
-        mac_out, _ = unroll_mac(self.mac, batch)
-        next_values = legal_values(mac_out, batch["avail_actions"])[:, 1:].amax(dim=3)
+        unroll = BatchUnroll(batch, self.mac)
+        values = legal_values(unroll.outputs(self.mac), unroll.avail_actions).amax(dim=-1)
+        next_values = unroll.spread(values)[:, 1:]
         if self.mixer is not None:
             next_values = self.mixer(next_values, batch["state"][:, 1:])
         rewards, terminated = batch["reward"][:, :-1], batch["terminated"][:, :-1].float()
@@ -60,8 +61,9 @@ class PQNLearner(BaseLearner):
 
     def _update(self, batch, targets: th.Tensor, mask: th.Tensor) -> dict[str, float]:
         """One gradient step on the squared error to `targets`; returns its statistics."""
-        mac_out, _ = unroll_mac(self.mac, batch)
-        chosen_action_qvals = gather_actions(mac_out[:, :-1], batch["actions"][:, :-1])
+        unroll = BatchUnroll(batch, self.mac)
+        chosen_action_qvals = gather_actions(unroll.outputs(self.mac), unroll.take(batch["actions"]))
+        chosen_action_qvals = unroll.spread(chosen_action_qvals)[:, :-1]
         if self.mixer is not None:
             chosen_action_qvals = self.mixer(chosen_action_qvals, batch["state"][:, :-1])
         td_error = chosen_action_qvals - targets

@@ -4,7 +4,7 @@ import copy
 
 import torch as th
 
-from controllers.unroll import unroll_mac
+from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from modules.mixers import REGISTRY as mixer_REGISTRY
@@ -22,6 +22,8 @@ class QLearner(BaseLearner):
         if self.args.mixer is not None:
             self.mixer, self.target_mixer = self.add_network("mixer", mixer_REGISTRY[self.args.mixer](self.args))
             self.params += list(self.mixer.parameters())
+            # a mixer that looks at one step at a time needs no padding either
+            self._mixes_stepwise = mixer_REGISTRY.entry(self.args.mixer).traits.get("stepwise", False)
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
         self.target_mac = copy.deepcopy(mac)
         self.last_target_update_episode = 0
@@ -29,11 +31,11 @@ class QLearner(BaseLearner):
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One gradient step on the squared TD error of `batch`; now and then, new target networks."""
         mask = valid_transitions(batch)
-        mac_out, _ = unroll_mac(self.mac, batch)
-        chosen_action_qvals = gather_actions(mac_out[:, :-1], batch["actions"][:, :-1])
-        if self.mixer is not None:
-            chosen_action_qvals = self.mixer(chosen_action_qvals, batch["state"][:, :-1])
-        targets = self._targets(batch, mac_out.detach(), mask)
+        unroll = BatchUnroll(batch, self.mac)
+        mac_out = unroll.outputs(self.mac)
+        chosen_action_qvals = gather_actions(mac_out, unroll.take(batch["actions"]))
+        chosen_action_qvals = self._mixed(self.mixer, chosen_action_qvals, unroll, slice(None, -1))
+        targets = self._targets(unroll, mac_out.detach(), mask)
 
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
@@ -63,21 +65,29 @@ class QLearner(BaseLearner):
         return masked_mean(td_error**2, mask)
 
     @th.no_grad()
-    def _targets(self, batch, mac_out: th.Tensor, mask: th.Tensor) -> th.Tensor:
+    def _targets(self, unroll: BatchUnroll, mac_out: th.Tensor, mask: th.Tensor) -> th.Tensor:
         """r + gamma max_a Q'(s', a), or its TD(lambda) form: `[B, T - 1, n]`, or `[B, T - 1, 1]` when mixed."""
-        avail_actions = batch["avail_actions"][:, 1:]
-        target_mac_out, _ = unroll_mac(self.target_mac, batch)
-        target_values = legal_values(target_mac_out[:, 1:], avail_actions)
+        batch = unroll.batch
+        target_values = legal_values(unroll.outputs(self.target_mac), unroll.avail_actions)
         if self.args.double_q:
-            best = legal_values(mac_out[:, 1:], avail_actions).argmax(dim=3, keepdim=True)
-            next_values = gather_actions(target_values, best)
+            best = legal_values(mac_out, unroll.avail_actions).argmax(dim=-1, keepdim=True)
+            values = gather_actions(target_values, best)
         else:
-            next_values = target_values.amax(dim=3)
-        if self.target_mixer is not None:
-            next_values = self.target_mixer(next_values, batch["state"][:, 1:])
+            values = target_values.amax(dim=-1)
+        next_values = self._mixed(self.target_mixer, values, unroll, slice(1, None))
 
         rewards = batch["reward"][:, :-1]
         terminated = batch["terminated"][:, :-1].float()
         if self.args.td_lambda == 0:
             return rewards + self.args.gamma * (1 - terminated) * next_values
         return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
+
+    def _mixed(self, mixer, agent_qs: th.Tensor, unroll: BatchUnroll, part: slice) -> th.Tensor:
+        """The agents' values `[*steps, n]` at the time steps `part`, `[B, part, n]`, or mixed, `[B, part, 1]`."""
+        if mixer is None:
+            return unroll.spread(agent_qs)[:, part]
+        state = unroll.batch["state"]
+        if self._mixes_stepwise and unroll.packed:
+            mixed = mixer(agent_qs.unsqueeze(0), unroll.take(state).unsqueeze(0))
+            return unroll.spread(mixed.squeeze(0))[:, part]
+        return mixer(unroll.spread(agent_qs)[:, part], state[:, part])

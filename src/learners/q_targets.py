@@ -12,8 +12,8 @@ def legal_values(values: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
 
 
 def gather_actions(values: th.Tensor, actions: th.Tensor) -> th.Tensor:
-    """Values `[B, T, n, A]` of the actions `[B, T, n, 1]` -> `[B, T, n]`."""
-    return values.gather(dim=3, index=actions).squeeze(3)
+    """Values `[..., n, A]` of the actions `[..., n, 1]` -> `[..., n]`."""
+    return values.gather(dim=-1, index=actions).squeeze(-1)
 
 
 def masked_mean(x: th.Tensor, mask: th.Tensor) -> th.Tensor:

@@ -3,7 +3,6 @@
 from functools import partial
 
 import numpy as np
-import torch as th
 
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
@@ -54,9 +53,6 @@ class RolloutRunner(BatchedEnvRunner):
             store.write(play.observed(), everyone, t, mark_filled=True)
             turn = play.turn(self.t_env)
             store.write(turn.values, everyone, t)
-            if turn.closing.any():
-                # nobody took this action, and the next column has no last action
-                batch["actions_onehot"][th.as_tensor(turn.closing, device=batch.device), t] = 0
             finished += turn.finished
             steps += int((~turn.closing).sum())
         store.write(play.observed(), everyone, self.args.rollout_steps, mark_filled=True)

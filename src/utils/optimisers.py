@@ -10,9 +10,9 @@ def build_optimiser(params, lr: float, args) -> Optimizer:
         ValueError: another name.
     """
     if args.optimizer == "rmsprop":
-        return RMSprop(params, lr=lr, alpha=args.optim_alpha, eps=args.optim_eps)
+        return RMSprop(params, lr=lr, alpha=args.optim_alpha, eps=args.optim_eps, foreach=True)
     if args.optimizer == "adam":
-        return Adam(params, lr=lr, eps=args.optim_eps)
+        return Adam(params, lr=lr, eps=args.optim_eps, fused=True)
     if args.optimizer == "radam":
-        return RAdam(params, lr=lr, eps=args.optim_eps)
+        return RAdam(params, lr=lr, eps=args.optim_eps, foreach=True)
     raise ValueError(f"optimizer is 'rmsprop', 'adam' or 'radam', not '{args.optimizer}'")

@@ -14,7 +14,7 @@ from fakes import CountingEnv
 from learners.q_learner import QLearner
 from run import LoopState, run
 from utils.config import config_path, default_config, recursive_dict_update
-from utils.errors import ConfigError
+from utils.errors import ConfigError, MusterError
 from utils.logging import Logger
 from utils.yaml_files import load_yaml
 
@@ -297,3 +297,34 @@ def test_losses_that_turn_nan_are_logged_as_floats(tmp_path, watched, monkeypatc
     (_, loss), *_ = _stats(watched, "loss")
     assert math.isnan(loss)
     assert json.loads(json.dumps({"loss": loss}))
+
+
+def test_the_buffer_says_how_large_it_can_become(tmp_path, caplog):
+    """A step of the two-step game: 52 bytes for obs, state and reward, 11 fields of one byte; an episode: 3 steps."""
+    caplog.set_level("INFO")
+    run(_config(tmp_path, t_max=4, buffer_size=2**20))
+    assert "Replay buffer: 1048576 episodes, up to 189.0 MiB" in caplog.text
+
+
+@pytest.mark.parametrize("buffer_dtype", ["float32", "float16"])
+def test_a_buffer_that_does_not_fit_is_refused(tmp_path, monkeypatch, counting_env, buffer_dtype):
+    closed = []
+    monkeypatch.setattr(CountingEnv, "close", lambda self: closed.append(self))
+    monkeypatch.setattr("assembly.available_memory", lambda device: 3 * 2**30)
+    config = _config(tmp_path, env="counting", env_args={}, buffer_size=10**12, buffer_dtype=buffer_dtype)
+    with pytest.raises(MusterError, match=r"up to \d+\.\d GiB, where 3\.0 GiB are free") as error:
+        run(config)
+    assert "a smaller buffer_size" in str(error.value)
+    assert ("buffer_dtype=float16" in str(error.value)) == (buffer_dtype == "float32")
+    assert closed
+
+
+def test_where_free_memory_is_not_known_nothing_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("assembly.available_memory", lambda device: None)
+    assert run(_config(tmp_path, t_max=4)) is not None
+
+
+def test_training_from_half_precision(tmp_path):
+    """In these games observations are small whole numbers, which float16 holds exactly: the same run."""
+    whole = [run(_config(tmp_path, t_max=60, buffer_dtype=dtype)) for dtype in ("float32", "float16")]
+    assert whole[0] == whole[1]

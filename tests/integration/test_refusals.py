@@ -69,6 +69,7 @@ CATALOGUE = [
     case(changed("seed=-1"), "seed=-1", "0 or more"),
     case(changed("test_interval=0"), "test_interval=0", "at least 1"),
     case(changed("optimizer=adamw"), "optimizer=adamw", "Did you mean 'adam'?", "rmsprop"),
+    case(changed("buffer_dtype=float61"), "buffer_dtype=float61", "Did you mean 'float16'?", "float32"),
     case(changed("hypernet_layers=3"), "hypernet_layers=3", "1, 2"),
     case(changed("qtran_arch=paper"), "qtran_arch=paper", "Did you mean 'qtran_paper'?"),
     case(changed("env_args.game=climb", base=MATRIX), "no matrix game 'climb'", "Did you mean 'climbing'?"),

@@ -67,25 +67,6 @@ def test_the_agent_with_layer_normalisation():
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
-def test_an_unroll_over_several_episodes_is_one_for_each(name):
-    agent = REGISTRY[name](6, make_args(rnn_hidden_dim=5))
-    fill(agent.parameters())
-    inputs, before = th.randn(7, 2, 6), th.randn(2, 5)
-    starts = th.zeros(7, 2, dtype=th.bool)
-    starts[3, 0] = starts[5, 0] = True
-    outputs, _ = agent.unroll(inputs, before, starts=starts)
-    nothing = agent.init_hidden()
-    for row, (first, last), start in (
-        (0, (0, 3), before[:1]),
-        (0, (3, 5), nothing),
-        (0, (5, 7), nothing),
-        (1, (0, 7), before[1:]),
-    ):
-        alone, _ = agent.unroll(inputs[first:last, row : row + 1], start)
-        th.testing.assert_close(outputs[first:last, row], alone[:, 0])
-
-
-@pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_hidden_states_start_at_zero(name):
     hidden = REGISTRY[name](6, make_args(rnn_hidden_dim=5)).init_hidden()
     assert hidden.shape == (1, 5)

@@ -6,7 +6,7 @@ from playing_on import ENDS, LENGTHS, assembled, declare_counting, play_alone
 
 from checks import check_config
 from controllers.basic_controller import BasicMAC
-from controllers.unroll import unroll_mac
+from controllers.unroll import BatchUnroll, unroll_mac
 from utils.config import default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.rl_utils import episode_starts, valid_transitions
@@ -59,7 +59,6 @@ def test_chunks_hold_what_each_copy_plays_alone():
                 else:
                     outcome = [chunk[key][copy, t].item() for key in ("reward", "terminated", "truncated")]
                     assert outcome == [0, 0, 0], where
-                    assert chunk["actions_onehot"][copy, t].sum() == 0, "the next episode has no last action"
             number, step = columns[place + STEPS]
             closing = step == len(alone[copy][number][1]) - 1
             place += STEPS + closing
@@ -89,7 +88,7 @@ class ByItsOwnSteps(BasicMAC):
 
 
 @pytest.mark.parametrize("mac", ["basic_mac", "by_steps"])
-@pytest.mark.parametrize("agent", ["rnn", "ff"])
+@pytest.mark.parametrize("agent", ["rnn", "ff", "rnn_layernorm"])
 def test_a_learner_sees_the_outputs_that_acting_saw(monkeypatch, mac, agent):
     from controllers import REGISTRY
 
@@ -109,10 +108,14 @@ def test_a_learner_sees_the_outputs_that_acting_saw(monkeypatch, mac, agent):
             monkeypatch.setattr(parts.mac.agent, "forward", recorded)
             chunk = parts.runner.run()
             monkeypatch.setattr(parts.mac.agent, "forward", forward)
+            unroll = BatchUnroll(chunk, parts.mac)
+            assert unroll.packed == (mac == "basic_mac")
             outputs, hidden = unroll_mac(parts.mac, chunk)
             assert len(acting) == STEPS
-            th.testing.assert_close(outputs[:, :STEPS], th.stack([out for out, _ in acting], dim=1))
-            if agent == "rnn":
+            expected = th.stack([out for out, _ in acting], dim=1)
+            th.testing.assert_close(outputs[:, :STEPS], expected)
+            th.testing.assert_close(unroll.spread(unroll.outputs(parts.mac))[:, :STEPS], expected)
+            if agent != "ff":
                 th.testing.assert_close(hidden[:, :STEPS], th.stack([state for _, state in acting], dim=1))
 
 

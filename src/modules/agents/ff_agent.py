@@ -23,16 +23,20 @@ class FFAgent(nn.Module):
 
     def forward(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         """Inputs `[N, input_shape]` of N agents -> outputs `[N, n_actions]`, `hidden_state` as given."""
-        x = F.relu(self.fc1(inputs))
-        x = F.relu(self.fc2(x))
-        return self.fc3(x), hidden_state
+        return self._after_fc1(self.fc1(inputs)), hidden_state
 
-    def unroll(
-        self, inputs: th.Tensor, hidden_state: th.Tensor, starts: th.Tensor | None = None
-    ) -> tuple[th.Tensor, th.Tensor]:
-        """As `forward` over T steps, which do not depend on each other: `[T, N, ...]` in and out.
-
-        `starts`, where an episode begins, is for agents with a memory.
-        """
+    def unroll(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """As `forward` over T steps, which do not depend on each other: `[T, N, ...]` in and out."""
         outputs, hidden = self(inputs, hidden_state.reshape(-1, self.args.rnn_hidden_dim))
         return outputs, hidden.expand(inputs.size(0), -1, -1)
+
+    def unroll_packed(
+        self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor
+    ) -> tuple[th.Tensor, th.Tensor]:
+        """As `RNNAgent.unroll_packed`; every step has the hidden state that its sequence began with."""
+        hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
+        return self._after_fc1(encoded), th.cat([hidden[:size] for size in sizes])
+
+    def _after_fc1(self, x: th.Tensor) -> th.Tensor:
+        x = F.relu(self.fc2(F.relu(x)))
+        return self.fc3(x)

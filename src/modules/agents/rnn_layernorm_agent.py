@@ -4,6 +4,7 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+from modules.agents.gru_sequence import gru_sequence
 from utils.config import with_defaults
 
 
@@ -32,20 +33,17 @@ class RNNLayerNormAgent(nn.Module):
         h = self.rnn(x, hidden_state.reshape(-1, self.args.rnn_hidden_dim))
         return self.fc2(self.norm2(h)), h
 
-    def unroll(
-        self, inputs: th.Tensor, hidden_state: th.Tensor, starts: th.Tensor | None = None
-    ) -> tuple[th.Tensor, th.Tensor]:
-        """As `forward` over T steps: inputs `[T, N, input_shape]` -> outputs `[T, N, A]`, hidden `[T, N, H]`.
+    def unroll(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """As `forward` over T steps: inputs `[T, N, input_shape]` -> outputs `[T, N, A]`, hidden `[T, N, H]`."""
+        length, rows = inputs.shape[:2]
+        encoded = self.fc1(inputs.flatten(0, 1))
+        outputs, hidden = self.unroll_packed(encoded, [rows] * length, hidden_state)
+        return outputs.view(length, rows, -1), hidden.view(length, rows, -1)
 
-        `starts`: bool `[T, N]`, where an episode begins and the memory with it; None: nowhere.
-        """
-        x = F.relu(self.norm1(self.fc1(inputs)))
-        h = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
-        hidden_states = []
-        for t, x_t in enumerate(x.unbind(0)):
-            if starts is not None:
-                h = th.where(starts[t].unsqueeze(-1), self.init_hidden(), h)
-            h = self.rnn(x_t, h)
-            hidden_states.append(h)
-        hidden = th.stack(hidden_states)
+    def unroll_packed(
+        self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor
+    ) -> tuple[th.Tensor, th.Tensor]:
+        """As `RNNAgent.unroll_packed`."""
+        hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
+        hidden = gru_sequence(self.rnn, F.relu(self.norm1(encoded)), sizes, hidden)
         return self.fc2(self.norm2(hidden)), hidden

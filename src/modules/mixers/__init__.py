@@ -3,9 +3,20 @@
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("mixer")
-REGISTRY.declare("vdn", "modules.mixers.vdn:VDNMixer", "the sum of the agents' values (VDN)", mixes="chosen_values")
+# stepwise: what it makes of one time step depends on that step alone
 REGISTRY.declare(
-    "qmix", "modules.mixers.qmix:QMixer", "a monotonic network of the agents' values (QMIX)", mixes="chosen_values"
+    "vdn",
+    "modules.mixers.vdn:VDNMixer",
+    "the sum of the agents' values (VDN)",
+    mixes="chosen_values",
+    stepwise=True,
+)
+REGISTRY.declare(
+    "qmix",
+    "modules.mixers.qmix:QMixer",
+    "a monotonic network of the agents' values (QMIX)",
+    mixes="chosen_values",
+    stepwise=True,
 )
 REGISTRY.declare(
     "qtran_base",

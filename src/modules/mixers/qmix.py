@@ -41,12 +41,11 @@ class QMixer(nn.Module):
         """Values `[B, T, n]` and states `[B, T, S]` -> Q_tot `[B, T, 1]`."""
         batch_size = agent_qs.size(0)
         states = states.reshape(-1, self.state_dim)
-        agent_qs = agent_qs.reshape(-1, 1, self.n_agents)
+        agent_qs = agent_qs.reshape(-1, self.n_agents, 1)
 
+        # products and sums instead of bmm, which is slow for matrices as small as these
         w_1 = th.abs(self.hyper_w_1(states)).view(-1, self.n_agents, self.embed_dim)
-        b_1 = self.hyper_b_1(states).view(-1, 1, self.embed_dim)
-        hidden = F.elu(th.bmm(agent_qs, w_1) + b_1)
-
-        w_final = th.abs(self.hyper_w_final(states)).view(-1, self.embed_dim, 1)
-        v = self.V(states).view(-1, 1, 1)
-        return (th.bmm(hidden, w_final) + v).view(batch_size, -1, 1)
+        hidden = F.elu((agent_qs * w_1).sum(dim=1) + self.hyper_b_1(states))
+        w_final = th.abs(self.hyper_w_final(states))
+        q_tot = (hidden * w_final).sum(dim=1, keepdim=True) + self.V(states)
+        return q_tot.view(batch_size, -1, 1)

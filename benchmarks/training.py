@@ -1,0 +1,134 @@
+"""How fast does the whole loop go, and where does the time go? QMIX on Skirmish at PyMARL's schedule, and others.
+
+    python benchmarks/training.py
+    git worktree add ../before <commit>; python benchmarks/training.py --against ../before/src
+
+A schedule is a runner and how many environments it has; an update follows every rollout. With `--against`, another
+checkout's code goes through the same loop in turns with this one's, and the ratio is printed.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+OURS = Path(__file__).resolve().parents[1] / "src"
+PARTS = ("env", "acting", "insert", "sample", "train")
+SCHEDULES = {"episode": 1, "batched": 8}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--maps", nargs="+", default=["3m", "8m"])
+    parser.add_argument("--schedules", nargs="+", choices=SCHEDULES, default=list(SCHEDULES))
+    parser.add_argument("--rollouts", type=int, default=100, help="measured after 40 for warming up")
+    parser.add_argument("--rounds", type=int, default=3, help="the fastest of so many is told")
+    parser.add_argument("--against", type=Path, help="src folder of another checkout")
+    parser.add_argument("--cpu-time", action="store_true", help="count CPU time: steadier on a busy machine")
+    parser.add_argument("--with", dest="changes", nargs="*", default=[], help="config changes, key=value")
+    parser.add_argument("--child", nargs=3, metavar=("SRC", "MAP", "SCHEDULE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(measure(*options.child, options)))
+        return
+    clock = "CPU" if options.cpu_time else "wall-clock"
+    print(f"environment steps a second ({clock}), and the share of each part of the loop\n")
+    print(f"{'map':<12}{'schedule':<14}{'code':<9}{'steps/s':>9}{'ratio':>7}" + "".join(f"{p:>9}" for p in PARTS))
+    codes = {"other": options.against, "this": OURS} if options.against else {"this": OURS}
+    for map_name in options.maps:
+        for schedule in options.schedules:
+            best: dict[str, dict] = {}
+            for _ in range(options.rounds):
+                for code, src in codes.items():
+                    found = in_child(src, map_name, schedule)
+                    if code not in best or found["rate"] > best[code]["rate"]:
+                        best[code] = found
+            for code, found in best.items():
+                ratio = f"{found['rate'] / best['other']['rate']:>6.2f}×" if "other" in best else f"{'':>7}"
+                shares = "".join(f"{found['parts'].get(part, 0):>9.0%}" for part in PARTS)
+                name = f"{schedule} {SCHEDULES[schedule]}"
+                print(f"{map_name:<12}{name:<14}{code:<9}{found['rate']:>9,.0f}{ratio}{shares}", flush=True)
+
+
+def in_child(src: Path, map_name: str, schedule: str) -> dict:
+    """A process of its own for each, as both codes have modules of the same names."""
+    command = [sys.executable, __file__, *sys.argv[1:], "--child", str(src), map_name, schedule]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace) -> dict:
+    """Steps a second, and the share of each part, of one code on one map."""
+    sys.path.insert(0, src)
+    import time
+    from types import SimpleNamespace
+
+    import torch as th
+    import yaml
+
+    from assembly import assemble
+    from checks import check_config
+    from cli.compose import compose_config
+    from utils.config import recursive_dict_update
+    from utils.random_streams import seed_everything
+
+    now = time.process_time if options.cpu_time else time.perf_counter
+    config = compose_config("qmix_smac", "skirmish").config
+    own = {"runner": schedule, "batch_size_run": SCHEDULES[schedule], "seed": 1, "use_cuda": False, "buffer_size": 500}
+    config = recursive_dict_update(config, {**own, "env_args": {"map_name": map_name}})
+    for change in options.changes:
+        key, _, value = change.partition("=")
+        config[key] = yaml.safe_load(value)
+    config = check_config(config)
+    config["env_args"]["seed"] = 1
+    seed_everything(1)
+    th.set_num_threads(config["torch_threads"])
+    args = SimpleNamespace(**config, device="cpu", unique_token="benchmark")
+    parts = assemble(args, SimpleNamespace(log_stat=lambda *_, **__: None, console_logger=SimpleNamespace(debug=print)))
+    spent: dict[str, float] = defaultdict(float)
+
+    def timed(owner, name: str, part: str) -> None:
+        function = getattr(owner, name)
+
+        def wrapper(*args, **kwargs):
+            start = now()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                spent[part] += now() - start
+
+        setattr(owner, name, wrapper)
+
+    runner, buffer, learner = parts.runner, parts.buffer, parts.learner
+    for name in ("reset", "step"):
+        timed(runner.env, name, "env")
+    timed(runner.mac, "select_actions", "acting")
+    timed(buffer, "insert_episode_batch", "insert")
+    timed(buffer, "sample", "sample")
+    timed(learner, "train", "train")
+
+    from run import _learn
+
+    def rollouts(count: int) -> None:
+        for episode in range(count):
+            with th.no_grad():
+                batch = runner.run()
+            buffer.insert_episode_batch(batch)
+            _learn(args, parts, episode * SCHEDULES[schedule])
+
+    rollouts(40)
+    spent.clear()
+    before, start = runner.t_env, now()
+    rollouts(options.rollouts)
+    total = now() - start
+    runner.close_env()
+    return {"rate": (runner.t_env - before) / total, "parts": {part: spent[part] / total for part in PARTS}}
+
+
+if __name__ == "__main__":
+    main()

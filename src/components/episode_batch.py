@@ -1,0 +1,234 @@
+"""Episodes as tensors: `EpisodeBatch` (PyMARL's contract)."""
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch as th
+
+
+class EpisodeBatch:
+    """A batch of episodes: `data[key]` has the shape `[batch, time, (group,) *vshape]`.
+
+    Args:
+        scheme: key -> {"vshape": int or tuple, "dtype": torch dtype (default float32),
+            "group": name of a group (optional), "episode_const": True for one value an episode,
+            "storage": a smaller type in which a ReplayBuffer keeps it (optional)}.
+        groups: name of a group -> number of its members, e.g. {"agents": 3}.
+        batch_size: number of episodes.
+        max_seq_length: number of time steps, the closing state included.
+        data: tensors to wrap instead of allocating zeros.
+        preprocess: key -> (new key, [transforms]); the new key is derived whenever the key is written.
+        device: where the tensors live.
+
+    The reserved key "filled" (int64, `[batch, time, 1]`) is 1 where a step was written.
+    Ints and slices on either axis give views; lists, arrays and LongTensors on the batch axis give copies.
+    """
+
+    def __init__(
+        self,
+        scheme: Mapping[str, dict],
+        groups: Mapping[str, int],
+        batch_size: int,
+        max_seq_length: int,
+        data: SimpleNamespace | None = None,
+        preprocess: Mapping[str, tuple] | None = None,
+        device: str | th.device = "cpu",
+    ):
+        self.scheme = dict(scheme)
+        self.groups = groups
+        self.batch_size = batch_size
+        self.max_seq_length = max_seq_length
+        self.preprocess = {} if preprocess is None else preprocess
+        self.device = device
+        if data is not None:
+            self.data = data
+        else:
+            self.data = SimpleNamespace(transition_data={}, episode_data={})
+            self._setup_data()
+
+    def _setup_data(self) -> None:
+        if "filled" in self.scheme:
+            raise ValueError("'filled' is a reserved key: it marks the steps that were written.")
+        for key, (new_key, transforms) in self.preprocess.items():
+            if key not in self.scheme:
+                raise ValueError(f"preprocess names '{key}', which the scheme does not have.")
+            source = self.scheme[key]
+            vshape, dtype = source["vshape"], source["dtype"]
+            for transform in transforms:
+                vshape, dtype = transform.infer_output_info(vshape, dtype)
+            kept = {name: source[name] for name in ("group", "episode_const") if name in source}
+            self.scheme[new_key] = {"vshape": vshape, "dtype": dtype, **kept}
+        self.scheme["filled"] = {"vshape": (1,), "dtype": th.long, "storage": th.uint8}
+        for key, info in self.scheme.items():
+            self._allocate(key, info)
+
+    def _allocate(self, key: str, info: dict) -> None:
+        if "vshape" not in info:
+            raise ValueError(f"The scheme of '{key}' has no vshape.")
+        vshape = info["vshape"]
+        shape = (vshape,) if isinstance(vshape, int) else tuple(vshape)
+        group = info.get("group")
+        if group:
+            if group not in self.groups:
+                raise ValueError(f"'{key}' belongs to the group '{group}', whose size is not given in groups.")
+            shape = (self.groups[group], *shape)
+        dtype = info.get("dtype", th.float32)
+        if info.get("episode_const", False):
+            self.data.episode_data[key] = self._zeros(key, (self.batch_size, *shape), dtype)
+        else:
+            shape = (self.batch_size, self.max_seq_length, *shape)
+            self.data.transition_data[key] = self._zeros(key, shape, dtype)
+
+    def _zeros(self, key: str, shape: tuple, dtype: th.dtype) -> th.Tensor:
+        return th.zeros(shape, dtype=dtype, device=self.device)
+
+    def to(self, device: str | th.device) -> None:
+        """Move all tensors to `device`, in place."""
+        for tensors in (self.data.transition_data, self.data.episode_data):
+            for key, tensor in tensors.items():
+                tensors[key] = tensor.to(device)
+        self.device = device
+
+    def update(self, data: Mapping[str, Any], bs: Any = slice(None), ts: Any = slice(None), mark_filled: bool = True):
+        """Write `data[key]` at episodes `bs` and steps `ts`, and whatever is derived from it.
+
+        Values are tensors, arrays or nested lists whose shape equals the destination's, up to axes of size 1.
+
+        Raises:
+            KeyError: a key that the scheme does not have.
+            ValueError: a shape that does not fit ("Unsafe reshape").
+        """
+        batch_item, time_item = self._parse_slices((bs, ts))
+        for key, value in data.items():
+            if key in self.data.transition_data:
+                tensors, item = self.data.transition_data, (batch_item, time_item)
+                if mark_filled:
+                    tensors["filled"][item] = 1
+                    mark_filled = False
+            elif key in self.data.episode_data:
+                tensors, item = self.data.episode_data, batch_item
+            else:
+                raise KeyError(f"{key} not found in transition or episode data")
+            written = self._write(key, tensors[key], item, value)
+            if key in self.preprocess:
+                new_key, transforms = self.preprocess[key]
+                for transform in transforms:
+                    written = transform.transform(written)
+                self._write(new_key, tensors[new_key], item, written)
+
+    def _write(self, key: str, target: th.Tensor, item: Any, value: Any) -> th.Tensor:
+        shape = _indexed_shape(target, item)
+        value = self._as_tensor(key, value, target)
+        if value.shape != shape:
+            _check_safe_view(key, value.shape, shape)
+            value = value.reshape(shape)
+        target[item] = value
+        return value
+
+    def _as_tensor(self, key: str, value: Any, target: th.Tensor) -> th.Tensor:
+        if isinstance(value, th.Tensor):
+            return value.to(device=target.device, dtype=target.dtype)
+        if isinstance(value, list | tuple) and value and isinstance(value[0], th.Tensor):
+            return th.stack(tuple(value)).to(device=target.device, dtype=target.dtype)
+        try:
+            # NumPy joins lists of arrays some fifty times faster than torch does
+            return th.as_tensor(np.asarray(value), dtype=target.dtype, device=target.device)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"The values given for '{key}' do not make one array of numbers: {error}") from None
+
+    def __getitem__(self, item: Any):
+        if isinstance(item, str):
+            if item in self.data.episode_data:
+                return self.data.episode_data[item]
+            if item in self.data.transition_data:
+                return self.data.transition_data[item]
+            raise ValueError(f"The batch has no '{item}'; it has {', '.join(self.scheme)}.")
+        if isinstance(item, tuple) and all(isinstance(key, str) for key in item):
+            return self._select_keys(item)
+        return self._select_items(self._parse_slices(item))
+
+    def _select_keys(self, keys: tuple[str, ...]) -> "EpisodeBatch":
+        data = SimpleNamespace(transition_data={}, episode_data={})
+        for key in keys:
+            if key in self.data.transition_data:
+                data.transition_data[key] = self[key]
+            elif key in self.data.episode_data:
+                data.episode_data[key] = self[key]
+            else:
+                raise KeyError(f"Unrecognised key {key}")
+        scheme = {key: self.scheme[key] for key in keys}
+        used = {info["group"] for info in scheme.values() if "group" in info}
+        groups = {group: self.groups[group] for group in used}
+        return EpisodeBatch(scheme, groups, self.batch_size, self.max_seq_length, data=data, device=self.device)
+
+    def _select_items(self, item: tuple) -> "EpisodeBatch":
+        batch_item, time_item = item
+        data = SimpleNamespace(
+            transition_data={key: tensor[item] for key, tensor in self.data.transition_data.items()},
+            episode_data={key: tensor[batch_item] for key, tensor in self.data.episode_data.items()},
+        )
+        batch_size = _num_items(batch_item, self.batch_size)
+        length = _num_items(time_item, self.max_seq_length)
+        return EpisodeBatch(self.scheme, self.groups, batch_size, length, data=data, device=self.device)
+
+    def _parse_slices(self, items: Any) -> tuple:
+        """Return (batch item, time item), each a slice or, on the batch axis only, a LongTensor."""
+        if not isinstance(items, tuple):
+            items = (items, slice(None))
+        if len(items) != 2:
+            raise IndexError(f"Index by episode and step, at most two items; got {len(items)}.")
+        if not isinstance(items[1], slice) and not _is_index(items[1]):
+            raise IndexError("Indexing across Time must be contiguous")
+        return self._parse_item(items[0]), self._parse_item(items[1])
+
+    def _parse_item(self, item: Any) -> slice | th.Tensor:
+        if isinstance(item, slice):
+            return item
+        if _is_index(item):
+            index = int(item)
+            return slice(index, index + 1 if index != -1 else None)
+        if isinstance(item, list | np.ndarray | th.Tensor):
+            # a mask of episodes selects as it does in NumPy; a plain list would mean something else to torch
+            index = th.as_tensor(item, device=self.device)
+            if index.dtype == th.bool:
+                if index.shape != (self.batch_size,):
+                    raise IndexError(f"A mask of {tuple(index.shape)} does not fit {self.batch_size} episodes.")
+                return index.nonzero().squeeze(1)
+            if index.dim() != 1 or (index.numel() and index.is_floating_point()):
+                raise IndexError(f"Episodes are selected by whole numbers in one list, not by {item}.")
+            return index.long()
+        raise IndexError(f"Cannot index a batch by {type(item).__name__}.")
+
+    def max_t_filled(self) -> th.Tensor:
+        """Steps of the longest episode, its closing state included: int64, shape [1]."""
+        return th.sum(self.data.transition_data["filled"], 1).max(0)[0]
+
+    def __repr__(self) -> str:
+        return (
+            f"EpisodeBatch. Batch Size:{self.batch_size} Max_seq_len:{self.max_seq_length} "
+            f"Keys:{self.scheme.keys()} Groups:{self.groups.keys()}"
+        )
+
+
+def _is_index(item: Any) -> bool:
+    if isinstance(item, th.Tensor | np.ndarray):
+        item = item.item() if item.ndim == 0 else None
+    return isinstance(item, int | np.integer) and not isinstance(item, bool)
+
+
+def _num_items(item: slice | th.Tensor, size: int) -> int:
+    return len(range(*item.indices(size))) if isinstance(item, slice) else len(item)
+
+
+def _indexed_shape(target: th.Tensor, item: Any) -> th.Size:
+    items = item if isinstance(item, tuple) else (item,)
+    sizes = [_num_items(i, size) for i, size in zip(items, target.shape, strict=False)]
+    return th.Size([*sizes, *target.shape[len(items) :]])
+
+
+def _check_safe_view(key: str, shape: Sequence[int], destination: Sequence[int]) -> None:
+    """Refuse a reshape that would do more than add or drop axes of size 1."""
+    if [size for size in shape if size != 1] != [size for size in destination if size != 1]:
+        raise ValueError(f"Unsafe reshape of '{key}': {tuple(shape)} to {tuple(destination)}")

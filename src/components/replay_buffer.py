@@ -1,0 +1,180 @@
+"""The circular `ReplayBuffer` (PyMARL's contract), which keeps episodes in little memory."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch as th
+
+from components.episode_batch import EpisodeBatch
+from components.storage import lazy_zeros, require_range, storage_dtype
+
+
+class ReplayBuffer(EpisodeBatch):
+    """A circular buffer of the last `buffer_size` episodes, sampled uniformly without replacement.
+
+    It keeps less than it gives: fields in the type that the scheme names as "storage", "filled" as uint8, and of a
+    derived field whose transforms are `rebuildable` only where it was derived. Whatever is read from it has the types
+    of the scheme, derived fields included. What is stored as the scheme has it is read as a view (by name, int or
+    slice), all else as a copy; `data` holds what is stored. Memory is taken as episodes arrive.
+    """
+
+    def __init__(
+        self,
+        scheme: Mapping[str, dict],
+        groups: Mapping[str, int],
+        buffer_size: int,
+        max_seq_length: int,
+        preprocess: Mapping[str, tuple] | None = None,
+        device: str | th.device = "cpu",
+    ):
+        self._rebuilt = {
+            new_key: (key, transforms)
+            for key, (new_key, transforms) in (preprocess or {}).items()
+            # what would be derived from rounded values is something else
+            if not scheme.get(key, {}).get("dtype", th.float32).is_floating_point
+            and all(getattr(transform, "rebuildable", False) for transform in transforms)
+        }
+        super().__init__(scheme, groups, buffer_size, max_seq_length, preprocess=preprocess, device=device)
+        self.buffer_size = buffer_size
+        self.buffer_index = 0
+        self.episodes_in_buffer = 0
+        # beyond this step, an episode's place was never written and is still zero
+        self._written_steps = np.zeros(buffer_size, dtype=np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a full buffer of the longest episodes."""
+        tensors = (*self.data.transition_data.values(), *self.data.episode_data.values())
+        return sum(tensor.nbytes for tensor in tensors)
+
+    def _zeros(self, key: str, shape: tuple, dtype: th.dtype) -> th.Tensor:
+        if key in self._rebuilt:
+            return lazy_zeros((*shape[:-1], 1), th.uint8, self.device)
+        return lazy_zeros(shape, storage_dtype(key, self.scheme[key]), self.device)
+
+    def __getitem__(self, item: Any):
+        if isinstance(item, str):
+            for tensors in (self.data.transition_data, self.data.episode_data):
+                if item in tensors:
+                    return self._restored(item, tensors)
+        return super().__getitem__(item)
+
+    def _select_items(self, item: tuple) -> EpisodeBatch:
+        batch = super()._select_items(item)
+        for name in ("transition_data", "episode_data"):
+            stored = getattr(batch.data, name)
+            setattr(batch.data, name, {key: self._restored(key, stored) for key in stored})
+        return batch
+
+    def _restored(self, key: str, stored: Mapping[str, th.Tensor]) -> th.Tensor:
+        """The field `key` of the stored tensors, in the scheme's type."""
+        if key not in self._rebuilt:
+            return stored[key].to(self.scheme[key].get("dtype", th.float32))
+        return self._rebuild(key, self._restored(self._rebuilt[key][0], stored), stored[key] != 0)
+
+    def _rebuild(self, key: str, source: th.Tensor, derived: th.Tensor) -> th.Tensor:
+        for transform in self._rebuilt[key][1]:
+            source = transform.transform(source)
+        return source.masked_fill(~derived, 0)
+
+    def update(self, data: Mapping[str, Any], bs: Any = slice(None), ts: Any = slice(None), mark_filled: bool = True):
+        """As `EpisodeBatch.update`; what is derived from a field has to be written with it."""
+        rows, steps = self._parse_slices((bs, ts))
+        part = self[rows, steps]
+        part.preprocess = self.preprocess
+        part.update(data, mark_filled=mark_filled)
+        self._store(part, rows, steps)
+        last = max(range(*steps.indices(self.max_seq_length)), default=-1)
+        rows = rows.cpu().numpy() if isinstance(rows, th.Tensor) else rows
+        self._written_steps[rows] = np.maximum(self._written_steps[rows], last + 1)
+
+    def insert_episode_batch(self, ep_batch: EpisodeBatch) -> None:
+        """Copy `ep_batch` in, over the oldest episodes; of more episodes than fit, the last stay.
+
+        What follows the last step that is filled in any of the episodes is padding and becomes zeros, so that nothing
+        of the overwritten episodes remains.
+
+        Raises:
+            ValueError: the episodes are longer than the buffer's, or a derived field is not what it is derived from.
+            MusterError: a value does not fit the type it is stored in.
+        """
+        if ep_batch.max_seq_length > self.max_seq_length:
+            raise ValueError(
+                f"Episodes of {ep_batch.max_seq_length} steps do not fit a buffer of {self.max_seq_length} steps."
+            )
+        start = max(0, ep_batch.batch_size - self.buffer_size)
+        while start < ep_batch.batch_size:
+            stop = min(ep_batch.batch_size, start + self.buffer_size - self.buffer_index)
+            self._insert(ep_batch[start:stop], slice(self.buffer_index, self.buffer_index + stop - start))
+            self.buffer_index += stop - start
+            self.episodes_in_buffer = max(self.episodes_in_buffer, self.buffer_index)
+            self.buffer_index %= self.buffer_size
+            start = stop
+
+    def _insert(self, ep_batch: EpisodeBatch, rows: slice) -> None:
+        filled_steps = (ep_batch["filled"] != 0).flatten(2).any(2).any(0).nonzero()
+        length = int(filled_steps.max()) + 1 if len(filled_steps) else 0
+        before = int(self._written_steps[rows].max())
+        for key, stored in self.data.transition_data.items():
+            start = length if key in ep_batch.data.transition_data else 0
+            if start < before:  # zeros written over zeros would take memory
+                stored[rows, start:before] = 0
+        for key, stored in self.data.episode_data.items():
+            if key not in ep_batch.data.episode_data:
+                stored[rows] = 0
+        self._store(ep_batch[:, :length], rows, slice(0, length))
+        self._written_steps[rows] = length
+
+    def _store(self, batch: EpisodeBatch, rows: slice | th.Tensor, steps: slice) -> None:
+        for ours, theirs, place in (
+            (self.data.transition_data, batch.data.transition_data, (rows, steps)),
+            (self.data.episode_data, batch.data.episode_data, rows),
+        ):
+            for key, values in theirs.items():
+                if key not in ours:
+                    raise KeyError(f"{key} not found in transition or episode data")
+                if key in self._rebuilt:
+                    values = self._where_derived(key, theirs)
+                require_range(key, values, ours[key].dtype)
+                ours[key][place] = values.to(device=self.device, dtype=ours[key].dtype)
+
+    def _where_derived(self, key: str, tensors: Mapping[str, th.Tensor]) -> th.Tensor:
+        """Where the derived field `key` is not all zeros: uint8, with a last axis of size 1."""
+        derived = (tensors[key] != 0).any(-1, keepdim=True)
+        source = self._rebuilt[key][0]
+        if source not in tensors or not th.equal(self._rebuild(key, tensors[source], derived), tensors[key]):
+            raise ValueError(
+                f"'{key}' is not what is derived from '{source}', from which a replay buffer rebuilds it. "
+                "Give values of another kind a name of their own in the scheme."
+            )
+        return derived.to(th.uint8)
+
+    def can_sample(self, batch_size: int) -> bool:
+        """Whether the buffer holds at least `batch_size` episodes."""
+        return self.episodes_in_buffer >= batch_size
+
+    def sample(self, batch_size: int, trimmed: bool = False) -> EpisodeBatch:
+        """Return `batch_size` different episodes; all of them, in order, when that is how many there are.
+
+        Args:
+            trimmed: cut after `max_t_filled` of the sample, before anything is copied; else `max_seq_length` steps.
+
+        Raises:
+            ValueError: the buffer does not hold that many.
+        """
+        if not self.can_sample(batch_size):
+            raise ValueError(f"Cannot sample {batch_size} episodes from {self.episodes_in_buffer}.")
+        rows: Any = slice(0, batch_size)
+        if self.episodes_in_buffer > batch_size:
+            rows = th.as_tensor(np.random.choice(self.episodes_in_buffer, batch_size, replace=False)).to(self.device)
+        steps = self.max_seq_length
+        if trimmed:
+            steps = int(self.data.transition_data["filled"][rows].sum(1).max())
+        return self[rows, :steps]
+
+    def __repr__(self) -> str:
+        return (
+            f"ReplayBuffer. {self.episodes_in_buffer}/{self.buffer_size} episodes. "
+            f"Keys:{self.scheme.keys()} Groups:{self.groups.keys()}"
+        )

@@ -1,0 +1,64 @@
+"""Where the replay buffer keeps its fields, and in which smaller types."""
+
+import contextlib
+import math
+import mmap
+from collections.abc import Mapping, Sequence
+
+import torch as th
+
+from utils.errors import MusterError
+
+
+def lazy_zeros(shape: Sequence[int], dtype: th.dtype, device: str | th.device) -> th.Tensor:
+    """Zeros that take memory only where they are written.
+
+    On the CPU `th.zeros` writes them all. The pages of a mapping are zeros until they are written; huge pages are
+    turned off, because two megabytes would be taken for the first step of an episode.
+    """
+    count = math.prod(shape)
+    if th.device(device).type != "cpu" or count == 0:
+        return th.zeros(shape, dtype=dtype, device=device)
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    memory = mmap.mmap(-1, count * dtype.itemsize, **private)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        with contextlib.suppress(OSError):  # a kernel without huge pages
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return th.frombuffer(memory, dtype=dtype).view(tuple(shape))
+
+
+def smallest_integer(count: int) -> th.dtype:
+    """The smallest integer type that holds 0 to `count` - 1."""
+    return next((dtype for dtype in (th.uint8, th.int16, th.int32) if count - 1 <= th.iinfo(dtype).max), th.int64)
+
+
+def storage_dtype(key: str, info: Mapping) -> th.dtype:
+    """The type in which a buffer keeps `key`: what its entry in the scheme says under "storage", else its own.
+
+    Raises:
+        ValueError: one of the two types is for whole numbers and the other is not, or only the first is not bool.
+    """
+    dtype = info.get("dtype", th.float32)
+    storage = info.get("storage", dtype)
+    if storage != dtype and (storage.is_floating_point != dtype.is_floating_point or storage == th.bool):
+        raise ValueError(f"'{key}' is {dtype} and cannot be stored as {storage}.")
+    return storage
+
+
+def require_range(key: str, values: th.Tensor, dtype: th.dtype) -> None:
+    """Refuse values that would become others, or infinite, in the smaller type `dtype`.
+
+    Raises:
+        MusterError: which key, what it holds and what fits.
+    """
+    if values.dtype == dtype or dtype == th.bool or values.numel() == 0:
+        return
+    limits = th.finfo(dtype) if dtype.is_floating_point else th.iinfo(dtype)
+    low, high = (extreme.item() for extreme in th.aminmax(values))
+    if low < limits.min or high > limits.max:
+        name = str(dtype).removeprefix("torch.")
+        change = "use buffer_dtype=float32" if dtype.is_floating_point else "leave out its storage in the scheme"
+        raise MusterError(
+            f"'{key}' holds values from {low:g} to {high:g}. The replay buffer keeps it as {name}, "
+            f"from {limits.min:g} to {limits.max:g}: scale the values, or {change}."
+        )
