@@ -8,7 +8,7 @@ from typing import Any
 
 import torch as th
 
-from components.episode_buffer import ReplayBuffer
+from components.episode_buffer import EpisodeBatch, ReplayBuffer
 from components.storage import smallest_integer
 from components.transforms import OneHot
 from controllers import REGISTRY as mac_REGISTRY
@@ -94,14 +94,18 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         args.episode_limit = env_info["episode_limit"]
 
         scheme, groups, preprocess = build_scheme(env_info, args.buffer_dtype)
-        buffer = build_buffer(scheme, groups, preprocess, env_info["episode_limit"] + 1, args, logger)
-        mac = mac_REGISTRY[args.mac](buffer.scheme, groups, args)
+        # a batch knows the fields that are derived, too
+        mac = mac_REGISTRY[args.mac](EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess).scheme, groups, args)
         acting_mac = mac
         if args.overlap or acting_device(args) != args.device:
             acting_mac = copy.deepcopy(mac)
             if acting_device(args) == "cuda":
                 acting_mac.cuda()
         runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=acting_mac)
+        # a runner whose batches are not whole episodes says what they are
+        scheme = getattr(runner, "batch_scheme", scheme)
+        columns = getattr(runner, "batch_columns", env_info["episode_limit"] + 1)
+        buffer = build_buffer(scheme, groups, preprocess, columns, args, logger)
         learner = le_REGISTRY[args.learner](mac, buffer.scheme, logger, args)
         if args.device == "cuda":
             learner.cuda()

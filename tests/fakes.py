@@ -73,6 +73,51 @@ class CountingEnv(MultiAgentEnv):
         self.closed = True
 
 
+class CountingBatch:
+    """Copies of CountingEnv behind `envs.batched.BatchedEnv`; the lengths and ends of copy b begin with entry b."""
+
+    def __init__(self, batch_size, lengths=(4,), ends=("terminated",), seed=0, **env_args):
+        self.copies = [
+            CountingEnv(_from(lengths, b), _from(ends, b), seed=seed + b, **env_args) for b in range(batch_size)
+        ]
+        self.n_agents, self.episode_limit = CountingEnv.n_agents, self.copies[0].episode_limit
+        self.reward, self.infos = np.zeros(batch_size), [{}] * batch_size
+        self.ended, self.truncated = np.ones(batch_size, dtype=bool), np.zeros(batch_size, dtype=bool)
+
+    def reset(self, which=None):
+        for b in range(len(self.copies)) if which is None else np.flatnonzero(which):
+            self.copies[b].reset()
+            self.ended[b] = self.truncated[b] = False
+
+    def step(self, actions):
+        for b in np.flatnonzero(~self.ended):
+            self.reward[b], self.ended[b], self.infos[b] = self.copies[b].step(actions[b])
+            self.truncated[b] = self.infos[b]["episode_limit"]
+        return self.reward, self.ended, self.truncated
+
+    def observed(self):
+        return {
+            "obs": np.array([copy.get_obs() for copy in self.copies]),
+            "state": np.array([copy.get_state() for copy in self.copies]),
+            "avail_actions": np.array([copy.get_avail_actions() for copy in self.copies]),
+        }
+
+    def info(self, b):
+        return self.infos[b]
+
+    def get_env_info(self):
+        return self.copies[0].get_env_info()
+
+    def close(self):
+        for copy in self.copies:
+            copy.close()
+
+
+def _from(entries, first):
+    first %= len(entries)
+    return (*entries[first:], *entries[:first])
+
+
 class UnevenEnv(CountingEnv):
     """Environment number i of a run seeded 4 has episodes of 1 + i steps."""
 

@@ -22,7 +22,7 @@ def check_pairings(config: dict) -> None:
         except ConfigError as error:
             raise ConfigError(f"{key}={name}: {error}") from None
     _check_learner(config, traits)
-    _check_runner(config, traits["runner"])
+    _check_runner(config, traits)
     _check_sizes(config, traits)
     if config["overlap"] and traits["learner"].get("on_policy"):
         raise ConfigError(
@@ -57,10 +57,22 @@ def _check_learner(config: dict, traits: dict) -> None:
 
 
 def _check_runner(config: dict, traits: dict) -> None:
-    if traits.get("needs_batched") and config["env"] not in batched_names():
+    runner = traits["runner"]
+    if runner.get("needs_batched") and config["env"] not in batched_names():
         raise ConfigError(
             f"runner={config['runner']} needs an environment that steps many copies with one call, which "
             f"env={config['env']} is not. These are: {', '.join(batched_names())}. Use runner=parallel for the others."
+        )
+    continuous = config["runner"] == "batched" and config["batched_mode"] == "continuous"
+    if (continuous or runner.get("plays_on")) and not config["separate_test_env"]:
+        raise ConfigError(
+            f"runner={config['runner']}{' with batched_mode=continuous' if continuous else ''} needs "
+            "separate_test_env=True: a test would cut off the episodes that training has begun."
+        )
+    if runner.get("cuts_episodes") and traits["learner"].get("needs_episodes"):
+        raise ConfigError(
+            f"learner={config['learner']} learns from whole episodes, and runner={config['runner']} cuts them "
+            "into pieces. Use runner=batched or runner=parallel."
         )
 
 
@@ -83,6 +95,11 @@ def _check_sizes(config: dict, traits: dict) -> None:
         raise ConfigError(
             f"batch_size_run={environments} is larger than buffer_size={buffer}: "
             "the buffer would not hold what one rollout brings."
+        )
+    if traits["learner"].get("newest_rollout_only") and not batch == buffer == environments:
+        raise ConfigError(
+            f"learner={config['learner']} learns from the newest rollout only, so that batch_size={batch} and "
+            f"buffer_size={buffer} have to equal batch_size_run={environments}."
         )
     most = traits["runner"].get("max_environments")
     if most is not None and environments > most:

@@ -10,27 +10,28 @@ from utils.nearest import suggestion
 
 AT_LEAST_ONE = (
     "t_max batch_size_run test_nepisode test_interval log_interval runner_log_interval learner_log_interval "
-    "updates_per_rollout torch_threads save_model_interval batch_size buffer_size target_update_interval "
-    "rnn_hidden_dim epsilon_anneal_time mixing_embed_dim hypernet_embed envs_per_worker"
+    "rollout_steps epochs minibatches updates_per_rollout torch_threads save_model_interval batch_size buffer_size "
+    "target_update_interval rnn_hidden_dim epsilon_anneal_time mixing_embed_dim hypernet_embed envs_per_worker"
 ).split()
 POSITIVE = ("lr", "critic_lr", "grad_norm_clip")
-NOT_NEGATIVE = ("optim_eps", "load_step", "opt_loss", "nopt_min_loss", "seed")
+NOT_NEGATIVE = ("lr_finish", "optim_eps", "load_step", "opt_loss", "nopt_min_loss", "seed")
 FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_finish")
 CHOICES = {
     "agent_output_type": ("q", "pi_logits"),
+    "batched_mode": ("synchronous", "continuous"),
     "buffer_dtype": ("float32", "float16"),
     "learner_device": ("auto", "cpu", "cuda"),
     "acting_device": ("auto", "cpu", "cuda"),
     "precision": ("float32", "bfloat16"),
-    "optimizer": ("rmsprop", "adam"),
+    "optimizer": ("rmsprop", "adam", "radam"),
     "epsilon_decay": ("linear", "exp"),
     "hypernet_layers": (1, 2),
     "qtran_arch": ("qtran_paper", "coma_critic"),
     "network_size": ("small", "big"),
 }
 # keys whose default says too little about their type
-TYPED = {"mixer": "", "seed": 0}
-NULLABLE = ("mixer", "seed")
+TYPED = {"mixer": "", "seed": 0, "lr_finish": 0.0}
+NULLABLE = ("mixer", "seed", "lr_finish")
 
 
 def normalised(config: dict) -> dict:

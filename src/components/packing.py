@@ -1,4 +1,4 @@
-"""The filled steps of a batch without its padding."""
+"""The filled steps of a batch as sequences, without its padding."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,17 @@ class PackedSteps:
     Within a step the episodes stand from the longest to the shortest, so that those that go on are the first ones
     (the order of `torch.nn.utils.rnn.PackedSequence`).
 
-    `rows`: int64 `[P]`, b * T + t of each of the P filled steps; `sizes`: at each step, how many episodes have it.
+    A row of a rollout is a sequence up to where an episode begins in it, and from there on another one.
+
+    `rows`: int64 `[P]`, b * T + t of each of the P filled steps; `sizes`: at each step, how many sequences have it.
+    `continued`: in a rollout, int64 `[S]`, the row b with whose first column the sequence begins, or -1 for none.
     """
 
     rows: th.Tensor
     sizes: list[int]
     batch_size: int
     length: int
+    continued: th.Tensor | None = None
 
     @classmethod
     def of(cls, filled: th.Tensor) -> "PackedSteps | None":
@@ -29,13 +33,34 @@ class PackedSteps:
         has_step = th.arange(length).unsqueeze(0) < lengths.unsqueeze(1)
         if not th.equal(filled, has_step) or not lengths.max():
             return None
-        order = lengths.argsort(descending=True, stable=True)
-        steps, places = has_step[order].t().nonzero(as_tuple=True)
-        sizes = [size for size in has_step.sum(0).tolist() if size]
-        return cls(order[places] * length + steps, sizes, batch_size, length)
+        rows, sizes, _ = _pack(th.arange(batch_size) * length, lengths)
+        return cls(rows, sizes, batch_size, length)
+
+    @classmethod
+    def of_rollout(cls, filled: th.Tensor, starts: th.Tensor) -> "PackedSteps | None":
+        """From "filled" `[B, T, 1]` and where episodes begin within rows, bool `[B, T]`; None if steps are missing."""
+        batch_size, length = starts.shape
+        if not filled.all():
+            return None
+        begins = starts.cpu().clone()
+        begins[:, 0] = True
+        of_row, column = begins.nonzero(as_tuple=True)
+        first = of_row * length + column
+        lengths = th.diff(first, append=th.tensor([batch_size * length]))
+        rows, sizes, order = _pack(first, lengths)
+        continued = th.where(column == 0, of_row, -1)[order]
+        return cls(rows, sizes, batch_size, length, continued)
 
     def to(self, device: str | th.device) -> "PackedSteps":
-        return PackedSteps(self.rows.to(device), self.sizes, self.batch_size, self.length)
+        continued = None if self.continued is None else self.continued.to(device)
+        return PackedSteps(self.rows.to(device), self.sizes, self.batch_size, self.length, continued)
+
+    def at_start(self, of_rows: th.Tensor | None, otherwise: th.Tensor) -> th.Tensor:
+        """For every sequence, what its row of a rollout has in `of_rows` `[B, ...]`, else `otherwise` `[S, ...]`."""
+        if self.continued is None:
+            return otherwise
+        goes_on = (self.continued >= 0).view(-1, *[1] * (otherwise.dim() - 1))
+        return th.where(goes_on, of_rows[self.continued], otherwise)
 
     def take(self, x: th.Tensor) -> th.Tensor:
         """`[B, T, *shape]` -> `[P, *shape]`."""
@@ -45,6 +70,14 @@ class PackedSteps:
         """`[P, *shape]` -> `[B, T, *shape]`, with zeros where nothing is filled."""
         spread = x.new_zeros(self.batch_size * self.length, *x.shape[1:]).index_copy(0, self.rows, x)
         return spread.view(self.batch_size, self.length, *x.shape[1:])
+
+
+def _pack(first: th.Tensor, lengths: th.Tensor) -> tuple[th.Tensor, list[int], th.Tensor]:
+    """Sequences that begin at `first` `[S]`: the places of all their steps `[P]`, how many have each, their order."""
+    order = lengths.argsort(descending=True, stable=True)
+    has_step = th.arange(int(lengths.max())).unsqueeze(0) < lengths[order].unsqueeze(1)
+    steps, places = has_step.t().nonzero(as_tuple=True)
+    return first[order][places] + steps, has_step.sum(0).tolist(), order
 
 
 class AllSteps:

@@ -22,8 +22,13 @@ class StepWriter:
         if all(tensor.device.type == "cpu" for tensor in self._tensors.values()):
             self._views = {key: tensor.numpy() for key, tensor in self._tensors.items()}
 
-    def write(self, values: Mapping[str, np.ndarray], rows: np.ndarray, t: int, mark_filled: bool = False) -> None:
-        """Write step `t` of the episodes `rows` (ascending); keys that the batch does not have are left out."""
+    def write(
+        self, values: Mapping[str, np.ndarray], rows: np.ndarray, t: int | np.ndarray, mark_filled: bool = False
+    ) -> None:
+        """Write step `t` of the episodes `rows` (ascending); keys that the batch does not have are left out.
+
+        `t`: one step for all, or int64 `[len(rows)]`, the step of each.
+        """
         if mark_filled:
             self._put("filled", np.ones((len(self._tensors["filled"]), 1)), rows, t)
         for key, value in values.items():
@@ -37,15 +42,15 @@ class StepWriter:
                     derived = transform.transform(derived)
                 self._put(new_key, derived.numpy(), rows, t)
 
-    def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int) -> None:
+    def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int | np.ndarray) -> None:
         all_rows = len(rows) == len(value)
+        value = value if all_rows else value[rows]
+        together = isinstance(t, int)
+        rows = slice(None) if all_rows and together else rows
         if self._views:
-            view = self._views[key]
-            if all_rows:
-                view[:, t] = value
-            else:
-                view[rows, t] = value[rows]
+            self._views[key][rows, t] = value
             return
         tensor = self._tensors[key]
-        moved = th.as_tensor(value if all_rows else value[rows]).to(tensor.device, tensor.dtype)
-        tensor[slice(None) if all_rows else th.as_tensor(rows, device=tensor.device), t] = moved
+        rows = rows if isinstance(rows, slice) else th.as_tensor(rows, device=tensor.device)
+        t = t if together else th.as_tensor(t, device=tensor.device)
+        tensor[rows, t] = th.as_tensor(value).to(tensor.device, tensor.dtype)

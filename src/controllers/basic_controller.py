@@ -12,6 +12,7 @@ from controllers.unroll import inherits_with, unroll_by_steps
 from modules.agents import REGISTRY as agent_REGISTRY
 from utils.checkpoint import load_weights
 from utils.config import with_defaults
+from utils.rl_utils import episode_starts
 
 
 class BasicMAC:
@@ -76,7 +77,10 @@ class BasicMAC:
             return None
         if not inherits_with(agent, "unroll_packed", "unroll") or not inherits_with(agent, "unroll_packed", "forward"):
             return None
-        steps = PackedSteps.of(ep_batch["filled"])
+        if "hidden_before" in ep_batch.scheme:
+            steps = PackedSteps.of_rollout(ep_batch["filled"], episode_starts(ep_batch))
+        else:
+            steps = PackedSteps.of(ep_batch["filled"])
         if steps is None:
             return None
         steps = steps.to(ep_batch["obs"].device)
@@ -90,6 +94,7 @@ class BasicMAC:
             avail_actions: of those steps, `[P, n, A]`.
         """
         self.init_hidden(inputs.steps.sizes[0])
+        self.hidden_states = inputs.hidden_at_start(self.hidden_states)
         sizes = [size * self.n_agents for size in inputs.steps.sizes]
         outs, _ = self.agent.unroll_packed(inputs.through(self.agent.fc1), sizes, self.hidden_states)
         return self._finish_outputs(outs.view(avail_actions.shape), avail_actions, test_mode)

@@ -24,6 +24,16 @@ REGISTRY.declare(
     learns_from="pi_logits",
     mixes=("nothing",),
     on_policy=True,
+    needs_episodes=True,
+)
+REGISTRY.declare(
+    "pqn_learner",
+    "learners.pqn_learner:PQNLearner",
+    "PQN: Q(lambda) on the newest rollout, without replay and target networks, on-policy",
+    learns_from="q",
+    mixes=("nothing", "chosen_values"),
+    on_policy=True,
+    newest_rollout_only=True,
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

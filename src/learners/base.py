@@ -53,8 +53,8 @@ class BaseLearner:
     def _update_targets(self) -> None:
         if self.target_mac is not None:
             self.target_mac.load_state(self.mac)
-        for name, network in self.networks.items():
-            self.target_networks[name].load_state_dict(network.state_dict())
+        for name, target in self.target_networks.items():
+            target.load_state_dict(self.networks[name].state_dict())
         self.logger.console_logger.debug("Updated target network")
 
     def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, params: list) -> float:

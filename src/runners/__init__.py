@@ -15,5 +15,13 @@ REGISTRY.declare(
     "batch_size_run copies of a batched environment (skirmish), stepped by one call",
     needs_batched=True,
 )
+REGISTRY.declare(
+    "rollout",
+    "runners.rollout_runner:RolloutRunner",
+    "chunks of rollout_steps steps of a batched environment (skirmish), across the ends of episodes",
+    needs_batched=True,
+    plays_on=True,
+    cuts_episodes=True,
+)
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -19,6 +19,8 @@ class BaseRunner:
         self.batch_size = self.args.batch_size_run
         self.t = 0
         self.t_env = 0
+        # how far a training call takes the count of episodes
+        self.episodes_brought = self.batch_size
         self.train_returns: list[float] = []
         self.test_returns: list[float] = []
         self.train_stats: dict[str, float] = {}
@@ -36,21 +38,30 @@ class BaseRunner:
             scheme,
             groups,
             self.batch_size,
-            self.episode_limit + 1,
+            max_seq_length=self.episode_limit + 1,
             preprocess=preprocess,
             device=acting_device(self.args),
         )
         self.mac = mac
 
-    def _record(self, returns: list[float], lengths: list[int], infos: list[dict], test_mode: bool) -> None:
+    def _record(
+        self,
+        returns: list[float],
+        lengths: list[int],
+        infos: list[dict],
+        test_mode: bool,
+        steps: int | None = None,
+    ) -> None:
         """Take finished episodes into the statistics, and log these when they are due.
+
+        `steps`: what `t_env` goes forward by; None: the lengths of these episodes.
 
         An episode whose environment crashed (its last info says `crashed`) is in none: it was neither won nor lost.
         A test counts exactly `test_nepisode` episodes. If the last rollout of a test brings more, those of the
         first environments count, whoever finished first: taking the fastest would favour short episodes.
         """
         if not test_mode:
-            self.t_env += sum(lengths)
+            self.t_env += sum(lengths) if steps is None else steps
         cur_returns = self.test_returns if test_mode else self.train_returns
         cur_stats = self.test_stats if test_mode else self.train_stats
         finished = [row for row in zip(returns, lengths, infos, strict=True) if not row[2].get("crashed", False)]

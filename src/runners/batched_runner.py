@@ -1,55 +1,27 @@
-"""Many copies of an environment in this process, stepped by one call."""
-
-from collections.abc import Callable
-
-import numpy as np
+"""Whole episodes of many copies of an environment, stepped by one call."""
 
 from components.episode_buffer import EpisodeBatch
-from components.step_writer import StepWriter
-from envs.instances import batched_environment_factory
-from runners.environment_runner import EnvironmentRunner
+from runners.batched_env import BatchedEnvRunner
+from runners.episode_collector import EpisodeCollector
 
 
-class BatchedRunner(EnvironmentRunner):
-    """`batch_size_run` whole episodes a call, on an environment that steps them together (`envs.batched`).
+class BatchedRunner(BatchedEnvRunner):
+    """`batch_size_run` episodes a call.
 
-    Plays exactly what the parallel runner plays with the same seed, without processes between.
+    `batched_mode: synchronous` plays exactly what the parallel runner plays with the same seed, without processes
+    between. `continuous`: a copy that has ended begins its next episode at once, and a call returns the next
+    `batch_size_run` episodes in the order in which they end; those that have not ended go on in the next call.
     """
 
-    def _factory(self, test_mode: bool) -> Callable:
-        return batched_environment_factory(self.args, test_mode)
+    def setup(self, scheme, groups, preprocess, mac) -> None:
+        super().setup(scheme, groups, preprocess, mac)
+        self.collector = None
+        if self.args.batched_mode == "continuous":
+            self.collector = EpisodeCollector(self._ongoing_play(), self.new_batch)
 
-    def run(self, test_mode: bool = False) -> EpisodeBatch:
-        """Play one episode in each copy; row b of the batch is copy b."""
-        env, size = self._playing(test_mode), self.batch_size
-        batch = self.batch = self.new_batch()
-        store = StepWriter(batch)
-        env.reset()
-        self.mac.init_hidden(batch_size=size)
-        self.t = 0
-        returns, lengths = np.zeros(size), np.zeros(size, dtype=np.int64)
-        playing = np.arange(size)
-        # copies that still get an action: those that play, and those that have just reached their closing state
-        acting = playing
-        actions = np.zeros((size, env.n_agents), dtype=np.int64)
-        store.write(env.observed(), playing, 0, mark_filled=True)
-
-        while True:
-            bs = slice(None) if acting.size == size else acting.tolist()
-            chosen = self.mac.select_actions(batch, t_ep=self.t, t_env=self.t_env, bs=bs, test_mode=test_mode)
-            actions[acting] = chosen.cpu().numpy()
-            store.write({"actions": actions[:, :, None]}, acting, self.t)
-            if not playing.size:
-                break
-            reward, terminated, truncated = env.step(actions)
-            returns[playing] += reward[playing]
-            lengths[playing] += 1
-            outcome = {"reward": reward, "terminated": terminated & ~truncated, "truncated": truncated}
-            store.write({key: value[:, None] for key, value in outcome.items()}, playing, self.t)
-            self.t += 1
-            store.write(env.observed(), playing, self.t, mark_filled=True)
-            acting, playing = playing, playing[~terminated[playing]]
-
-        infos = [env.info(b) for b in range(size)]
-        self._record(returns.tolist(), lengths.tolist(), infos, test_mode)
+    def _play(self) -> EpisodeBatch:
+        if self.collector is None:
+            return self._play_together(test_mode=False)
+        batch, finished = self.collector.collect(self.t_env)
+        self._record_finished(finished)
         return batch

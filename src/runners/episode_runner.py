@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from envs.instances import environment_factory
-from runners.batched_runner import BatchedRunner
+from runners.batched_env import BatchedEnvRunner
 from runners.single_environment import SingleEnvironment
 from utils.config import with_defaults
 
 
-class EpisodeRunner(BatchedRunner):
+class EpisodeRunner(BatchedEnvRunner):
     """PyMARL's `episode` runner; tests play on an environment of their own if `separate_test_env`."""
 
     def __init__(self, args, logger):

@@ -5,14 +5,14 @@ from functools import partial
 from typing import Any
 
 from envs.instances import environment_factory
-from runners.batched_runner import BatchedRunner
+from runners.batched_env import BatchedEnvRunner
 from runners.transports import REGISTRY as TRANSPORTS
 from runners.transports.worker import CloudpickleWrapper
 
 __all__ = ["CloudpickleWrapper", "ParallelRunner"]
 
 
-class ParallelRunner(BatchedRunner):
+class ParallelRunner(BatchedEnvRunner):
     """PyMARL's `parallel` runner: `batch_size_run` whole episodes a call; finished environments wait.
 
     The transport `env_transport` makes one batched environment of them, so that the loop is the batched runner's.

@@ -1,10 +1,10 @@
 """The optimiser an experiment asks for."""
 
-from torch.optim import Adam, Optimizer, RMSprop
+from torch.optim import Adam, Optimizer, RAdam, RMSprop
 
 
 def build_optimiser(params, lr: float, args) -> Optimizer:
-    """RMSprop (PyMARL's) or Adam over `params`, by `args.optimizer`.
+    """RMSprop (PyMARL's), Adam or RAdam over `params`, by `args.optimizer`.
 
     Raises:
         ValueError: another name.
@@ -13,4 +13,6 @@ def build_optimiser(params, lr: float, args) -> Optimizer:
         return RMSprop(params, lr=lr, alpha=args.optim_alpha, eps=args.optim_eps, foreach=True)
     if args.optimizer == "adam":
         return Adam(params, lr=lr, eps=args.optim_eps, fused=True)
-    raise ValueError(f"optimizer is 'rmsprop' or 'adam', not '{args.optimizer}'")
+    if args.optimizer == "radam":
+        return RAdam(params, lr=lr, eps=args.optim_eps, foreach=True)
+    raise ValueError(f"optimizer is 'rmsprop', 'adam' or 'radam', not '{args.optimizer}'")

@@ -22,6 +22,19 @@ def valid_transitions(batch) -> th.Tensor:
     return mask
 
 
+def episode_starts(batch) -> th.Tensor:
+    """Where an episode begins within a rollout, its first column apart: bool `[B, T]` for a batch of T columns.
+
+    A step that ends an episode is followed by the closing state, and that by the first state of the next episode.
+    """
+    ended = batch["terminated"].bool()
+    if "truncated" in batch.scheme:
+        ended = ended | batch["truncated"].bool()
+    starts = th.zeros_like(ended)
+    starts[:, 2:] = ended[:, :-2]
+    return starts.squeeze(2)
+
+
 def td_lambda_returns(
     rewards: th.Tensor,
     terminated: th.Tensor,

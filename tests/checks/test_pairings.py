@@ -23,6 +23,8 @@ PAIRS = list(
 @pytest.mark.parametrize(("learner", "mixer", "selector", "output"), PAIRS)
 def test_pairings(learner, mixer, selector, output):
     parts = {"learner": learner, "mixer": mixer, "action_selector": selector, "agent_output_type": output}
+    if REGISTRIES["learner"].entry(learner).traits.get("newest_rollout_only"):
+        parts |= {"batch_size": 1, "buffer_size": 1}
     try:
         check_pairings({**default_config(), **parts})
     except ConfigError as error:
@@ -30,7 +32,7 @@ def test_pairings(learner, mixer, selector, output):
         assert len(named) >= 2, error
         return
     small = {"t_max": 5, "batch_size": 2, "batch_size_run": 1, "runner": "episode", "test_nepisode": 1, "seed": 1}
-    assert run({**parts, **small, "env": "two_step"}) is not None
+    assert run({**small, **parts, "env": "two_step"}) is not None
 
 
 def test_nothing_is_known_of_a_part_that_was_only_assigned(monkeypatch):

@@ -38,3 +38,34 @@ def test_an_episode_with_a_gap_is_not_packed():
     filled = _filled([3, 3], 4)
     filled[1, 1] = 0
     assert PackedSteps.of(filled) is None
+
+
+@given(st.integers(1, 4), st.integers(1, 6), st.data())
+def test_a_rollout_is_its_episodes_and_parts_of_episodes(batch_size, length, data):
+    starts = th.zeros(batch_size, length, dtype=th.bool)
+    for row in range(batch_size):
+        for t in data.draw(st.sets(st.integers(1, length))):
+            if t < length:
+                starts[row, t] = True
+    steps = PackedSteps.of_rollout(th.ones(batch_size, length, 1), starts)
+    sequences, continued = [], []
+    for row in range(batch_size):
+        for t in range(length):
+            if t == 0 or starts[row, t]:
+                sequences.append([])
+                continued.append(row if t == 0 else -1)
+            sequences[-1].append(row * length + t)
+    packed = [[] for _ in range(steps.sizes[0])]
+    for step, places in enumerate(steps.rows.split(steps.sizes)):
+        for sequence, place in enumerate(places.tolist()):
+            assert len(packed[sequence]) == step
+            packed[sequence].append(place)
+    assert sorted(zip(packed, steps.continued.tolist(), strict=True)) == sorted(zip(sequences, continued, strict=True))
+    x = th.randn(batch_size, length, 2)
+    assert th.equal(steps.spread(steps.take(x)), x)
+
+
+def test_a_rollout_with_a_missing_step_is_not_packed():
+    filled = th.ones(2, 3, 1)
+    filled[1, 2] = 0
+    assert PackedSteps.of_rollout(filled, th.zeros(2, 3, dtype=th.bool)) is None

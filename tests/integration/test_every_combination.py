@@ -9,6 +9,7 @@ from learners import REGISTRY as learners
 from run import run
 from runners import REGISTRY as runners
 from utils.config import config_names, recursive_dict_update
+from utils.errors import ConfigError
 
 SMALL_ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith("sc2")]  # needs the game
 SETTINGS = {"t_max": 30, "batch_size": 2, "buffer_size": 8, "batch_size_run": 1, "test_nepisode": 1, "seed": 1}
@@ -17,6 +18,8 @@ SETTINGS = {"t_max": 30, "batch_size": 2, "buffer_size": 8, "batch_size_run": 1,
 def _run(tmp_path, algorithm, environment, **changes):
     config = compose_config(algorithm, environment).config
     recursive_dict_update(config, {**SETTINGS, "local_results_path": str(tmp_path), **changes})
+    if learners.entry(config["learner"]).traits.get("newest_rollout_only"):
+        config["batch_size"] = config["buffer_size"] = config["batch_size_run"]
     return run(config)
 
 
@@ -34,6 +37,10 @@ def test_every_runner_carries_every_learner_and_agent(tmp_path, runner, learner,
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {"runner": runner, "agent": agent, "batch_size_run": environments}
     environment = "skirmish" if runners.entry(runner).traits.get("needs_batched") else "two_step"
+    if runners.entry(runner).traits.get("cuts_episodes") and learners.entry(learner).traits.get("needs_episodes"):
+        with pytest.raises(ConfigError, match=f"learner={learner} .* runner={runner}"):
+            _run(tmp_path, algorithm, environment, **changes)
+        return
     assert _run(tmp_path, algorithm, environment, **changes) is not None
 
 

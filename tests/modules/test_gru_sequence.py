@@ -1,24 +1,21 @@
 """The GRU over packed sequences against torch's own cell and derivative."""
 
-import pytest
 import torch as th
 
 from modules.agents.gru_sequence import gru_sequence
 
 SIZES = [5, 3, 3, 1]
-KEEP = {"nothing forgotten": None, "forgetting": [1, 0, 1, 1, 0, 1, 1, 0, 1, 0, 1, 1]}
 
 
-def _inputs(keep, dtype=th.double):
+def _inputs(dtype=th.double):
     th.manual_seed(3)
     cell = th.nn.GRUCell(3, 4).to(dtype)
     x = th.randn(sum(SIZES), 3, dtype=dtype, requires_grad=True)
     hidden = th.randn(SIZES[0], 4, dtype=dtype, requires_grad=True)
-    keep = None if KEEP[keep] is None else th.tensor(KEEP[keep], dtype=dtype).unsqueeze(1)
-    return cell, x, hidden, keep
+    return cell, x, hidden
 
 
-def _sequence_by_sequence(cell, x, hidden, keep):
+def _sequence_by_sequence(cell, x, hidden):
     """Each sequence alone, gathered from its places in the packed order."""
     states = [None] * sum(SIZES)
     for sequence in range(SIZES[0]):
@@ -26,34 +23,32 @@ def _sequence_by_sequence(cell, x, hidden, keep):
         for size in SIZES:
             if sequence < size:
                 row = place + sequence
-                h = cell(x[row : row + 1], h if keep is None else h * keep[row])
+                h = cell(x[row : row + 1], h)
                 states[row] = h
             place += size
     return th.cat(states)
 
 
-@pytest.mark.parametrize("keep", KEEP)
-def test_states_and_gradients_are_the_cells(keep):
-    cell, x, hidden, keep = _inputs(keep)
+def test_states_and_gradients_are_the_cells():
+    cell, x, hidden = _inputs()
     weights = th.randn(sum(SIZES), 4, dtype=th.double)
     results = []
-    for states in (gru_sequence(cell, x, SIZES, hidden, keep), _sequence_by_sequence(cell, x, hidden, keep)):
+    for states in (gru_sequence(cell, x, SIZES, hidden), _sequence_by_sequence(cell, x, hidden)):
         results.append((states, *th.autograd.grad((states * weights).sum(), [x, hidden, *cell.parameters()])))
     th.testing.assert_close(*results)
 
 
-@pytest.mark.parametrize("keep", KEEP)
-def test_its_derivative_is_that_of_finite_differences(keep):
-    cell, x, hidden, keep = _inputs(keep)
+def test_its_derivative_is_that_of_finite_differences():
+    cell, x, hidden = _inputs()
 
     def states(x, hidden, *_):
-        return gru_sequence(cell, x, SIZES, hidden, keep)
+        return gru_sequence(cell, x, SIZES, hidden)
 
     assert th.autograd.gradcheck(states, (x, hidden, *cell.parameters()))
 
 
 def test_mixed_precision_has_the_cells_values():
-    cell, x, hidden, _ = _inputs("nothing forgotten", th.float32)
+    cell, x, hidden = _inputs(th.float32)
     exact = gru_sequence(cell, x, SIZES, hidden)
     with th.autocast("cpu", dtype=th.bfloat16):
         rounded = gru_sequence(cell, x, SIZES, hidden)

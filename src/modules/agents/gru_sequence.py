@@ -4,39 +4,31 @@ import torch as th
 import torch.nn as nn
 
 
-def gru_sequence(
-    cell: nn.GRUCell, x: th.Tensor, sizes: list[int], hidden: th.Tensor, keep: th.Tensor | None = None
-) -> th.Tensor:
+def gru_sequence(cell: nn.GRUCell, x: th.Tensor, sizes: list[int], hidden: th.Tensor) -> th.Tensor:
     """Hidden states of `cell` over packed sequences (the order of `torch.nn.utils.rnn.PackedSequence`).
 
     Args:
         x: inputs `[P, I]`: step 0 of the first `sizes[0]` sequences, step 1 of the first `sizes[1]` of them, ...
         sizes: sequences that have each step; never rising.
         hidden: initial hidden states `[sizes[0], H]`.
-        keep: `[P, 1]`, 0 where a sequence forgets its hidden state before the step, else 1; None: nowhere.
 
     Returns:
         Hidden states after each step, `[P, H]`.
     """
     weights = (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
-    if x.is_cuda and keep is None:  # there the number of launches decides, and cuDNN makes one of all steps
+    if x.is_cuda:  # there the number of launches decides, and cuDNN makes one of all steps
         return th.gru(x, th.tensor(sizes), hidden.unsqueeze(0), weights, True, 1, 0.0, cell.training, False)[0]
-    if x.is_cuda or th.is_autocast_enabled(x.device.type):
-        return _step_by_step(cell, x, sizes, hidden, keep)
-    return _GRUSequence.apply(x, hidden, *weights, sizes, keep)
+    if th.is_autocast_enabled(x.device.type):
+        return _step_by_step(cell, x, sizes, hidden)
+    return _GRUSequence.apply(x, hidden, *weights, sizes)
 
 
-def _step_by_step(cell, x, sizes, hidden, keep) -> th.Tensor:
+def _step_by_step(cell: nn.GRUCell, x: th.Tensor, sizes: list[int], hidden: th.Tensor) -> th.Tensor:
     states = []
-    for x_t, keep_t in zip(x.split(sizes), _split(keep, sizes), strict=True):
-        hidden = hidden[: len(x_t)]
-        hidden = cell(x_t, hidden if keep_t is None else hidden * keep_t)
+    for x_t in x.split(sizes):
+        hidden = cell(x_t, hidden[: len(x_t)])
         states.append(hidden)
     return th.cat(states)
-
-
-def _split(keep: th.Tensor | None, sizes: list[int]) -> tuple | list:
-    return [None] * len(sizes) if keep is None else keep.split(sizes)
 
 
 class _GRUSequence(th.autograd.Function):
@@ -49,7 +41,7 @@ class _GRUSequence(th.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, x, hidden, w_ih, w_hh, b_ih, b_hh, sizes, keep):
+    def forward(ctx, x, hidden, w_ih, w_hh, b_ih, b_hh, sizes):
         size = hidden.size(1)
         rz, n = slice(0, 2 * size), slice(2 * size, 3 * size)
         w_i, w_h = w_ih.t().clone(), w_hh.t().clone()
@@ -60,10 +52,9 @@ class _GRUSequence(th.autograd.Function):
         minus_one = x.new_tensor(-1.0)
         gates, from_h, states = (x.new_empty(len(x), width * size) for width in (3, 1, 1))
         h = hidden
-        kept = _split(keep, sizes)
-        steps = zip(*(part.split(sizes) for part in (x, gates, from_h, states)), kept, strict=True)
-        for x_t, gates_t, from_h_t, state_t, keep_t in steps:
-            h = h[: len(x_t)] if keep_t is None else h[: len(x_t)] * keep_t
+        steps = zip(*(part.split(sizes) for part in (x, gates, from_h, states)), strict=True)
+        for x_t, gates_t, from_h_t, state_t in steps:
+            h = h[: len(x_t)]
             th.addmm(b_rzn, x_t, w_i, out=gates_t)
             gates_t[:, rz].addmm_(h, w_h_rz).sigmoid_()
             th.addmm(b_h_n, h, w_h_n, out=from_h_t)
@@ -71,7 +62,7 @@ class _GRUSequence(th.autograd.Function):
             th.add(minus_one, n_t, alpha=2, out=n_t)
             h = th.lerp(n_t, h, gates_t[:, size : 2 * size], out=state_t)
         ctx.save_for_backward(x, hidden, w_ih, w_hh, gates, from_h, states)
-        ctx.sizes, ctx.kept = sizes, kept
+        ctx.sizes = sizes
         return states
 
     @staticmethod
@@ -90,8 +81,6 @@ class _GRUSequence(th.autograd.Function):
             x_t, gates_t, from_h_t, d_state_t, d_x_t, _ = steps[t]
             count = len(x_t)
             before = steps[t - 1][-1][:count] if t else hidden[:count]
-            if ctx.kept[t] is not None:
-                before = before * ctx.kept[t]
             r_t, z_t, n_t = gates_t.split(size, dim=1)
             d_i, d_h = all_d_i[:count], all_d_h[:count]
             through_z, scratch = all_scratch[:count].split(size, dim=1)
@@ -111,11 +100,9 @@ class _GRUSequence(th.autograd.Function):
             d_h[:, rz] = d_i[:, rz]
 
             th.addmm(through_z, d_h, w_hh, out=d_state)
-            if ctx.kept[t] is not None:
-                d_state *= ctx.kept[t]
             th.mm(d_i, w_ih, out=d_x_t)
             d_w_ih.addmm_(d_i.t(), x_t)
             d_w_hh.addmm_(d_h.t(), before)
             d_b_ih += d_i.sum(0)
             d_b_hn += d_from_h.sum(0)
-        return d_x, d_hidden, d_w_ih, d_w_hh, d_b_ih, th.cat([d_b_ih[rz], d_b_hn]), None, None
+        return d_x, d_hidden, d_w_ih, d_w_hh, d_b_ih, th.cat([d_b_ih[rz], d_b_hn]), None

@@ -1,0 +1,81 @@
+"""PQN: Q-learning without replay and target networks (Gallici et al. 2024), for teams."""
+
+from collections import defaultdict
+
+import torch as th
+
+from components.epsilon_schedules import DecayThenFlatSchedule
+from controllers.unroll import BatchUnroll
+from learners.base import BaseLearner
+from learners.q_targets import gather_actions, legal_values, masked_mean
+from modules.mixers import REGISTRY as mixer_REGISTRY
+from utils.optimisers import build_optimiser
+from utils.rl_utils import td_lambda_returns, valid_transitions
+
+
+class PQNLearner(BaseLearner):
+    """Q(lambda) returns of the newest rollout of many environments, fitted for a few epochs of minibatches.
+
+    Each agent alone (`mixer: null`) or the mixed team value. Nothing but the normalised network keeps it stable, so
+    its agent should have layer normalisation. Recurrent agents are unrolled from the hidden states they acted with.
+    """
+
+    def __init__(self, mac, scheme, logger, args):
+        super().__init__(mac, scheme, logger, args)
+        self.params = list(mac.parameters())
+        self.mixer = None
+        if self.args.mixer is not None:
+            self.mixer = self.networks["mixer"] = mixer_REGISTRY[self.args.mixer](self.args)
+            self.params += list(self.mixer.parameters())
+        self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
+        lr_finish = self.args.lr if self.args.lr_finish is None else self.args.lr_finish
+        self.lr_schedule = DecayThenFlatSchedule(self.args.lr, lr_finish, self.args.t_max, "linear")
+
+    def train(self, batch, t_env: int, episode_num: int) -> None:
+        """`epochs` passes over the rollout `batch`, each in `minibatches` updates on some of its environments."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.lr_schedule.eval(t_env)
+        mask = valid_transitions(batch)
+        targets = self._targets(batch, mask)
+        stats = defaultdict(list)
+        for _ in range(self.args.epochs):
+            for rows in th.randperm(batch.batch_size).chunk(self.args.minibatches):
+                for key, value in self._update(batch[rows], targets[rows], mask[rows]).items():
+                    stats[key].append(value)
+        if self._log_due(t_env):
+            self._log({key: sum(values) / len(values) for key, values in stats.items()}, t_env)
+
+    @th.no_grad()
+    def _targets(self, batch, mask: th.Tensor) -> th.Tensor:
+        """Q(lambda) returns (section 4.1), values being those of the present network: `[B, T - 1, n]`, mixed 1 for n.
+
+        G[t] = r[t] + gamma (lambda G[t+1] + (1 - lambda) max_a Q(s[t+1], a)), without the bracket at a terminal step.
+        """
+        unroll = BatchUnroll(batch, self.mac)
+        values = legal_values(self._forward(unroll.outputs, self.mac), unroll.avail_actions).amax(dim=-1)
+        next_values = unroll.spread(values)[:, 1:]
+        if self.mixer is not None:
+            next_values = self._forward(self.mixer, next_values, batch["state"][:, 1:])
+        rewards, terminated = batch["reward"][:, :-1], batch["terminated"][:, :-1].float()
+        return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
+
+    def _update(self, batch, targets: th.Tensor, mask: th.Tensor) -> dict[str, float]:
+        """One gradient step on the squared error to `targets`; returns its statistics."""
+        unroll = BatchUnroll(batch, self.mac)
+        chosen_action_qvals = gather_actions(self._forward(unroll.outputs, self.mac), unroll.take(batch["actions"]))
+        chosen_action_qvals = unroll.spread(chosen_action_qvals)[:, :-1]
+        if self.mixer is not None:
+            chosen_action_qvals = self._forward(self.mixer, chosen_action_qvals, batch["state"][:, :-1])
+        td_error = chosen_action_qvals - targets
+        mask = mask.expand_as(td_error)
+        loss = masked_mean(td_error**2, mask)
+        grad_norm = self._step(self.optimiser, loss, self.params)
+        n_agents = self.args.n_agents
+        return {
+            "loss": loss.item(),
+            "grad_norm": grad_norm,
+            "td_error_abs": masked_mean(td_error.detach().abs(), mask).item(),
+            # per agent, as the other learners of action values tell them
+            "q_taken_mean": masked_mean(chosen_action_qvals.detach(), mask).item() / n_agents,
+            "target_mean": masked_mean(targets, mask).item() / n_agents,
+        }

@@ -1,0 +1,55 @@
+"""Whole episodes from copies that do not wait for each other."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from components.episode_buffer import EpisodeBatch
+from components.step_writer import StepWriter
+from runners.ongoing import FinishedEpisode, OngoingPlay
+
+
+class EpisodeCollector:
+    """Cuts the ongoing play of B copies into batches of B finished episodes, in the order in which they end.
+
+    Those that end together beyond a full batch are the first of the next one.
+
+    Args:
+        play: the copies.
+        new_batch: makes an empty batch of B whole episodes.
+    """
+
+    def __init__(self, play: OngoingPlay, new_batch: Callable[[], EpisodeBatch]):
+        self._play, self._new_batch = play, new_batch
+        self._everyone = np.arange(play.size)
+        # row b is the episode that copy b plays now, as far as it has come
+        self._unfinished = new_batch()
+        self._store = StepWriter(self._unfinished)
+        self._t = np.zeros(play.size, dtype=np.int64)
+        self._closing: list[FinishedEpisode] = []
+        self._gathered: list[FinishedEpisode] = []
+        self._batch = new_batch()
+        self._complete: list[tuple[EpisodeBatch, list[FinishedEpisode]]] = []
+
+    def collect(self, t_env: int) -> tuple[EpisodeBatch, list[FinishedEpisode]]:
+        """Play until B episodes have ended: these, a row each, and the figures of each."""
+        while not self._complete:
+            self._store.write(self._play.observed(), self._everyone, self._t, mark_filled=True)
+            turn = self._play.turn(t_env)
+            self._store.write(turn.values, self._everyone, self._t)
+            self._take(self._closing)
+            self._closing = turn.finished
+            self._t = np.where(turn.closing, 0, self._t + 1)
+        return self._complete.pop()
+
+    def _take(self, episodes: list[FinishedEpisode]) -> None:
+        """Copy episodes, their closing states included, into the next rows of the batch."""
+        source = self._unfinished.data.transition_data
+        for episode in episodes:
+            columns = slice(episode.length + 1)
+            for key, target in self._batch.data.transition_data.items():
+                target[len(self._gathered), columns] = source[key][episode.row, columns]
+            self._gathered.append(episode)
+            if len(self._gathered) == self._play.size:
+                self._complete.append((self._batch, self._gathered))
+                self._batch, self._gathered = self._new_batch(), []

@@ -1,0 +1,125 @@
+"""Copies of an environment that play on: one that has ended begins its next episode while the others go on."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch as th
+
+from components.episode_buffer import EpisodeBatch
+from components.step_writer import StepWriter
+from controllers.unroll import begin_anew
+from envs.batched import BatchedEnv
+from utils.errors import ConfigError
+
+
+@dataclass
+class FinishedEpisode:
+    """An episode that has just ended in the copy `row`."""
+
+    row: int
+    episode_return: float
+    length: int
+    info: dict[str, Any]
+
+
+@dataclass
+class Turn:
+    """What one step of all copies brought, in the shapes of a batch's fields; zeros in copies that were `closing`."""
+
+    values: dict[str, np.ndarray]
+    closing: np.ndarray
+    finished: list[FinishedEpisode] = field(default_factory=list)
+
+
+class OngoingPlay:
+    """B copies with their hidden states and last actions, each at a step of its own.
+
+    A copy that has ended is `closing` for one turn: its closing state gets an action that nobody takes, as in every
+    runner, and its next episode begins with the turn after. The controller is asked through a batch of two columns,
+    the last action and the present state, so that it needs no time step that all copies share.
+
+    Args:
+        env: the copies; their first episodes begin here.
+        mac: the controller. Everything it remembers has to be in its tensor `hidden_states`.
+        acting: a batch of B rows and 2 columns for its inputs.
+    """
+
+    def __init__(self, env: BatchedEnv, mac: Any, acting: EpisodeBatch):
+        self._env, self._mac, self._acting = env, mac, acting
+        self._store = StepWriter(acting)
+        size = self.size = acting.batch_size
+        self._everyone = np.arange(size)
+        self.hidden_states = self._initial_hidden()
+        self.closing = np.zeros(size, dtype=bool)
+        self._returns, self._lengths = np.zeros(size), np.zeros(size, dtype=np.int64)
+        env.reset()
+
+    def observed(self) -> dict[str, np.ndarray]:
+        """What the copies show now, see `BatchedEnv.observed`."""
+        return self._env.observed()
+
+    def memory(self) -> th.Tensor:
+        """The hidden states before the present turn, `[B, n, H]`."""
+        return self.hidden_states.reshape(self.size, self._env.n_agents, -1)
+
+    def last_actions(self) -> th.Tensor:
+        """The actions before the present turn, one-hot `[B, n, A]`; zeros where an episode begins."""
+        return self._acting["actions_onehot"][:, 0]
+
+    def turn(self, t_env: int) -> Turn:
+        """Let every copy act once, and those that were closing begin their next episode."""
+        closing, actions = self.closing, self._act(t_env)
+        reward, ended, truncated = self._env.step(actions)
+        playing = ~closing
+        reward, ended, truncated = reward * playing, ended & playing, truncated & playing
+        self._returns += reward
+        self._lengths += playing
+        finished = [
+            FinishedEpisode(int(b), float(self._returns[b]), int(self._lengths[b]), self._env.info(b))
+            for b in np.flatnonzero(ended)
+        ]
+        self._returns[ended], self._lengths[ended] = 0, 0
+        self.begin_next()
+        self.closing = ended
+        outcome = {"reward": reward, "terminated": ended & ~truncated, "truncated": truncated}
+        values = {"actions": actions[:, :, None], **{key: value[:, None] for key, value in outcome.items()}}
+        return Turn(values, closing, finished)
+
+    def begin_next(self) -> None:
+        """Begin the next episode of the copies that are closing."""
+        if not self.closing.any():
+            return
+        self._env.reset(self.closing)
+        rows = th.as_tensor(self.closing, device=self.hidden_states.device)
+        self._forget(rows)
+        self.closing = np.zeros(self.size, dtype=bool)
+
+    def _act(self, t_env: int) -> np.ndarray:
+        """Actions of all agents of all copies, int64 `[B, n]`."""
+        self._store.write(self._env.observed(), self._everyone, 1)
+        # tests and learners have used the controller since
+        self._mac.hidden_states = self.hidden_states
+        chosen = self._mac.select_actions(self._acting, t_ep=1, t_env=t_env, test_mode=False)
+        self.hidden_states = self._mac.hidden_states
+        actions = chosen.cpu().numpy()
+        self._store.write({"actions": actions[:, :, None]}, self._everyone, 0)
+        return actions
+
+    def _forget(self, rows: th.Tensor) -> None:
+        """Hidden states and last actions of the copies `rows` (bool `[B]`) become those before a first step."""
+        self.hidden_states = begin_anew(self.hidden_states, self._initial_hidden(), rows)
+        for tensor in self._acting.data.transition_data.values():
+            tensor[rows, 0] = 0
+
+    def _initial_hidden(self) -> th.Tensor:
+        self._mac.init_hidden(self.size)
+        hidden = getattr(self._mac, "hidden_states", None)
+        agents = self.size * self._env.n_agents
+        if not isinstance(hidden, th.Tensor) or hidden.numel() % agents:
+            raise ConfigError(
+                f"mac={type(self._mac).__name__} does not keep its memory in one tensor hidden_states with a row for "
+                "each agent, so that an environment could not begin anew while others go on. "
+                "Use runner=batched with batched_mode=synchronous."
+            )
+        return hidden

@@ -1,0 +1,61 @@
+"""Chunks of equal length from environments that play on: what on-policy learners train on."""
+
+from functools import partial
+
+import numpy as np
+
+from components.episode_buffer import EpisodeBatch
+from components.step_writer import StepWriter
+from runners.batched_env import BatchedEnvRunner
+
+
+class RolloutRunner(BatchedEnvRunner):
+    """The next `rollout_steps` steps of all copies of a batched environment a call, wherever episodes end.
+
+    Row b of the batch is copy b, in `rollout_steps + 1` columns; the last column is the first of the next call.
+    An episode that ends has its closing state in the next column, from which no transition leads, and the next
+    episode begins in the column after that (`utils.rl_utils.episode_starts`). Where the closing state is in the last
+    column, the next call begins with the next episode. Two fields more hold what the controller knew before the first
+    column: `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot.
+
+    Tests play whole episodes. `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
+    """
+
+    def setup(self, scheme, groups, preprocess, mac) -> None:
+        super().setup(scheme, groups, preprocess, mac)
+        self.play = self._ongoing_play()
+        hidden_size, n_actions = self.play.memory().size(2), self.play.last_actions().size(2)
+        self.batch_scheme = {
+            **scheme,
+            "hidden_before": {"vshape": (hidden_size,), "group": "agents", "episode_const": True},
+            "last_actions_before": {"vshape": (n_actions,), "group": "agents", "episode_const": True},
+        }
+        self.batch_columns = self.args.rollout_steps + 1
+        self.new_rollout = partial(
+            EpisodeBatch,
+            self.batch_scheme,
+            groups,
+            self.batch_size,
+            self.batch_columns,
+            preprocess=preprocess,
+            device=self.args.device,
+        )
+
+    def _play(self) -> EpisodeBatch:
+        play, everyone = self.play, np.arange(self.batch_size)
+        play.begin_next()
+        batch = self.new_rollout()
+        batch["hidden_before"].copy_(play.memory())
+        batch["last_actions_before"].copy_(play.last_actions())
+        store = StepWriter(batch)
+        finished, steps = [], 0
+        for t in range(self.args.rollout_steps):
+            store.write(play.observed(), everyone, t, mark_filled=True)
+            turn = play.turn(self.t_env)
+            store.write(turn.values, everyone, t)
+            finished += turn.finished
+            steps += int((~turn.closing).sum())
+        store.write(play.observed(), everyone, self.args.rollout_steps, mark_filled=True)
+        self.episodes_brought = len(finished)
+        self._record_finished(finished, steps)
+        return batch

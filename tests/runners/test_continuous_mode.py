@@ -1,0 +1,110 @@
+"""Episodes of copies that do not wait for each other."""
+
+import pytest
+import torch as th
+from playing_on import LENGTHS, assembled, declare_counting, length_of, play_alone
+
+from checks import check_config
+from controllers.basic_controller import BasicMAC
+from utils.config import default_config, recursive_dict_update
+from utils.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def counting(monkeypatch):
+    declare_counting(monkeypatch)
+
+
+def continuous(**changes):
+    return assembled("batched", batched_mode="continuous", **changes)
+
+
+def order_of_ending(episodes, copies=4):
+    """(copy, number) of the first `episodes` episodes that end, if every copy begins anew two turns after an end."""
+    ends = []
+    for copy in range(copies):
+        turn = 0
+        for number in range(episodes):
+            turn += LENGTHS[(number + copy) % len(LENGTHS)]
+            ends.append((turn, copy, number))
+            turn += 1  # the closing state
+    return [(copy, number) for _, copy, number in sorted(ends)[:episodes]]
+
+
+def test_episodes_are_those_that_each_copy_plays_alone_in_the_order_of_ending():
+    with continuous() as parts:
+        rows = [batch[row] for batch in (parts.runner.run() for _ in range(6)) for row in range(4)]
+        alone = [play_alone(parts.mac, copy, episodes=9) for copy in range(4)]
+    played = [(int(row["obs"][0, 0, 0, 0]) - 5, int(row["obs"][0, 0, 0, 1])) for row in rows]
+    assert played == order_of_ending(24)
+    for row, (copy, number) in zip(rows, played, strict=True):
+        expected, _ = alone[copy][number]
+        for key in expected.scheme:
+            assert th.equal(row[key], expected[key]), (key, copy, number)
+
+
+def test_steps_and_statistics_are_those_of_the_episodes_that_came():
+    with continuous() as parts:
+        runner = parts.runner
+        for _ in range(5):
+            before, batch = runner.t_env, runner.run()
+            lengths = [length_of(batch[row]) for row in range(4)]
+            assert runner.t_env - before == sum(lengths)
+            last = runner.logger.last()
+            assert last["ep_length_mean"] == sum(lengths) / 4
+            assert last["return_mean"] == pytest.approx(batch["reward"].sum().item() / 4)
+            assert last["won_mean"] == batch["terminated"].sum().item() / 4
+
+
+def test_tests_play_whole_episodes_and_training_goes_on_where_it_was():
+    runs = []
+    for tests in (0, 2):
+        with continuous(test_nepisode=4) as parts:
+            batches = [parts.runner.run()]
+            for _ in range(tests):
+                test = parts.runner.run(test_mode=True)
+                assert (test["obs"][:, 0, 0, 2] == 0).all()
+                # a learner uses the controller, too
+                parts.mac.init_hidden(7)
+            runs.append([*batches, parts.runner.run()])
+            assert len(parts.runner.logger.values["test_return_mean"]) == tests
+    for with_tests, without in zip(*runs, strict=True):
+        for key in without.scheme:
+            assert th.equal(with_tests[key], without[key]), key
+
+
+def test_a_test_counts_exactly_test_nepisode_episodes():
+    with continuous(test_nepisode=6) as parts:
+        for _ in range(2):
+            parts.runner.run(test_mode=True)
+        (mean,) = parts.runner.logger.values["test_ep_length_mean"]
+    first, second = ([LENGTHS[(k + b) % 5] for b in range(4)] for k in (0, 1))
+    assert mean[1] == pytest.approx(sum(first + second[:2]) / 6)
+
+
+class Forgetful(BasicMAC):
+    """Keeps its memory where nobody else finds it."""
+
+    def init_hidden(self, batch_size):
+        super().init_hidden(batch_size)
+        self.hidden_states = [self.hidden_states]
+
+
+def test_a_controller_with_another_memory_is_refused(monkeypatch):
+    from controllers import REGISTRY
+
+    monkeypatch.setitem(REGISTRY._entries, "forgetful", None)
+    REGISTRY["forgetful"] = Forgetful
+    with (
+        pytest.raises(ConfigError, match=r"Forgetful .* hidden_states .* batched_mode=synchronous"),
+        continuous(mac="forgetful"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("parts", [{"runner": "batched", "batched_mode": "continuous"}, {"runner": "rollout"}])
+def test_tests_need_an_environment_of_their_own(parts):
+    config = recursive_dict_update(default_config(), {"env": "skirmish", "separate_test_env": False, **parts})
+    with pytest.raises(ConfigError, match=r"separate_test_env=True"):
+        check_config(config)
+    check_config({**config, "separate_test_env": True})
