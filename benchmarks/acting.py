@@ -1,11 +1,15 @@
-"""How fast do runners gather experience? Environment steps a second on Skirmish, QMIX's agents acting, nothing learned.
+"""How fast do runners gather experience? Environment steps a second, QMIX's agents acting, nothing learned.
+
+Once with environments that cost nothing, so that only the runner is measured, and once with Skirmish.
 
 python benchmarks/acting.py
-python benchmarks/acting.py --maps 3m --seconds 5
+python benchmarks/acting.py --environments skirmish --shapes 3m --seconds 5
 """
 
 import argparse
+import contextlib
 import logging
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -15,13 +19,18 @@ import torch as th
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
+from free_env import SHAPES
+
 from assembly import assemble
 from checks import check_config
 from cli.compose import compose_config
 from utils.config import recursive_dict_update
 from utils.random_streams import seed_everything
 
-RUNNERS = (("episode", 1), ("parallel", 8), ("batched", 8), ("batched", 32), ("batched", 128))
+# runners with their transports
+RUNNERS = ("episode", "parallel pipe", "parallel shared_memory", "batched")
+# they take turns, so that what else the machine does meets all alike
+TURNS = 5
 
 
 class NoLogger:
@@ -33,36 +42,66 @@ class NoLogger:
         pass
 
 
-def rate(name: str, runner: str, environments: int, seconds: float) -> float:
-    """Steps a second, all environments together, whole episodes."""
-    config = compose_config("qmix_smac", "skirmish").config
-    changes = {"runner": runner, "batch_size_run": environments, "seed": 1, "use_cuda": False, "buffer_size": 128}
-    config = check_config(recursive_dict_update(config, {**changes, "env_args": {"map_name": name}}))
+def started(env: str, shape: str, runner: str, count: int, workers: int):
+    """A runner with `count` environments."""
+    runner, _, transport = runner.partition(" ")
+    changes = {"runner": runner, "batch_size_run": count, "seed": 1, "use_cuda": False, "buffer_size": max(32, count)}
+    if transport:
+        changes |= {"env_transport": transport, "envs_per_worker": -(-count // workers)}
+    if env == "free":
+        # a plugin has no file of its own; two_step's sets nothing that matters here
+        config = compose_config("qmix_smac", "two_step").config
+        changes |= {"env": "free", "plugins": ["free_env"], "env_args": {"shape": shape}}
+    else:
+        config = compose_config("qmix_smac", "skirmish").config
+        changes |= {"env_args": {"map_name": shape}}
+    config = check_config(recursive_dict_update(config, changes))
     config["env_args"]["seed"] = 1
     seed_everything(1)
-    th.set_num_threads(1)
-    runner = assemble(SimpleNamespace(**config, device="cpu", unique_token="benchmark"), NoLogger()).runner
-    try:
-        with th.no_grad():
-            runner.run()
-            start, before = time.perf_counter(), runner.t_env
-            while time.perf_counter() - start < seconds:
-                runner.run()
-            return (runner.t_env - before) / (time.perf_counter() - start)
-    finally:
-        runner.close_env()
+    return assemble(SimpleNamespace(**config, device="cpu", unique_token="benchmark"), NoLogger()).runner
+
+
+def rate(runner, seconds: float) -> float:
+    """Steps a second, all environments together, whole episodes."""
+    start, before = time.perf_counter(), runner.t_env
+    while (passed := time.perf_counter() - start) < seconds:
+        runner.run()
+    return (runner.t_env - before) / passed
+
+
+def compared(env: str, shape: str, count: int, workers: int, seconds: float) -> dict[str, float]:
+    """Steps a second of every runner: the median of several turns."""
+    names = [name for name in RUNNERS if count == 1 or name != "episode"]
+    turns: dict[str, list[float]] = {name: [] for name in names}
+    with contextlib.ExitStack() as stack, th.no_grad():
+        runners = {}
+        for name in names:
+            runners[name] = started(env, shape, name, count, workers)
+            stack.callback(runners[name].close_env)
+            runners[name].run()
+        for _ in range(TURNS):
+            for name, runner in runners.items():
+                turns[name].append(rate(runner, seconds / TURNS))
+    return {name: statistics.median(rates) for name, rates in turns.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--maps", nargs="+", default=["3m", "8m", "27m_vs_30m"])
-    parser.add_argument("--seconds", type=float, default=5.0, help="for each figure")
+    parser.add_argument("--environments", nargs="+", default=["free", "skirmish"], choices=["free", "skirmish"])
+    parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=SHAPES)
+    parser.add_argument("--counts", nargs="+", type=int, default=[1, 8, 32, 128], help="environments side by side")
+    parser.add_argument("--workers", type=int, default=8, help="processes at most; they share the environments")
+    parser.add_argument("--seconds", type=float, default=4.0, help="for each figure")
     options = parser.parse_args()
-    print("environment steps a second, and how many times the episode runner's\n")
-    print(f"{'map':<14}" + "".join(f"{f'{runner} {count}':>20}" for runner, count in RUNNERS))
-    for name in options.maps:
-        rates = [rate(name, runner, count, options.seconds) for runner, count in RUNNERS]
-        print(f"{name:<14}" + "".join(f"{value:>13,.0f}{value / rates[0]:>6.1f}×" for value in rates), flush=True)
+    th.set_num_threads(1)
+    print(f"environment steps a second; the parallel runner with up to {options.workers} workers\n")
+    for env in options.environments:
+        print(f"{env:<12}{'environments':>13}" + "".join(f"{runner:>24}" for runner in RUNNERS))
+        for shape in options.shapes:
+            for count in options.counts:
+                rates = compared(env, shape, count, options.workers, options.seconds)
+                figures = [f"{rates[name]:>24,.0f}" if name in rates else f"{'':>24}" for name in RUNNERS]
+                print(f"{shape:<12}{count:>13}" + "".join(figures), flush=True)
 
 
 if __name__ == "__main__":

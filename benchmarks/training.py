@@ -62,6 +62,10 @@ def in_child(src: Path, map_name: str, schedule: str) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def _silent(*_, **__) -> None:
+    """In the place of a logger."""
+
+
 def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace) -> dict:
     """Steps a second, and the share of each part, of one code on one map."""
     sys.path.insert(0, src)
@@ -89,7 +93,8 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     seed_everything(1)
     th.set_num_threads(config["torch_threads"])
     args = SimpleNamespace(**config, device="cpu", unique_token="benchmark")
-    parts = assemble(args, SimpleNamespace(log_stat=lambda *_, **__: None, console_logger=SimpleNamespace(debug=print)))
+    console = SimpleNamespace(debug=_silent, info=_silent)
+    parts = assemble(args, SimpleNamespace(log_stat=_silent, console_logger=console))
     spent: dict[str, float] = defaultdict(float)
 
     def timed(owner, name: str, part: str) -> None:
@@ -112,14 +117,19 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     timed(buffer, "sample", "sample")
     timed(learner, "train", "train")
 
+    import inspect
+
     from run import _learn
+
+    takes_t_env = "t_env" in inspect.signature(_learn).parameters  # older code does not
 
     def rollouts(count: int) -> None:
         for episode in range(count):
             with th.no_grad():
                 batch = runner.run()
             buffer.insert_episode_batch(batch)
-            _learn(args, parts, episode * SCHEDULES[schedule])
+            extra = (runner.t_env,) if takes_t_env else ()
+            _learn(args, parts, *extra, episode * SCHEDULES[schedule])
 
     rollouts(40)
     spent.clear()

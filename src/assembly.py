@@ -1,5 +1,6 @@
 """From a config to the parts of a run."""
 
+import copy
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -14,17 +15,19 @@ from controllers import REGISTRY as mac_REGISTRY
 from learners import REGISTRY as le_REGISTRY
 from runners import REGISTRY as r_REGISTRY
 from utils.available_memory import available_memory, readable_size
+from utils.devices import acting_device
 from utils.errors import MusterError
 from utils.logging import Logger
 
 
 @dataclass
 class Parts:
-    """What the loop works with."""
+    """What the loop works with; `acting_mac` is `mac` or a copy of it, which the loop keeps up to date."""
 
     runner: Any
     buffer: Any
     mac: Any
+    acting_mac: Any
     learner: Any
 
 
@@ -93,15 +96,20 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         scheme, groups, preprocess = build_scheme(env_info, args.buffer_dtype)
         # a batch knows the fields that are derived, too
         mac = mac_REGISTRY[args.mac](EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess).scheme, groups, args)
-        runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=mac)
+        acting_mac = mac
+        if args.overlap or acting_device(args) != args.device:
+            acting_mac = copy.deepcopy(mac)
+            if acting_device(args) == "cuda":
+                acting_mac.cuda()
+        runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=acting_mac)
         # a runner whose batches are not whole episodes says what they are
         scheme = getattr(runner, "batch_scheme", scheme)
         columns = getattr(runner, "batch_columns", env_info["episode_limit"] + 1)
         buffer = build_buffer(scheme, groups, preprocess, columns, args, logger)
         learner = le_REGISTRY[args.learner](mac, buffer.scheme, logger, args)
-        if args.use_cuda:
+        if args.device == "cuda":
             learner.cuda()
     except BaseException:
         runner.close_env()
         raise
-    return Parts(runner, buffer, mac, learner)
+    return Parts(runner, buffer, mac, acting_mac, learner)

@@ -14,6 +14,7 @@ import torch as th
 from assembly import Parts, assemble
 from checks import check_config
 from envs.instances import TEST_SEED_OFFSET
+from runners.rollouts import Rollouts
 from utils.checkpoint import find_checkpoint, save_checkpoint
 from utils.config import default_config, recursive_dict_update
 from utils.logging import Logger, get_logger
@@ -86,7 +87,8 @@ def _complete(config: dict, log: logging.Logger) -> SimpleNamespace:
     th.set_num_threads(config["torch_threads"])
     config["env_args"]["seed"] = config["seed"]
     args = SimpleNamespace(**config)
-    args.device = "cuda" if args.use_cuda else "cpu"
+    usual = "cuda" if args.use_cuda else "cpu"
+    args.device = usual if args.learner_device == "auto" else args.learner_device
     args.unique_token = _unique_token(args)
     if args.save_replay and args.env_args.get("replay_dir") == "":
         # SMAC's argument; empty, it would write into the game's own folder
@@ -130,19 +132,19 @@ def run_sequential(args: SimpleNamespace, logger: Logger) -> None:
             parts.learner.load_models(str(path))
             parts.runner.t_env = step
         if args.evaluate or (args.save_replay and args.checkpoint_path):
-            evaluate_sequential(args, parts.runner, logger, test_stream)
+            evaluate_sequential(args, parts, logger, test_stream)
         else:
             train(args, parts, logger, test_stream)
     finally:
         parts.runner.close_env()
 
 
-def evaluate_sequential(args: SimpleNamespace, runner: Any, logger: Logger, test_stream: RandomStream) -> None:
+def evaluate_sequential(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: RandomStream) -> None:
     """Play `test_nepisode` test episodes, log them, and save a replay if asked to."""
-    _test(args, runner, logger, test_stream)
-    logger.log_stat("episode", args.test_nepisode, runner.t_env)
+    _test(args, Rollouts(parts.runner, parts.mac, parts.acting_mac), logger, test_stream)
+    logger.log_stat("episode", args.test_nepisode, parts.runner.t_env)
     logger.print_recent_stats()
-    _save_replay(args, runner, logger)
+    _save_replay(args, parts.runner, logger)
 
 
 def _save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
@@ -156,81 +158,90 @@ def _save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
 
 def train(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: RandomStream) -> None:
     """The loop: the runner plays, the buffer keeps, the learner learns; now and then, a test, a save, a summary."""
-    runner, console = parts.runner, logger.console_logger
+    rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac, args.overlap)
+    try:
+        _train(args, parts, rollouts, logger, test_stream)
+    finally:
+        rollouts.close()
+
+
+def _train(args: SimpleNamespace, parts: Parts, rollouts: Rollouts, logger: Logger, test_stream: RandomStream) -> None:
+    console = logger.console_logger
     state = LoopState()
     start_time = last_time = time.time()
-    last_T = start_T = runner.t_env
+    t_env = last_T = start_T = rollouts.t_env
     console.info(f"Beginning training for {args.t_max} timesteps")
     logger.setup_progress(args.t_max)
 
-    while runner.t_env <= args.t_max:
-        parts.buffer.insert_episode_batch(_play(runner, test_mode=False))
+    while t_env <= args.t_max:
+        batch = rollouts.take()
+        t_env = rollouts.t_env
+        test_due = state.last_test_T is None or t_env - state.last_test_T >= args.test_interval
+        if not test_due and t_env <= args.t_max:  # the runner plays tests, too
+            rollouts.begin_next()
+        parts.buffer.insert_episode_batch(batch)
         for _ in range(args.updates_per_rollout):
-            _learn(args, parts, state.episode)
+            _learn(args, parts, t_env, state.episode)
 
-        if state.last_test_T is None or runner.t_env - state.last_test_T >= args.test_interval:
+        if test_due:
             if logger.progress is None and state.last_test_T is not None:  # the first steps say nothing about the rest
-                console.info(f"t_env: {runner.t_env} / {args.t_max}")
-                left = time_left(last_time, last_T, runner.t_env, args.t_max)
+                console.info(f"t_env: {t_env} / {args.t_max}")
+                left = time_left(last_time, last_T, t_env, args.t_max)
                 console.info(f"Estimated time left: {left}. Time passed: {time_str(time.time() - start_time)}")
-            last_time, last_T = time.time(), runner.t_env
-            state.last_test_T = runner.t_env
-            _test(args, runner, logger, test_stream)
+            last_time, last_T = time.time(), t_env
+            state.last_test_T = t_env
+            _test(args, rollouts, logger, test_stream)
 
-        if args.save_model and _save_due(args, runner.t_env, state):
-            state.last_save_T = runner.t_env
-            _save(args, parts, console)
+        if args.save_model and _save_due(args, t_env, state):
+            state.last_save_T = t_env
+            _save(args, parts, t_env, console)
 
-        state.episode += getattr(runner, "episodes_brought", args.batch_size_run)
-        if runner.t_env - state.last_log_T >= args.log_interval:
-            state.last_log_T = runner.t_env
-            logger.log_stat("episode", state.episode, runner.t_env)
+        state.episode += rollouts.episodes
+        if t_env - state.last_log_T >= args.log_interval:
+            state.last_log_T = t_env
+            logger.log_stat("episode", state.episode, t_env)
             logger.print_recent_stats()
-        logger.show_progress(runner.t_env)
+        logger.show_progress(t_env)
 
-    if state.last_test_T != runner.t_env and runner.t_env > start_T:
-        _test(args, runner, logger, test_stream)
-    if args.save_model and state.last_save_T != runner.t_env and runner.t_env > start_T:
-        _save(args, parts, console)
-    _save_replay(args, runner, logger)
-    if state.last_log_T != runner.t_env:
-        logger.log_stat("episode", state.episode, runner.t_env)
+    if state.last_test_T != t_env and t_env > start_T:
+        _test(args, rollouts, logger, test_stream)
+    if args.save_model and state.last_save_T != t_env and t_env > start_T:
+        _save(args, parts, t_env, console)
+    _save_replay(args, parts.runner, logger)
+    if state.last_log_T != t_env:
+        logger.log_stat("episode", state.episode, t_env)
         logger.print_recent_stats()
     logger.close()
-    console.info(f"Finished Training: {runner.t_env} steps in {time_str(time.time() - start_time)}")
+    console.info(f"Finished Training: {t_env} steps in {time_str(time.time() - start_time)}")
 
 
-def _play(runner: Any, test_mode: bool) -> Any:
-    # nothing played is differentiated through, whatever a controller of a user's own computes
-    with th.no_grad():
-        return runner.run(test_mode=test_mode)
-
-
-def _test(args: SimpleNamespace, runner: Any, logger: Logger, test_stream: RandomStream) -> None:
+def _test(args: SimpleNamespace, rollouts: Rollouts, logger: Logger, test_stream: RandomStream) -> None:
     """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""
+    runner = rollouts.runner
+    rollouts.update_weights()
     with test_stream.active():
         for _ in range(-(-args.test_nepisode // runner.batch_size)):
-            _play(runner, test_mode=True)
+            rollouts.play(test_mode=True)
         while getattr(runner, "test_unfinished", False):  # episodes whose environment crashed do not count
-            _play(runner, test_mode=True)
+            rollouts.play(test_mode=True)
     logger.print_test(runner.t_env)
 
 
-def _learn(args: SimpleNamespace, parts: Parts, episode: int) -> None:
+def _learn(args: SimpleNamespace, parts: Parts, t_env: int, episode: int) -> None:
     if not parts.buffer.can_sample(args.batch_size):
         return
     # what is beyond the longest episode is padding in every row
     sample = parts.buffer.sample(args.batch_size, trimmed=True)
     if str(sample.device) != args.device:
         sample.to(args.device)
-    parts.learner.train(sample, parts.runner.t_env, episode)
+    parts.learner.train(sample, t_env, episode)
 
 
 def _save_due(args: SimpleNamespace, t_env: int, state: LoopState) -> bool:
     return state.last_save_T is None or t_env - state.last_save_T >= args.save_model_interval
 
 
-def _save(args: SimpleNamespace, parts: Parts, console: logging.Logger) -> None:
-    folder = os.path.join(args.local_results_path, "models", args.unique_token, str(parts.runner.t_env))
+def _save(args: SimpleNamespace, parts: Parts, t_env: int, console: logging.Logger) -> None:
+    folder = os.path.join(args.local_results_path, "models", args.unique_token, str(t_env))
     console.info(f"Saving models to {folder}")
     save_checkpoint(parts.learner, folder)

@@ -3,6 +3,9 @@
 import logging
 import os
 import signal
+import sys
+import threading
+import time
 from collections import defaultdict
 
 import numpy as np
@@ -121,6 +124,43 @@ class UnevenEnv(CountingEnv):
     def reset(self):
         super().reset()
         self.lengths = [1 + self.own_seed % 4]
+
+
+class TalkativeEnv(CountingEnv):
+    """Its info cannot be pickled."""
+
+    def step(self, actions):
+        return 0.0, True, {"lock": threading.Lock()}
+
+
+class MisshapenEnv(CountingEnv):
+    """Shows `what` in a shape that it did not announce."""
+
+    def __init__(self, what, **env_args):
+        super().__init__(**env_args)
+        setattr(self, f"get_{what}", lambda: [1.0] * 7)
+
+
+class StubbornEnv(CountingEnv):
+    """Does not close, nor end when asked to."""
+
+    def close(self):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(60)
+
+
+class HangingEnv(CountingEnv):
+    """Its first step does not return."""
+
+    def step(self, actions):
+        time.sleep(600)
+
+
+class ModulesEnv(CountingEnv):
+    """Tells what its process has imported."""
+
+    def get_env_info(self):
+        return {**super().get_env_info(), "modules": sorted(sys.modules)}
 
 
 def _fail(how):

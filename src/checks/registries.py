@@ -8,11 +8,13 @@ from modules.agents import REGISTRY as agents
 from modules.critics import REGISTRY as critics
 from modules.mixers import REGISTRY as mixers
 from runners import REGISTRY as runners
+from runners.transports import REGISTRY as transports
 from utils.registry import Registry
 
 REGISTRIES: dict[str, Registry] = {
     "env": environments,
     "runner": runners,
+    "env_transport": transports,
     "mac": controllers,
     "agent": agents,
     "action_selector": action_selectors,

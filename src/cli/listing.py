@@ -6,6 +6,7 @@ from utils.config import CONFIG_DIR, config_names
 HEADINGS = {
     "env": "Environments (env=...)",
     "runner": "Runners (runner=...)",
+    "env_transport": "Transports (env_transport=...)",
     "mac": "Controllers (mac=...)",
     "agent": "Agents (agent=...)",
     "action_selector": "Action selectors (action_selector=...)",

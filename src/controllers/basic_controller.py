@@ -29,6 +29,9 @@ class BasicMAC:
         self.agent_output_type = args.agent_output_type
         self.action_selector = action_REGISTRY[args.action_selector](args)
         self.hidden_states = None
+        self._acting = False
+        # what agents see while acting, one tensor for each number of episodes, written anew at every step
+        self._acting_inputs: dict[tuple[int, th.device], th.Tensor] = {}
 
     def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False) -> th.Tensor:
         """Actions at step `t_ep` of the episodes `bs`: int64 `[len(bs), n]`. No gradient is kept."""
@@ -36,7 +39,11 @@ class BasicMAC:
             if hasattr(self.action_selector, "anneal"):
                 self.action_selector.anneal(t_env)
             avail_actions = ep_batch["avail_actions"][:, t_ep]
-            agent_outputs = self.forward(ep_batch, t_ep, test_mode=test_mode)
+            self._acting = True
+            try:
+                agent_outputs = self.forward(ep_batch, t_ep, test_mode=test_mode)
+            finally:
+                self._acting = False
             return self.action_selector.select_action(agent_outputs[bs], avail_actions[bs], t_env, test_mode=test_mode)
 
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
@@ -139,6 +146,8 @@ class BasicMAC:
 
     def _build_inputs(self, batch, t: int | None) -> th.Tensor:
         """Inputs of the shared agent at step `t`, `[B * n, I]`, or at all steps, time first: `[T, B * n, I]`."""
+        if self._acting:
+            return self._write_acting_inputs(batch, t)
         # all steps go through the same code as one step, with a time axis in front
         all_steps = t is None
         obs = batch["obs"].transpose(0, 1) if all_steps else batch["obs"][:, t].unsqueeze(0)
@@ -155,6 +164,24 @@ class BasicMAC:
             inputs.append(th.eye(self.n_agents, device=obs.device).expand(length, batch_size, -1, -1))
         rows = th.cat([x.reshape(length, batch_size * self.n_agents, -1) for x in inputs], dim=-1)
         return rows if all_steps else rows.squeeze(0)
+
+    def _write_acting_inputs(self, batch, t: int) -> th.Tensor:
+        """`_build_inputs` at step `t`, in a tensor that the next step overwrites."""
+        obs, onehot = batch["obs"][:, t].flatten(2), batch["actions_onehot"]
+        key = (len(obs), obs.device)
+        if key not in self._acting_inputs:
+            parts = [th.zeros_like(obs)]
+            if self.args.obs_last_action:
+                parts.append(th.zeros_like(onehot[:, t]))
+            if self.args.obs_agent_id:
+                parts.append(th.eye(self.n_agents, device=obs.device).expand(len(obs), -1, -1))
+            self._acting_inputs[key] = th.cat(parts, dim=-1)
+        inputs = self._acting_inputs[key]
+        end = obs.size(-1)
+        inputs[..., :end] = obs
+        if self.args.obs_last_action:
+            inputs[..., end : end + onehot.size(-1)] = onehot[:, t - 1] if t > 0 else 0
+        return inputs.flatten(0, 1)
 
     def _get_input_shape(self, scheme) -> int:
         input_shape = int(np.prod(scheme["obs"]["vshape"]))

@@ -2,6 +2,8 @@
 
 import copy
 import os
+from collections.abc import Callable
+from typing import Any
 
 import torch as th
 import torch.nn as nn
@@ -37,6 +39,16 @@ class BaseLearner:
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One update from `batch`, after `t_env` steps and `episode_num` episodes."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it learns")
+
+    def _forward(self, network: Callable, *inputs: Any) -> Any:
+        """`network(*inputs)`, computed in `precision`; what it returns is float32 whatever that is."""
+        if self.args.precision == "float32":
+            return network(*inputs)
+        with th.autocast(th.device(self.args.device).type, dtype=th.bfloat16):
+            outputs = network(*inputs)
+        if isinstance(outputs, tuple):
+            return tuple(x if x is None else x.float() for x in outputs)
+        return outputs.float()
 
     def _update_targets(self) -> None:
         if self.target_mac is not None:

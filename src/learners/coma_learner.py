@@ -36,7 +36,7 @@ class COMALearner(BaseLearner):
         q_vals, critic_stats = self._train_critic(batch, actions, mask)
 
         unroll = BatchUnroll(batch[:, :-1], self.mac)
-        pi = unroll.spread(_renormalise(unroll.outputs(self.mac), unroll.avail_actions))
+        pi = unroll.spread(_renormalise(self._forward(unroll.outputs, self.mac), unroll.avail_actions))
 
         # the advantage of the action taken over the policy's average, the others' actions kept (eq. 4)
         baseline = (pi * q_vals).sum(-1)
@@ -67,7 +67,7 @@ class COMALearner(BaseLearner):
         rewards = batch["reward"][:, :-1]
         terminated = batch["terminated"][:, :-1].float()
         with th.no_grad():
-            targets_taken = gather_actions(self.target_critic(batch), actions)
+            targets_taken = gather_actions(self._forward(self.target_critic, batch), actions)
             targets = build_td_lambda_targets(
                 rewards, terminated, mask, targets_taken, self.n_agents, self.args.gamma, self.args.td_lambda
             )
@@ -79,7 +79,7 @@ class COMALearner(BaseLearner):
             mask_t = mask[:, t].expand(-1, self.n_agents)
             if mask_t.sum() == 0:
                 continue
-            q_t = self.critic(batch, t)
+            q_t = self._forward(self.critic, batch, t)
             q_vals[:, t] = q_t.detach().squeeze(1)
             q_taken = gather_actions(q_t, actions[:, t : t + 1]).squeeze(1)
             td_error = q_taken - targets[:, t]

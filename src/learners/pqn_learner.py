@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+import numpy as np
 import torch as th
 
 from components.epsilon_schedules import DecayThenFlatSchedule
@@ -39,7 +40,8 @@ class PQNLearner(BaseLearner):
         targets = self._targets(batch, mask)
         stats = defaultdict(list)
         for _ in range(self.args.epochs):
-            for rows in th.randperm(batch.batch_size).chunk(self.args.minibatches):
+            # from NumPy's generator: torch's belongs to acting, which may go on meanwhile
+            for rows in th.as_tensor(np.random.permutation(batch.batch_size)).chunk(self.args.minibatches):
                 for key, value in self._update(batch[rows], targets[rows], mask[rows]).items():
                     stats[key].append(value)
         if self._log_due(t_env):
@@ -52,20 +54,20 @@ class PQNLearner(BaseLearner):
         G[t] = r[t] + gamma (lambda G[t+1] + (1 - lambda) max_a Q(s[t+1], a)), without the bracket at a terminal step.
         """
         unroll = BatchUnroll(batch, self.mac)
-        values = legal_values(unroll.outputs(self.mac), unroll.avail_actions).amax(dim=-1)
+        values = legal_values(self._forward(unroll.outputs, self.mac), unroll.avail_actions).amax(dim=-1)
         next_values = unroll.spread(values)[:, 1:]
         if self.mixer is not None:
-            next_values = self.mixer(next_values, batch["state"][:, 1:])
+            next_values = self._forward(self.mixer, next_values, batch["state"][:, 1:])
         rewards, terminated = batch["reward"][:, :-1], batch["terminated"][:, :-1].float()
         return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
 
     def _update(self, batch, targets: th.Tensor, mask: th.Tensor) -> dict[str, float]:
         """One gradient step on the squared error to `targets`; returns its statistics."""
         unroll = BatchUnroll(batch, self.mac)
-        chosen_action_qvals = gather_actions(unroll.outputs(self.mac), unroll.take(batch["actions"]))
+        chosen_action_qvals = gather_actions(self._forward(unroll.outputs, self.mac), unroll.take(batch["actions"]))
         chosen_action_qvals = unroll.spread(chosen_action_qvals)[:, :-1]
         if self.mixer is not None:
-            chosen_action_qvals = self.mixer(chosen_action_qvals, batch["state"][:, :-1])
+            chosen_action_qvals = self._forward(self.mixer, chosen_action_qvals, batch["state"][:, :-1])
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
         loss = masked_mean(td_error**2, mask)

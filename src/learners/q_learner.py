@@ -32,7 +32,7 @@ class QLearner(BaseLearner):
         """One gradient step on the squared TD error of `batch`; now and then, new target networks."""
         mask = valid_transitions(batch)
         unroll = BatchUnroll(batch, self.mac)
-        mac_out = unroll.outputs(self.mac)
+        mac_out = self._forward(unroll.outputs, self.mac)
         chosen_action_qvals = gather_actions(mac_out, unroll.take(batch["actions"]))
         chosen_action_qvals = self._mixed(self.mixer, chosen_action_qvals, unroll, slice(None, -1))
         targets = self._targets(unroll, mac_out.detach(), mask)
@@ -68,7 +68,7 @@ class QLearner(BaseLearner):
     def _targets(self, unroll: BatchUnroll, mac_out: th.Tensor, mask: th.Tensor) -> th.Tensor:
         """r + gamma max_a Q'(s', a), or its TD(lambda) form: `[B, T - 1, n]`, or `[B, T - 1, 1]` when mixed."""
         batch = unroll.batch
-        target_values = legal_values(unroll.outputs(self.target_mac), unroll.avail_actions)
+        target_values = legal_values(self._forward(unroll.outputs, self.target_mac), unroll.avail_actions)
         if self.args.double_q:
             best = legal_values(mac_out, unroll.avail_actions).argmax(dim=-1, keepdim=True)
             values = gather_actions(target_values, best)
@@ -88,6 +88,6 @@ class QLearner(BaseLearner):
             return unroll.spread(agent_qs)[:, part]
         state = unroll.batch["state"]
         if self._mixes_stepwise and unroll.packed:
-            mixed = mixer(agent_qs.unsqueeze(0), unroll.take(state).unsqueeze(0))
+            mixed = self._forward(mixer, agent_qs.unsqueeze(0), unroll.take(state).unsqueeze(0))
             return unroll.spread(mixed.squeeze(0))[:, part]
-        return mixer(unroll.spread(agent_qs)[:, part], state[:, part])
+        return self._forward(mixer, unroll.spread(agent_qs)[:, part], state[:, part])

@@ -30,12 +30,12 @@ class QLearner(BaseLearner):
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One gradient step on the three losses of `batch`; now and then, new target networks."""
         mask = valid_transitions(batch).reshape(-1, 1)
-        mac_out, hidden_states = unroll_mac(self.mac, batch)
+        mac_out, hidden_states = self._forward(unroll_mac, self.mac, batch)
         chosen_action_qvals = gather_actions(mac_out[:, :-1], batch["actions"][:, :-1])
         max_qvals, greedy = legal_values(mac_out, batch["avail_actions"]).max(dim=3, keepdim=True)
 
         # L_td: the joint value of what was done against a one-step target
-        joint_qs, vs = self.mixer(batch[:, :-1], hidden_states[:, :-1])
+        joint_qs, vs = self._forward(self.mixer, batch[:, :-1], hidden_states[:, :-1])
         targets = self._targets(batch, greedy)
         td_error = joint_qs - targets
         td_loss = masked_mean(td_error**2, mask)
@@ -43,7 +43,7 @@ class QLearner(BaseLearner):
         # L_opt: at the agents' greedy actions their sum equals the joint value
         greedy_onehot = self._onehot(greedy[:, :-1])
         with th.no_grad():
-            max_joint_qs, _ = self.mixer(batch[:, :-1], hidden_states[:, :-1], actions=greedy_onehot)
+            max_joint_qs, _ = self._forward(self.mixer, batch[:, :-1], hidden_states[:, :-1], greedy_onehot)
         opt_error = max_qvals[:, :-1].sum(dim=2).reshape(-1, 1) - max_joint_qs + vs
         opt_loss = masked_mean(opt_error**2, mask)
 
@@ -81,11 +81,11 @@ class QLearner(BaseLearner):
     @th.no_grad()
     def _targets(self, batch, greedy: th.Tensor) -> th.Tensor:
         """r + gamma Q'_jt(s', greedy joint action): `[B * (T - 1), 1]`."""
-        target_mac_out, target_hidden_states = unroll_mac(self.target_mac, batch)
+        target_mac_out, target_hidden_states = self._forward(unroll_mac, self.target_mac, batch)
         if not self.args.double_q:
             greedy = legal_values(target_mac_out, batch["avail_actions"]).argmax(dim=3, keepdim=True)
-        next_values, _ = self.target_mixer(
-            batch[:, 1:], target_hidden_states[:, 1:], actions=self._onehot(greedy[:, 1:])
+        next_values, _ = self._forward(
+            self.target_mixer, batch[:, 1:], target_hidden_states[:, 1:], self._onehot(greedy[:, 1:])
         )
         rewards = batch["reward"][:, :-1].reshape(-1, 1)
         terminated = batch["terminated"][:, :-1].float().reshape(-1, 1)

@@ -7,6 +7,7 @@ import numpy as np
 
 from components.episode_buffer import EpisodeBatch
 from utils.config import with_defaults
+from utils.devices import acting_device
 
 
 class BaseRunner:
@@ -39,7 +40,7 @@ class BaseRunner:
             self.batch_size,
             max_seq_length=self.episode_limit + 1,
             preprocess=preprocess,
-            device=self.args.device,
+            device=acting_device(self.args),
         )
         self.mac = mac
 

@@ -1,4 +1,4 @@
-"""What runners share that step many copies of an environment in this process by one call."""
+"""What all runners share that are built in: they step a batched environment."""
 
 from collections.abc import Callable
 
@@ -7,14 +7,14 @@ import numpy as np
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from envs.instances import batched_environment_factory
-from runners.in_process import InProcessRunner
+from runners.environment_runner import EnvironmentRunner
 from runners.ongoing import FinishedEpisode, OngoingPlay
 
 
-class BatchedEnvRunner(InProcessRunner):
+class BatchedEnvRunner(EnvironmentRunner):
     """Plays on a batched environment (`envs.batched`) of `batch_size_run` copies.
 
-    Tests play whole episodes, all copies from the same moment; a subclass says in `_play` how training does.
+    It plays whole episodes, all copies from the same moment. A subclass may say in `_play` how else training plays.
     """
 
     def run(self, test_mode: bool = False) -> EpisodeBatch:
@@ -24,7 +24,7 @@ class BatchedEnvRunner(InProcessRunner):
 
     def _play(self) -> EpisodeBatch:
         """What a call brings in training."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it plays")
+        return self._play_together(test_mode=False)
 
     def _factory(self, test_mode: bool) -> Callable:
         return batched_environment_factory(self.args, test_mode)

@@ -98,3 +98,16 @@ def test_the_exponential_decay_can_be_chosen():
     selector = MultinomialActionSelector(args)
     selector.anneal(500)
     assert selector.epsilon == pytest.approx(0.2)
+
+
+def test_exploring_draws_what_multinomial_draws():
+    """So that a seed explores as it did when the choice was `th.multinomial`'s."""
+    selector = REGISTRY["epsilon_greedy"](make_args(epsilon_start=1.0, epsilon_finish=1.0))
+    avail = th.tensor([[[1, 0, 1, 1], [0, 1, 0, 0]], [[1, 1, 1, 1], [0, 0, 1, 1]]])
+    th.manual_seed(1)
+    chosen = [selector.select_action(th.zeros(2, 2, 4), avail, 0) for _ in range(20)]
+    th.manual_seed(1)
+    for actions in chosen:
+        th.rand(2, 2)
+        assert th.equal(actions.flatten(), th.multinomial(avail.flatten(0, 1).float(), 1).squeeze(1))
+    assert len({tuple(actions.flatten().tolist()) for actions in chosen}) > 5

@@ -328,3 +328,35 @@ def test_training_from_half_precision(tmp_path):
     """In these games observations are small whole numbers, which float16 holds exactly: the same run."""
     whole = [run(_config(tmp_path, t_max=60, buffer_dtype=dtype)) for dtype in ("float32", "float16")]
     assert whole[0] == whole[1]
+
+
+def test_overlapping_runs_are_reproducible_and_lag_by_one_rollout(tmp_path, watched):
+    """Same seed, same figures; and the schedule of tests, training and steps is that of a run without overlap."""
+    schedules, figures = [], []
+    for overlap in (True, True, False):
+        watched.clear()
+        run(_config(tmp_path, "qmix", t_max=60, test_interval=16, test_nepisode=4, overlap=overlap))
+        schedules.append([c[:2] if c[0] == "train" else c[:3] for c in watched if c[0] in ("train", "stat")])
+        figures.append([c for c in watched if c[0] == "stat" and c[1] in ("loss", "return_mean", "test_return_mean")])
+    assert sorted(figures[0]) == sorted(figures[1])
+    assert [c for c in schedules[0] if c[0] == "train"] == [c for c in schedules[2] if c[0] == "train"]
+    tests = [[c for c in schedule if c[1] == "test_return_mean"] for schedule in schedules]
+    assert tests[0] == tests[2]
+
+
+def test_an_acting_controller_of_its_own_has_the_learners_weights_in_tests(tmp_path, monkeypatch):
+    import run as run_module
+
+    seen = []
+    test = run_module._test
+
+    def watched_test(args, rollouts, logger, test_stream):
+        result = test(args, rollouts, logger, test_stream)
+        ours, theirs = (list(mac.parameters()) for mac in (rollouts.mac, rollouts.acting_mac))
+        seen.append(rollouts.mac is not rollouts.acting_mac and all(map(th.equal, ours, theirs)))
+        return result
+
+    monkeypatch.setattr(run_module, "_test", watched_test)
+    run(_config(tmp_path, t_max=40, test_interval=10, overlap=True))
+    assert len(seen) > 2
+    assert all(seen)

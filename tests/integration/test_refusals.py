@@ -38,6 +38,7 @@ CATALOGUE = [
     # registry names
     case(changed("env=two_stp"), "env=two_stp", "Did you mean 'two_step'?", "matrix"),
     case(changed("runner=paralel"), "runner=paralel", "Did you mean 'parallel'?", "episode"),
+    case(changed("env_transport=shared"), "env_transport=shared", "Did you mean 'shared_memory'?", "pipe"),
     case(changed("mac=basic_mc"), "mac=basic_mc", "Did you mean 'basic_mac'?"),
     case(changed("agent=rn"), "agent=rn", "Did you mean 'rnn'?", "ff"),
     case(changed("action_selector=epsilon"), "action_selector=epsilon", "Did you mean 'epsilon_greedy'?"),
@@ -64,6 +65,7 @@ CATALOGUE = [
     case(changed("env_args.episode_limit=many", base=MATRIX), "env_args.episode_limit=many", "a number"),
     # ranges and choices
     case(changed("t_max=0"), "t_max=0", "at least 1"),
+    case(changed("envs_per_worker=0"), "envs_per_worker=0", "at least 1"),
     case(changed("gamma=1.5"), "gamma=1.5", "between 0 and 1"),
     case(changed("lr=0"), "lr=0", "above 0"),
     case(changed("seed=-1"), "seed=-1", "0 or more"),

@@ -267,3 +267,31 @@ def test_statistics_are_logged_at_intervals_and_survive_nan():
     batch["reward"].fill_(float("nan"))
     learner.train(batch, 300, 0)
     assert np.isnan(learner.logger.last()["loss"])
+
+
+@pytest.mark.parametrize("mixer", [None, "vdn", "qmix"])
+def test_bfloat16_rounds_the_forward_pass_and_nothing_else(mixer):
+    losses = {}
+    for precision in ("float32", "bfloat16"):
+        learner, batch = make_learner(mixer, precision=precision, optimizer="adam")
+        learner.train(batch, 1, 1)
+        losses[precision] = learner.logger.last()["loss"]
+        assert {p.dtype for p in learner.params} == {th.float32}
+        assert {p.grad.dtype for p in learner.params} == {th.float32}
+    assert losses["bfloat16"] == pytest.approx(losses["float32"], rel=0.03)
+    assert losses["bfloat16"] != losses["float32"]
+
+
+def test_padding_is_not_computed_and_changes_nothing(monkeypatch):
+    """Against the path of third parties' controllers, which compute every step."""
+    batch = random_batch([3, 8, 1, 5], 9)
+    results = []
+    for packed in (True, False):
+        learner, _ = make_learner("qmix", batch)
+        if not packed:
+            monkeypatch.setattr(BasicMAC, "packed_inputs", lambda self, batch: None)
+        learner.train(batch, 1, 1)
+        results.append((learner.logger.last(), [p.detach() for p in learner.params]))
+    for key, value in results[0][0].items():
+        assert value == pytest.approx(results[1][0][key], rel=1e-5), key
+    th.testing.assert_close(results[0][1], results[1][1])

@@ -50,3 +50,19 @@ def test_the_own_action_does_not_change_the_own_values():
     after = critic(batch, 1)
     th.testing.assert_close(after[:, :, 0], before[:, :, 0])
     assert not th.allclose(after[:, :, 1], before[:, :, 1])
+
+
+class _DoublesInputs(COMACritic):
+    def _build_inputs(self, batch, t=None):
+        return 2 * super()._build_inputs(batch, t)
+
+
+def test_the_first_layer_in_parts_is_the_layer_of_the_inputs():
+    critic, batch = make_critic()
+    for t in (None, 0, 2):
+        expected = critic.fc1(critic._build_inputs(batch, t))
+        th.testing.assert_close(critic._first_layer(batch, t), expected)
+        doubled = _DoublesInputs(batch.scheme, make_args())
+        doubled.load_state_dict(critic.state_dict())
+        x = th.relu(critic.fc2(th.relu(2 * expected - critic.fc1.bias)))
+        th.testing.assert_close(doubled(batch, t), critic.fc3(x))

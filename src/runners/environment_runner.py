@@ -1,12 +1,12 @@
-"""What runners share whose environments live in this process."""
+"""What runners share that play on one environment object."""
 
 from collections.abc import Callable
 
 from runners.base import BaseRunner
 
 
-class InProcessRunner(BaseRunner):
-    """One environment object for training, and one for tests if `separate_test_env`, made when first needed."""
+class EnvironmentRunner(BaseRunner):
+    """One environment, batched or not, for training; another for tests if `separate_test_env`, made when needed."""
 
     def __init__(self, args, logger):
         super().__init__(args, logger)

@@ -1,0 +1,80 @@
+"""An environment that costs nothing, of a SMAC map's shape: what is left to measure is what is around it.
+
+A plugin: it registers itself as `free`.
+"""
+
+import numpy as np
+
+from envs import REGISTRY
+from envs.multiagentenv import MultiAgentEnv
+
+# agents, floats of an observation, floats of the state, actions
+SHAPES = {"3m": (3, 30, 48, 9), "8m": (8, 80, 168, 14), "27m_vs_30m": (27, 285, 1170, 36)}
+
+
+class FreeEnv(MultiAgentEnv):
+    """Every step shows the same arrays, made once."""
+
+    def __init__(self, shape="8m", episode_limit=60, seed=None):
+        self.n_agents, obs, state, actions = SHAPES[shape]
+        self.episode_limit = episode_limit
+        rng = np.random.default_rng(seed)
+        self.sizes = {"state_shape": state, "obs_shape": obs, "n_actions": actions, "n_agents": self.n_agents}
+        self.obs = rng.random((self.n_agents, obs), dtype=np.float32)
+        self.state = rng.random(state, dtype=np.float32)
+        self.avail_actions = np.ones((self.n_agents, actions), dtype=np.int32)
+        self.t = 0
+
+    def reset(self):
+        self.t = 0
+
+    def step(self, actions):
+        self.t += 1
+        ended = self.t == self.episode_limit
+        return 1.0, ended, {"episode_limit": True} if ended else {}
+
+    def get_obs(self):
+        return self.obs
+
+    def get_state(self):
+        return self.state
+
+    def get_avail_actions(self):
+        return self.avail_actions
+
+    def get_env_info(self):
+        return {**self.sizes, "episode_limit": self.episode_limit}
+
+
+class FreeBatch:
+    """The same, many copies with one call (`envs.batched`)."""
+
+    def __init__(self, batch_size, **env_args):
+        self.env = env = FreeEnv(**env_args)
+        self.n_agents, self.episode_limit = env.n_agents, env.episode_limit
+        shown = {"obs": env.obs, "state": env.state, "avail_actions": env.avail_actions}
+        self.shown = {key: np.repeat(array[None], batch_size, axis=0) for key, array in shown.items()}
+        self.reward = np.ones(batch_size)
+        self.ended = {over: np.full(batch_size, over) for over in (False, True)}
+
+    def reset(self, which=None):
+        self.env.reset()
+
+    def step(self, actions):
+        _, ended, _ = self.env.step(actions)
+        return self.reward, self.ended[ended], self.ended[ended]
+
+    def observed(self):
+        return self.shown
+
+    def info(self, b):
+        return {"episode_limit": True}
+
+    def get_env_info(self):
+        return self.env.get_env_info()
+
+    def close(self):
+        pass
+
+
+REGISTRY.declare("free", FreeEnv, "costs nothing, for benchmarks", batched=FreeBatch)

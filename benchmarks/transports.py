@@ -1,0 +1,119 @@
+"""How fast are transports? Round trips a second of runner and workers, with environments that cost nothing, no network.
+
+A round trip is one step of all environments: actions go out, everything comes back and is copied into a batch.
+
+python benchmarks/transports.py
+python benchmarks/transports.py --shapes 8m --environments 8 --envs-per-worker 1 4 --busy
+"""
+
+import argparse
+import contextlib
+import multiprocessing
+import os
+import statistics
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+from free_env import SHAPES, FreeEnv
+
+from assembly import build_scheme
+from components.episode_buffer import EpisodeBatch
+from components.step_writer import StepWriter
+from runners.transports import REGISTRY
+
+EPISODE_LIMIT = 200
+# they take turns, so that what else the machine does meets both alike
+TURNS = 5
+
+
+def started(transport: str, shape: str, environments: int, envs_per_worker: int):
+    """The transport, in the middle of an episode that does not end."""
+    factory = partial(FreeEnv, shape=shape, episode_limit=10**9)
+    env = REGISTRY[transport]([{False: factory, True: factory}] * environments, envs_per_worker, True)
+    env.reset()
+    return env
+
+
+def rate(env, environments: int, seconds: float) -> float:
+    """Round trips a second."""
+    info = env.get_env_info()
+    scheme, groups, preprocess = build_scheme(info)
+    store = StepWriter(EpisodeBatch(scheme, groups, environments, EPISODE_LIMIT + 1, preprocess=preprocess))
+    actions = np.zeros((environments, info["n_agents"]), dtype=np.int64)
+    everyone = np.arange(environments)
+    trips, start = 0, time.perf_counter()
+    while (passed := time.perf_counter() - start) < seconds:
+        reward, terminated, truncated = env.step(actions)
+        outcome = {"reward": reward, "terminated": terminated, "truncated": truncated}
+        t = trips % EPISODE_LIMIT
+        store.write({key: value[:, None] for key, value in outcome.items()}, everyone, t)
+        store.write(env.observed(), everyone, t + 1, mark_filled=True)
+        trips += 1
+    return trips / passed
+
+
+def compared(shape: str, environments: int, envs_per_worker: int, seconds: float) -> dict[str, float]:
+    """Round trips a second of every transport: the median of several turns."""
+    turns: dict[str, list[float]] = {name: [] for name in REGISTRY}
+    with contextlib.ExitStack() as stack:
+        envs = {name: started(name, shape, environments, envs_per_worker) for name in REGISTRY}
+        for env in envs.values():
+            stack.callback(env.close)
+            rate(env, environments, seconds / 10)
+        for _ in range(TURNS):
+            for name, env in envs.items():
+                turns[name].append(rate(env, environments, seconds / TURNS))
+    return {name: statistics.median(rates) for name, rates in turns.items()}
+
+
+def keep_busy() -> None:
+    """Compute until the benchmark has ended."""
+    trainer = multiprocessing.parent_process()
+    while trainer.is_alive():
+        sum(range(100_000))
+
+
+@contextlib.contextmanager
+def busy_cores():
+    """Every core has something else to do."""
+    context = multiprocessing.get_context("spawn")
+    others = [context.Process(target=keep_busy, daemon=True) for _ in range(os.cpu_count())]
+    for other in others:
+        other.start()
+    try:
+        yield
+    finally:
+        for other in others:
+            other.terminate()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=SHAPES)
+    parser.add_argument("--environments", nargs="+", type=int, default=[1, 8, 32])
+    parser.add_argument("--envs-per-worker", nargs="+", type=int, default=[1, 4])
+    parser.add_argument("--seconds", type=float, default=3.0, help="for each figure")
+    parser.add_argument("--busy", action="store_true", help="while every core has something else to do")
+    options = parser.parse_args()
+    print("round trips a second" + (", every core busy with something else" if options.busy else ""))
+    print(f"{'shape':<12}{'environments':>13}{'of a worker':>12}{'pipe':>10}{'shared_memory':>15}")
+    with busy_cores() if options.busy else contextlib.nullcontext():
+        for shape in options.shapes:
+            for count in options.environments:
+                for per_worker in options.envs_per_worker:
+                    if per_worker > count:
+                        continue
+                    rates = compared(shape, count, per_worker, options.seconds)
+                    pipe, shared = rates["pipe"], rates["shared_memory"]
+                    figures = f"{pipe:>10,.0f}{shared:>15,.0f}{shared / pipe:>6.1f}×"
+                    print(f"{shape:<12}{count:>13}{per_worker:>12}{figures}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

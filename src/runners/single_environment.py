@@ -1,0 +1,47 @@
+"""One `MultiAgentEnv` in this process, as a batch of one."""
+
+from typing import Any
+
+import numpy as np
+
+from runners.transports.arrays import EnvironmentRow, StepArrays
+
+
+class SingleEnvironment:
+    """A `BatchedEnv` of one copy."""
+
+    def __init__(self, env: Any):
+        self.env = env
+        env_info = env.get_env_info()
+        self.n_agents = env_info["n_agents"]
+        self.episode_limit = env_info["episode_limit"]
+        self._arrays = StepArrays.allocate(env_info, 1)
+        self._row = EnvironmentRow(self._arrays, 0)
+        self._info: dict[str, Any] = {}
+
+    def reset(self, which: np.ndarray | None = None) -> None:
+        self.env.reset()
+        self._row.write_observed(self.env)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See `BatchedEnv.step`."""
+        reward, terminated, self._info = self.env.step(actions[0].copy())  # which it may keep
+        truncated = bool(terminated and self._info.get("episode_limit", False))
+        self._row.write_outcome(float(reward), bool(terminated), truncated)
+        self._row.write_observed(self.env)
+        return self._arrays.reward, self._arrays.terminated, self._arrays.truncated
+
+    def observed(self) -> dict[str, np.ndarray]:
+        return {"obs": self._arrays.obs, "state": self._arrays.state, "avail_actions": self._arrays.avail_actions}
+
+    def info(self, b: int) -> dict[str, Any]:
+        return self._info
+
+    def get_env_info(self) -> dict[str, Any]:
+        return self.env.get_env_info()
+
+    def save_replay(self) -> Any:
+        return self.env.save_replay()
+
+    def close(self) -> None:
+        self.env.close()

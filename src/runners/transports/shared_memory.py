@@ -1,0 +1,124 @@
+"""Steps are written where trainer and workers both see them; pipes only wake, and carry what is rare."""
+
+import mmap
+import os
+import tempfile
+from multiprocessing.reduction import DupFd
+from typing import Any
+
+import numpy as np
+
+from runners.transports.arrays import StepArrays
+from runners.transports.process import BellChannel, WorkerProcess
+from runners.transports.workers import WorkerTransport
+from utils.errors import ConfigError
+
+NOTHING: tuple[dict, dict] = ({}, {})
+
+
+class NamelessMemory:
+    """Memory that a process can share with those it spawns, and that is free when the last of them has ended.
+
+    It is an open file that no folder lists, so that nothing remains however a process ends. On Linux it never was on a
+    disk (`memfd_create`) nor counts as /dev/shm, which containers keep small; elsewhere it is a deleted temporary file.
+    """
+
+    def __init__(self):
+        if hasattr(os, "memfd_create"):
+            self._file = os.memfd_create("muster-steps")
+        else:
+            with tempfile.TemporaryFile() as file:
+                self._file = os.dup(file.fileno())
+        self._size = 0
+
+    def grow(self, size: int) -> None:
+        """Make it `size` bytes, zeros.
+
+        Raises:
+            OSError: there is not so much.
+        """
+        # taken now: a write to pages that the system then lacks would end the process without a word
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(self._file, 0, size)
+        else:
+            os.ftruncate(self._file, size)
+
+    def map(self) -> mmap.mmap:
+        """All of it as a buffer, which outlives `close`."""
+        return mmap.mmap(self._file, 0)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+        self._file = None
+
+    def __getstate__(self) -> Any:
+        return DupFd(self._file)
+
+    def __setstate__(self, state: Any) -> None:
+        self._file = state.detach()
+
+
+class SharedMemoryTransport(WorkerTransport):
+    """One block of memory has the arrays of all environments; at a step a byte wakes a worker, and a byte answers."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        if os.name != "posix":
+            raise ConfigError("env_transport=shared_memory works on Linux and macOS only. Use env_transport=pipe.")
+        self._memory = NamelessMemory()
+        super().__init__(*args, **kwargs)
+
+    def _connect(self, indices: list[int]) -> tuple[BellChannel, "SharedMemoryPort"]:
+        ours, theirs = BellChannel.pair()
+        return ours, SharedMemoryPort(theirs, indices, len(self._everyone), self._memory)
+
+    def _allocate(self, env_info: dict[str, Any]) -> StepArrays:
+        self._memory.grow(StepArrays.size(env_info, len(self._everyone)))
+        return StepArrays.inside(self._memory.map(), env_info, len(self._everyone))
+
+    def _send_actions(self, actions: np.ndarray) -> None:
+        self._arrays.actions[...] = actions
+        self._arrays.playing[...] = self._playing
+        for worker in self._busy:
+            try:
+                worker.channel.ring()
+            except ConnectionError:
+                raise worker.death("step") from None
+
+    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, str]]:
+        return worker.channel.receive() or NOTHING
+
+    def close(self) -> None:
+        super().close()
+        self._memory.close()
+
+
+class SharedMemoryPort:
+    """The worker's end."""
+
+    def __init__(self, channel: BellChannel, indices: list[int], count: int, memory: NamelessMemory):
+        self._channel = channel
+        self._indices, self._count = indices, count
+        self._memory = memory
+        self._arrays: StepArrays | None = None
+
+    def receive(self) -> tuple[str, list[int], Any]:
+        message = self._channel.receive()
+        if message is not None:
+            return message
+        playing = self._arrays.playing
+        return "step", [index for row, index in enumerate(self._indices) if playing[row]], None
+
+    def prepare(self, env_info: dict[str, Any]) -> StepArrays:
+        arrays = StepArrays.inside(self._memory.map(), env_info, self._count)
+        self._arrays = arrays.part(slice(self._indices[0], self._indices[-1] + 1))
+        return self._arrays
+
+    def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, str]) -> None:
+        if answers or faults:
+            self._channel.send((answers, faults))
+        else:
+            self._channel.ring()
+
+    def close(self) -> None:
+        self._channel.close()

@@ -1,0 +1,256 @@
+"""Transports carry everything, unchanged and to the right place, and leave nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import torch as th
+
+from assembly import assemble
+from envs import REGISTRY
+from fakes import CountingEnv, ModulesEnv, RecordingLogger, UnevenEnv
+from helpers import make_args
+from runners.transports import REGISTRY as TRANSPORTS
+from runners.transports.arrays import RESULTS, EnvironmentRow, StepArrays
+from utils.random_streams import seed_everything
+
+ROOT = Path(__file__).resolve().parents[3]
+SIZES = {"n_agents": 3, "obs_shape": 5, "state_shape": (2, 3), "n_actions": 4}
+
+
+def played(transport, envs_per_worker, environments=5):
+    """Training, a test and training again, on environments whose episodes have 1 to 4 steps."""
+    seed_everything(3)
+    args = make_args(
+        env="uneven",
+        env_args={"seed": 4, "ends": ["terminated", "time_limit", "truncated"]},
+        runner="parallel",
+        batch_size_run=environments,
+        env_transport=transport,
+        envs_per_worker=envs_per_worker,
+        runner_log_interval=1,
+        test_nepisode=environments,
+    )
+    parts = assemble(args, RecordingLogger())
+    try:
+        assert len(parts.runner.env.workers) == -(-environments // envs_per_worker)
+        return [parts.runner.run(test_mode) for test_mode in (False, True, False)], parts.runner.logger.values
+    finally:
+        parts.runner.close_env()
+
+
+@pytest.fixture
+def uneven(monkeypatch):
+    monkeypatch.setitem(REGISTRY._entries, "uneven", None)
+    REGISTRY["uneven"] = UnevenEnv
+
+
+@pytest.mark.parametrize(
+    ("transport", "envs_per_worker"), [("pipe", 2), ("shared_memory", 1), ("shared_memory", 2), ("shared_memory", 5)]
+)
+def test_batches_are_those_of_environments_played_by_hand(uneven, transport, envs_per_worker):
+    batches, _ = played(transport, envs_per_worker)
+    for row in range(5):
+        env = UnevenEnv(seed=4 + row, ends=["terminated", "time_limit", "truncated"])
+        for batch in batches[::2]:
+            env.reset()
+            for t in range(batch.max_seq_length):
+                assert th.equal(batch["obs"][row, t], th.tensor(np.array(env.get_obs())))
+                assert th.equal(batch["state"][row, t], th.tensor(env.get_state()))
+                assert batch["avail_actions"][row, t].tolist() == env.get_avail_actions()
+                reward, ended, info = env.step(batch["actions"][row, t, :, 0].tolist())
+                truncated = ended and info["episode_limit"]
+                assert batch["reward"][row, t, 0] == th.tensor(reward)
+                assert batch["terminated"][row, t, 0] == (ended and not truncated)
+                assert batch["truncated"][row, t, 0] == truncated
+                if ended:
+                    break
+            assert batch["filled"][row, :, 0].tolist() == [1] * (t + 2) + [0] * (batch.max_seq_length - t - 2)
+            assert not batch["reward"][row, t + 1 :].any()
+    assert len({int(length) for length in batches[0]["filled"].sum(1)}) == 4, "episodes of unequal length"
+
+
+def test_batches_and_statistics_are_equal_whatever_carries_them(uneven):
+    first, *others = (played(*case) for case in (("pipe", 1), ("shared_memory", 1), ("pipe", 3), ("shared_memory", 3)))
+    for batches, values in others:
+        assert values == first[1]
+        for batch, expected in zip(batches, first[0], strict=True):
+            for key in expected.scheme:
+                assert th.equal(batch[key], expected[key]), key
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_some_environments_can_begin_an_episode_while_others_play_on(transport):
+    factories = [dict.fromkeys((False, True), partial(CountingEnv, lengths=[3], seed=s)) for s in range(4)]
+    running = TRANSPORTS[transport](factories, 2, True)
+    actions = np.zeros((4, 2), dtype=np.int64)
+    try:
+        running.reset()
+        running.step(actions)
+        running.reset(np.array([False, True, False, False]))
+        assert running.observed()["state"][:, :2].tolist() == [[0, 1], [1, 0], [0, 1], [0, 1]]
+        running.step(actions)
+        _, terminated, _ = running.step(actions)
+        assert terminated.tolist() == [True, False, True, True]
+        running.step(actions)
+        assert running.observed()["state"][:, :2].tolist() == [[0, 3], [1, 3], [0, 3], [0, 3]], "who ended stays so"
+    finally:
+        running.close()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_workers_import_neither_torch_nor_the_learner(transport):
+    running = TRANSPORTS[transport]([dict.fromkeys((False, True), ModulesEnv)], 1, True)
+    running.close()
+    modules = running.get_env_info()["modules"]
+    assert "runners.transports.worker" in modules
+    unwanted = ("torch", "learners", "controllers", "modules", "components", "sacred", "assembly")
+    assert [m for m in modules if m.split(".")[0] in unwanted] == []
+
+
+def test_arrays_in_a_block_do_not_overlap():
+    memory = bytearray(StepArrays.size(SIZES, 4))
+    arrays = StepArrays.inside(memory, SIZES, 4)
+    for number, array in enumerate(vars(arrays).values()):
+        array[...] = 1 + number
+    for number, array in enumerate(vars(arrays).values()):
+        assert (array == (1 + number if array.dtype != bool else True)).all()
+    assert arrays.state.shape == (4, 2, 3)
+    assert arrays.part(slice(1, 3)).obs.base is not None
+    with pytest.raises(ValueError, match="buffer"):
+        StepArrays.inside(memory[:-64], SIZES, 4)
+
+
+def test_results_of_a_part_are_put_into_the_rows_they_come_from():
+    whole, part = StepArrays.allocate(SIZES, 4), StepArrays.allocate(SIZES, 2)
+    for name in RESULTS:
+        getattr(part, name)[1] = 1
+    whole.put_results([2, 3], part.results([0, 1]))
+    for name in RESULTS:
+        assert [bool(row.all()) for row in getattr(whole, name)] == [False, False, False, True]
+
+
+def test_axes_of_size_one_may_come_and_go():
+    """PyMARL's batches take them, so environments have them."""
+    arrays = StepArrays.allocate({"n_agents": 2, "obs_shape": 5, "state_shape": 3, "n_actions": 3}, 1)
+    env = CountingEnv()
+    env.reset()
+    state = env.get_state()
+    env.get_state = lambda: state[None]
+    EnvironmentRow(arrays, 0).write_observed(env)
+    assert arrays.state[0].tolist() == state.tolist()
+
+
+# A trainer that says its workers' numbers and then does as it is told
+TRAINER = """
+import sys
+from functools import partial
+import numpy as np
+import fakes
+from runners.transports import REGISTRY
+
+if __name__ == "__main__":
+    factories = [dict.fromkeys((False, True), partial(getattr(fakes, sys.argv[2]), lengths=[10**9]))] * 2
+    running = REGISTRY[sys.argv[1]](factories, 1, True)
+    running.reset()
+    print(*(worker.process.pid for worker in running.workers), flush=True)
+    sys.stdin.readline()
+    if sys.argv[3] == "raise":
+        raise RuntimeError("as told")
+    while sys.argv[3] == "play":
+        running.step(np.zeros((2, 2), dtype=np.int64))
+    running.close()
+"""
+
+
+@pytest.fixture
+def trainer():
+    """Starts a trainer: returns its process, and those of its workers. None outlives a test that fails."""
+    started = []
+
+    def start(transport, env, what):
+        process = subprocess.Popen(
+            [sys.executable, "-c", TRAINER, transport, env, what],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}"},
+            start_new_session=True,
+        )
+        started.append(process)
+        workers = [psutil.Process(int(pid)) for pid in process.stdout.readline().split()]
+        assert workers, process.stderr.read()
+        process.stdin.write("go on\n")
+        process.stdin.flush()
+        return process, workers
+
+    yield start
+    for process in started:
+        process.kill()
+
+
+def _wait_for_the_end_of(processes, seconds):
+    deadline = time.time() + seconds
+    while any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes):
+        assert time.time() < deadline
+        time.sleep(0.05)
+
+
+def _segments():
+    folder = Path("/dev/shm")
+    return {path.name for path in folder.iterdir() if path.name.startswith(("psm_", "pym-", "muster"))}
+
+
+# what the trainer itself says at its end
+LAST_WORDS = {
+    "return": "",
+    "raise": "as told",
+    "ctrl-c": "KeyboardInterrupt",
+    "kill the trainer": "",
+    "kill a worker": "Environment 1's process",
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc and /dev/shm")
+@pytest.mark.parametrize("end", LAST_WORDS)
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_nothing_is_left_whatever_the_end(trainer, transport, end):
+    before = _segments()
+    process, workers = trainer(transport, "CountingEnv", end if end in ("return", "raise") else "play")
+    if end not in ("return", "raise"):
+        maps = [Path(f"/proc/{pid}/maps").read_text() for pid in (process.pid, *(worker.pid for worker in workers))]
+        shared = transport == "shared_memory"
+        assert ["/memfd:muster-steps (deleted)" in text for text in maps] == [shared] * 3, "memory without a name"
+        assert _segments() == before
+    if end == "ctrl-c":
+        os.killpg(process.pid, signal.SIGINT)
+    elif end == "kill the trainer":
+        process.kill()
+    elif end == "kill a worker":
+        workers[1].kill()
+    _, errors = process.communicate(timeout=20)
+    _wait_for_the_end_of(workers, seconds=10)
+    assert _segments() == before
+    # workers, too, write to this place
+    for word in ("resource_tracker", "leaked", "spawn_main"):
+        assert word not in errors
+    assert LAST_WORDS[end] in errors
+    if not LAST_WORDS[end]:
+        assert errors == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+def test_a_worker_whose_environment_hangs_ends_with_a_killed_trainer(trainer):
+    process, workers = trainer("shared_memory", "HangingEnv", "play")
+    time.sleep(0.2)
+    process.kill()
+    process.communicate(timeout=20)
+    _wait_for_the_end_of(workers, seconds=15)

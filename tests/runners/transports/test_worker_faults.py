@@ -1,0 +1,212 @@
+"""An environment process that raises, dies or is left alone (defect 3: the family waits for ever)."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from assembly import assemble
+from envs import REGISTRY
+from fakes import CountingEnv, MisshapenEnv, RecordingLogger, StubbornEnv, TalkativeEnv
+from helpers import make_args
+from runners.transports import REGISTRY as TRANSPORTS
+from runners.transports.process import EnvironmentWorkerError, WorkerProcess
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def counting_env(monkeypatch):
+    monkeypatch.setitem(REGISTRY._entries, "counting", None)
+    REGISTRY["counting"] = CountingEnv
+
+
+def _parts(env_transport, envs_per_worker=1, **env_args):
+    args = make_args(
+        env="counting",
+        env_args={**env_args, "seed": 10},
+        runner="parallel",
+        batch_size_run=3,
+        env_transport=env_transport,
+        envs_per_worker=envs_per_worker,
+    )
+    return assemble(args, RecordingLogger())
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("raise", ["Environment 1 failed in step()", "the simulator lost its map", "Traceback", "fakes.py"]),
+        ("exit", ["Environment 1's process", "died in step()", "exit code 7"]),
+        ("kill", ["Environment 1's process", "died in step()", "SIGKILL"]),
+    ],
+)
+def test_a_failing_worker_ends_the_rollout_within_seconds(transport, how, words):
+    parts = _parts(transport, fault=(2, how), fault_seed=11)
+    start = time.time()
+    with pytest.raises(EnvironmentWorkerError) as error:
+        parts.runner.run()
+    assert time.time() - start < 10
+    for word in words:
+        assert word in str(error.value)
+    parts.runner.close_env()
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_of_several_environments_in_a_process_the_right_one_is_named(transport):
+    parts = _parts(transport, envs_per_worker=2, fault=(2, "raise"), fault_seed=11)
+    with pytest.raises(EnvironmentWorkerError, match=r"Environment 1 failed in step\(\)"):
+        parts.runner.run()
+    parts.runner.close_env()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_worker_killed_between_rollouts_is_noticed(transport):
+    parts = _parts(transport, envs_per_worker=2)
+    parts.runner.run()
+    os.kill(parts.runner.env.workers[0].process.pid, signal.SIGKILL)
+    with pytest.raises(EnvironmentWorkerError, match=r"The process of environments 0 to 1 .* SIGKILL"):
+        parts.runner.run()
+    parts.runner.close_env()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_environment_that_cannot_be_made_is_reported_and_nothing_is_left_running(transport):
+    with pytest.raises(EnvironmentWorkerError, match="unexpected keyword argument 'no_such'"):
+        _parts(transport, no_such=1)
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_an_info_that_cannot_be_sent_is_reported(transport):
+    running = TRANSPORTS[transport]([dict.fromkeys((False, True), TalkativeEnv)], 1, True)
+    running.reset()
+    with pytest.raises(EnvironmentWorkerError, match=r"Environment 0 failed in step\(\)(.|\n)*pickle"):
+        running.step(np.zeros((1, 2), dtype=np.int64))
+    running.close()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("what", ["obs", "state", "avail_actions"])
+def test_a_shape_that_was_not_announced_is_reported(transport, what):
+    running = TRANSPORTS[transport]([dict.fromkeys((False, True), partial(MisshapenEnv, what))], 1, True)
+    with pytest.raises(EnvironmentWorkerError, match=rf"get_{what}\(\) has the shape \(7,\)"):
+        running.reset()
+    running.close()
+
+
+def test_ctrl_c_while_a_worker_is_still_starting_does_not_reach_it(monkeypatch):
+    """It would print a traceback from the midst of its imports."""
+    start = WorkerProcess.__init__
+
+    def interrupted(self, *args):
+        start(self, *args)
+        os.kill(self.process.pid, signal.SIGINT)
+
+    monkeypatch.setattr(WorkerProcess, "__init__", interrupted)
+    parts = _parts("shared_memory")
+    parts.runner.run()
+    parts.runner.close_env()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_closing_twice_is_harmless(transport):
+    parts = _parts(transport)
+    parts.runner.close_env()
+    parts.runner.close_env()
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_workers_that_ignore_close_are_ended(monkeypatch, transport):
+    monkeypatch.setattr("runners.transports.workers.CLOSE_TIMEOUT", 0.5)
+    running = TRANSPORTS[transport]([dict.fromkeys((False, True), StubbornEnv)] * 2, 1, True)
+    running.reset()
+    processes = [worker.process for worker in running.workers]
+    start = time.time()
+    running.close()
+    assert time.time() - start < 6
+    assert not any(process.is_alive() for process in processes)
+
+
+@pytest.fixture
+def training(tmp_path):
+    """A command that trains until it is stopped."""
+    command = [sys.executable, str(ROOT / "src" / "main.py"), "--config=vdn_beta", "--env-config=two_step", "with"]
+    command += ["batch_size_run=2", "t_max=100000000", f"local_results_path={tmp_path}", "seed=1"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        _wait_until(lambda: any("spawn_main" in " ".join(_command(c)) for c in _children(process.pid)))
+        if not any("t_env" in line for line in process.stdout):
+            raise AssertionError(f"training did not start: {process.stderr.read()}")
+        yield process
+    finally:
+        process.kill()
+
+
+def _children(pid):
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _command(process):
+    try:
+        return process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return []
+
+
+def _wait_until(condition, seconds=30):
+    deadline = time.time() + seconds
+    while not condition():
+        assert time.time() < deadline
+        time.sleep(0.05)
+
+
+def _gone(processes):
+    return all(not p.is_running() or p.status() == psutil.STATUS_ZOMBIE for p in processes)
+
+
+def test_ctrl_c_closes_every_child(training):
+    children = _children(training.pid)
+    assert len(children) >= 2
+    # a terminal sends it to the whole group
+    os.killpg(training.pid, signal.SIGINT)
+    _, errors = training.communicate(timeout=20)
+    assert training.returncode == 130
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    assert "resource_tracker" not in errors
+    _wait_until(lambda: _gone(children), seconds=10)
+
+
+def test_workers_end_with_a_trainer_that_was_killed(training):
+    children = _children(training.pid)
+    training.kill()
+    # its workers write to the same place
+    assert training.communicate(timeout=20)[1] == ""
+    _wait_until(lambda: _gone(children), seconds=10)
+
+
+def test_a_killed_worker_ends_the_command_with_a_message(training, tmp_path):
+    worker = next(c for c in _children(training.pid) if "spawn_main" in " ".join(_command(c)))
+    worker.kill()
+    _, errors = training.communicate(timeout=20)
+    assert training.returncode == 1
+    assert "stopped: Environment" in errors
+    assert "SIGKILL" in errors
+    assert "Traceback" not in errors
+    assert '"status": "FAILED"' in (tmp_path / "sacred" / "1" / "run.json").read_text()
