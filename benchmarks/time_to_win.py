@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MAPS = ("3m", "8m", "2s3z")
 CONFIGS = ("qmix_smac", "qmix_fast", "pqn_vdn")
 # what the console says of a test
-TEST = re.compile(r"Test after (\d+) steps: .*battle won ([\d.]+)")
+TEST = re.compile(r"Test after (\d+) steps: .*won ([\d.]+)")
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+import numpy as np
 import torch as th
 
 from components.epsilon_schedules import DecayThenFlatSchedule
@@ -39,7 +40,8 @@ class PQNLearner(BaseLearner):
         targets = self._targets(batch, mask)
         stats = defaultdict(list)
         for _ in range(self.args.epochs):
-            for rows in th.randperm(batch.batch_size).chunk(self.args.minibatches):
+            # from NumPy's generator: torch's belongs to acting, which may go on meanwhile
+            for rows in th.as_tensor(np.random.permutation(batch.batch_size)).chunk(self.args.minibatches):
                 for key, value in self._update(batch[rows], targets[rows], mask[rows]).items():
                     stats[key].append(value)
         if self._log_due(t_env):

@@ -1,4 +1,4 @@
-"""What runners share that step many copies of an environment by one call."""
+"""What all runners share that are built in: they step a batched environment."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from runners.ongoing import FinishedEpisode, OngoingPlay
 class BatchedEnvRunner(EnvironmentRunner):
     """Plays on a batched environment (`envs.batched`) of `batch_size_run` copies.
 
-    All copies play one whole episode from the same moment; a subclass may say in `_play` that training goes otherwise.
+    It plays whole episodes, all copies from the same moment. A subclass may say in `_play` how else training plays.
     """
 
     def run(self, test_mode: bool = False) -> EpisodeBatch:

@@ -7,6 +7,7 @@ import numpy as np
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from runners.batched_env import BatchedEnvRunner
+from utils.devices import acting_device
 
 
 class RolloutRunner(BatchedEnvRunner):
@@ -38,7 +39,7 @@ class RolloutRunner(BatchedEnvRunner):
             self.batch_size,
             self.batch_columns,
             preprocess=preprocess,
-            device=self.args.device,
+            device=acting_device(self.args),
         )
 
     def _play(self) -> EpisodeBatch:
