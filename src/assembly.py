@@ -109,7 +109,16 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         learner = le_REGISTRY[args.learner](mac, buffer.scheme, logger, args)
         if args.device == "cuda":
             learner.cuda()
+        if args.compile == "on":
+            _compile(learner)
     except BaseException:
         runner.close_env()
         raise
     return Parts(runner, buffer, mac, acting_mac, learner)
+
+
+def _compile(learner: Any) -> None:
+    """Have torch compile the networks that see whole batches; agents are unrolled by hand-written code."""
+    for network in (*learner.networks.values(), *learner.target_networks.values()):
+        # for any number of steps; in place, so that the names of the weights stay
+        network.compile(dynamic=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from checks.checkpoints import check_checkpoint
-from checks.devices import check_devices
+from checks.devices import check_compiler, check_devices
 from checks.environments import check_environment
 from checks.keys import check_keys
 from checks.pairings import check_pairings
@@ -32,6 +32,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     check_environment(config)
     check_checkpoint(config)
     check_devices(config)
+    check_compiler(config)
     return config
 
 

@@ -1,4 +1,7 @@
-"""Are the devices there that the config names?"""
+"""Are the devices and tools there that the config names?"""
+
+import os
+import shutil
 
 from utils.errors import ConfigError
 
@@ -17,3 +20,13 @@ def check_devices(config: dict) -> None:
     if not th.cuda.is_available():
         key = named[0]
         raise ConfigError(f"{key}=cuda: there is no CUDA device here. Use {key}=auto or cpu.")
+
+
+def check_compiler(config: dict) -> None:
+    """Refuse `compile=on` where torch.compile would find no C++ compiler.
+
+    Raises:
+        ConfigError: none of `$CXX`, g++ and clang++ is there.
+    """
+    if config["compile"] == "on" and not any(map(shutil.which, (os.environ.get("CXX") or "g++", "g++", "clang++"))):
+        raise ConfigError("compile=on needs a C++ compiler: g++ or clang++ on the PATH, or another one named by $CXX.")

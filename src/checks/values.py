@@ -22,6 +22,7 @@ CHOICES = {
     "buffer_dtype": ("float32", "float16"),
     "learner_device": ("auto", "cpu", "cuda"),
     "acting_device": ("auto", "cpu", "cuda"),
+    "compile": ("auto", "on", "off"),
     "precision": ("float32", "bfloat16"),
     "optimizer": ("rmsprop", "adam", "radam"),
     "epsilon_decay": ("linear", "exp"),
@@ -41,6 +42,8 @@ def normalised(config: dict) -> dict:
         ConfigError: a value of another type, or outside its range.
     """
     config = copy.deepcopy(config)
+    if isinstance(config.get("compile"), bool):  # YAML's on and off
+        config["compile"] = "on" if config["compile"] else "off"
     for key, default in {**default_config(), **TYPED}.items():
         if key in config and not (config[key] is None and key in NULLABLE):
             config[key] = converted(key, config[key], default)

@@ -26,3 +26,15 @@ def test_overlap_needs_a_learner_that_replays():
     check_config(config)
     with pytest.raises(ConfigError, match="overlap=True does not go with learner=coma_learner"):
         check_config({**config, "overlap": True})
+
+
+def test_compiling_needs_a_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    for value in ("auto", "off", False):
+        check_config(recursive_dict_update(default_config(), {"compile": value}))
+    for value in ("on", True):
+        with pytest.raises(ConfigError, match="compile=on needs a C"):
+            check_config(recursive_dict_update(default_config(), {"compile": value}))
+    (tmp_path / "clang++").touch(mode=0o755)
+    assert check_config(recursive_dict_update(default_config(), {"compile": True}))["compile"] == "on"

@@ -360,3 +360,24 @@ def test_an_acting_controller_of_its_own_has_the_learners_weights_in_tests(tmp_p
     run(_config(tmp_path, t_max=40, test_interval=10, overlap=True))
     assert len(seen) > 2
     assert all(seen)
+
+
+def test_compiled_networks_learn_the_same(tmp_path, watched, monkeypatch):
+    """With torch's own tracing, but without the minutes that making machine code takes."""
+    compiled = []
+
+    def traced(self, **options):
+        compiled.append(type(self).__name__)
+        self._compiled_call_impl = th.compile(self._call_impl, backend="eager", **options)
+
+    monkeypatch.setattr(th.nn.Module, "compile", traced)
+    monkeypatch.setattr("shutil.which", lambda name, *_, **__: f"/usr/bin/{name}")
+    losses = []
+    for compile_ in ("off", "on"):
+        watched.clear()
+        run(_config(tmp_path, "qmix", t_max=40, compile=compile_, save_model=True))
+        losses.append([value for _, value in _stats(watched, "loss")])
+    assert compiled == ["QMixer", "QMixer"]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    names = {name for path in tmp_path.rglob("mixer.th") for name in th.load(path)}
+    assert not [name for name in names if "_orig_mod" in name]
