@@ -27,8 +27,8 @@ from cli.compose import compose_config
 from utils.config import recursive_dict_update
 from utils.random_streams import seed_everything
 
-# runners with their transports
-RUNNERS = ("episode", "parallel pipe", "parallel shared_memory", "batched")
+# runners with their transports and modes
+RUNNERS = ("episode", "parallel pipe", "parallel shared_memory", "batched", "batched continuous")
 # they take turns, so that what else the machine does meets all alike
 TURNS = 5
 
@@ -44,10 +44,12 @@ class NoLogger:
 
 def started(env: str, shape: str, runner: str, count: int, workers: int):
     """A runner with `count` environments."""
-    runner, _, transport = runner.partition(" ")
+    runner, _, variant = runner.partition(" ")
     changes = {"runner": runner, "batch_size_run": count, "seed": 1, "use_cuda": False, "buffer_size": max(32, count)}
-    if transport:
-        changes |= {"env_transport": transport, "envs_per_worker": -(-count // workers)}
+    if runner == "parallel":
+        changes |= {"env_transport": variant, "envs_per_worker": -(-count // workers)}
+    elif variant:
+        changes |= {"batched_mode": variant}
     if env == "free":
         # a plugin has no file of its own; two_step's sets nothing that matters here
         config = compose_config("qmix_smac", "two_step").config
@@ -85,6 +87,12 @@ def compared(env: str, shape: str, count: int, workers: int, seconds: float) -> 
     return {name: statistics.median(rates) for name, rates in turns.items()}
 
 
+def _figure(steps: float | None, single: float | None) -> str:
+    if steps is None:
+        return " " * 24
+    return f"{steps:>16,.0f}" + (f"{steps / single:>7.1f}×" if single else " " * 8)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--environments", nargs="+", default=["free", "skirmish"], choices=["free", "skirmish"])
@@ -94,13 +102,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="for each figure")
     options = parser.parse_args()
     th.set_num_threads(1)
-    print(f"environment steps a second; the parallel runner with up to {options.workers} workers\n")
+    print(f"environment steps a second, and how many times the episode runner's; up to {options.workers} workers\n")
     for env in options.environments:
         print(f"{env:<12}{'environments':>13}" + "".join(f"{runner:>24}" for runner in RUNNERS))
         for shape in options.shapes:
+            single = None
             for count in options.counts:
                 rates = compared(env, shape, count, options.workers, options.seconds)
-                figures = [f"{rates[name]:>24,.0f}" if name in rates else f"{'':>24}" for name in RUNNERS]
+                single = rates.get("episode", single)
+                figures = [_figure(rates.get(name), single) for name in RUNNERS]
                 print(f"{shape:<12}{count:>13}" + "".join(figures), flush=True)
 
 
