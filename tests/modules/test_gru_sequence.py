@@ -1,7 +1,9 @@
 """The GRU over packed sequences against torch's own cell and derivative."""
 
+import pytest
 import torch as th
 
+import modules.agents.gru_sequence as module
 from modules.agents.gru_sequence import gru_sequence
 
 SIZES = [5, 3, 3, 1]
@@ -29,7 +31,9 @@ def _sequence_by_sequence(cell, x, hidden):
     return th.cat(states)
 
 
-def test_states_and_gradients_are_the_cells():
+@pytest.mark.parametrize("block_rows", [1, 6, 100])
+def test_states_and_gradients_are_the_cells(block_rows, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_ROWS", block_rows)
     cell, x, hidden = _inputs()
     weights = th.randn(sum(SIZES), 4, dtype=th.double)
     results = []
@@ -38,7 +42,8 @@ def test_states_and_gradients_are_the_cells():
     th.testing.assert_close(*results)
 
 
-def test_its_derivative_is_that_of_finite_differences():
+def test_its_derivative_is_that_of_finite_differences(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_ROWS", 4)
     cell, x, hidden = _inputs()
 
     def states(x, hidden, *_):
