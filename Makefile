@@ -13,8 +13,7 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: train test lint format check-tests
 
 train: $(VENV)/.core
-	$(BIN)/python src/main.py --config=qmix_smac --env-config=skirmish with env_args.map_name=3m \
-		runner=batched batch_size_run=8 batch_size=64 lr=0.001 optimizer=adam optim_eps=1e-8 td_lambda=0.6 \
+	$(BIN)/python src/main.py --config=qmix_fast --env-config=skirmish with env_args.map_name=3m \
 		t_max=120000 test_interval=10000 log_interval=40000 seed=1 \
 		save_model=True save_replay=True use_tensorboard=True
 

@@ -72,14 +72,14 @@ for name, map_name, steps, seeds, expected, more in (
     ("qmix", "3m", 200_000, 3, "above 0.9", ""),
     ("vdn", "3m", 400_000, 3, "above 0.9", ""),
     ("qmix", "8m", 200_000, 3, "above 0.9", ""),
-    ("vdn", "8m", 200_000, 3, "above 0.9", SLOW_TARGETS),
-    ("qmix", "2s3z", 120_000, 3, "far above 0", ""),
-    ("vdn", "2s3z", 120_000, 3, "far above 0", SLOW_TARGETS),
+    ("vdn", "8m", 500_000, 3, "above 0.9", SLOW_TARGETS),
+    ("qmix", "2s3z", 500_000, 3, "far above 0", SLOW_TARGETS),
+    ("vdn", "2s3z", 500_000, 3, "far above 0", SLOW_TARGETS),
     # is what is hard in SMAC hard here?
-    ("qmix", "5m_vs_6m", 80_000, 1, "below 8m", ""),
-    ("qmix", "3s_vs_5z", 80_000, 1, "below 8m", ""),
-    ("qmix", "6h_vs_8z", 80_000, 1, "about 0", ""),
-    ("qmix", "corridor", 80_000, 1, "about 0", ""),
+    ("qmix", "5m_vs_6m", 400_000, 1, "below 8m", ""),
+    ("qmix", "3s_vs_5z", 400_000, 1, "below 8m", ""),
+    ("qmix", "6h_vs_8z", 400_000, 1, "about 0", ""),
+    ("qmix", "corridor", 400_000, 1, "about 0", ""),
 ):
     EXPERIMENTS[f"skirmish_{map_name}_{name}"] = Experiment(
         f"--config={name}_smac --env-config=skirmish with env_args.map_name={map_name} t_max={steps} {SKIRMISH} {more}",
