@@ -23,6 +23,7 @@ from assembly import build_scheme
 from components.episode_buffer import EpisodeBatch
 from controllers.basic_controller import BasicMAC
 from learners import REGISTRY as LEARNERS
+from utils.allocation import keep_freed_memory
 from utils.config import config_path, default_config, recursive_dict_update
 from utils.yaml_files import load_yaml
 
@@ -86,6 +87,7 @@ def main() -> None:
     parser.add_argument("--cpu-time", action="store_true", help="count CPU time: steadier on a busy machine")
     options = parser.parse_args()
     th.set_num_threads(options.threads)
+    keep_freed_memory()
     now = time.process_time if options.cpu_time else time.perf_counter
 
     def milliseconds(learner, batch: EpisodeBatch) -> float:

@@ -70,7 +70,7 @@ def run(config: str, map_name: str, seed: int, options: argparse.Namespace) -> R
     process.terminate()
     process.wait()
     reached = race.time_to(options.share)
-    outcome = f"{reached:.1f} minutes" if reached else f"not in {options.minutes:g} minutes"
+    outcome = f"{reached:.1f} minutes" if reached else f"not in {(time.time() - start) / 60:.1f} minutes"
     print(f"{config} {map_name} seed {seed}: {outcome}, {race.steps[-1] if race.steps else 0:,} steps", flush=True)
     return race
 

@@ -8,6 +8,7 @@ checkout's code goes through the same loop in turns with this one's, and the rat
 """
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -92,6 +93,10 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     config["env_args"]["seed"] = 1
     seed_everything(1)
     th.set_num_threads(config["torch_threads"])
+    with contextlib.suppress(ImportError):  # older code does not
+        from utils.allocation import keep_freed_memory
+
+        keep_freed_memory()
     args = SimpleNamespace(**config, device="cpu", unique_token="benchmark")
     console = SimpleNamespace(debug=_silent, info=_silent)
     parts = assemble(args, SimpleNamespace(log_stat=_silent, console_logger=console))

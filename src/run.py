@@ -15,6 +15,7 @@ from assembly import Parts, assemble
 from checks import check_config
 from envs.instances import TEST_SEED_OFFSET
 from runners.rollouts import Rollouts
+from utils.allocation import keep_freed_memory
 from utils.checkpoint import find_checkpoint, save_checkpoint
 from utils.config import default_config, recursive_dict_update
 from utils.logging import Logger, get_logger
@@ -85,6 +86,7 @@ def _complete(config: dict, log: logging.Logger) -> SimpleNamespace:
         config["seed"] = int.from_bytes(os.urandom(4), "little") // 4
     seed_everything(config["seed"])
     th.set_num_threads(config["torch_threads"])
+    keep_freed_memory()
     config["env_args"]["seed"] = config["seed"]
     args = SimpleNamespace(**config)
     usual = "cuda" if args.use_cuda else "cpu"
