@@ -92,6 +92,7 @@ def plot(races: list[Race], path: Path) -> None:
         axes.axhline(0.9, color="grey", linestyle="--", linewidth=0.8)
         axes.set_title(name, fontsize=10)
         axes.set_xlabel("minutes")
+        axes.set_xlim(left=0)
         axes.set_ylim(-0.03, 1.03)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)

@@ -1,5 +1,6 @@
 """The command line: choose configs, merge them, hand them to Sacred. `python src/main.py --help` explains it."""
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -26,11 +27,11 @@ def _dispatch(argv: list[str]) -> int:
     if arguments.action == "help":
         from cli.help import HELP
 
-        print(HELP, end="")
+        _show(HELP)
     elif arguments.action == "list":
         from cli.listing import listing
 
-        print(listing())
+        _show(listing() + "\n")
     else:
         # sacred still imports pkg_resources, which warns whoever starts a run
         warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
@@ -38,6 +39,13 @@ def _dispatch(argv: list[str]) -> int:
 
         run_experiment(arguments)
     return 0
+
+
+def _show(text: str) -> None:
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

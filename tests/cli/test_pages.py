@@ -39,3 +39,12 @@ def test_pages_load_neither_torch_nor_sacred():
     assert "'cli.listing'" in loaded
     for heavy in ("'torch'", "'sacred'", "'gymnasium'", "'cloudpickle'"):
         assert heavy not in loaded
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    listing_process = subprocess.Popen(
+        [sys.executable, str(MAIN), "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    listing_process.stdout.close()  # as `| head -0` does
+    assert listing_process.stderr.read() == b""
+    assert listing_process.wait(timeout=30) == 0
