@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="the fastest of so many is told")
     parser.add_argument("--against", type=Path, help="src folder of another checkout")
     parser.add_argument("--cpu-time", action="store_true", help="count CPU time: steadier on a busy machine")
-    parser.add_argument("--with", dest="changes", nargs="*", default=[], help="config changes, key=value")
+    parser.add_argument("--with", dest="changes", nargs="*", default=[], help="config changes for this code, key=value")
     parser.add_argument("--child", nargs=3, metavar=("SRC", "MAP", "SCHEDULE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -86,7 +86,7 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     config = compose_config("qmix_smac", "skirmish").config
     own = {"runner": schedule, "batch_size_run": SCHEDULES[schedule], "seed": 1, "use_cuda": False, "buffer_size": 500}
     config = recursive_dict_update(config, {**own, "env_args": {"map_name": map_name}})
-    for change in options.changes:
+    for change in options.changes if Path(src) == OURS else ():
         key, _, value = change.partition("=")
         config[key] = yaml.safe_load(value)
     config = check_config(config)
@@ -122,19 +122,28 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     timed(buffer, "sample", "sample")
     timed(learner, "train", "train")
 
-    import inspect
-
     from run import _learn
 
-    takes_t_env = "t_env" in inspect.signature(_learn).parameters  # older code does not
+    try:
+        from runners.rollouts import Rollouts
+    except ImportError:  # older code has no such thing
 
-    def rollouts(count: int) -> None:
-        for episode in range(count):
-            with th.no_grad():
-                batch = runner.run()
-            buffer.insert_episode_batch(batch)
-            extra = (runner.t_env,) if takes_t_env else ()
-            _learn(args, parts, *extra, episode * SCHEDULES[schedule])
+        def rollouts(count: int) -> None:
+            for episode in range(count):
+                with th.no_grad():
+                    batch = runner.run()
+                buffer.insert_episode_batch(batch)
+                _learn(args, parts, episode * SCHEDULES[schedule])
+    else:
+        playing = Rollouts(runner, parts.mac, parts.acting_mac, args.overlap)
+
+        def rollouts(count: int) -> None:
+            for episode in range(count):
+                batch = playing.take()
+                playing.begin_next()
+                buffer.insert_episode_batch(batch)
+                _learn(args, parts, playing.t_env, episode * SCHEDULES[schedule])
+            playing.take()
 
     rollouts(40)
     spent.clear()
