@@ -1,5 +1,6 @@
 """Arguments and batches that tests share."""
 
+import signal
 from types import SimpleNamespace
 
 import numpy as np
@@ -62,3 +63,8 @@ def fill(parameters, seed=0, scale=0.3):
     with th.no_grad():
         for parameter in parameters:
             parameter.copy_(scale * th.randn(parameter.shape, generator=generator))
+
+
+def hear_ctrl_c():
+    """For a process that a test starts (`preexec_fn`): tests in a shell's background ignore SIGINT, and so would it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

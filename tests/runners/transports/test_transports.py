@@ -16,7 +16,7 @@ import torch as th
 from assembly import assemble
 from envs import REGISTRY
 from fakes import CountingEnv, ModulesEnv, RecordingLogger, UnevenEnv
-from helpers import make_args
+from helpers import hear_ctrl_c, make_args
 from runners.transports import REGISTRY as TRANSPORTS
 from runners.transports.arrays import RESULTS, EnvironmentRow, StepArrays
 from utils.random_streams import seed_everything
@@ -184,6 +184,7 @@ def trainer():
             text=True,
             env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}"},
             start_new_session=True,
+            preexec_fn=hear_ctrl_c,
         )
         started.append(process)
         workers = [psutil.Process(int(pid)) for pid in process.stdout.readline().split()]

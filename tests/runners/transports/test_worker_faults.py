@@ -16,7 +16,7 @@ import pytest
 from assembly import assemble
 from envs import REGISTRY
 from fakes import CountingEnv, MisshapenEnv, RecordingLogger, StubbornEnv, TalkativeEnv
-from helpers import make_args
+from helpers import hear_ctrl_c, make_args
 from runners.transports import REGISTRY as TRANSPORTS
 from runners.transports.process import EnvironmentWorkerError, WorkerProcess
 
@@ -144,7 +144,12 @@ def training(tmp_path):
     command = [sys.executable, str(ROOT / "src" / "main.py"), "--config=vdn_beta", "--env-config=two_step", "with"]
     command += ["batch_size_run=2", "t_max=100000000", f"local_results_path={tmp_path}", "seed=1"]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hear_ctrl_c,
     )
     try:
         _wait_until(lambda: any("spawn_main" in " ".join(_command(c)) for c in _children(process.pid)))
