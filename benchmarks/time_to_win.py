@@ -98,7 +98,7 @@ def plot(races: list[Race], path: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
     panels[0][0].set_ylabel("share of test battles won")
     handles = [plt.Line2D([], [], color=f"C{index}") for index in range(len(configs))]
-    panels[0][-1].legend(handles, configs, frameon=False, fontsize=8)
+    figure.legend(handles, configs, loc="outside upper center", ncols=len(configs), frameon=False, fontsize=9)
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
