@@ -1,4 +1,4 @@
-# make train    set up .venv and train QMIX on Skirmish's 3m, three marines against three (a minute or two after installing)
+# make train    set up .venv and train QMIX on Skirmish's 3m, three marines against three (half a minute after installing)
 # make test     set up everything and run all checks: lint, import rules, tests
 # make lint     style and import rules only
 # make format   put the code in the house style
