@@ -24,9 +24,8 @@ class RNNAgent(nn.Module):
 
     def forward(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         """Inputs `[N, input_shape]` and hidden states `[..., H]` of N agents -> outputs `[N, A]`, hidden `[N, H]`."""
-        x = F.relu(self.fc1(inputs))
-        h = self.rnn(x, hidden_state.reshape(-1, self.args.rnn_hidden_dim))
-        return self.fc2(h), h
+        h = self.rnn(self._activated(self.fc1(inputs)), hidden_state.reshape(-1, self.args.rnn_hidden_dim))
+        return self._values(h), h
 
     def unroll(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         """As `forward` over T steps: inputs `[T, N, input_shape]` -> outputs `[T, N, A]`, hidden `[T, N, H]`."""
@@ -49,5 +48,13 @@ class RNNAgent(nn.Module):
             outputs `[P, A]`; hidden states `[P, H]`.
         """
         hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
-        hidden = gru_sequence(self.rnn, F.relu_(encoded), sizes, hidden)
-        return self.fc2(hidden), hidden
+        hidden = gru_sequence(self.rnn, self._activated(encoded), sizes, hidden)
+        return self._values(hidden), hidden
+
+    def _activated(self, encoded: th.Tensor) -> th.Tensor:
+        """From the first layer to the GRU; may overwrite what it is given."""
+        return F.relu_(encoded)
+
+    def _values(self, hidden: th.Tensor) -> th.Tensor:
+        """From the GRU to the outputs."""
+        return self.fc2(hidden)
