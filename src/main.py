@@ -6,15 +6,21 @@ import warnings
 from collections.abc import Sequence
 
 from utils.errors import ConfigError, MusterError
+from utils.stop_signals import Interrupted
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
+    # results are the user's own: nobody else reads or changes them
+    os.umask(os.umask(0o077) | 0o077)
     try:
         return _dispatch(sys.argv[1:] if argv is None else list(argv))
     except MusterError as error:
         print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {error}", file=sys.stderr)
         return error.exit_code
+    except Interrupted as interrupted:
+        print(interrupted, file=sys.stderr)
+        return interrupted.exit_code
     except KeyboardInterrupt:
         print("interrupted; Sacred's record of the run, and models that were saved, are kept.", file=sys.stderr)
         return 130

@@ -1,10 +1,9 @@
 """One experiment: assemble, train, test, save."""
 
+import copy
 import logging
 import os
 import re
-import time
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -12,41 +11,35 @@ from typing import Any
 import torch as th
 
 from assembly import Parts, assemble
+from checkpoints.resumption import Resumption
+from checkpoints.run_folder import RunFolder
+from checkpoints.store import Checkpoint
 from checks import check_config
 from envs.instances import TEST_SEED_OFFSET
+from keeping import RunKeeper
 from runners.rollouts import Rollouts
+from training import TrainingLoop, save_replay
 from utils.allocation import keep_freed_memory
-from utils.checkpoint import find_checkpoint, save_checkpoint
+from utils.checkpoint import find_checkpoint
 from utils.config import default_config, recursive_dict_update
 from utils.logging import Logger, get_logger
 from utils.random_streams import RandomStream, seed_everything
-from utils.timehelper import time_left, time_str
+from utils.stop_signals import StopSignals
 
 
-@dataclass
-class LoopState:
-    """Where the loop is: episodes played, and the steps at which things were last done."""
-
-    episode: int = 0
-    last_test_T: int | None = None
-    last_log_T: int = 0
-    last_save_T: int | None = None
-
-    def state_dict(self) -> dict:
-        return asdict(self)
-
-    def load_state_dict(self, state: dict) -> None:
-        for key, value in state.items():
-            setattr(self, key, value)
-
-
-def run(config: dict, sacred_run: Any = None, log: logging.Logger | None = None) -> float | None:
+def run(
+    config: dict,
+    sacred_run: Any = None,
+    log: logging.Logger | None = None,
+    resume: Resumption | None = None,
+) -> float | None:
     """Run one experiment to its end.
 
     Args:
         config: any keys; those that are missing have the values of config/default.yaml. `seed`: None for a random one.
         sacred_run: where statistics are recorded, if anywhere besides the console.
         log: the console.
+        resume: the run to go on with; `config` is then its own, with the changes that are allowed.
 
     Returns:
         The last mean return of the test episodes, or None if there was none.
@@ -54,36 +47,41 @@ def run(config: dict, sacred_run: Any = None, log: logging.Logger | None = None)
     Raises:
         ConfigError: the config is refused; nothing has started.
         MusterError: the run had to stop.
+        Interrupted: SIGINT or SIGTERM ended it, after a checkpoint.
     """
     config = check_config(recursive_dict_update(default_config(), config))
     if log is None:
         # a program that runs experiments has set up logging, or leaves it to us
         log = logging.getLogger("muster") if logging.getLogger().handlers else get_logger()
-    args = _complete(config, log)
-    logger = Logger(log)
-    log.info(f"{args.name}: {args.learner} on {args.env}, seed {args.seed}, {args.t_max} steps on {args.device}")
-    if args.use_tensorboard:
-        logger.setup_tb(os.path.join(args.local_results_path, "tb_logs", args.unique_token))
-    if sacred_run is not None:
-        # readers of Sacred's folder expect info.json, which Sacred writes only if there is something in it
-        sacred_run.info["unique_token"] = args.unique_token
-        logger.setup_sacred(sacred_run)
-    try:
-        run_sequential(args, logger)
-    finally:
-        logger.close()
-        log.info(_where_results_are(args, sacred_run))
+    with StopSignals() as signals:
+        args, config = _complete(config, log, resume)
+        logger = Logger(log)
+        log.info(f"{args.name}: {args.learner} on {args.env}, seed {args.seed}, {args.t_max} steps on {args.device}")
+        folder = RunFolder(args.local_results_path, args.unique_token, getattr(sacred_run, "_id", None))
+        try:
+            _set_up_sinks(args, logger, folder, sacred_run, resume)
+            run_sequential(args, config, logger, folder, signals, resume.checkpoint if resume else None)
+        finally:
+            logger.close()
+            folder.close()
+            log.info(_where_results_are(args, sacred_run))
     tests = logger.stats.get("test_return_mean")
     return tests[-1][1] if tests else None
 
 
-def _complete(config: dict, log: logging.Logger) -> SimpleNamespace:
-    """Seed everything, and add what can only be known now: device, seed of the environments, name of the results."""
+def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> tuple[SimpleNamespace, dict]:
+    """Seed everything, and add what can only be known now: device, seed of the environments, name of the results.
+
+    Returns:
+        the arguments of all parts, and the config from which the run can be gone on with.
+    """
+    kept = config
+    if config.get("seed") is None:
+        config["seed"] = int.from_bytes(os.urandom(4), "little") // 4
+    config = copy.deepcopy(config)
     if config["use_cuda"] and not th.cuda.is_available():
         log.info("use_cuda is off: there is no CUDA device here.")
         config["use_cuda"] = False
-    if config.get("seed") is None:
-        config["seed"] = int.from_bytes(os.urandom(4), "little") // 4
     seed_everything(config["seed"])
     th.set_num_threads(config["torch_threads"])
     keep_freed_memory()
@@ -91,12 +89,31 @@ def _complete(config: dict, log: logging.Logger) -> SimpleNamespace:
     args = SimpleNamespace(**config)
     usual = "cuda" if args.use_cuda else "cpu"
     args.device = usual if args.learner_device == "auto" else args.learner_device
-    args.unique_token = _unique_token(args)
+    args.unique_token = resume.token if resume else _unique_token(args)
     if args.save_replay and args.env_args.get("replay_dir") == "":
         # SMAC's argument; empty, it would write into the game's own folder
         replays = os.path.join(args.local_results_path, "replays", args.unique_token)
         args.env_args["replay_dir"] = os.path.abspath(replays)
-    return args
+    return args, kept
+
+
+def _set_up_sinks(
+    args: SimpleNamespace, logger: Logger, folder: RunFolder, sacred_run: Any, resume: Resumption | None
+) -> None:
+    """Say where statistics go. What is not observed has no metric log until it writes a checkpoint."""
+    if sacred_run is not None or resume is not None:
+        folder.create()
+        logger.setup_metric_log(str(folder.metrics))
+    if args.use_tensorboard:
+        logger.setup_tb(os.path.join(args.local_results_path, "tb_logs", args.unique_token))
+    if sacred_run is not None:
+        # readers of Sacred's folder expect info.json, which Sacred writes only if there is something in it
+        sacred_run.info["unique_token"] = args.unique_token
+        if resume is not None:
+            sacred_run.info["resumed_from"] = resume.origin()
+        logger.setup_sacred(sacred_run)
+    for warning in resume.warnings if resume else []:
+        logger.console_logger.warning(warning)
 
 
 def _unique_token(args: SimpleNamespace) -> str:
@@ -110,6 +127,7 @@ def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
     root = args.local_results_path
     tb_logs = os.path.join(root, "tb_logs", args.unique_token)
     places = {
+        "run": os.path.join(root, "runs", args.unique_token),
         "models": os.path.join(root, "models", args.unique_token),
         "curves": tb_logs,
         "replays": os.path.join(root, "replays", args.unique_token),
@@ -123,127 +141,45 @@ def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
     return "\n".join(["Results:", *(f"  {what + ':':<11} {place}" for what, place in found.items())])
 
 
-def run_sequential(args: SimpleNamespace, logger: Logger) -> None:
+def run_sequential(
+    args: SimpleNamespace,
+    config: dict,
+    logger: Logger,
+    folder: RunFolder,
+    signals: StopSignals,
+    checkpoint: Checkpoint | None,
+) -> None:
     """Assemble the parts and train, or only evaluate; environments are closed whatever happens."""
     parts = assemble(args, logger)
     try:
         test_stream = RandomStream(args.seed + TEST_SEED_OFFSET)
-        if args.checkpoint_path:
+        if args.checkpoint_path and checkpoint is None:
             path, step = find_checkpoint(args.checkpoint_path, args.load_step)
             logger.console_logger.info(f"Loading model from {path}")
             parts.learner.load_models(str(path))
             parts.runner.t_env = step
         if args.evaluate or (args.save_replay and args.checkpoint_path):
             evaluate_sequential(args, parts, logger, test_stream)
-        else:
-            train(args, parts, logger, test_stream)
+            return
+        loop = TrainingLoop(args, parts, logger, test_stream, signals)
+        keeper = RunKeeper(args, config, parts, loop.rollouts, logger, test_stream, loop.state, folder)
+        if checkpoint is not None:
+            logger.console_logger.info(f"Going on from {checkpoint.folder}")
+            keeper.restore(checkpoint)
+        loop.run(keeper)
     finally:
         parts.runner.close_env()
 
 
 def evaluate_sequential(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: RandomStream) -> None:
     """Play `test_nepisode` test episodes, log them, and save a replay if asked to."""
-    _test(args, Rollouts(parts.runner, parts.mac, parts.acting_mac), logger, test_stream)
+    rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac)
+    played = 0
+    with test_stream.active():
+        while rollouts.test_goes_on(played):
+            rollouts.play(test_mode=True)
+            played += 1
+    logger.print_test(parts.runner.t_env)
     logger.log_stat("episode", args.test_nepisode, parts.runner.t_env)
     logger.print_recent_stats()
-    _save_replay(args, parts.runner, logger)
-
-
-def _save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
-    """Let the environment save its last episode, if asked to; one that cannot says so."""
-    if args.save_replay:
-        try:
-            runner.save_replay()
-        except NotImplementedError as error:
-            logger.console_logger.warning(f"No replay was saved: {error}.")
-
-
-def train(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: RandomStream) -> None:
-    """The loop: the runner plays, the buffer keeps, the learner learns; now and then, a test, a save, a summary."""
-    rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac, args.overlap)
-    try:
-        _train(args, parts, rollouts, logger, test_stream)
-    finally:
-        rollouts.close()
-
-
-def _train(args: SimpleNamespace, parts: Parts, rollouts: Rollouts, logger: Logger, test_stream: RandomStream) -> None:
-    console = logger.console_logger
-    state = LoopState()
-    start_time = last_time = time.time()
-    t_env = last_T = start_T = rollouts.t_env
-    console.info(f"Beginning training for {args.t_max} timesteps")
-    logger.setup_progress(args.t_max)
-
-    while t_env <= args.t_max:
-        batch = rollouts.take()
-        t_env = rollouts.t_env
-        test_due = state.last_test_T is None or t_env - state.last_test_T >= args.test_interval
-        if not test_due and t_env <= args.t_max:  # the runner plays tests, too
-            rollouts.begin_next()
-        parts.buffer.insert_episode_batch(batch)
-        for _ in range(args.updates_per_rollout):
-            _learn(args, parts, t_env, state.episode)
-
-        if test_due:
-            if logger.progress is None and state.last_test_T is not None:  # the first steps say nothing about the rest
-                console.info(f"t_env: {t_env} / {args.t_max}")
-                left = time_left(last_time, last_T, t_env, args.t_max)
-                console.info(f"Estimated time left: {left}. Time passed: {time_str(time.time() - start_time)}")
-            last_time, last_T = time.time(), t_env
-            state.last_test_T = t_env
-            _test(args, rollouts, logger, test_stream)
-
-        if args.save_model and _save_due(args, t_env, state):
-            state.last_save_T = t_env
-            _save(args, parts, t_env, console)
-
-        state.episode += rollouts.episodes
-        if t_env - state.last_log_T >= args.log_interval:
-            state.last_log_T = t_env
-            logger.log_stat("episode", state.episode, t_env)
-            logger.print_recent_stats()
-        logger.show_progress(t_env)
-
-    if state.last_test_T != t_env and t_env > start_T:
-        _test(args, rollouts, logger, test_stream)
-    if args.save_model and state.last_save_T != t_env and t_env > start_T:
-        _save(args, parts, t_env, console)
-    _save_replay(args, parts.runner, logger)
-    if state.last_log_T != t_env:
-        logger.log_stat("episode", state.episode, t_env)
-        logger.print_recent_stats()
-    logger.close()
-    console.info(f"Finished Training: {t_env} steps in {time_str(time.time() - start_time)}")
-
-
-def _test(args: SimpleNamespace, rollouts: Rollouts, logger: Logger, test_stream: RandomStream) -> None:
-    """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""
-    runner = rollouts.runner
-    rollouts.update_weights()
-    with test_stream.active():
-        for _ in range(-(-args.test_nepisode // runner.batch_size)):
-            rollouts.play(test_mode=True)
-        while getattr(runner, "test_unfinished", False):  # episodes whose environment crashed do not count
-            rollouts.play(test_mode=True)
-    logger.print_test(runner.t_env)
-
-
-def _learn(args: SimpleNamespace, parts: Parts, t_env: int, episode: int) -> None:
-    if not parts.buffer.can_sample(args.batch_size):
-        return
-    # what is beyond the longest episode is padding in every row
-    sample = parts.buffer.sample(args.batch_size, trimmed=True)
-    if str(sample.device) != args.device:
-        sample.to(args.device)
-    parts.learner.train(sample, t_env, episode)
-
-
-def _save_due(args: SimpleNamespace, t_env: int, state: LoopState) -> bool:
-    return state.last_save_T is None or t_env - state.last_save_T >= args.save_model_interval
-
-
-def _save(args: SimpleNamespace, parts: Parts, t_env: int, console: logging.Logger) -> None:
-    folder = os.path.join(args.local_results_path, "models", args.unique_token, str(t_env))
-    console.info(f"Saving models to {folder}")
-    save_checkpoint(parts.learner, folder)
+    save_replay(args, parts.runner, logger)

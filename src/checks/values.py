@@ -11,10 +11,13 @@ from utils.nearest import suggestion
 AT_LEAST_ONE = (
     "t_max batch_size_run test_nepisode test_interval log_interval runner_log_interval learner_log_interval "
     "rollout_steps epochs minibatches updates_per_rollout torch_threads save_model_interval batch_size buffer_size "
-    "target_update_interval rnn_hidden_dim epsilon_anneal_time mixing_embed_dim hypernet_embed envs_per_worker"
+    "target_update_interval rnn_hidden_dim epsilon_anneal_time mixing_embed_dim hypernet_embed envs_per_worker "
+    "keep_checkpoints"
 ).split()
 POSITIVE = ("lr", "critic_lr", "grad_norm_clip")
-NOT_NEGATIVE = ("lr_finish", "optim_eps", "load_step", "opt_loss", "nopt_min_loss", "seed")
+NOT_NEGATIVE = (
+    "lr_finish optim_eps load_step opt_loss nopt_min_loss seed checkpoint_interval checkpoint_minutes"
+).split()
 FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_finish")
 CHOICES = {
     "agent_output_type": ("q", "pi_logits"),
@@ -23,6 +26,7 @@ CHOICES = {
     "learner_device": ("auto", "cpu", "cuda"),
     "acting_device": ("auto", "cpu", "cuda"),
     "compile": ("auto", "on", "off"),
+    "on_non_finite": ("stop", "skip"),
     "precision": ("float32", "bfloat16"),
     "optimizer": ("rmsprop", "adam", "radam"),
     "epsilon_decay": ("linear", "exp"),
@@ -107,7 +111,7 @@ def converted(key: str, value: Any, example: Any) -> Any:
     raise ConfigError(f"{key}={value}: expected {expected}, found {found}, as in '{key}={example}'.")
 
 
-FRACTIONAL = ("grad_norm_clip", "opt_loss")
+FRACTIONAL = ("grad_norm_clip", "opt_loss", "checkpoint_minutes")
 
 
 def _number(value: Any) -> int | float | None:

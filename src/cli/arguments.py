@@ -1,4 +1,4 @@
-"""PyMARL's command line: two options of our own, the rest is Sacred's."""
+"""PyMARL's command line: three options of our own, the rest is Sacred's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from utils.config import config_names
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
 
-OUR_OPTIONS = {"--config": "algorithm", "--env-config": "environment"}
+OUR_OPTIONS = {"--config": "algorithm", "--env-config": "environment", "--resume": "resume"}
 # Sacred's options (0.8.7); those in the second tuple take a value
 SACRED_FLAGS = (
     "-d --debug -D --pdb -e --enforce_clean -f --force -p --print-config -q --queue -u --unobserved"
@@ -26,6 +26,7 @@ class Arguments:
     action: str = "run"
     algorithm: str | None = None
     environment: str | None = None
+    resume: str | None = None
     sacred: list[str] = field(default_factory=list)
 
 
@@ -67,6 +68,12 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     return parsed
 
 
+def given_value(words: Sequence[str], key: str) -> str | None:
+    """What the command line sets `key` to after `with`; None if it does not."""
+    settings = words[words.index("with") + 1 :] if "with" in words else []
+    return next((word.partition("=")[2] for word in reversed(settings) if word.startswith(f"{key}=")), None)
+
+
 def _sacred_option(word: str, words) -> list[str]:
     """The option and, if it takes one, its value."""
     option, equals, _ = word.partition("=")
@@ -90,11 +97,17 @@ def _stray_word(word: str) -> str:
 
 
 def _require_choices(parsed: Arguments) -> None:
-    for option, attribute in OUR_OPTIONS.items():
+    choices = {option: OUR_OPTIONS[option] for option in ("--config", "--env-config")}
+    if parsed.resume is not None:
+        for option, attribute in choices.items():
+            if getattr(parsed, attribute) is not None:
+                raise ConfigError(f"{option} does not go with --resume: a run that goes on keeps its config.")
+        return
+    for option, attribute in choices.items():
         if getattr(parsed, attribute) is None:
             names = config_names({"--config": "algs", "--env-config": "envs"}[option])
             raise ConfigError(f"{option} is missing. Choose one of: {', '.join(names)}.")
 
 
 def _example(option: str) -> str:
-    return {"--config": "qmix", "--env-config": "two_step"}[option]
+    return {"--config": "qmix", "--env-config": "two_step", "--resume": "latest"}[option]

@@ -12,8 +12,10 @@ from sacred import SETTINGS, Experiment
 from sacred.observers import FileStorageObserver
 from sacred.utils import apply_backspaces_and_linefeeds
 
+from checkpoints.resumption import Resumption
 from checks import check_config
-from cli.arguments import Arguments
+from checks.changes import check_changes
+from cli.arguments import Arguments, given_value
 from cli.compose import Composed, compose_config
 from utils.config import default_config
 from utils.errors import MusterError
@@ -43,19 +45,29 @@ def run_experiment(arguments: Arguments) -> None:
     Raises:
         MusterError: the config is refused (nothing was written), or the run had to stop.
     """
-    if arguments.algorithm is None:  # `help COMMAND` needs no config
+    resume = None
+    if arguments.resume is not None:
+        results = given_value(arguments.sacred, "local_results_path") or default_config()["local_results_path"]
+        resume = Resumption.of(arguments.resume, results)
+        composed = Composed(resume.config, {})
+    elif arguments.algorithm is None:  # `help COMMAND` needs no config
         composed = Composed(default_config(), {})
     else:
         composed = compose_config(arguments.algorithm, arguments.environment)
-    experiment = build_experiment(composed)
+    experiment = build_experiment(composed, resume)
     try:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])
     except _PastSacred as error:
         raise error.__cause__ from None
 
 
-def build_experiment(composed: Composed) -> Experiment:
-    """A Sacred experiment over a merged config, whose runs are recorded under `local_results_path`."""
+def build_experiment(composed: Composed, resume: Resumption | None = None) -> Experiment:
+    """A Sacred experiment over a merged config, whose runs are recorded under `local_results_path`.
+
+    Args:
+        composed: the config before `with`.
+        resume: the run to go on with, whose config that is.
+    """
     experiment = _experiment()
     experiment.logger = get_logger()
     experiment.captured_out_filter = apply_backspaces_and_linefeeds
@@ -65,6 +77,8 @@ def build_experiment(composed: Composed) -> Experiment:
     def check(config: dict, command_name: str, logger: Any) -> dict:
         with _past_sacred():
             checked = check_config(config, known=composed.config, own_keys=composed.own_keys)
+            if resume is not None:
+                check_changes(composed.config, checked)
         if command_name == experiment.default_command:
             folder = os.path.join(checked["local_results_path"], "sacred")
             experiment.observers.append(FileStorageObserver(folder))
@@ -76,7 +90,7 @@ def build_experiment(composed: Composed) -> Experiment:
         from run import run
 
         with _past_sacred():
-            return run(_plain(_config), _run, _log)
+            return run(_plain(_config), _run, _log, resume)
 
     return experiment
 

@@ -10,10 +10,13 @@ Examples
   python src/main.py --config=vdn --env-config=lbf with env_args.key=Foraging-5x5-2p-1f-v3 t_max=500000 seed=1
   python src/main.py print_config --config=coma --env-config=mpe with runner=parallel lr=0.001
 
+  python src/main.py --resume=latest with t_max=1000000
+
 What is run
   --config=NAME        algorithm: config/algs/NAME.yaml, or the path of a YAML file of your own
   --env-config=NAME    environment: config/envs/NAME.yaml, or a path
   with KEY=VALUE ...   changes any key, nested ones as env_args.key=VALUE; comes last
+  --resume=RUN         go on with a run that was interrupted or killed: its Sacred id, its folder, or "latest"
   --list               the names of all algorithms, environments and parts
   Later ones win: config/default.yaml (which explains every key), the environment, the algorithm, with.
 

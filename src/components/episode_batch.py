@@ -205,6 +205,20 @@ class EpisodeBatch:
         """Steps of the longest episode, its closing state included: int64, shape [1]."""
         return th.sum(self.data.transition_data["filled"], 1).max(0)[0]
 
+    def first_non_finite(self) -> str | None:
+        """Where the first value that is NaN or infinite is, in words; None if there is none."""
+        for tensors in (self.data.transition_data, self.data.episode_data):
+            for key, tensor in tensors.items():
+                # a sum tells, at a fifth of the time, that every value is finite; it may overflow where they are
+                if not tensor.is_floating_point() or tensor.sum().isfinite():
+                    continue
+                places = (~tensor.isfinite()).nonzero()
+                if len(places):
+                    row, *rest = places[0].tolist()
+                    value = tensor[tuple(places[0])].item()
+                    return f"{key}{rest} of episode {row} of the batch is {value} ({len(places)} such values)"
+        return None
+
     def __repr__(self) -> str:
         return (
             f"EpisodeBatch. Batch Size:{self.batch_size} Max_seq_len:{self.max_seq_length} "

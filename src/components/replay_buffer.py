@@ -1,6 +1,6 @@
 """The circular `ReplayBuffer` (PyMARL's contract), which keeps episodes in little memory."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,12 @@ class ReplayBuffer(EpisodeBatch):
         self.buffer_size = buffer_size
         self.buffer_index = 0
         self.episodes_in_buffer = 0
+        # episodes ever taken in: number k lies in row k % buffer_size until number k + buffer_size comes
+        self.inserted = 0
+        # how often what had been taken in was changed afterwards
+        self.rewrites = 0
+        # told, before episodes are overwritten, the number of the first one that stays
+        self.before_overwrite: Callable[[int], None] = lambda first_kept: None
         # beyond this step, an episode's place was never written and is still zero
         self._written_steps = np.zeros(buffer_size, dtype=np.int64)
 
@@ -85,6 +91,7 @@ class ReplayBuffer(EpisodeBatch):
         part.preprocess = self.preprocess
         part.update(data, mark_filled=mark_filled)
         self._store(part, rows, steps)
+        self.rewrites += 1
         last = max(range(*steps.indices(self.max_seq_length)), default=-1)
         rows = rows.cpu().numpy() if isinstance(rows, th.Tensor) else rows
         self._written_steps[rows] = np.maximum(self._written_steps[rows], last + 1)
@@ -106,11 +113,15 @@ class ReplayBuffer(EpisodeBatch):
         start = max(0, ep_batch.batch_size - self.buffer_size)
         while start < ep_batch.batch_size:
             stop = min(ep_batch.batch_size, start + self.buffer_size - self.buffer_index)
+            self.before_overwrite(self.inserted + stop - start - self.buffer_size)
             self._insert(ep_batch[start:stop], slice(self.buffer_index, self.buffer_index + stop - start))
-            self.buffer_index += stop - start
-            self.episodes_in_buffer = max(self.episodes_in_buffer, self.buffer_index)
-            self.buffer_index %= self.buffer_size
+            self._count(self.inserted + stop - start)
             start = stop
+
+    def _count(self, inserted: int) -> None:
+        self.inserted = inserted
+        self.buffer_index = inserted % self.buffer_size
+        self.episodes_in_buffer = min(inserted, self.buffer_size)
 
     def _insert(self, ep_batch: EpisodeBatch, rows: slice) -> None:
         filled_steps = (ep_batch["filled"] != 0).flatten(2).any(2).any(0).nonzero()
@@ -149,6 +160,27 @@ class ReplayBuffer(EpisodeBatch):
                 "Give values of another kind a name of their own in the scheme."
             )
         return derived.to(th.uint8)
+
+    @property
+    def oldest(self) -> int:
+        """The number of the oldest episode that is held, counted from the first that was ever taken in."""
+        return self.inserted - self.episodes_in_buffer
+
+    def written_steps(self, first: int, stop: int) -> np.ndarray:
+        """How many steps of the episodes number `first` to `stop` - 1 were written, int64."""
+        return self._written_steps[np.arange(first, stop) % self.buffer_size]
+
+    def note_written(self, episode: int, steps: int) -> None:
+        """Note that an episode was put into `data` as it is stored, in the place that its number gives it."""
+        self._written_steps[episode % self.buffer_size] = steps
+
+    def state_dict(self) -> dict[str, int]:
+        """The counts; the episodes are in `data`."""
+        return {"inserted": self.inserted}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Take over the counts of the buffer whose episodes were put into `data`."""
+        self._count(int(state["inserted"]))
 
     def can_sample(self, batch_size: int) -> bool:
         """Whether the buffer holds at least `batch_size` episodes."""

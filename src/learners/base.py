@@ -8,6 +8,7 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
+from learners.non_finite import NonFiniteError, non_finite_figure
 from utils.checkpoint import load_weights
 from utils.config import with_defaults
 
@@ -27,6 +28,9 @@ class BaseLearner:
         self.networks: dict[str, nn.Module] = {}
         self.target_networks: dict[str, nn.Module] = {}
         self.optimisers: dict[str, th.optim.Optimizer] = {}
+        # updates left out because something was not finite (on_non_finite=skip), and what it was the last time
+        self.skipped_updates = 0
+        self.turned_non_finite = ""
         # the first batch is logged
         self.log_stats_t = -self.args.learner_log_interval - 1
 
@@ -58,12 +62,23 @@ class BaseLearner:
         self.logger.console_logger.debug("Updated target network")
 
     def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, params: list) -> float:
-        """One step down `loss`; returns the norm of the gradient before it is clipped."""
+        """One step down `loss`; returns the norm of the gradient before it is clipped.
+
+        Raises:
+            NonFiniteError: the loss or the gradient is not finite, and `on_non_finite` is stop; no step was made.
+        """
         optimiser.zero_grad()
         loss.backward()
-        grad_norm = nn.utils.clip_grad_norm_(params, self.args.grad_norm_clip)
-        optimiser.step()
-        return float(grad_norm)
+        grad_norm = float(nn.utils.clip_grad_norm_(params, self.args.grad_norm_clip))
+        turned = non_finite_figure(loss, grad_norm, params)
+        if turned is None:
+            optimiser.step()
+        elif self.args.on_non_finite == "stop":
+            raise NonFiniteError(turned)
+        else:
+            self.skipped_updates += 1
+            self.turned_non_finite = turned
+        return grad_norm
 
     def _log_due(self, t_env: int) -> bool:
         """Whether statistics are to be logged now; if so, the interval starts anew."""

@@ -9,6 +9,12 @@ from components.episode_buffer import EpisodeBatch
 from utils.config import with_defaults
 from utils.devices import acting_device
 
+# attributes that a run goes on with
+COUNTS = (
+    "t_env episodes_brought train_returns test_returns train_stats test_stats crashed_episodes test_unfinished "
+    "log_train_stats_t"
+).split()
+
 
 class BaseRunner:
     """Keeps the step count `t_env` and the statistics of finished episodes, under PyMARL's names."""
@@ -26,6 +32,8 @@ class BaseRunner:
         self.train_stats: dict[str, float] = {}
         self.test_stats: dict[str, float] = {}
         self.crashed_episodes = 0
+        # whether `load_state_dict` found the environments' own state, so that episodes go on where they were
+        self.environments_restored = False
         # a test has begun that has not been logged: crashes may make it longer
         self.test_unfinished = False
         # the first episodes are logged
@@ -43,6 +51,23 @@ class BaseRunner:
             device=acting_device(self.args),
         )
         self.mac = mac
+
+    def state_dict(self) -> dict:
+        """Counts, statistics in progress and environments, between two calls of `run`."""
+        return {name: getattr(self, name) for name in COUNTS} | {"environments": self.environments_state()}
+
+    def load_state_dict(self, state: dict) -> None:
+        """Go on, after `setup`, from where `state_dict` was taken."""
+        for name in COUNTS:
+            setattr(self, name, state[name])
+        self.load_environments_state(state["environments"])
+
+    def environments_state(self) -> dict:
+        """What is known of the environments."""
+        return {}
+
+    def load_environments_state(self, state: dict) -> None:
+        """Give the environments the state that `environments_state` returned."""
 
     def _record(
         self,

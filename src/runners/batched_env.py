@@ -1,6 +1,7 @@
 """What all runners share that are built in: they step a batched environment."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,16 @@ class BatchedEnvRunner(EnvironmentRunner):
     It plays whole episodes, all copies from the same moment. A subclass may say in `_play` how else training plays.
     """
 
+    def setup(self, scheme, groups, preprocess, mac) -> None:
+        super().setup(scheme, groups, preprocess, mac)
+        self._in_play = False
+        self.ongoing = self._begin_ongoing()
+
     def run(self, test_mode: bool = False) -> EpisodeBatch:
         """Play, and return what was played."""
+        self._in_play = not test_mode
         self.batch = self._play_together(test_mode=True) if test_mode else self._play()
+        self._in_play = False
         return self.batch
 
     def _play(self) -> EpisodeBatch:
@@ -31,6 +39,24 @@ class BatchedEnvRunner(EnvironmentRunner):
 
     def _ongoing_play(self) -> OngoingPlay:
         return OngoingPlay(self.env, self.mac, self.new_batch(max_seq_length=2))
+
+    def state_dict(self) -> dict:
+        """As of every runner; what plays on is None after a fault, which may have left it in the middle of a turn."""
+        ongoing = None if self.ongoing is None or self._in_play else self.ongoing.state_dict()
+        return {**super().state_dict(), "ongoing": ongoing}
+
+    def load_state_dict(self, state: dict) -> None:
+        super().load_state_dict(state)
+        if self.ongoing is None:
+            return
+        if state["ongoing"] is None or not self.environments_restored:
+            self.ongoing = self._begin_ongoing()
+        else:
+            self.ongoing.load_state_dict(state["ongoing"])
+
+    def _begin_ongoing(self) -> Any:
+        """What plays on between calls, from new episodes on; None: every call begins episodes of its own."""
+        return None
 
     def _record_finished(self, finished: list[FinishedEpisode], steps: int | None = None) -> None:
         figures = [(episode.episode_return, episode.length, episode.info) for episode in finished]

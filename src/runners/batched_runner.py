@@ -13,15 +13,14 @@ class BatchedRunner(BatchedEnvRunner):
     `batch_size_run` episodes in the order in which they end; those that have not ended go on in the next call.
     """
 
-    def setup(self, scheme, groups, preprocess, mac) -> None:
-        super().setup(scheme, groups, preprocess, mac)
-        self.collector = None
-        if self.args.batched_mode == "continuous":
-            self.collector = EpisodeCollector(self._ongoing_play(), self.new_batch)
+    def _begin_ongoing(self) -> EpisodeCollector | None:
+        if self.args.batched_mode == "synchronous":
+            return None
+        return EpisodeCollector(self._ongoing_play(), self.new_batch)
 
     def _play(self) -> EpisodeBatch:
-        if self.collector is None:
+        if self.ongoing is None:
             return self._play_together(test_mode=False)
-        batch, finished = self.collector.collect(self.t_env)
+        batch, finished = self.ongoing.collect(self.t_env)
         self._record_finished(finished)
         return batch

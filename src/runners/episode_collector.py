@@ -1,9 +1,11 @@
 """Whole episodes from copies that do not wait for each other."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 import numpy as np
 
+from components.batch_state import batch_state, put_batch_state
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from runners.ongoing import FinishedEpisode, OngoingPlay
@@ -42,6 +44,28 @@ class EpisodeCollector:
             self._t = np.where(turn.closing, 0, self._t + 1)
         return self._complete.pop()
 
+    def state_dict(self) -> dict:
+        """The episodes that have begun, and those that wait for a batch to become full."""
+        return {
+            "play": self._play.state_dict(),
+            "t": self._t,
+            "unfinished": batch_state(self._unfinished, steps=int(self._t.max())),
+            "closing": [asdict(episode) for episode in self._closing],
+            "batches": [_batch_of(*one) for one in (*self._complete, (self._batch, self._gathered))],
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Go on, after `__init__`, from where `state_dict` was taken; the environment has to be there, too."""
+        self._play.load_state_dict(state["play"])
+        self._t = state["t"]
+        put_batch_state(self._unfinished, state["unfinished"])
+        self._closing = [FinishedEpisode(**episode) for episode in state["closing"]]
+        batches = [
+            (put_batch_state(self._new_batch(), one["batch"]), [FinishedEpisode(**e) for e in one["episodes"]])
+            for one in state["batches"]
+        ]
+        *self._complete, (self._batch, self._gathered) = batches
+
     def _take(self, episodes: list[FinishedEpisode]) -> None:
         """Copy episodes, their closing states included, into the next rows of the batch."""
         source = self._unfinished.data.transition_data
@@ -53,3 +77,12 @@ class EpisodeCollector:
             if len(self._gathered) == self._play.size:
                 self._complete.append((self._batch, self._gathered))
                 self._batch, self._gathered = self._new_batch(), []
+
+
+def _batch_of(batch: EpisodeBatch, episodes: list[FinishedEpisode]) -> dict:
+    """A batch whose first rows are these episodes."""
+    steps = max((episode.length + 1 for episode in episodes), default=0)
+    return {
+        "batch": batch_state(batch, rows=len(episodes), steps=steps),
+        "episodes": [asdict(episode) for episode in episodes],
+    }

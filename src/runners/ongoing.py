@@ -86,6 +86,23 @@ class OngoingPlay:
         values = {"actions": actions[:, :, None], **{key: value[:, None] for key, value in outcome.items()}}
         return Turn(values, closing, finished)
 
+    def state_dict(self) -> dict:
+        """Where the copies are, except for what the environment itself keeps."""
+        return {
+            "hidden_states": self.hidden_states,
+            "closing": self.closing,
+            "returns": self._returns,
+            "lengths": self._lengths,
+            "acting": self._acting.data.transition_data,
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Go on from where `state_dict` was taken; the environment has to be there, too."""
+        self.hidden_states = state["hidden_states"].to(self.hidden_states.device)
+        self.closing, self._returns, self._lengths = state["closing"], state["returns"], state["lengths"]
+        for key, tensor in self._acting.data.transition_data.items():
+            tensor.copy_(state["acting"][key])
+
     def begin_next(self) -> None:
         """Begin the next episode of the copies that are closing."""
         if not self.closing.any():

@@ -7,6 +7,7 @@ import numpy as np
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from runners.batched_env import BatchedEnvRunner
+from runners.ongoing import OngoingPlay
 from utils.devices import acting_device
 
 
@@ -24,8 +25,7 @@ class RolloutRunner(BatchedEnvRunner):
 
     def setup(self, scheme, groups, preprocess, mac) -> None:
         super().setup(scheme, groups, preprocess, mac)
-        self.play = self._ongoing_play()
-        hidden_size, n_actions = self.play.memory().size(2), self.play.last_actions().size(2)
+        hidden_size, n_actions = self.ongoing.memory().size(2), self.ongoing.last_actions().size(2)
         self.batch_scheme = {
             **scheme,
             "hidden_before": {"vshape": (hidden_size,), "group": "agents", "episode_const": True},
@@ -42,8 +42,11 @@ class RolloutRunner(BatchedEnvRunner):
             device=acting_device(self.args),
         )
 
+    def _begin_ongoing(self) -> OngoingPlay:
+        return self._ongoing_play()
+
     def _play(self) -> EpisodeBatch:
-        play, everyone = self.play, np.arange(self.batch_size)
+        play, everyone = self.ongoing, np.arange(self.batch_size)
         play.begin_next()
         batch = self.new_rollout()
         batch["hidden_before"].copy_(play.memory())

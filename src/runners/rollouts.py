@@ -5,6 +5,9 @@ from typing import Any
 
 import torch as th
 
+from components.batch_state import batch_from_state, batch_state
+from components.episode_batch import EpisodeBatch
+
 
 class Rollouts:
     """Lets a runner play, each time with the learner's newest weights.
@@ -26,18 +29,19 @@ class Rollouts:
         threads = th.get_num_threads()  # which new threads do not inherit
         self._pool = ThreadPoolExecutor(1, "rollout", th.set_num_threads, (threads,)) if overlap else None
         self._next: Future | None = None
+        # a rollout that was waited for before its turn, or that a checkpoint had
+        self._ready: Any = None
         # of the last rollout taken; the runner's own counts may be ahead
         self.t_env = runner.t_env
         self.episodes = 0
 
     def take(self) -> Any:
         """The next rollout, as `runner.run` returns it."""
-        if self._next is None:
+        self.settle()
+        if self._ready is None:
             self.update_weights()
-            batch = self.play()
-        else:
-            batch = self._next.result()
-            self._next = None
+            self._ready = self.play()
+        batch, self._ready = self._ready, None
         self.t_env = self.runner.t_env
         self.episodes = getattr(self.runner, "episodes_brought", self.runner.batch_size)
         return batch
@@ -47,6 +51,38 @@ class Rollouts:
         if self._pool is not None:
             self.update_weights()
             self._next = self._pool.submit(self.play)
+
+    def test_goes_on(self, played: int) -> bool:
+        """Whether a test that has played so many rollouts has not come to `test_nepisode` episodes yet.
+
+        Episodes whose environment crashed do not count, so that there may be more than were planned.
+        """
+        runner = self.runner
+        planned = -(-runner.args.test_nepisode // runner.batch_size)
+        return played < planned or getattr(runner, "test_unfinished", False)
+
+    def settle(self) -> None:
+        """Wait until nothing is being played; the next `take` returns what was."""
+        if self._next is not None:
+            running, self._next = self._next, None
+            self._ready = running.result()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Counts, the runner, and the rollout that is played ahead, which this waits for."""
+        self.settle()
+        return {
+            "t_env": self.t_env,
+            "episodes": self.episodes,
+            "runner": self.runner.state_dict(),
+            "ready": None if self._ready is None else batch_state(self._ready),
+        }
+
+    def load_state_dict(self, state: dict[str, Any], like: EpisodeBatch) -> None:
+        """Go on from where `state_dict` was taken. `like`: a batch with the fields of rollouts."""
+        self.t_env, self.episodes = state["t_env"], state["episodes"]
+        self.runner.load_state_dict(state["runner"])
+        if state["ready"] is not None:
+            self._ready = batch_from_state(state["ready"], like)
 
     def play(self, test_mode: bool = False) -> Any:
         # nothing played is differentiated through, whatever a controller of a user's own computes

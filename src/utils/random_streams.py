@@ -24,20 +24,20 @@ class RandomStream:
     """
 
     def __init__(self, seed: int):
-        training = _global_state()
+        training = global_generators()
         seed_everything(seed)
-        self._state = _global_state()
-        _set_global_state(training)
+        self._state = global_generators()
+        set_global_generators(training)
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        training = _global_state()
-        _set_global_state(self._state)
+        training = global_generators()
+        set_global_generators(self._state)
         try:
             yield
         finally:
-            self._state = _global_state()
-            _set_global_state(training)
+            self._state = global_generators()
+            set_global_generators(training)
 
     def state_dict(self) -> dict[str, Any]:
         return self._state
@@ -46,7 +46,8 @@ class RandomStream:
         self._state = state
 
 
-def _global_state() -> dict[str, Any]:
+def global_generators() -> dict[str, Any]:
+    """The states of Python's, NumPy's and torch's global generators."""
     return {
         "python": random.getstate(),
         "numpy": np.random.get_state(),
@@ -55,9 +56,10 @@ def _global_state() -> dict[str, Any]:
     }
 
 
-def _set_global_state(state: dict[str, Any]) -> None:
+def set_global_generators(state: dict[str, Any]) -> None:
+    """Put the global generators into the states that `global_generators` returned; those of GPUs if there are any."""
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])
     th.set_rng_state(state["torch"])
-    if state["cuda"]:
+    if state["cuda"] and th.cuda.is_available():
         th.cuda.set_rng_state_all(state["cuda"])

@@ -1,0 +1,7 @@
+"""What can be wrong with a checkpoint."""
+
+from utils.errors import ConfigError
+
+
+class CheckpointError(ConfigError):
+    """A checkpoint that is torn, damaged, or does not fit; the message names the file."""

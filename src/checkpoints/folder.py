@@ -1,0 +1,181 @@
+"""One checkpoint: a folder whose manifest names every file in it, with size and checksum."""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from checkpoints.errors import CheckpointError
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+# a manifest is small; whatever claims to be a larger one is none
+LARGEST_MANIFEST = 16 * 2**20
+PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+class NewFolder:
+    """A checkpoint being written, in a folder beside its place; `finish` puts it there, whole.
+
+    Args:
+        place: the checkpoint's folder.
+    """
+
+    def __init__(self, place: Path):
+        self._place = place
+        self.path = place.with_name(f".{place.name}.tmp")
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.path.mkdir(parents=True, mode=0o700)
+        self._files: dict[str, dict] = {}
+
+    @contextlib.contextmanager
+    def new_file(self, name: str) -> Iterator["HashedFile"]:
+        """A file to write into; it is on the disk when the block ends."""
+        with HashedFile(self.path / name) as file:
+            yield file
+        self._files[name] = file.entry()
+
+    def take_all(self) -> None:
+        """Enter files that others have written into `path`."""
+        for path in sorted(self.path.iterdir()):
+            if path.name not in self._files and path.is_file():
+                _sync(path)
+                self._files[path.name] = file_entry(path)
+
+    def link(self, source: Path, entry: dict) -> None:
+        """Have a file of an older checkpoint in this one, too, without copying it where that can be done."""
+        target = self.path / source.name
+        try:
+            os.link(source, target)
+        except OSError:  # a file system without hard links
+            shutil.copyfile(source, target)
+            _sync(target)
+        self._files[source.name] = entry
+
+    def finish(self, figures: dict[str, Any]) -> dict:
+        """Write the manifest, with `figures` in it, and put the folder in its place. Returns the manifest."""
+        manifest = {"format": FORMAT, **figures, "files": self._files}
+        with HashedFile(self.path / MANIFEST) as file:
+            file.write(json.dumps(manifest, indent=1).encode())
+        _sync(self.path)
+        replaced = self._place.with_name(f".{self._place.name}.replaced")
+        shutil.rmtree(replaced, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(self._place, replaced)
+        os.rename(self.path, self._place)
+        _sync(self._place.parent)
+        shutil.rmtree(replaced, ignore_errors=True)
+        return manifest
+
+    def abandon(self) -> None:
+        """Remove what was written."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class HashedFile:
+    """A new file, private to the user, that counts and hashes what is written."""
+
+    def __init__(self, path: Path):
+        self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+        self._hash, self._bytes = hashlib.sha256(), 0
+
+    def write(self, data: Any) -> int:
+        """Write bytes or a contiguous buffer; returns how many bytes."""
+        self._hash.update(data)
+        size = memoryview(data).nbytes
+        self._bytes += size
+        self._file.write(data)
+        return size
+
+    def entry(self) -> dict:
+        """The file's entry in a manifest."""
+        return {"bytes": self._bytes, "sha256": self._hash.hexdigest()}
+
+    def __enter__(self) -> "HashedFile":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        with self._file:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+
+def file_entry(path: Path) -> dict:
+    """The entry of an existing file in a manifest."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_manifest(folder: Path) -> dict:
+    """The manifest of a checkpoint, its form checked.
+
+    Raises:
+        CheckpointError: there is none, or it is not one.
+    """
+    path = folder / MANIFEST
+    try:
+        if path.stat().st_size > LARGEST_MANIFEST:
+            raise CheckpointError(f"{path} is no manifest of a checkpoint: it is {path.stat().st_size} bytes long.")
+        manifest = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise CheckpointError(f"{folder} has no {MANIFEST}: the checkpoint was not finished.") from None
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None
+    except (ValueError, RecursionError):
+        raise CheckpointError(f"{path} is torn or damaged: it is not JSON.") from None
+    problem = _problem(manifest)
+    if problem:
+        raise CheckpointError(f"{path} is no manifest of a checkpoint: {problem}.")
+    return manifest
+
+
+def _problem(manifest: Any) -> str | None:
+    if not isinstance(manifest, dict):
+        return "it is not a mapping"
+    if manifest.get("format") != FORMAT:
+        return f"format is {manifest.get('format')!r}, and this program reads {FORMAT}"
+    for key, kind in {"number": int, "t_env": int, "token": str, "config": dict, "files": dict}.items():
+        if type(manifest.get(key)) is not kind:
+            return f"'{key}' is missing or of another type"
+    for name, entry in manifest["files"].items():
+        if not PLAIN_NAME.fullmatch(name):
+            return f"{name!r} is no name of a file in it"
+        if not isinstance(entry, dict) or type(entry.get("bytes")) is not int or type(entry.get("sha256")) is not str:
+            return f"the entry of {name} has no size and checksum"
+    if not PLAIN_NAME.fullmatch(manifest["token"]):
+        return f"{manifest['token']!r} is no name of a run"
+    return None
+
+
+def verify(folder: Path, manifest: dict) -> None:
+    """See that every file is there as it was written.
+
+    Raises:
+        CheckpointError: one is missing, cut off or changed.
+    """
+    for name, entry in manifest["files"].items():
+        path = folder / name
+        try:
+            if path.is_symlink() or not path.is_file():
+                raise CheckpointError(f"{path} is missing.")
+            size = path.stat().st_size
+            if size != entry["bytes"]:
+                raise CheckpointError(f"{path} has {size} bytes instead of {entry['bytes']}: it was cut off.")
+            if file_entry(path)["sha256"] != entry["sha256"]:
+                raise CheckpointError(f"{path} is not what was written: its checksum differs.")
+        except OSError as error:
+            raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None

@@ -1,0 +1,49 @@
+"""Going on with a run: from which checkpoint, with which config."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from checkpoints.run_folder import find_run
+from checkpoints.store import Checkpoint, newest_checkpoint
+from utils.code_version import differences
+
+
+@dataclass
+class Resumption:
+    """A run to go on with.
+
+    `warnings`: what whoever resumes it should know.
+    """
+
+    token: str
+    results: Path
+    checkpoint: Checkpoint
+    warnings: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, name: str, results: str | Path) -> "Resumption":
+        """The run that `name` means (see `find_run`), from its newest checkpoint that is whole.
+
+        Raises:
+            ConfigError: there is no such run, or it has no such checkpoint.
+        """
+        folder = find_run(name, results)
+        checkpoint, problems = newest_checkpoint(folder.path)
+        warnings = [f"Not used: {problem}" for problem in problems]
+        code = checkpoint.manifest.get("code")
+        if changed := differences(code if isinstance(code, dict) else {}):
+            warnings.append(
+                f"The checkpoint was written by other code ({'; '.join(changed)}): "
+                "the run goes on, but perhaps not with the numbers it would have had."
+            )
+        return cls(folder.path.name, folder.path.parent.parent, checkpoint, warnings)
+
+    @property
+    def config(self) -> dict:
+        """The run's config, its seed included, with the results where they are found now."""
+        return {**self.checkpoint.manifest["config"], "local_results_path": str(self.results)}
+
+    def origin(self) -> dict:
+        """What this continues, for the record: the Sacred run (None: unobserved) and the step."""
+        manifest = self.checkpoint.manifest
+        return {"sacred_id": manifest.get("sacred_id"), "t_env": manifest["t_env"]}

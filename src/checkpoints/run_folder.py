@@ -1,0 +1,138 @@
+"""A run's own folder, `<results>/runs/<token>`, and how it is found."""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from checkpoints.store import checkpoints_of
+from utils.errors import ConfigError, MusterError
+from utils.nearest import suggestion
+
+RUNS, SACRED = "runs", "sacred"
+LATEST = "latest"
+# folders of the results that have a subfolder for each run, named by its token
+NAMED_BY_TOKEN = (RUNS, "models", "tb_logs", "replays")
+
+
+class RunFolder:
+    """Where one run keeps its metric log, its checkpoints and what is worth a look after a fault.
+
+    Args:
+        results: the folder of all results.
+        token: the run's name, fit for a folder.
+        sacred_id: of the Sacred run that records it now.
+    """
+
+    def __init__(self, results: str | Path, token: str, sacred_id: str | None = None):
+        self.path = Path(results) / RUNS / token
+        self.metrics = self.path / "metrics.csv"
+        self.sacred_id = sacred_id
+        self._lock: Any = None
+
+    def create(self) -> None:
+        """Make it, for this user only, and keep other processes from going on with the same run.
+
+        Raises:
+            MusterError: another process does.
+            OSError: it cannot be made.
+        """
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self._lock is None:
+            self._lock = _locked(self.path / "lock")
+
+    def resume_command(self) -> str:
+        """What to type to go on with this run."""
+        return f"python src/main.py --resume={self.path}"
+
+    def close(self) -> None:
+        """Let others go on with the run."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def _locked(path: Path) -> Any:
+    file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+")
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pid = file.read(20).strip()
+        file.close()
+        raise MusterError(f"{path.parent} is a run that is still going on, in the process {pid}.") from None
+    except (ImportError, OSError):  # a file system or machine without locks
+        return file
+    file.seek(0)
+    file.truncate()
+    file.write(str(os.getpid()))
+    file.flush()
+    return file
+
+
+def find_run(name: str, results: str | Path) -> RunFolder:
+    """The run that is meant by a Sacred id, a token, the path of one of its folders, or "latest".
+
+    Args:
+        name: what the user gave.
+        results: the folder of all results, in which ids and tokens are looked up.
+
+    Raises:
+        ConfigError: there is no such run; the message has the nearest names.
+    """
+    results = Path(results)
+    path = Path(name)
+    if name == LATEST:
+        return _latest(results)
+    if path.is_dir() and (len(path.parts) > 1 or not (results / SACRED / name).is_dir()):
+        return _at(path)
+    for folder in (results / SACRED, results / RUNS):
+        if len(path.parts) == 1 and (folder / name).is_dir():
+            return _at(folder / name)
+    runs = results / RUNS
+    known = sorted(p.name for p in runs.iterdir() if p.is_dir()) if runs.is_dir() else []
+    where = f"There is no run '{name}' in {results}."
+    if not known:
+        raise ConfigError(f"{where} No run there has written a checkpoint.")
+    raise ConfigError(f"{where}{suggestion(name, [*known, LATEST], limit=3)} Sacred ids and paths will do, too.")
+
+
+def _latest(results: Path) -> RunFolder:
+    newest, found = None, None
+    runs = results / RUNS
+    for path in runs.iterdir() if runs.is_dir() else []:
+        checkpoints, _ = checkpoints_of(path)
+        for checkpoint in checkpoints[:1]:
+            time = checkpoint.manifest.get("time", 0.0)
+            if newest is None or time > newest:
+                newest, found = time, path
+    if found is None:
+        raise ConfigError(f"--resume={LATEST}: no run in {results} has written a checkpoint.")
+    return RunFolder(results, found.name)
+
+
+def _at(path: Path) -> RunFolder:
+    """The run that one of its folders belongs to: that of its Sacred record, or one named by its token."""
+    path = path.resolve() if path.name in ("", ".", "..") else path
+    for folder in (path, *path.parents):
+        family = folder.parent.name
+        if family == SACRED:
+            return RunFolder(folder.parent.parent, _token_of(folder))
+        if family in NAMED_BY_TOKEN:
+            return RunFolder(folder.parent.parent, folder.name)
+    raise ConfigError(f"{path} is no folder of a run, as results/{RUNS}/<name of the run> and results/{SACRED}/3 are.")
+
+
+def _token_of(sacred_run: Path) -> str:
+    token = None
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        info = json.loads((sacred_run / "info.json").read_text())
+        token = info.get("unique_token") if isinstance(info, dict) else None
+    if not isinstance(token, str) or Path(token).name != token or token in ("", ".", ".."):
+        raise ConfigError(
+            f"{sacred_run}/info.json does not tell the run's unique_token, so that its checkpoints cannot be found. "
+            f"Look for the run under {sacred_run.parent.parent / RUNS} and give that folder."
+        )
+    return token

@@ -1,0 +1,103 @@
+"""States as trees of plain values, tensors and arrays, in files from which no code is ever run."""
+
+import pickle
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch as th
+
+from checkpoints.errors import CheckpointError
+
+ARRAY = "numpy array"
+# what torch and NumPy raise for bytes that are not what they expect
+DAMAGE = (
+    *(pickle.UnpicklingError, RuntimeError, ValueError, TypeError, LookupError, EOFError, AttributeError),
+    *(AssertionError, ArithmeticError, MemoryError, RecursionError, SyntaxError),
+)
+PLAIN = (bool, int, float, str, bytes, type(None))
+
+
+def save_tree(tree: Any, path: str | Path) -> None:
+    """Write a tree of dicts, lists, tuples, numbers, text, None, tensors and NumPy arrays.
+
+    Raises:
+        TypeError: something else is in it; the message says where.
+    """
+    th.save(tree_of_tensors(tree), path)
+
+
+def load_tree(path: str | Path) -> Any:
+    """Read what `save_tree` wrote. Code that somebody has put into the file is not run.
+
+    Raises:
+        CheckpointError: the file is not such a tree.
+    """
+    try:
+        return _decoded(th.load(path, map_location="cpu", weights_only=True))
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None
+    except DAMAGE as error:
+        reason = str(error).split("\n")[0]
+        raise CheckpointError(
+            f"{path} is damaged, or is no state of a run: {type(error).__name__}: {reason[:300]}"
+        ) from None
+
+
+def tree_of_tensors(tree: Any, where: str = "state") -> Any:
+    """A copy of `tree` that later changes do not reach: tensors on the CPU, arrays as tensors of bytes.
+
+    Raises:
+        TypeError: something in it is not of the kinds that can be saved; the message says where.
+    """
+    if isinstance(tree, th.Tensor):
+        return tree.detach().to("cpu", copy=True)
+    if isinstance(tree, np.ndarray):
+        return _encoded_array(tree, where)
+    if isinstance(tree, np.generic):
+        return tree.item()
+    if type(tree) in PLAIN:
+        return tree
+    if isinstance(tree, dict):
+        for key in tree:
+            if type(key) not in (str, int, bool):
+                raise TypeError(f"{where} has the key {key!r}; only text and whole numbers can be saved as keys.")
+        return {key: tree_of_tensors(value, f"{where}[{key!r}]") for key, value in tree.items()}
+    if isinstance(tree, list | tuple | deque):
+        values = [tree_of_tensors(value, f"{where}[{i}]") for i, value in enumerate(tree)]
+        return tuple(values) if isinstance(tree, tuple) else values
+    raise TypeError(f"{where} is a {type(tree).__name__}, which cannot be saved.")
+
+
+def _encoded_array(array: np.ndarray, where: str) -> dict:
+    if array.dtype.hasobject:
+        raise TypeError(f"{where} is an array of Python objects, which cannot be saved.")
+    data = np.frombuffer(array.tobytes(), dtype=np.uint8).copy()
+    return {
+        ARRAY: np.lib.format.dtype_to_descr(array.dtype),
+        "shape": list(array.shape),
+        "data": th.from_numpy(data),
+    }
+
+
+def _decoded(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return _decoded_array(tree) if ARRAY in tree else {key: _decoded(value) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return type(tree)(_decoded(value) for value in tree)
+    return tree
+
+
+def _decoded_array(tree: dict) -> np.ndarray:
+    dtype = np.lib.format.descr_to_dtype(tree[ARRAY])
+    if dtype.hasobject:
+        raise ValueError("an array of Python objects")
+    # frombuffer is read-only and knows nothing of empty buffers
+    array = np.empty(tree["shape"], dtype)
+    data = tree["data"].numpy()
+    if data.nbytes != array.nbytes:
+        raise ValueError(f"an array of {array.nbytes} bytes has {data.nbytes}")
+    if array.size:
+        array.reshape(-1).view(np.uint8)[...] = data
+    return array

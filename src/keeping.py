@@ -1,0 +1,263 @@
+"""What a run keeps on the disk besides its statistics: checkpoints, models, and what is worth a look after a fault."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from assembly import Parts
+from checkpoints.errors import CheckpointError
+from checkpoints.parts import load_state, state_of
+from checkpoints.run_folder import RunFolder
+from checkpoints.segments import read_segment
+from checkpoints.store import Checkpoint
+from checkpoints.tree import load_tree, save_tree
+from checkpoints.writer import STATE, CheckpointWriter, segments_of
+from runners.rollouts import Rollouts
+from utils.checkpoint import save_checkpoint
+from utils.code_version import code_version
+from utils.errors import MusterError
+from utils.logging import Logger
+from utils.random_streams import RandomStream, global_generators, set_global_generators
+
+# seconds before a checkpoint that could not be written is tried again; after the last, the run stops
+RETRY_AFTER = (10.0, 30.0, 60.0)
+# the same when the run ends anyway
+RETRY_AT_THE_END = (1.0, 2.0)
+# updates or rollouts that were left out are kept for inspection this often
+INSPECTED = 3
+
+
+class RunKeeper:
+    """Writes the checkpoints of one run, when they are due and when something happens, and restores from them.
+
+    Args:
+        args: the config with what `assemble` added.
+        config: the config as it was given, with the seed.
+        parts, rollouts, logger, test_stream, loop: what has a state.
+        folder: the run's folder.
+    """
+
+    def __init__(
+        self,
+        args: SimpleNamespace,
+        config: dict,
+        parts: Parts,
+        rollouts: Rollouts,
+        logger: Logger,
+        test_stream: RandomStream,
+        loop: Any,
+        folder: RunFolder,
+    ):
+        self._args, self._config, self._parts = args, config, parts
+        self._rollouts, self._logger, self._test_stream, self._loop = rollouts, logger, test_stream, loop
+        self._folder = folder
+        self._console = logger.console_logger
+        self._writer: CheckpointWriter | None = None
+        self._failures = 0
+        self._retry_at = 0.0
+        self._last_time = time.monotonic()
+        self._inspected = 0
+        self.resumed = False
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Give all parts the state of a checkpoint whose files were verified.
+
+        Raises:
+            CheckpointError: it does not fit this experiment.
+        """
+        state = load_tree(checkpoint.folder / STATE)
+        parts, buffer = self._parts, self._parts.buffer
+        try:
+            load_state(parts.learner, state["learner"], "the learner")
+            load_state(parts.mac, state["mac"], "the controller")
+            if state["acting_mac"] is not None and parts.acting_mac is not parts.mac:
+                load_state(parts.acting_mac, state["acting_mac"], "the acting controller")
+            oldest = state["buffer"]["inserted"] - min(state["buffer"]["inserted"], buffer.buffer_size)
+            for segment in segments_of(checkpoint.folder, checkpoint.manifest):
+                read_segment(segment.path, buffer, oldest)
+            buffer.load_state_dict(state["buffer"])
+            self._rollouts.load_state_dict(state["rollouts"], like=buffer)
+            self._loop.load_state_dict(state["loop"])
+            self._logger.load_state_dict(state["logger"])
+            self._test_stream.load_state_dict(state["test_stream"])
+            set_global_generators(state["generators"])
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise CheckpointError(f"{checkpoint.folder} does not fit this experiment: {error}") from error
+        self._writer = CheckpointWriter(
+            self._folder.path, buffer, self._args.keep_checkpoints, (checkpoint.folder, checkpoint.manifest)
+        )
+        self._logger.episode = self._loop.episode
+        self.resumed = True
+
+    def due(self, t_env: int) -> bool:
+        """Whether a checkpoint should be written now; also looks after the one that is being written."""
+        self._collect()
+        if self._failures:
+            return time.monotonic() >= self._retry_at
+        args = self._args
+        by_steps = args.checkpoint_interval and t_env - self._loop.last_checkpoint_T >= args.checkpoint_interval
+        minutes = (time.monotonic() - self._last_time) / 60
+        return bool(by_steps or (args.checkpoint_minutes and minutes >= args.checkpoint_minutes))
+
+    def begin(self) -> None:
+        """Begin to write a checkpoint; what cannot be written is told and tried again later.
+
+        Raises:
+            MusterError: it has failed too often.
+        """
+        try:
+            self._begin()
+        except OSError as error:
+            self._failed(error)
+
+    def save_last(self) -> None:
+        """At the end of training: a checkpoint from which a longer run can go on, if the run has written any."""
+        self._collect()
+        if self._args.checkpoint_interval or self._writer is not None:
+            self._save_and_wait()
+
+    def save_now(self) -> str:
+        """Write a checkpoint and wait for it, because the run stops here. Returns how to go on, for people."""
+        try:
+            self._save_and_wait()
+        except MusterError as error:
+            return str(error)
+        return f"{self._kept()} {self._how_to_go_on()}"
+
+    def save_after_fault(self) -> str:
+        """As `save_now`, where something has failed. Nothing is written before anything was trained on."""
+        if self._failures or self._rollouts.t_env <= self._loop.start_T:
+            return self._how_to_go_on()
+        try:
+            self._save_and_wait()
+        except Exception as error:  # the state itself may be what is broken
+            self._console.warning(f"No checkpoint could be written after the fault: {error}")
+            return self._how_to_go_on()
+        return f"{self._kept()} {self._how_to_go_on()}"
+
+    def save_models(self, t_env: int) -> None:
+        """Save the models of step `t_env`; what cannot be written is told."""
+        folder = os.path.join(self._args.local_results_path, "models", self._args.unique_token, str(t_env))
+        self._console.info(f"Saving models to {folder}")
+        try:
+            save_checkpoint(self._parts.learner, folder)
+        except (OSError, RuntimeError) as error:  # torch's own for a file that cannot be written
+            self._console.warning(f"The models of step {t_env} could not be saved in {folder}: {error}")
+
+    def inspect(self, what: str, batch: Any, always: bool = False) -> Path:
+        """Keep a batch, the weights and the step for inspection; of what is left out, only the first few times."""
+        folder = self._folder.path / "faults" / f"{self._rollouts.t_env}-{self._inspected}"
+        self._console.warning(f"Not a finite number after {self._rollouts.t_env} steps: {what}.")
+        if always or self._inspected < INSPECTED:
+            self._inspected += 1
+            try:
+                _write_inspection(folder, what, batch, self._parts.learner, self._loop.episode, self._rollouts.t_env)
+            except (OSError, RuntimeError) as error:
+                self._console.warning(f"It could not be kept for inspection in {folder}: {error}")
+        return folder
+
+    def close(self) -> None:
+        """Wait for what is being written."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def _begin(self) -> None:
+        started = time.perf_counter()
+        if self._writer is None:
+            self._folder.create()
+            self._writer = CheckpointWriter(self._folder.path, self._parts.buffer, self._args.keep_checkpoints)
+        # an unobserved run has had no metric log until now
+        self._logger.setup_metric_log(str(self._folder.metrics))
+        rollouts = self._rollouts.state_dict()
+        t_env = self._rollouts.t_env
+        self._loop.last_checkpoint_T, self._last_time = t_env, time.monotonic()
+        tests = self._logger.stats.get("test_return_mean")
+        figures = {
+            "t_env": t_env,
+            "episode": self._loop.episode,
+            "token": self._args.unique_token,
+            "test_return_mean": tests[-1][1] if tests else None,
+            "sacred_id": self._folder.sacred_id,
+            "code": code_version(),
+            "config": self._config,
+        }
+        parts = self._parts
+        state = {
+            "learner": state_of(parts.learner),
+            "mac": state_of(parts.mac),
+            "acting_mac": None if parts.acting_mac is parts.mac else state_of(parts.acting_mac),
+            "rollouts": rollouts,
+            "buffer": parts.buffer.state_dict(),
+            "loop": self._loop.state_dict(),
+            "logger": self._logger.state_dict(),
+            "test_stream": self._test_stream.state_dict(),
+            "generators": global_generators(),
+        }
+        try:
+            self._writer.begin(figures, state, parts.learner.save_models)
+        except RuntimeError as error:  # torch's own for a file that cannot be written
+            raise OSError(str(error)) from error
+        self._console.debug(f"Checkpoint begun in {time.perf_counter() - started:.3f} seconds")
+
+    def _collect(self) -> None:
+        """See how the checkpoint that was being written came out."""
+        if self._writer is None or self._writer.busy:
+            return
+        try:
+            if self._writer.wait():
+                if self._failures:
+                    self._console.info("Checkpoints can be written again.")
+                self._failures = 0
+        except (OSError, RuntimeError) as error:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        self._failures += 1
+        if self._failures > len(RETRY_AFTER):
+            raise MusterError(f"No checkpoint could be written in {self._folder.path}: {error}.")
+        wait = RETRY_AFTER[self._failures - 1]
+        self._retry_at = time.monotonic() + wait
+        self._console.warning(
+            f"A checkpoint could not be written in {self._folder.path}: {error}. Training goes on; "
+            f"next attempt in {wait:.0f} seconds."
+        )
+
+    def _save_and_wait(self) -> None:
+        """Raises: MusterError: it could not be written, repeatedly."""
+        self._with_retries(lambda: (self._begin(), self._writer.wait()))
+
+    def _with_retries(self, write: Callable[[], Any]) -> None:
+        for wait in (*RETRY_AT_THE_END, None):
+            try:
+                write()
+                return
+            except OSError as error:
+                if wait is None:
+                    raise MusterError(
+                        f"No checkpoint could be written in {self._folder.path}: {error}. {self._how_to_go_on()}"
+                    ) from None
+                time.sleep(wait)
+
+    def _kept(self) -> str:
+        return f"Everything up to step {self._rollouts.t_env} is kept."
+
+    def _how_to_go_on(self) -> str:
+        if self._writer is None or self._writer.newest is None:
+            return "There is no checkpoint to go on from."
+        return f"Go on from the checkpoint of step {self._writer.newest.name} with: {self._folder.resume_command()}"
+
+
+def _write_inspection(folder: Path, what: str, batch: Any, learner: Any, episode: int, t_env: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fields = {**batch.data.transition_data, **batch.data.episode_data}
+    save_tree(fields, folder / "batch.th")
+    learner.save_models(str(folder))
+    largest = {
+        key: tensor.abs().max().item() for key, tensor in fields.items() if tensor.is_floating_point() and len(tensor)
+    }
+    figures = {"what": what, "t_env": t_env, "episode": episode, "largest_absolute_values": largest}
+    (folder / "fault.json").write_text(json.dumps(figures, indent=1))

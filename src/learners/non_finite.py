@@ -1,0 +1,37 @@
+"""Losses, gradients and weights that are no longer numbers."""
+
+import math
+from typing import Any
+
+import torch as th
+
+from utils.errors import MusterError
+
+
+class NonFiniteError(MusterError):
+    """An update would spoil the weights, or has; `statistic` says what turned NaN or infinite first."""
+
+    def __init__(self, statistic: str):
+        super().__init__(f"Not a finite number: {statistic}")
+        self.statistic = statistic
+
+
+def non_finite_figure(loss: th.Tensor, grad_norm: float, parameters: list[th.Tensor]) -> str | None:
+    """Which came first of those that are not finite: the weights, the loss computed with them, or its gradient."""
+    value = loss.item()
+    if math.isfinite(value) and math.isfinite(grad_norm):
+        return None
+    if not all(map(_is_finite, parameters)):
+        return "weights (before this update)"
+    if not math.isfinite(value):
+        return f"loss ({value})"
+    return f"gradient (its norm is {grad_norm}, with a loss of {value:g})"
+
+
+def non_finite_part(mac: Any) -> str | None:
+    """ "weights of the agents", if some of them are not finite."""
+    return None if all(map(_is_finite, mac.parameters())) else "weights of the agents"
+
+
+def _is_finite(tensor: th.Tensor) -> bool:
+    return bool(th.isfinite(tensor.detach()).all())

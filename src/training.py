@@ -1,0 +1,237 @@
+"""The loop: the runner plays, the buffer keeps, the learner learns; now and then a test, a save, a summary."""
+
+import signal
+import time
+from dataclasses import asdict, dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from assembly import Parts
+from keeping import RunKeeper
+from learners.non_finite import NonFiniteError, non_finite_part
+from runners.rollouts import Rollouts
+from utils.errors import MusterError
+from utils.logging import Logger
+from utils.random_streams import RandomStream
+from utils.stop_signals import Interrupted, StopSignals
+from utils.timehelper import time_left, time_str
+
+
+@dataclass
+class LoopState:
+    """Where the loop is: episodes played, and the steps at which things were last done."""
+
+    episode: int = 0
+    # steps of a loaded model, which is not tested or saved again
+    start_T: int = 0
+    last_test_T: int | None = None
+    last_log_T: int = 0
+    last_save_T: int | None = None
+    last_checkpoint_T: int = 0
+    # rollouts played of a test that is not finished
+    testing: int | None = None
+    skipped_rollouts: int = 0
+
+    def state_dict(self) -> dict:
+        return asdict(self)
+
+    def load_state_dict(self, state: dict) -> None:
+        for key, value in state.items():
+            setattr(self, key, value)
+
+
+class TrainingLoop:
+    """Trains until `t_max`. Between any two rollouts everything that changes is in `state_dict`s.
+
+    Args:
+        args: the config, with what `assemble` added.
+        parts: what it works with.
+        logger: where statistics go.
+        test_stream: the random numbers of tests.
+        signals: looked at after every rollout.
+    """
+
+    def __init__(
+        self, args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: RandomStream, signals: StopSignals
+    ):
+        self.args, self.parts, self.logger, self.test_stream = args, parts, logger, test_stream
+        self.signals = signals
+        self.console = logger.console_logger
+        self.state = LoopState()
+        self.rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac, args.overlap)
+        self._start_time = self._last_time = time.time()
+
+    def run(self, keeper: RunKeeper) -> None:
+        """Train to the end.
+
+        Raises:
+            Interrupted: told to by a signal; a checkpoint was written.
+            MusterError: something failed; the message says what was kept.
+        """
+        self._keeper = keeper
+        self.signals.watched = True
+        self._start_t = self._last_t = self.rollouts.t_env
+        if not keeper.resumed:
+            self.state.start_T = self._start_t
+        self.console.info(f"Beginning training for {self.args.t_max} timesteps")
+        self.logger.setup_progress(self.args.t_max)
+        try:
+            self._train()
+        except Interrupted:
+            raise
+        except Exception as error:
+            # whatever failed, what came before it is kept
+            hint = keeper.save_after_fault()
+            if isinstance(error, MusterError):
+                error.args = (f"{error}\n{hint}",)
+            else:
+                self.console.error(hint)
+            raise
+        finally:
+            self.rollouts.close()
+            keeper.close()
+        passed = time_str(time.time() - self._start_time)
+        self.console.info(f"Finished Training: {self.rollouts.t_env} steps in {passed}")
+
+    def _train(self) -> None:
+        args, state, keeper = self.args, self.state, self._keeper
+        while state.testing is not None or self.rollouts.t_env <= args.t_max:
+            if state.testing is None:
+                self._gather_and_learn()
+            if state.testing is not None:
+                self._show_time_left()
+                self._test()
+            t_env = self.rollouts.t_env
+            if args.save_model and self._save_due(t_env):
+                self._save_models(t_env)
+            if t_env - state.last_log_T >= args.log_interval:
+                self._log_summary(t_env)
+            self.logger.show_progress(t_env)
+            self._heed_signals()
+            if keeper.due(t_env):
+                keeper.begin()
+        self._finish()
+
+    def _gather_and_learn(self) -> None:
+        args, state, parts = self.args, self.state, self.parts
+        batch = self.rollouts.take()
+        t_env = self.rollouts.t_env
+        if state.last_test_T is None or t_env - state.last_test_T >= args.test_interval:
+            state.last_test_T = t_env
+            state.testing = 0
+        elif t_env <= args.t_max:  # the runner plays tests, too
+            self.rollouts.begin_next()
+        if self._is_finite(batch, t_env):
+            parts.buffer.insert_episode_batch(batch)
+            for _ in range(args.updates_per_rollout):
+                self._learn(t_env)
+        state.episode += self.rollouts.episodes
+        self.logger.episode = state.episode
+
+    def _learn(self, t_env: int) -> None:
+        args, parts = self.args, self.parts
+        if not parts.buffer.can_sample(args.batch_size):
+            return
+        # what is beyond the longest episode is padding in every row
+        sample = parts.buffer.sample(args.batch_size, trimmed=True)
+        if str(sample.device) != args.device:
+            sample.to(args.device)
+        skipped = getattr(parts.learner, "skipped_updates", 0)
+        try:
+            parts.learner.train(sample, t_env, self.state.episode)
+            if not hasattr(parts.learner, "skipped_updates") and (part := non_finite_part(parts.mac)):
+                raise NonFiniteError(part)  # a learner that does not look itself
+        except NonFiniteError as error:
+            raise self._not_finite(error.statistic, sample, t_env) from None
+        if getattr(parts.learner, "skipped_updates", 0) > skipped:
+            self._keeper.inspect(f"{parts.learner.turned_non_finite}; the update was skipped", sample)
+
+    def _is_finite(self, batch: Any, t_env: int) -> bool:
+        """Whether what was played can be learned from."""
+        place = batch.first_non_finite()
+        if place is None:
+            return True
+        if self.args.on_non_finite == "stop":
+            raise self._not_finite(place, batch, t_env)
+        self.state.skipped_rollouts += 1
+        self._keeper.inspect(f"{place}; the rollout was left out", batch)
+        return False
+
+    def _not_finite(self, what: str, batch: Any, t_env: int) -> MusterError:
+        folder = self._keeper.inspect(what, batch, always=True)
+        return MusterError(
+            f"Not a finite number after {t_env} steps: {what}. Batch, weights and figures are in {folder}. "
+            "To leave such updates out instead: on_non_finite=skip."
+        )
+
+    def _test(self) -> None:
+        """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""
+        state = self.state
+        self.rollouts.update_weights()
+        while self.rollouts.test_goes_on(state.testing):
+            with self.test_stream.active():
+                self.rollouts.play(test_mode=True)
+            state.testing += 1
+            self._heed_signals()
+        state.testing = None
+        self.logger.print_test(self.rollouts.t_env)
+
+    def _show_time_left(self) -> None:
+        t_env = self.rollouts.t_env
+        if self.logger.progress is None and t_env > self._last_t > self._start_t:  # the first steps tell nothing
+            self.console.info(f"t_env: {t_env} / {self.args.t_max}")
+            left = time_left(self._last_time, self._last_t, t_env, self.args.t_max)
+            passed = time_str(time.time() - self._start_time)
+            self.console.info(f"Estimated time left: {left}. Time passed: {passed}")
+        self._last_time, self._last_t = time.time(), t_env
+
+    def _finish(self) -> None:
+        """The last test, save and summary; a run that is made longer goes on from before them."""
+        args, state, t_env = self.args, self.state, self.rollouts.t_env
+        trained = t_env > state.start_T
+        if trained:
+            self._keeper.save_last()
+        if state.last_test_T != t_env and trained:
+            state.last_test_T, state.testing = t_env, 0
+            self._test()
+        if args.save_model and state.last_save_T != t_env and trained:
+            self._save_models(t_env)
+        save_replay(args, self.parts.runner, self.logger)
+        if state.last_log_T != t_env:
+            self._log_summary(t_env)
+        self.logger.close()
+
+    def _log_summary(self, t_env: int) -> None:
+        self.state.last_log_T = t_env
+        for key in ("skipped_updates", "skipped_rollouts"):
+            if count := getattr(self.parts.learner, key, 0) or getattr(self.state, key, 0):
+                self.logger.log_stat(key, count, t_env)
+        self.logger.log_stat("episode", self.state.episode, t_env)
+        self.logger.print_recent_stats()
+
+    def _save_due(self, t_env: int) -> bool:
+        return self.state.last_save_T is None or t_env - self.state.last_save_T >= self.args.save_model_interval
+
+    def _save_models(self, t_env: int) -> None:
+        self.state.last_save_T = t_env
+        self._keeper.save_models(t_env)
+
+    def _heed_signals(self) -> None:
+        """Save if told to; save and stop if told to."""
+        signals = self.signals
+        if signals.stop is not None:
+            name = signal.Signals(signals.stop).name
+            raise Interrupted(signals.stop, f"Interrupted by {name}. {self._keeper.save_now()}")
+        if signals.save:
+            signals.save = False
+            self.console.info("SIGUSR1: writing a checkpoint")
+            self._keeper.begin()
+
+
+def save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
+    """Let the environment save its last episode, if asked to; one that cannot says so."""
+    if args.save_replay:
+        try:
+            runner.save_replay()
+        except NotImplementedError as error:
+            logger.console_logger.warning(f"No replay was saved: {error}.")

@@ -1,0 +1,32 @@
+"""Which code a checkpoint was written by."""
+
+import functools
+import hashlib
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[1]
+# those whose arithmetic a run consists of
+PACKAGES = ("torch", "numpy", "numba")
+
+
+@functools.cache
+def code_version() -> dict[str, str]:
+    """A digest of this program's source files, and the versions of Python and of the packages that compute."""
+    digest = hashlib.sha256()
+    for path in sorted(SOURCE.rglob("*.py")):
+        digest.update(path.relative_to(SOURCE).as_posix().encode() + b"\0" + path.read_bytes())
+    versions = {"source": digest.hexdigest()[:16], "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "none"
+    return versions
+
+
+def differences(theirs: dict[str, str]) -> list[str]:
+    """What is not as in `theirs`, e.g. "torch 2.12.0 then, 2.13.0 now"."""
+    ours = code_version()
+    return [f"{name} {theirs.get(name)} then, {ours[name]} now" for name in ours if theirs.get(name) != ours[name]]
