@@ -161,8 +161,14 @@ class RunKeeper:
         return folder
 
     def close(self) -> None:
-        """Wait for what is being written."""
-        if self._writer is not None:
+        """Wait for what is being written, and say so if it could not be."""
+        if self._writer is None:
+            return
+        try:
+            self._writer.wait()
+        except Exception as error:  # the run ends in its own way
+            self._console.warning(f"The last checkpoint could not be written: {error}")
+        finally:
             self._writer.close()
 
     def _begin(self) -> None:

@@ -92,6 +92,10 @@ class HashedFile:
         self._file.write(data)
         return size
 
+    def flush(self) -> None:
+        """Hand over what was written; `torch.save` asks for that."""
+        self._file.flush()
+
     def entry(self) -> dict:
         """The file's entry in a manifest."""
         return {"bytes": self._bytes, "sha256": self._hash.hexdigest()}

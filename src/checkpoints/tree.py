@@ -13,10 +13,10 @@ from checkpoints.errors import CheckpointError
 ARRAY = "numpy array"
 # what torch and NumPy raise for bytes that are not what they expect
 DAMAGE = (
-    *(pickle.UnpicklingError, RuntimeError, ValueError, TypeError, LookupError, EOFError, AttributeError),
-    *(AssertionError, ArithmeticError, MemoryError, RecursionError, SyntaxError),
+    *(RuntimeError, ValueError, TypeError, LookupError, EOFError, AttributeError, AssertionError),
+    *(ArithmeticError, MemoryError, RecursionError, SyntaxError),
 )
-PLAIN = (bool, int, float, str, bytes, type(None))
+PLAIN = (bool, int, float, str, type(None))
 
 
 def save_tree(tree: Any, path: str | Path) -> None:
@@ -38,11 +38,13 @@ def load_tree(path: str | Path) -> Any:
         return _decoded(th.load(path, map_location="cpu", weights_only=True))
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None
+    except pickle.UnpicklingError:  # torch's text advises to run the code in it
+        raise CheckpointError(
+            f"{path} is damaged, or is no state of a run: it holds more than plain values and tensors."
+        ) from None
     except DAMAGE as error:
         reason = str(error).split("\n")[0]
-        raise CheckpointError(
-            f"{path} is damaged, or is no state of a run: {type(error).__name__}: {reason[:300]}"
-        ) from None
+        raise CheckpointError(f"{path} is damaged: {type(error).__name__}: {reason[:300]}") from None
 
 
 def tree_of_tensors(tree: Any, where: str = "state") -> Any:

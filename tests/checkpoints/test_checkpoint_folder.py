@@ -1,0 +1,167 @@
+"""A checkpoint is whole, or it is recognised as one that is not."""
+
+import json
+import os
+import stat
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkpoints.errors import CheckpointError
+from checkpoints.folder import MANIFEST, NewFolder, read_manifest, verify
+from checkpoints.store import checkpoints_of, newest_checkpoint, prune
+
+FIGURES = {"number": 1, "t_env": 400, "token": "run_1", "config": {"a": 1}}
+
+
+def written(root, number=1, files=(("state.th", b"x" * 100), ("buffer-0-2.bin", b"y" * 50)), **figures):
+    folder = NewFolder(root / "checkpoints" / str(figures.get("t_env", 400 * number)))
+    for name, data in files:
+        with folder.new_file(name) as file:
+            file.write(data)
+    folder.finish({**FIGURES, "t_env": 400 * number, **figures, "number": number})
+    return root / "checkpoints" / str(figures.get("t_env", 400 * number))
+
+
+def test_a_folder_appears_when_it_is_whole(tmp_path):
+    folder = NewFolder(tmp_path / "checkpoints" / "400")
+    with folder.new_file("state.th") as file:
+        file.write(b"abc")
+    (folder.path / "agent.th").write_bytes(b"others wrote this")
+    assert checkpoints_of(tmp_path) == ([], [])
+    folder.take_all()
+    folder.finish(FIGURES)
+    (found,), problems = checkpoints_of(tmp_path)
+    assert problems == []
+    assert set(found.manifest["files"]) == {"state.th", "agent.th"}
+    # of "abc", by another program
+    assert found.manifest["files"]["state.th"] == {
+        "bytes": 3,
+        "sha256": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    }
+    verify(found.folder, found.manifest)
+    assert os.listdir(tmp_path / "checkpoints") == ["400"]
+
+
+def test_it_is_the_users_own(tmp_path):
+    folder = written(tmp_path)
+    for path in (folder, *folder.iterdir()):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+def test_the_same_step_again_replaces(tmp_path):
+    written(tmp_path, number=1, t_env=400)
+    folder = written(tmp_path, number=2, t_env=400, files=[("state.th", b"new")])
+    assert os.listdir(folder.parent) == ["400"]
+    assert read_manifest(folder)["number"] == 2
+    assert (folder / "state.th").read_bytes() == b"new"
+
+
+def test_files_of_an_older_checkpoint_are_shared(tmp_path):
+    old = written(tmp_path, number=1)
+    entry = read_manifest(old)["files"]["buffer-0-2.bin"]
+    new = NewFolder(tmp_path / "checkpoints" / "800")
+    new.link(old / "buffer-0-2.bin", entry)
+    new.finish({**FIGURES, "number": 2, "t_env": 800})
+    place = tmp_path / "checkpoints" / "800"
+    assert (place / "buffer-0-2.bin").stat().st_ino == (old / "buffer-0-2.bin").stat().st_ino
+    verify(place, read_manifest(place))
+
+
+def torn(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def tampered(path):
+    data = bytearray(path.read_bytes())
+    data[7] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("damage", "file", "told"),
+    [
+        (torn, "state.th", "has 99 bytes instead of 100: it was cut off"),
+        (tampered, "state.th", "its checksum differs"),
+        (tampered, "buffer-0-2.bin", "its checksum differs"),
+        (lambda path: path.unlink(), "buffer-0-2.bin", "is missing"),
+        (torn, MANIFEST, "torn or damaged"),
+        (lambda path: path.unlink(), MANIFEST, "was not finished"),
+        (lambda path: (path.unlink(), path.symlink_to("/etc/hostname")), "state.th", "is missing"),
+    ],
+)
+def test_the_one_before_a_damaged_one_is_used(tmp_path, damage, file, told):
+    old, new = written(tmp_path, number=1), written(tmp_path, number=2)
+    assert newest_checkpoint(tmp_path)[0].folder == new
+    damage(new / file)
+    found, problems = newest_checkpoint(tmp_path)
+    assert found.folder == old
+    (problem,) = problems
+    assert told in problem
+    assert str(new) in problem
+    damage(old / file)
+    with pytest.raises(CheckpointError, match="no checkpoint that is whole") as error:
+        newest_checkpoint(tmp_path)
+    assert str(old) in str(error.value)
+
+
+def test_a_run_without_checkpoints_says_how_they_come_about(tmp_path):
+    with pytest.raises(CheckpointError, match="checkpoint_interval"):
+        newest_checkpoint(tmp_path)
+
+
+def test_the_newest_and_the_best_stay(tmp_path):
+    for number, value in enumerate([0.1, 0.9, float("nan"), 0.9, 0.3, None, 0.2], start=1):
+        written(tmp_path, number=number, test_return_mean=value)
+    (tmp_path / "checkpoints" / ".2800.tmp").mkdir()
+    prune(tmp_path, keep=2)
+    found, problems = checkpoints_of(tmp_path)
+    assert [checkpoint.number for checkpoint in found] == [7, 6, 4]
+    assert problems == []
+    assert sorted(os.listdir(tmp_path / "checkpoints")) == ["1600", "2400", "2800"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": 2},
+        {"number": "1"},
+        {"number": True},
+        {"config": []},
+        {"token": "../../etc"},
+        {"token": ".."},
+        {"files": {"../state.th": {"bytes": 1, "sha256": ""}}},
+        {"files": {"/etc/passwd": {"bytes": 1, "sha256": ""}}},
+        {"files": {"state.th": {"bytes": "1", "sha256": ""}}},
+        {"files": {"state.th": None}},
+    ],
+)
+def test_manifests_that_are_none(tmp_path, change):
+    folder = written(tmp_path)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**manifest, **change}))
+    with pytest.raises(CheckpointError, match=r"manifest\.json is no manifest of a checkpoint"):
+        read_manifest(folder)
+
+
+def test_a_huge_manifest_is_not_read(tmp_path):
+    folder = written(tmp_path)
+    with (folder / MANIFEST).open("r+b") as file:
+        file.truncate(10**10)
+    with pytest.raises(CheckpointError, match="10000000000 bytes long"):
+        read_manifest(folder)
+
+
+@given(st.binary(max_size=200), st.integers(0, 600), st.booleans())
+def test_any_bytes_in_a_manifest(tmp_path_factory, data, position, over):
+    """They are an error with a name, or a manifest whose files are checked."""
+    root = tmp_path_factory.mktemp("run")
+    folder = written(root)
+    whole = (folder / MANIFEST).read_bytes()
+    end = position + len(data) if over else position
+    (folder / MANIFEST).write_bytes(whole[:position] + data + whole[end:])
+    try:
+        newest_checkpoint(root)
+    except CheckpointError as error:
+        assert str(folder) in str(error)
