@@ -1,0 +1,182 @@
+"""Writing while training goes on: only what is new, never what is half overwritten."""
+
+import errno
+import json
+import threading
+
+import pytest
+import torch as th
+from helpers import random_batch
+
+from checkpoints import writer as writer_module
+from checkpoints.segments import read_segment, write_segment
+from checkpoints.store import checkpoints_of, newest_checkpoint
+from checkpoints.tree import load_tree
+from checkpoints.writer import CheckpointWriter, segments_of
+from test_buffer_segments import LENGTH, new_buffer, same
+
+
+def figures(t_env, **others):
+    return {"t_env": t_env, "token": "run", "config": {}, **others}
+
+
+def save(writer, t_env, **others):
+    writer.begin(figures(t_env, **others), {"t_env": t_env}, lambda folder: None)
+    writer.wait()
+
+
+def restored(run_folder, size):
+    checkpoint, problems = newest_checkpoint(run_folder)
+    assert problems == []
+    copy = new_buffer(size)
+    inserted = max((segment.stop for segment in segments_of(checkpoint.folder, checkpoint.manifest)), default=0)
+    for segment in segments_of(checkpoint.folder, checkpoint.manifest):
+        read_segment(segment.path, copy, inserted - min(inserted, size))
+    copy.load_state_dict({"inserted": inserted})
+    return checkpoint, copy
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Episodes that were written, each time."""
+    calls = []
+
+    def counting(file, buffer, first, stop, done):
+        calls.append((first, stop))
+        write_segment(file, buffer, first, stop, done)
+
+    monkeypatch.setattr(writer_module, "write_segment", counting)
+    return calls
+
+
+def test_an_episode_is_written_once(tmp_path, counted):
+    buffer = new_buffer(6)
+    writer = CheckpointWriter(tmp_path, buffer, keep=2)
+    for number in range(1, 6):
+        buffer.insert_episode_batch(random_batch([2, 3], LENGTH, seed=number))
+        save(writer, 100 * number)
+        checkpoint, copy = restored(tmp_path, 6)
+        assert checkpoint.number == number
+        assert load_tree(checkpoint.folder / "state.th") == {"t_env": 100 * number}
+        same(copy, buffer)
+    assert counted == [(0, 2), (2, 4), (4, 6), (6, 8), (8, 10)]
+    # of the first episodes nothing is left: two checkpoints of six episodes each
+    assert {path.name for path in checkpoint.folder.glob("buffer*")} == {
+        "buffer-4-6.bin",
+        "buffer-6-8.bin",
+        "buffer-8-10.bin",
+    }
+    assert [c.number for c in checkpoints_of(tmp_path)[0]] == [5, 4]
+    writer.close()
+
+
+def test_a_run_that_goes_on_does_not_write_anew_what_its_checkpoint_has(tmp_path, counted):
+    buffer = new_buffer(6)
+    writer = CheckpointWriter(tmp_path, buffer, keep=1)
+    buffer.insert_episode_batch(random_batch([2, 3, 4], LENGTH))
+    save(writer, 100)
+    writer.close()
+    checkpoint, copy = restored(tmp_path, 6)
+    writer = CheckpointWriter(tmp_path, copy, 1, (checkpoint.folder, checkpoint.manifest))
+    copy.insert_episode_batch(random_batch([1], LENGTH, seed=1))
+    save(writer, 200)
+    assert counted == [(0, 3), (3, 4)]
+    checkpoint, again = restored(tmp_path, 6)
+    assert checkpoint.number == 2
+    same(again, copy)
+    writer.close()
+
+
+def test_what_was_changed_in_place_is_written_anew(tmp_path, counted):
+    buffer = new_buffer(6)
+    writer = CheckpointWriter(tmp_path, buffer, keep=1)
+    buffer.insert_episode_batch(random_batch([2, 3], LENGTH))
+    save(writer, 100)
+    buffer.update({"reward": th.tensor([[[7.0]]])}, bs=1, ts=1)
+    save(writer, 200)
+    assert counted == [(0, 2), (0, 2)]
+    assert restored(tmp_path, 6)[1]["reward"][1, 1].item() == 7
+    writer.close()
+
+
+def test_episodes_wait_to_be_overwritten_until_they_are_in_the_file(tmp_path, monkeypatch):
+    buffer, expected = new_buffer(4), new_buffer(4)
+    first = random_batch([2, 3, 4, 1], LENGTH)
+    for one in (buffer, expected):
+        one.insert_episode_batch(first)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(file, buffer, first, stop, done):
+        begun.set()
+        assert go_on.wait(20)
+        write_segment(file, buffer, first, stop, done)
+
+    monkeypatch.setattr(writer_module, "write_segment", slow)
+    writer = CheckpointWriter(tmp_path, buffer, keep=1)
+    writer.begin(figures(100), {}, lambda folder: None)
+    assert begun.wait(20)
+    assert writer.busy
+    inserting = threading.Thread(target=buffer.insert_episode_batch, args=(random_batch([4, 4], LENGTH, seed=1),))
+    inserting.start()
+    inserting.join(0.2)
+    assert inserting.is_alive()
+    go_on.set()
+    inserting.join(20)
+    writer.wait()
+    same(restored(tmp_path, 4)[1], expected)
+    assert buffer.inserted == 6
+    writer.close()
+
+
+def test_training_goes_on_while_there_is_room(tmp_path, monkeypatch):
+    buffer = new_buffer(8)
+    buffer.insert_episode_batch(random_batch([2, 3], LENGTH))
+    go_on = threading.Event()
+
+    def slow(file, buffer, first, stop, done):
+        assert go_on.wait(20)
+        write_segment(file, buffer, first, stop, done)
+
+    monkeypatch.setattr(writer_module, "write_segment", slow)
+    writer = CheckpointWriter(tmp_path, buffer, keep=1)
+    writer.begin(figures(100), {}, lambda folder: None)
+    buffer.insert_episode_batch(random_batch([1] * 6, LENGTH, seed=1))  # would hang if it had to wait
+    assert writer.busy
+    go_on.set()
+    writer.wait()
+    assert restored(tmp_path, 8)[1].inserted == 2
+    writer.close()
+
+
+@pytest.mark.parametrize("where", ["models", "buffer"])
+def test_a_disk_that_is_full_leaves_the_checkpoint_before(tmp_path, monkeypatch, where):
+    buffer = new_buffer(6)
+    writer = CheckpointWriter(tmp_path, buffer, keep=1)
+    buffer.insert_episode_batch(random_batch([2], LENGTH))
+    save(writer, 100)
+    buffer.insert_episode_batch(random_batch([3], LENGTH))
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
+        if where == "buffer":
+            patch.setattr(writer_module, "write_segment", full)
+        writer.begin(figures(200), {}, full if where == "models" else lambda folder: None)
+        writer.wait()
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["100"]
+    assert restored(tmp_path, 6)[1].inserted == 1
+    buffer.insert_episode_batch(random_batch([4] * 6, LENGTH))  # nothing waits any more
+    save(writer, 300)
+    same(restored(tmp_path, 6)[1], buffer)
+    writer.close()
+
+
+def test_the_manifest_tells_what_people_ask(tmp_path):
+    writer = CheckpointWriter(tmp_path, new_buffer(2), keep=1)
+    save(writer, 100, test_return_mean=0.5)
+    manifest = json.loads((tmp_path / "checkpoints" / "100" / "manifest.json").read_text())
+    assert manifest["t_env"] == 100
+    assert manifest["test_return_mean"] == 0.5
+    assert manifest["time"] > 1.7e9
+    writer.close()
