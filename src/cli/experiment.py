@@ -2,9 +2,9 @@
 
 import copy
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +15,16 @@ from sacred.utils import apply_backspaces_and_linefeeds
 from checks import check_config
 from cli.arguments import Arguments
 from cli.compose import Composed, compose_config
+from cli.observer import RunRecorder
+from cli.past_sacred import PastSacredError, past_sacred
 from utils.config import default_config
-from utils.errors import MusterError
+from utils.errors import ConfigError
 from utils.logging import get_logger
 
 # prints of this process go to the console and into cout.txt; what environment processes print, to the console only
 SETTINGS.CAPTURE_MODE = "sys"
 # parts are imported late, so the sources of a run are taken from the folder, not from what is imported at start
 SETTINGS.DISCOVER_SOURCES = "dir"
-
-
-class _PastSacred(BaseException):
-    """Carries an error past Sacred, which would print a traceback for every Exception."""
-
-
-@contextmanager
-def _past_sacred() -> Iterator[None]:
-    try:
-        yield
-    except MusterError as error:
-        raise _PastSacred(str(error)) from error
 
 
 def run_experiment(arguments: Arguments) -> None:
@@ -50,44 +40,62 @@ def run_experiment(arguments: Arguments) -> None:
     experiment = build_experiment(composed)
     try:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])
-    except _PastSacred as error:
+    except PastSacredError as error:
         raise error.__cause__ from None
 
 
 def build_experiment(composed: Composed) -> Experiment:
     """A Sacred experiment over a merged config, whose runs are recorded under `local_results_path`."""
     experiment = _experiment()
-    experiment.logger = get_logger()
+    console = experiment.logger = get_logger()
     experiment.captured_out_filter = apply_backspaces_and_linefeeds
     experiment.add_config(copy.deepcopy(composed.config))
 
     @experiment.config_hook
     def check(config: dict, command_name: str, logger: Any) -> dict:
-        with _past_sacred():
+        with past_sacred():
             checked = check_config(config, known=composed.config, own_keys=composed.own_keys)
         if command_name == experiment.default_command:
             folder = os.path.join(checked["local_results_path"], "sacred")
-            experiment.observers.append(FileStorageObserver(folder))
+            experiment.observers.append(RunRecorder(folder, console))
         return {}
+
+    @experiment.option_hook
+    def check_id(options: dict) -> None:
+        run_id = options.get("--id")
+        if run_id and not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*", run_id):
+            with past_sacred():
+                raise ConfigError(f"--id={run_id}: it names a folder: letters, digits, _ . and -, and no dot in front.")
 
     # with env_args among the arguments, Sacred accepts arguments that the environment takes and no file names
     @experiment.main
     def my_main(_run: Any, _config: Mapping, _log: Any, env_args: Mapping) -> float | None:
         from run import run
 
-        with _past_sacred():
+        with past_sacred():
             return run(_plain(_config), _run, _log)
 
     return experiment
 
 
+class _RecordedExperiment(Experiment):
+    """The option -F records as the usual folder does."""
+
+    def _create_run(self, *arguments: Any, **options: Any) -> Any:
+        run = super()._create_run(*arguments, **options)
+        for i, observer in enumerate(run.observers):
+            if type(observer) is FileStorageObserver:
+                run.observers[i] = RunRecorder(observer.basedir, self.logger)
+        return run
+
+
 def _experiment() -> Experiment:
     base_dir = str(Path(__file__).resolve().parents[1])
     try:
-        return Experiment("muster", base_dir=base_dir)
+        return _RecordedExperiment("muster", base_dir=base_dir)
     except Exception:
         # a repository without commits, or one that git refuses to read, e.g. another user's in a container
-        return Experiment("muster", base_dir=base_dir, save_git_info=False)
+        return _RecordedExperiment("muster", base_dir=base_dir, save_git_info=False)
 
 
 def _plain(config: Any) -> Any:
