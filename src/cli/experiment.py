@@ -2,7 +2,6 @@
 
 import copy
 import os
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,10 +14,9 @@ from sacred.utils import apply_backspaces_and_linefeeds
 from checks import check_config
 from cli.arguments import Arguments
 from cli.compose import Composed, compose_config
-from cli.observer import RunRecorder
+from cli.observer import RunRecorder, check_run_id
 from cli.past_sacred import PastSacredError, past_sacred
 from utils.config import default_config
-from utils.errors import ConfigError
 from utils.logging import get_logger
 
 # prints of this process go to the console and into cout.txt; what environment processes print, to the console only
@@ -61,11 +59,10 @@ def build_experiment(composed: Composed) -> Experiment:
         return {}
 
     @experiment.option_hook
-    def check_id(options: dict) -> None:
-        run_id = options.get("--id")
-        if run_id and not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*", run_id):
+    def check_options(options: dict) -> None:
+        if options.get("--id"):
             with past_sacred():
-                raise ConfigError(f"--id={run_id}: it names a folder: letters, digits, _ . and -, and no dot in front.")
+                check_run_id(options["--id"])
 
     # with env_args among the arguments, Sacred accepts arguments that the environment takes and no file names
     @experiment.main

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable
@@ -220,6 +221,12 @@ class RunRecorder(FileStorageObserver):
         if name == "info.json":
             return _lines(thinned_info(self.info))
         return _document(self.config if name == "config.json" else self.run_entry)
+
+
+def check_run_id(run_id: str) -> None:
+    """Refuse an id that is no plain name, with a ConfigError: it becomes a folder's."""
+    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*", run_id):
+        raise ConfigError(f"--id={run_id}: it names a folder: letters, digits, _ . and -, and no dot in front.")
 
 
 def _columns(points: list[tuple]) -> dict[str, list]:

@@ -8,8 +8,8 @@ import stat
 import zlib
 
 import pytest
-from helpers import fill_disk, small_disk
 
+from helpers import fill_disk, small_disk
 from utils import append_file
 from utils.append_file import AppendFile, write_whole
 

@@ -10,9 +10,9 @@ import threading
 
 import numpy as np
 import pytest
-from helpers import fill_disk, small_disk
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from helpers import fill_disk, small_disk
 from utils import append_file
 from utils.logging import Logger, _ConsoleHandler
 from utils.metric_log import read_metric_log

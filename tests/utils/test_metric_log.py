@@ -197,7 +197,7 @@ EVENTS = st.one_of(
 @settings(max_examples=150)
 @given(st.lists(EVENTS, max_size=40))
 def test_random_faults_and_resumes_leave_exactly_the_rows_that_should_be_there(events):
-    """A model of the run: `rows` is what has been logged since the start, as the newest checkpoint and what came after."""
+    """`rows` is what the run has logged: up to the checkpoint that it was resumed from, and since."""
     with tempfile.TemporaryDirectory() as root, _FaultyDisk() as disk:
         path = Path(root) / "run" / "metrics.csv"
         log, rows, number = _log(path, []), [], 0
