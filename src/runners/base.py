@@ -44,6 +44,11 @@ class BaseRunner:
         )
         self.mac = mac
 
+    @property
+    def worker_restarts(self) -> int:
+        """How often environments, or their processes, were created anew because they failed."""
+        return 0
+
     def _record(
         self,
         returns: list[float],
@@ -83,6 +88,8 @@ class BaseRunner:
         elif cur_returns and self.t_env - self.log_train_stats_t >= self.args.runner_log_interval:
             if self.crashed_episodes:
                 self.logger.log_stat("crashed_episodes", self.crashed_episodes, self.t_env)
+            if self.worker_restarts:
+                self.logger.log_stat("worker_restarts", self.worker_restarts, self.t_env)
             self._log(cur_returns, cur_stats, "")
             if hasattr(self.mac.action_selector, "epsilon"):
                 self.logger.log_stat("epsilon", self.mac.action_selector.epsilon, self.t_env)
