@@ -91,6 +91,11 @@ class AppendFile:
         """Checksum of the bytes that are surely written."""
         return self._crc32
 
+    @property
+    def pending(self) -> bytes:
+        """What was appended and is not surely written."""
+        return b"".join(self._pending)
+
     def append(self, chunk: bytes) -> None:
         """Write a chunk, or keep it."""
         self._pending.append(chunk)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from utils.metric_log import MetricLog, MetricRow
+from utils.metric_log import MetricLog, MetricRow, parse_metric_log
 from utils.progress import SHOWN, ProgressBar, log_above_bars
 
 
@@ -101,8 +101,8 @@ class Logger:
         """Where the sinks are, as plain numbers and strings; what waits is written first.
 
         Returns:
-            `seconds`; `metric_log`: {"bytes", "crc32"}; `tensorboard`: each event file's name and size in bytes;
-            `not_in_sacred`: the statistics that Sacred is not told.
+            `seconds`; `metric_log`: {"bytes", "crc32"}; `unwritten`: the lines that it still waits for; `tensorboard`:
+            each event file's name and size in bytes; `not_in_sacred`: the statistics that Sacred is not told.
         """
         with self._lock:
             self.flush()
@@ -111,6 +111,7 @@ class Logger:
             return {
                 "seconds": self.seconds(),
                 "metric_log": self._metric_log.position(),
+                "unwritten": self._metric_log.unwritten(),
                 "tensorboard": self._event_writer.sizes() if self.use_tb else {},
                 "not_in_sacred": [key for key, told in self._in_sacred.items() if not told],
             }
@@ -127,7 +128,10 @@ class Logger:
             rows = []
             if self._metric_log.path is not None:
                 rows = self._metric_log.resume(self._metric_log.path, state["metric_log"])
-            for row in rows:
+            unwritten = parse_metric_log(state["unwritten"].encode())
+            for row in unwritten:
+                self._metric_log.append(row)
+            for row in [*rows, *unwritten]:
                 self.stats[row.key].append((row.t_env, row.value))
                 told = self._in_sacred[row.key] = row.key not in state["not_in_sacred"]
                 if self.use_sacred and told:

@@ -3,7 +3,7 @@
     t_env,episode,seconds,key,value
     2048,64,3.512,return_mean,11.25
 
-`pandas.read_csv(path, float_precision="round_trip")` reads it, and so does `read_metric_log`.
+`pandas.read_csv(path)` reads it, and so does `read_metric_log`.
 """
 
 import csv
@@ -72,6 +72,10 @@ class MetricLog:
     def position(self) -> dict[str, int]:
         """How far the file is surely written: `bytes`, and their `crc32`."""
         return {"bytes": self._file.size, "crc32": self._file.crc32}
+
+    def unwritten(self) -> str:
+        """The lines that are not surely written."""
+        return self._file.pending.decode()
 
     def resume(self, path: str, position: dict[str, int]) -> list[MetricRow]:
         """Go on with a log of an earlier session: cut it back to `position` and return the rows up to there.

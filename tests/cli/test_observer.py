@@ -99,9 +99,9 @@ def test_a_heartbeat_of_a_long_run_is_quick_and_small(tmp_path):
     for key in keys:
         info[key], info[f"{key}_T"] = list(values), list(steps)
     _beat(observer, info, "", _metrics(0, 50_000, keys))
-    begin = time.perf_counter()
+    begin = time.process_time()  # the machine may be busy
     _beat(observer, info, "", _metrics(50_000, 50_010, keys))
-    assert time.perf_counter() - begin < 1.0
+    assert time.process_time() - begin < 1.0
     for name in ("metrics.json", "info.json"):
         assert (tmp_path / "1" / name).stat().st_size < 10e6
     metrics, thin = _load(tmp_path / "1" / "metrics.json"), _load(tmp_path / "1" / "info.json")

@@ -166,6 +166,27 @@ def test_a_full_disk_does_not_stop_anything(tmp_path, caplog):
         assert [step for step, _ in _tensorboard(disk / "tb")["loss"]] == [*range(0, 3000, 10)]
 
 
+@pytest.mark.parametrize("how", ["full", "removed and full"])
+def test_a_checkpoint_elsewhere_has_what_the_log_lacks(tmp_path, how):
+    with small_disk(tmp_path / "disk", "256k") as disk:
+        logger = _logger(disk)
+        _log(logger, 0, 3)
+        if how == "removed and full":
+            shutil.rmtree(disk / "run")
+        fill_disk(disk)
+        _log(logger, 3, 200)
+        state = json.loads(json.dumps(logger.state_dict()))
+        assert state["unwritten"].endswith("\n")
+        (disk / "filler").unlink()
+        resumed = _logger(disk)
+        resumed.load_state_dict(state)
+        assert [row.t_env for row in read_metric_log(disk / "run" / "metrics.csv") if row.key == "loss"] == [
+            *range(0, 2000, 10)
+        ]
+        assert resumed.stats == logger.stats
+        assert resumed.state_dict()["unwritten"] == ""
+
+
 def test_damage_is_told_and_training_goes_on(tmp_path, caplog):
     logger = _logger(tmp_path)
     _log(logger, 0, 4)
