@@ -18,6 +18,8 @@ from runners.transports.process import Channel, WorkerProcess
 from runners.transports.worker import CLOSE_TIMEOUT, WorkerPort
 
 log = logging.getLogger("muster")
+# the first commands of a process, which has to import everything before it answers, and seconds it gets at least
+AFTER_START, START_TIMEOUT = ("get_env_info", "prepare"), 60.0
 
 
 class WorkerTransport:
@@ -224,7 +226,10 @@ class WorkerTransport:
     def _collect(self, workers: list[WorkerProcess], command: str) -> tuple[dict[int, Any], list[Fault]]:
         collected: dict[int, Any] = {}
         faults: list[Fault] = []
-        timeout = patience = self._policy.timeout
+        timeout = self._policy.timeout
+        if timeout and command in AFTER_START:
+            timeout = max(timeout, START_TIMEOUT)
+        patience = timeout
         for worker in workers:
             if timeout and not worker.channel.wait(patience):
                 faults.append(worker.hangs(command, timeout))
