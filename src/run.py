@@ -14,6 +14,7 @@ import torch as th
 from assembly import Parts, assemble
 from checks import check_config
 from envs.instances import TEST_SEED_OFFSET
+from recording import attach_recorder, save_replay
 from runners.rollouts import Rollouts
 from utils.allocation import keep_freed_memory
 from utils.checkpoint import find_checkpoint, save_checkpoint
@@ -133,6 +134,7 @@ def run_sequential(args: SimpleNamespace, logger: Logger) -> None:
             logger.console_logger.info(f"Loading model from {path}")
             parts.learner.load_models(str(path))
             parts.runner.t_env = step
+        attach_recorder(args, parts, logger)
         if args.evaluate or (args.save_replay and args.checkpoint_path):
             evaluate_sequential(args, parts, logger, test_stream)
         else:
@@ -146,16 +148,7 @@ def evaluate_sequential(args: SimpleNamespace, parts: Parts, logger: Logger, tes
     _test(args, Rollouts(parts.runner, parts.mac, parts.acting_mac), logger, test_stream)
     logger.log_stat("episode", args.test_nepisode, parts.runner.t_env)
     logger.print_recent_stats()
-    _save_replay(args, parts.runner, logger)
-
-
-def _save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
-    """Let the environment save its last episode, if asked to; one that cannot says so."""
-    if args.save_replay:
-        try:
-            runner.save_replay()
-        except NotImplementedError as error:
-            logger.console_logger.warning(f"No replay was saved: {error}.")
+    save_replay(args, parts.runner, logger)
 
 
 def train(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: RandomStream) -> None:
@@ -209,7 +202,7 @@ def _train(args: SimpleNamespace, parts: Parts, rollouts: Rollouts, logger: Logg
         _test(args, rollouts, logger, test_stream)
     if args.save_model and state.last_save_T != t_env and t_env > start_T:
         _save(args, parts, t_env, console)
-    _save_replay(args, parts.runner, logger)
+    save_replay(args, parts.runner, logger)
     if state.last_log_T != t_env:
         logger.log_stat("episode", state.episode, t_env)
         logger.print_recent_stats()

@@ -39,11 +39,13 @@ class BatchedEnvRunner(EnvironmentRunner):
 
     def _play_together(self, test_mode: bool) -> EpisodeBatch:
         """Play one episode in each copy, all from the same moment; row b of the batch is copy b."""
-        env, size = self._playing(test_mode), self.batch_size
+        env, mac, size = self._playing(test_mode), self.mac, self.batch_size
+        if test_mode and self.recorder is not None:
+            env, mac = self.recorder.watch(env, mac, self.t_env)
         batch = self.new_batch()
         store = StepWriter(batch)
         env.reset()
-        self.mac.init_hidden(batch_size=size)
+        mac.init_hidden(batch_size=size)
         self.t = 0
         returns, lengths = np.zeros(size), np.zeros(size, dtype=np.int64)
         playing = np.arange(size)
@@ -54,7 +56,7 @@ class BatchedEnvRunner(EnvironmentRunner):
 
         while True:
             bs = slice(None) if acting.size == size else acting.tolist()
-            chosen = self.mac.select_actions(batch, t_ep=self.t, t_env=self.t_env, bs=bs, test_mode=test_mode)
+            chosen = mac.select_actions(batch, t_ep=self.t, t_env=self.t_env, bs=bs, test_mode=test_mode)
             actions[acting] = chosen.cpu().numpy()
             store.write({"actions": actions[:, :, None]}, acting, self.t)
             if not playing.size:

@@ -12,6 +12,8 @@ class EnvironmentRunner(BaseRunner):
         super().__init__(args, logger)
         self.env = self._factory(test_mode=False)()
         self.test_env = None
+        # looks on while tests are played, see `replays.recorder.Recorder`
+        self.recorder = None
         self.episode_limit = self.env.episode_limit
 
     def _factory(self, test_mode: bool) -> Callable:
