@@ -122,6 +122,7 @@ def test_snapshots_can_be_written_and_drawn_and_change_nothing(name, args):
         assert outcome == expected
         assert np.array_equal(env.get_state(), other.get_state())
         ended = outcome[1]
+        pictures.append(draw(scene, plain(env.snapshot()), 12, scene["bounds"]))
     assert len({picture.shape for picture in pictures}) == 1
     assert len({picture.tobytes() for picture in pictures}) > 1, "something moves"
     env.close()

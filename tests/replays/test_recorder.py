@@ -201,8 +201,9 @@ def register(monkeypatch):
     return put
 
 
-@pytest.mark.parametrize("runner", ["episode", "parallel"])
-@pytest.mark.parametrize("how", ["raise", "unwritable"])
+@pytest.mark.parametrize(
+    ("runner", "how"), [("episode", "raise"), ("episode", "unwritable"), ("parallel", "unwritable")]
+)
 def test_a_snapshot_that_fails_ends_the_recording_and_not_the_run(tmp_path, caplog, register, runner, how):
     register("drawable", DrawableEnv)
     returned = run(
@@ -216,8 +217,7 @@ def test_a_snapshot_that_fails_ends_the_recording_and_not_the_run(tmp_path, capl
     assert replay.footer is None
 
 
-@pytest.mark.parametrize("env", [CountingEnv, PyMARLsEnv])
-@pytest.mark.parametrize("runner", ["episode", "parallel"])
+@pytest.mark.parametrize(("runner", "env"), [("episode", PyMARLsEnv), ("parallel", CountingEnv)])
 def test_an_environment_without_snapshots_says_so(tmp_path, caplog, register, env, runner):
     register("plain", env)
     run(config(tmp_path, env="plain", runner=runner, save_replay=True))

@@ -2,17 +2,20 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replays.frames import frames
 from replays.plain import plain, plain_info
 from replays.reader import read_replay
 from replays.writer import ReplayWriter
 from utils.errors import ConfigError
 
+ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = st.floats(-1e6, 1e6, width=32)
 SNAPSHOTS = st.fixed_dictionaries(
     {"units": st.lists(st.fixed_dictionaries({"id": st.text(max_size=3), "x": NUMBERS, "y": NUMBERS}), max_size=3)}
@@ -117,3 +120,11 @@ def test_values_of_other_libraries_become_plain_ones():
     with pytest.raises(TypeError, match="a set cannot be written"):
         plain({"a": {1}})
     assert plain_info({"won": np.int64(1), "lock": object(), 3: "x"}) == {"won": 1, "3": "x"}
+
+
+def test_the_example_in_the_docs_is_a_replay(tmp_path):
+    text = (ROOT / "docs" / "replays.md").read_text()
+    (tmp_path / "example.jsonl").write_text(text.split("### An example")[1].split("```\n")[1])
+    replay = read_replay(tmp_path / "example.jsonl")
+    assert (len(replay.steps), replay.footer["length"]) == (3, 2)
+    assert len(list(frames(replay))) == 3

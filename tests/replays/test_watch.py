@@ -68,15 +68,14 @@ def test_runs_that_are_not_there(results, tmp_path_factory):
 
 def test_the_best_model_by_the_tests_sacred_kept(results):
     """21 is the test nearest to 20; of equals, the newest."""
-    assert (find_best_model(find_run("old", results)).step, find_best_model(find_run("2", results)).test_return) == (
-        30,
-        3,
-    )
+    model = find_best_model(find_run("old", results))
+    assert (model.step, model.test_return) == (30, 3)
 
 
 def test_the_best_model_by_the_figures_of_a_run(results):
     rows = ["t_env,episode,seconds,key,value", "10,1,0.1,test_return_mean,5.0", "10,1,0.1,loss,99"]
-    rows += ["20,2,0.2,test_return_mean,nan", "40,4,0.4,test_return_mean,-1.0", "60,6,0.6,test_return_mean,7.0", "70,"]
+    rows += ["20,2,0.2,test_return_mean,4.0", "30,3,0.3,test_return_mean,nan"]
+    rows += ["40,4,0.4,test_return_mean,-1.0", "60,6,0.6,test_return_mean,7.0", "70,"]
     put(results / "runs" / "old" / "metrics.csv", "\n".join(rows))
     assert find_best_model(find_run("old", results)).step == 10
     put(results / "runs" / "old" / "checkpoints" / "60" / "agent.th")
@@ -92,40 +91,28 @@ def test_without_tests_the_newest_model(results):
         find_best_model(find_run("new", results))
     for step in (9, 100):
         put(results / "models" / "new" / str(step) / "agent.th")
-    assert (find_best_model(find_run("new", results)).step, find_best_model(find_run("new", results)).test_return) == (
-        100,
-        None,
-    )
+    model = find_best_model(find_run("new", results))
+    assert (model.step, model.test_return) == (100, None)
 
 
 def test_it_plays_the_best_model(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    settings = [
-        "t_max=30",
-        "test_interval=10",
-        "test_nepisode=2",
-        "save_model=True",
-        "save_model_interval=10",
-        "seed=3",
-    ]
-    words = ["--config=vdn", "--env-config=two_step", "with", *settings, "runner=parallel", "batch_size_run=2"]
-    run_experiment(parse_arguments(words))
+    settings = "t_max=30 test_interval=10 test_nepisode=2 save_model=True save_model_interval=10 seed=3"
+    words = f"--config=vdn --env-config=two_step with {settings} runner=parallel batch_size_run=2"
+    run_experiment(parse_arguments(words.split()))
     capsys.readouterr()
     assert watch.main(["latest", "--episodes", "2"]) == 0
     shown = capsys.readouterr().out
-    (first, second) = sorted((tmp_path / "results" / "replays").rglob("*.jsonl"))
+    first, second = sorted((tmp_path / "results" / "replays").rglob("*.jsonl"))
     assert os.path.relpath(first, tmp_path) in shown
     assert f"{second.stem}.gif" in shown
     replay = read_replay(first)
     (token,) = os.listdir(tmp_path / "results" / "models")
     assert replay.header["checkpoint_path"] == os.path.join("results", "models", token)
-    steps = sorted(int(step) for step in os.listdir(tmp_path / "results" / "models" / token))
-    assert replay.header["t_env"] in steps
+    assert str(replay.header["t_env"]) in os.listdir(tmp_path / "results" / "models" / token)
     assert replay.footer["length"] == 2
-    assert (
-        os.listdir(tmp_path / "results" / "sacred") == ["1", "_sources"]
-        or len([name for name in os.listdir(tmp_path / "results" / "sacred") if name.isdigit()]) == 1
-    ), "watching is no run of its own"
+    numbers = [name for name in os.listdir(tmp_path / "results" / "sacred") if name.isdigit()]
+    assert numbers == ["1"], "watching is no run of its own"
 
 
 def test_mistakes_of_the_command(tmp_path, capsys):

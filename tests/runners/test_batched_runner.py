@@ -9,6 +9,7 @@ from assembly import assemble
 from checks import check_config
 from fakes import RecordingLogger
 from helpers import make_args
+from replays.reader import read_replay
 from utils.config import default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.random_streams import seed_everything
