@@ -60,9 +60,11 @@ class ReplayWriter:
         self._file.close()
 
     def _write(self, line: dict) -> None:
-        # in one piece and at once: whoever reads along sees whole lines
-        self._file.write(json.dumps(plain(line), allow_nan=False, separators=(",", ":")) + "\n")
-        self._file.flush()
+        text = json.dumps(plain(line), allow_nan=False, separators=(",", ":")) + "\n"
+        # at once and unbuffered: whoever reads along sees whole lines, and a full disk is told here
+        left = memoryview(text.encode("ascii"))
+        while left:
+            left = left[self._file.write(left) :]
 
 
 def _create(folder: Path, stem: str):
@@ -71,6 +73,6 @@ def _create(folder: Path, stem: str):
     while True:
         path = folder / f"{stem}{'' if number == 1 else f'_{number}'}{SUFFIX}"
         try:
-            return path, open(path, "x", encoding="ascii")
+            return path, open(path, "xb", buffering=0)
         except FileExistsError:
             number += 1

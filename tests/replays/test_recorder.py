@@ -14,6 +14,7 @@ from controllers.unroll import unroll_mac
 from envs import REGISTRY
 from fakes import CountingEnv, RecordingLogger
 from recording import attach_recorder, team_value
+from replays import writer
 from replays.reader import read_replay
 from run import run
 from runners import REGISTRY as RUNNERS
@@ -247,3 +248,23 @@ def test_the_header_says_what_was_played(tmp_path):
     assert header["algorithm"]["mixer"] == "qmix"
     assert header["action_names"][0][5:8] == ["move west", "attack e0", "attack e1"]
     assert str(tmp_path) not in json.dumps(header["env_args"])
+
+
+def test_a_full_disk_ends_the_recording_and_not_the_run(tmp_path, caplog, monkeypatch):
+    path = tmp_path / "x.jsonl"
+    lines = []
+
+    class FullDisk:
+        def write(self, content):
+            if lines:
+                raise OSError(28, "No space left on device")
+            lines.append(bytes(content))
+            return len(content)
+
+        def close(self):
+            lines.append("closed")
+
+    monkeypatch.setattr(writer, "_create", lambda folder, stem: (path, FullDisk()))
+    assert run(config(tmp_path, env="two_step", save_replay=True)) is not None
+    assert f"The recording of {path} has stopped: OSError: [Errno 28] No space left on device" in caplog.text
+    assert lines[1:] == ["closed"]
