@@ -14,6 +14,7 @@ from replays.recorder import Recorder
 from utils.logging import Logger
 
 OUTPUTS = {"q": "q_values", "pi_logits": "policy"}
+ALGORITHM = ("name", "learner", "mixer", "mac", "agent")
 # where a replay goes is nothing that an episode depends on
 NOT_IN_HEADERS = ("replay_dir", "replay_prefix")
 
@@ -79,7 +80,7 @@ def _header(args: SimpleNamespace) -> dict[str, Any]:
         "n_agents": args.n_agents,
         "n_actions": args.n_actions,
         "episode_limit": args.episode_limit,
-        "algorithm": {key: getattr(args, key) for key in ("name", "learner", "mixer", "mac", "agent")},
+        "algorithm": {key: vars(args)[key] for key in ALGORITHM},
         "runner": args.runner,
         "token": args.unique_token,
         "checkpoint_path": args.checkpoint_path or None,
