@@ -60,7 +60,7 @@ def config_of(runner, learner, mode, overlap):
 def test_killed_runs_end_as_if_they_had_not_been(tmp_path, runner, learner, mode, overlap):
     config = config_of(runner, learner, mode, overlap)
     straight = finished({**config, "local_results_path": str(tmp_path / "a" / "results")}, tmp_path / "a")
-    # checkpoints at random intervals, so that they fall before, within and after tests, and into every phase of an episode
+    # checkpoints at random intervals, so that they fall before and after tests, and into every phase of an episode
     rng = random.Random(f"{runner} {learner} {mode} {overlap}")
     config |= {"local_results_path": str(tmp_path / "b" / "results"), "checkpoint_interval": rng.randint(1, 30)}
     resumed, killed = killed_and_resumed(config, tmp_path / "b", KILLS, rng)

@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from helpers import hear_ctrl_c
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from helpers import hear_ctrl_c
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ["--config=vdn", "--env-config=two_step", "with", "batch_size=4", "buffer_size=16", "seed=7", "test_interval=500"]

@@ -167,6 +167,26 @@ class WorkerTransport:
         """Sizes, as the first environment tells them."""
         return self.env_info
 
+    def snapshot(self) -> dict[str, Any]:
+        """The first environment's; its info of the same moment is then what `info` returns."""
+        return self._shown("snapshot")
+
+    def scene(self) -> dict[str, Any]:
+        """The first environment's."""
+        return self._shown("scene")
+
+    def action_names(self) -> list[list[str]] | None:
+        """Those of the first environment."""
+        return self._shown("action_names")
+
+    def _shown(self, name: str) -> Any:
+        answer = self._ask([0], "show", name)[0]
+        if "refusal" in answer:
+            raise NotImplementedError(answer["refusal"])
+        if self._playing[0]:
+            self._infos[0] = answer["info"]
+        return answer["shown"]
+
     def save_replay(self) -> None:
         """Let the first environment save its replay."""
         for refusal in self.ask([0], "save_replay").values():
