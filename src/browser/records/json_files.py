@@ -1,0 +1,120 @@
+"""JSON that may be half-written: what can be read is read, and whether it was whole is told."""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+_DECODER = json.JSONDecoder()
+
+
+class Parsed(NamedTuple):
+    """A value, and whether the text held all of it; `value` is None when there was nothing."""
+
+    value: Any
+    whole: bool
+
+
+def parse(data: bytes | str) -> Parsed:
+    """Parse JSON text (NaN and Infinity too); of text that is cut off, what precedes the cut."""
+    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+    try:
+        return Parsed(json.loads(text), True)
+    except (ValueError, RecursionError):
+        return Parsed(_before_the_cut(text), False)
+
+
+def _before_the_cut(text: str) -> Any:
+    """The longest part that is sure: complete values, with the open brackets closed behind them."""
+    closers: list[str] = []
+    cut, closing = 0, ""
+    after_key = False
+    previous_end = 0
+    for match in _TOKEN.finditer(text):
+        if text[previous_end : match.start()].strip():
+            break
+        token, previous_end = match.group(), match.end()
+        if token in "{[":
+            closers.append("}" if token == "{" else "]")
+            after_key = False
+            cut, closing = match.end(), "".join(reversed(closers))
+        elif token in "}]":
+            if not closers or closers.pop() != token:
+                break
+            cut, closing = match.end(), "".join(reversed(closers))
+        elif token == ":":
+            after_key = True
+        elif token == ",":
+            after_key = False
+        elif closers and match.end() < len(text) and (closers[-1] == "]" or after_key):
+            # a number at the very end may go on behind the cut
+            cut, closing = match.end(), "".join(reversed(closers))
+            after_key = False
+    try:
+        return json.loads(text[:cut] + closing)
+    except (ValueError, RecursionError):
+        return None
+
+
+class JsonObject:
+    """The top level of a JSON object, of which few keys of many are wanted.
+
+    Sacred writes a top-level key per line, indented by two; in that layout a key is found and decoded without parsing
+    the rest, which is what makes a folder of thousands of runs quick to read. Any other layout is parsed in full.
+    """
+
+    def __init__(self, data: bytes):
+        self._text = data.decode("utf-8", "replace")
+        self._values = None
+        self.whole = True
+        if self._text.startswith('{\n  "'):
+            self.whole = self._text.rstrip().endswith("\n}")
+        else:
+            value, self.whole = parse(self._text)
+            self._values = value if isinstance(value, dict) else {}
+
+    def keys(self) -> list[str]:
+        """The top-level keys."""
+        if self._values is not None:
+            return list(self._values)
+        return [json.loads(key) for key in re.findall(r'\n  ("(?:[^"\\\n]|\\.)*"): ', self._text)]
+
+    def get(self, key: str) -> Any:
+        """The value of a top-level key; of one that is cut off, what precedes the cut; None if there is none."""
+        if self._values is not None:
+            return self._values.get(key)
+        mark = f"\n  {json.dumps(key)}: "
+        start = self._text.find(mark)
+        if start < 0:
+            return None
+        start += len(mark)
+        try:
+            value, end = _DECODER.raw_decode(self._text, start)
+        except (ValueError, RecursionError):
+            return parse(self._text[start:]).value
+        # a number at the very end may go on behind the cut
+        return None if end == len(self._text) and self._text[end - 1] not in '"]}' else value
+
+
+def plain(value: Any) -> Any:
+    """Sacred's encodings (jsonpickle) of NumPy scalars and arrays, tuples and sets -> plain values.
+
+    A reference to an object written before ({"py/id": 7}) is None: Sacred sorts keys, after which nobody can tell the
+    seventh object.
+    """
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "value" in value and ("dtype" in value or "py/object" in value):
+        return plain(value["value"])
+    if "values" in value and ("dtype" in value or "py/object" in value):
+        return plain(value["values"])
+    for wrapper in ("py/tuple", "py/set"):
+        if wrapper in value:
+            return plain(value[wrapper])
+    if "py/type" in value:
+        return value["py/type"]
+    if "py/id" in value:
+        return None
+    return {key: plain(item) for key, item in value.items() if not key.startswith("py/")}
