@@ -13,9 +13,24 @@ def naive(time):
 
 
 def write_run(
-    results, run_id, *, config=None, status="COMPLETED", info=None, metrics=None, started=START, cout="", **changes
+    results,
+    run_id,
+    *,
+    config=None,
+    status="COMPLETED",
+    info=None,
+    metrics=None,
+    started=START,
+    cout="",
+    bulk=1,
+    **changes,
 ):
-    """Write Sacred's folder of one run, as its file observer lays it out, and return it."""
+    """Write Sacred's folder of one run, as its file observer lays it out, and return it.
+
+    Args:
+        bulk: how many repositories and sources run.json lists, which is what makes real ones long.
+        changes: to run.json.
+    """
     folder = Path(results) / "sacred" / str(run_id)
     folder.mkdir(parents=True)
     record = {
@@ -25,8 +40,8 @@ def write_run(
             "base_dir": "src",
             "mainfile": "cli/experiment.py",
             "name": "muster",
-            "repositories": [{"commit": "c0ffee", "dirty": False, "url": "somewhere"}] * 60,
-            "sources": [[f"part_{i}.py", f"_sources/part_{i}_0123456789abcdef.py"] for i in range(100)],
+            "repositories": [{"commit": "c0ffee", "dirty": False, "url": "somewhere"}] * bulk,
+            "sources": [[f"part_{i}.py", f"_sources/part_{i}_0123456789abcdef.py"] for i in range(bulk)],
         },
         "heartbeat": naive(started + timedelta(seconds=60)),
         "host": {"hostname": "box", "os": ["Linux", "Linux-6"], "cpu": "a cpu", "python_version": "3.11.7"},

@@ -5,6 +5,9 @@ import re
 from typing import Any, NamedTuple
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+# no file of a run nests as deep as this
+_DEEPEST = 200
+
 _DECODER = json.JSONDecoder()
 
 
@@ -35,6 +38,8 @@ def _before_the_cut(text: str) -> Any:
             break
         token, previous_end = match.group(), match.end()
         if token in "{[":
+            if len(closers) == _DEEPEST:
+                break
             closers.append("}" if token == "{" else "]")
             after_key = False
             cut, closing = match.end(), "".join(reversed(closers))
@@ -92,8 +97,8 @@ class JsonObject:
             value, end = _DECODER.raw_decode(self._text, start)
         except (ValueError, RecursionError):
             return parse(self._text[start:]).value
-        # a number at the very end may go on behind the cut
-        return None if end == len(self._text) and self._text[end - 1] not in '"]}' else value
+        # a number whose end is not in sight may go on behind the cut
+        return value if self._text[end - 1] in '"]}' or self._text[end : end + 1] in (",", "\n") else None
 
 
 def plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ def inside(root: Path, *names: str | Path) -> Path:
     """Join names to `root`, follow links, and return the path if it is still below `root` (it need not exist).
 
     Raises:
-        OutsideResultsError: it is not, or a name cannot be one (a NUL byte, too long).
+        OutsideResultsError: it is not, or a name cannot be one (a NUL byte, links in a circle).
     """
     root = root.resolve()
     try:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from browser.records.curves import Curve
-from browser.stats.alignment import smooth
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,12 @@ def reached(curve: Curve, threshold: float, smoothing: int = 1) -> Reached | Non
     """The first logged step at which the value is at least `threshold`; None if it never is.
 
     Args:
-        smoothing: values in a centred moving mean, against a lucky test; 1 for none.
+        smoothing: how many values up to and with that step have to reach it on average, against a lucky test.
     """
     curve = curve.finite()
-    above = np.flatnonzero(smooth(curve.values, smoothing) >= threshold)
+    totals = np.cumsum(np.r_[0.0, curve.values])
+    above = np.flatnonzero((totals[smoothing:] - totals[:-smoothing]) / smoothing >= threshold)
     if not len(above):
         return None
-    first = above[0]
+    first = above[0] + smoothing - 1
     return Reached(int(curve.steps[first]), None if curve.seconds is None else float(curve.seconds[first]))
