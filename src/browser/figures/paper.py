@@ -39,8 +39,10 @@ def score_heatmap(matrix: Mapping[str, Mapping[str, Estimate]], metric: str, tit
     algorithms = list(matrix)
     maps = list(next(iter(matrix.values()), {}))
     figure, axes = _figure(2.2 + 1.3 * len(maps), 1.4 + 0.65 * len(algorithms), title)
+    if not maps:
+        return figure
     values = np.array([[matrix[row][column].value for column in maps] for row in algorithms])
-    image = axes.imshow(np.ma.masked_invalid(values.reshape(len(algorithms), len(maps))), cmap="cividis", aspect="auto")
+    image = axes.imshow(np.ma.masked_invalid(values), cmap="cividis", aspect="auto")
     for row, algorithm in enumerate(algorithms):
         for column, name in enumerate(maps):
             cell = matrix[algorithm][name]
@@ -112,7 +114,7 @@ def _draw_intervals(axes: Axes, rows: list[str], estimates: Sequence[Estimate], 
         axes.plot([estimate.low, estimate.high], [position, position], color="#666666", linewidth=2, zorder=1)
         axes.plot([estimate.value], [position], "o", color=dot, zorder=2)
     axes.set_yticks(range(len(rows)), [_plain(row) for row in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
 
 
 def _plain(text: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from browser.records.record import Run
+from utils.nearest import suggestion
 
 # where a run was written and what it was called says nothing about what was run
 BOOKKEEPING = frozenset(
@@ -32,6 +33,13 @@ def flatten(config: Mapping, prefix: str = "") -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
+
+
+def key_suggestion(key: str, known: Iterable[str]) -> str:
+    """The end of a message about a key that no config has: a key whose last part it is, else the nearest."""
+    known = sorted(known)
+    longer = [name for name in known if name.endswith(f".{key}")]
+    return f" Did you mean '{longer[0]}'?" if longer else suggestion(key, known)
 
 
 def varying_keys(runs: Iterable[Run], ignore: Iterable[str] = ("seed", "env_args.seed")) -> list[str]:

@@ -14,7 +14,7 @@ from browser.comparison import (
 )
 from browser.figures.wording import metric_title
 from browser.records import Lineage, Results, lineages, varying_keys
-from browser.records.configs import MISSING
+from browser.records.configs import MISSING, key_suggestion
 from browser.records.record import Run
 from browser.report.arguments import Options
 from browser.stats import Band, Estimate, Profile, best_value, final_value, to_marl_eval
@@ -144,8 +144,8 @@ def difference_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     for key in varying_keys(runs, ignore=()):
         values = []
         for group in comparison.groups:
-            distinct = dict.fromkeys(str(run.newest.config.get(key, MISSING)) for run in group.runs)
-            shown = list(distinct)[:8]
+            distinct = sorted({str(run.newest.config.get(key, MISSING)) for run in group.runs})
+            shown = distinct[:8]
             values.append(", ".join(shown) + (f", … ({len(distinct)} values)" if len(distinct) > len(shown) else ""))
         rows.append([key, *values])
     return headings, rows
@@ -166,7 +166,7 @@ def exported(comparison: Comparison, keys: list[str]) -> dict:
 def _meeting(runs: list[Run], key: str, value: str) -> list[Run]:
     known = {name for run in runs for name in run.config}
     if key not in known:
-        raise ConfigError(f"--where: no run's config has the key '{key}'.{suggestion(key, known)}")
+        raise ConfigError(f"--where: no run's config has the key '{key}'.{key_suggestion(key, known)}")
     chosen = [run for run in runs if str(run.config.get(key, MISSING)) == value]
     if not chosen:
         values = {str(run.config[key]) for run in runs if key in run.config}

@@ -4,10 +4,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from browser.records.configs import MISSING
+from browser.records.configs import MISSING, key_suggestion
 from browser.records.record import Run
 from utils.errors import ConfigError
-from utils.nearest import suggestion
 
 SEED_KEYS = ("seed", "env_args.seed")
 
@@ -49,7 +48,7 @@ def group_runs(runs: Iterable[Run | HasRun], keys: Sequence[str]) -> list[Group]
         if key in SEED_KEYS:
             raise ConfigError(f"Runs cannot be grouped by '{key}': the runs of a group are repetitions over seeds.")
         if runs and key not in known:
-            raise ConfigError(f"No run's config has the key '{key}'.{suggestion(key, known - set(SEED_KEYS))}")
+            raise ConfigError(f"No run's config has the key '{key}'.{key_suggestion(key, known - set(SEED_KEYS))}")
     groups: dict[Hashable, tuple[dict, list]] = {}
     for run, config in zip(runs, configs, strict=True):
         values = {key: config.get(key, MISSING) for key in keys}
