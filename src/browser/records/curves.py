@@ -86,12 +86,22 @@ def from_sacred(
     return {key: _with_episodes(curve, episode) for key, curve in curves.items()}
 
 
-def join(parts: Iterable[Curve]) -> Curve | None:
-    """The curve of a run whose sessions were recorded apart, oldest first; a later session replaces what it repeats."""
+def join(parts: Iterable[tuple[Curve, int | None]]) -> Curve | None:
+    """The curve of a run whose sessions were recorded apart.
+
+    A session may begin by telling the past again, with the times of the resuming; the past is taken from the sessions
+    that lived it.
+
+    Args:
+        parts: for each session, oldest first, its curve and the step that it went on from (None: not recorded; then
+            it replaces what it repeats).
+    """
     joined = None
-    for part in parts:
+    for part, resumed_at in parts:
         if joined is None or not len(joined.steps):
             joined = part
+        elif resumed_at is not None:
+            joined = _joined(joined._at(joined.steps <= resumed_at), part._at(part.steps > resumed_at))
         elif len(part.steps):
             joined = _joined(joined._at(joined.steps < part.steps[0]), part)
     return joined

@@ -1,11 +1,14 @@
 """The append-only metric log of a run, `runs/<token>/metrics.csv`: a row per logged value, written as it comes."""
 
+import csv
+import io
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 HEADER = b"t_env,episode,seconds,key,value"
+_QUOTE = b'"'
 
 
 class Rows(NamedTuple):
@@ -47,7 +50,7 @@ def read_rows(body: bytes, keys: Iterable[str] | None = None, resumed: bool = Fa
     order = np.argsort(names, kind="stable")
     firsts = np.flatnonzero(np.r_[True, names[order][1:] != names[order][:-1]]) if len(names) else []
     for positions in np.split(order, firsts[1:]) if len(names) else []:
-        key = names[positions[0]].decode("utf-8", "replace")
+        key = names[positions[0]]
         if wanted is None or key in wanted:
             by_key[key] = _up_to_date(Rows(*table[:, positions]))
     return by_key
@@ -55,6 +58,8 @@ def read_rows(body: bytes, keys: Iterable[str] | None = None, resumed: bool = Fa
 
 def keys_of(body: bytes) -> list[str]:
     """The keys that have rows, sorted."""
+    if _QUOTE in body:
+        return sorted(set(_all_rows(body)[1].tolist()))
     keys = {line.split(b",", 4)[3] for line in body.splitlines() if line.count(b",") == 4}
     return sorted(key.decode("utf-8", "replace") for key in keys if key)
 
@@ -63,7 +68,7 @@ def last_values(body: bytes, keys: Iterable[str]) -> tuple[int | None, dict[str,
     """The environment step of the last row, and the last value of each of the keys that has one."""
     values = {}
     for key in keys:
-        mark = f",{key},".encode()
+        mark = _mark(key)
         at = body.rfind(mark)
         if at >= 0 and (numbers := _numbers([body[at + len(mark) : body.find(b"\n", at)]])) is not None:
             values[key] = numbers[0]
@@ -73,7 +78,7 @@ def last_values(body: bytes, keys: Iterable[str]) -> tuple[int | None, dict[str,
 
 def _rows_of(body: bytes, key: str) -> Rows:
     """The rows of one key, found without looking at the others."""
-    mark = f",{key},".encode()
+    mark = _mark(key)
     fields: list[bytes] = []
     at = body.find(mark)
     while at >= 0:
@@ -88,18 +93,30 @@ def _rows_of(body: bytes, key: str) -> Rows:
 
 
 def _all_rows(body: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Every well-formed row: numbers [4, rows], and keys [rows] as bytes."""
-    cells = body.replace(b"\n", b",").split(b",")[:-1]
+    """Every well-formed row: numbers [4, rows], and keys [rows]."""
+    if _QUOTE in body:
+        rows = csv.reader(io.StringIO(body.decode("utf-8", "replace"), newline=""))
+        return _table([row for row in rows if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None])
+    cells = body.decode("utf-8", "replace").replace("\n", ",").split(",")[:-1]
     numbers = [_numbers(cells[column::5]) for column in (0, 1, 2, 4)]
     if len(cells) % 5 or any(column is None for column in numbers):
-        rows = [line.split(b",") for line in body.splitlines()]
-        rows = [row for row in rows if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None]
-        cells = [cell for row in rows for cell in row]
-        numbers = [_numbers(cells[column::5]) for column in (0, 1, 2, 4)]
-    return np.array(numbers, dtype=np.float64), np.array(cells[3::5], dtype=np.bytes_)
+        rows = [line.split(",") for line in body.decode("utf-8", "replace").splitlines()]
+        return _table([row for row in rows if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None])
+    return np.array(numbers, dtype=np.float64), np.array(cells[3::5], dtype=np.str_)
 
 
-def _numbers(cells: list[bytes]) -> list[float] | None:
+def _table(rows: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
+    numbers = np.array([_numbers(row[:3] + row[4:]) for row in rows], dtype=np.float64).reshape(-1, 4).T
+    return numbers, np.array([row[3] for row in rows], dtype=np.str_)
+
+
+def _mark(key: str) -> bytes:
+    """How a row shows that it is the key's; a key with a comma, a quote or a line's end stands in quotes."""
+    quoted = '"' + key.replace('"', '""') + '"' if any(c in key for c in ',"\r\n') else key
+    return f",{quoted},".encode()
+
+
+def _numbers(cells: list[bytes] | list[str]) -> list[float] | None:
     try:
         return list(map(float, cells))
     except ValueError:

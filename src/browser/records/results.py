@@ -66,9 +66,7 @@ class Results:
             self._cache.keep_only({f"{run.folder}/{name}" for run in found for name in FILES})
             self._cache.save()
             recorded = {run.token for run in found}
-            tokens = [
-                token for token in subfolders(self.root / "runs") if token not in recorded and token[0] not in "_."
-            ]
+            tokens = [token for token in subfolders(self.root / "runs") if token not in recorded and token[0] != "."]
             found += [run_of_token(self.root, token) for token in tokens]
             found.sort(key=lambda run: (run.started.timestamp() if run.started else 0.0, run.id), reverse=True)
             self._runs = {run.id: run for run in reversed(found)}
@@ -256,8 +254,14 @@ class Results:
 
     def _joined(self, lineage: Lineage, keys: list[str] | None) -> dict[str, Curve]:
         parts = [self.curves(run, keys) for run in lineage.sessions]
+        resumed_at = [run.resumed_from.t_env if run.resumed_from else None for run in lineage.sessions]
         names = {key: None for part in parts for key in part}
-        return {key: curve_files.join(part[key] for part in parts if key in part) for key in names}
+        return {
+            key: curve_files.join(
+                (part[key], t_env) for part, t_env in zip(parts, resumed_at, strict=True) if key in part
+            )
+            for key in names
+        }
 
     def _stamp(self, run: Run) -> tuple:
         """Sizes and times of the files that curves come from."""

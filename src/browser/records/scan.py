@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 # EPyMARL's are results/sacred/NAME/MAP/N
 DEEPEST = 4
-# folders of a results folder that hold no Sacred runs
+# folders of a results folder that hold no Sacred runs, and Sacred's own
 NOT_SACRED = frozenset(("runs", "models", "tb_logs", "replays"))
+SACREDS_OWN = frozenset(("_sources", "_resources"))
 
 
 class Found(NamedTuple):
@@ -28,7 +29,7 @@ def sacred_folder(root: Path) -> Path:
 def find_runs(sacred: Path) -> Iterator[Found]:
     """Folders with a run.json below `sacred`, or `sacred` itself.
 
-    Links are not followed, and folders whose names begin with _ or . are Sacred's or hidden.
+    Links are not followed; hidden folders and Sacred's _sources and _resources are left out.
     """
     yield from _find(str(sacred), (), sacred.name)
 
@@ -45,7 +46,9 @@ def _find(folder: str, names: tuple[str, ...], own_name: str) -> Iterator[Found]
     if len(names) == DEEPEST:
         return
     for name, entry in entries.items():
-        if name[0] in "_." or (not names and name in NOT_SACRED) or not entry.is_dir(follow_symlinks=False):
+        if name[0] == "." or name in SACREDS_OWN or (not names and name in NOT_SACRED):
+            continue
+        if not entry.is_dir(follow_symlinks=False):
             continue
         yield from _find(entry.path, (*names, name), own_name)
 

@@ -83,6 +83,14 @@ def test_a_step_logged_twice_counts_once():
     assert columns(rows) == [[100, 10, 1, 2]]
 
 
+def test_keys_in_quotes_are_read():
+    key = 'share of "a", b'
+    body = body_of("1,1,1,loss,5", '2,2,2,"share of ""a"", b",6', "3,3,3,loss,7")
+    assert keys_of(body) == ["loss", key] and last_values(body, [key]) == (3, {key: 6.0})
+    for rows in (read_rows(body), read_rows(body, [key, "loss"]), read_rows(body, [key, "loss"], resumed=True)):
+        assert columns(rows[key]) == [[2, 2, 2, 6]] and columns(rows["loss"]) == [[1, 1, 1, 5], [3, 3, 3, 7]]
+
+
 def test_a_key_that_ends_like_another_is_not_mistaken():
     rows = read_rows(body_of("1,1,1,test_return_mean,5", "1,1,1,return_mean,6"), ["return_mean"])
     assert columns(rows["return_mean"]) == [[1, 1, 1, 6]]

@@ -216,6 +216,21 @@ def test_sessions_recorded_apart_are_joined(tmp_path):
     assert results.curves("2")["loss"].steps.tolist() == [150, 250]
 
 
+def test_a_session_that_tells_the_past_again_does_not_change_its_times(tmp_path):
+    def metrics(*points):
+        times = [naive(START + timedelta(seconds=second)) for _, second in points]
+        return {"loss": {"steps": [t for t, _ in points], "values": [t / 10 for t, _ in points], "timestamps": times}}
+
+    write_run(tmp_path, 1, info={"unique_token": "token"}, metrics=metrics((0, 1), (100, 11), (200, 21)))
+    resumed = {"unique_token": "token", "resumed_from": {"sacred_id": "1", "t_env": 100}}
+    past_and_more = metrics((0, 3602), (100, 3602), (150, 3608))
+    write_run(tmp_path, 2, info=resumed, metrics=past_and_more, started=START + timedelta(hours=1))
+    results = open_results(tmp_path)
+    curve = results.curves(results.lineages()[0])["loss"]
+    assert curve.steps.tolist() == [0, 100, 150] and curve.values.tolist() == [0, 10, 15]
+    assert curve.seconds.tolist() == [1, 11, 11 + 8]
+
+
 def test_a_run_without_sacred_is_shown_with_what_its_token_says(tmp_path):
     token = "qmix_seed12_3m_2026-01-02_03-04-05-678"
     write_log(tmp_path, token, [(10, 1, 0.5, "loss", 1.0)])
