@@ -64,15 +64,16 @@ def _before_the_cut(text: str) -> Any:
 class JsonObject:
     """The top level of a JSON object, of which few keys of many are wanted.
 
-    Sacred writes a top-level key per line, indented by two; in that layout a key is found and decoded without parsing
-    the rest, which is what makes a folder of thousands of runs quick to read. Any other layout is parsed in full.
+    Sacred begins a line, indented by two, for every top-level key; our observer writes every top-level key with its
+    value in one line. In these layouts a key is found and decoded without parsing the rest, which is what makes a
+    folder of thousands of runs quick to read. Any other layout is parsed in full.
     """
 
     def __init__(self, data: bytes):
         self._text = data.decode("utf-8", "replace")
-        self._values = None
-        self.whole = True
-        if self._text.startswith('{\n  "'):
+        self._values: dict = {}
+        self._line_start = _line_start(self._text)
+        if self._line_start is not None:
             self.whole = self._text.rstrip().endswith("\n}")
         else:
             value, self.whole = parse(self._text)
@@ -80,15 +81,15 @@ class JsonObject:
 
     def keys(self) -> list[str]:
         """The top-level keys."""
-        if self._values is not None:
+        if self._line_start is None:
             return list(self._values)
-        return [json.loads(key) for key in re.findall(r'\n  ("(?:[^"\\\n]|\\.)*"): ', self._text)]
+        return [json.loads(key) for key in re.findall(self._line_start + r'("(?:[^"\\\n]|\\.)*"): ', self._text)]
 
     def get(self, key: str) -> Any:
         """The value of a top-level key; of one that is cut off, what precedes the cut; None if there is none."""
-        if self._values is not None:
+        if self._line_start is None:
             return self._values.get(key)
-        mark = f"\n  {json.dumps(key)}: "
+        mark = f"{self._line_start}{json.dumps(key)}: "
         start = self._text.find(mark)
         if start < 0:
             return None
@@ -99,6 +100,14 @@ class JsonObject:
             return parse(self._text[start:]).value
         # a number whose end is not in sight may go on behind the cut
         return value if self._text[end - 1] in '"]}' or self._text[end : end + 1] in (",", "\n") else None
+
+
+def _line_start(text: str) -> str | None:
+    """What stands before every top-level key and before nothing else; None if the layout does not tell."""
+    if text.startswith('{\n  "'):
+        return "\n  "
+    one_line_each = text.startswith('{\n"') and "{\n" not in text[2:] and "[\n" not in text
+    return "\n" if one_line_each else None
 
 
 def plain(value: Any) -> Any:

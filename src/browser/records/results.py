@@ -256,12 +256,8 @@ class Results:
         parts = [self.curves(run, keys) for run in lineage.sessions]
         resumed_at = [run.resumed_from.t_env if run.resumed_from else None for run in lineage.sessions]
         names = {key: None for part in parts for key in part}
-        return {
-            key: curve_files.join(
-                (part[key], t_env) for part, t_env in zip(parts, resumed_at, strict=True) if key in part
-            )
-            for key in names
-        }
+        sessions = list(zip(parts, resumed_at, strict=True))
+        return {key: curve_files.join((part[key], t_env) for part, t_env in sessions if key in part) for key in names}
 
     def _stamp(self, run: Run) -> tuple:
         """Sizes and times of the files that curves come from."""

@@ -67,9 +67,21 @@ def test_nan_and_infinity_are_numbers():
     assert whole and math.isnan(value["loss"][0]) and value["loss"][1:] == [math.inf, -math.inf]
 
 
-@given(objects)
-def test_keys_of_sacreds_layout_are_found_without_parsing_the_rest(value):
-    found = JsonObject(json.dumps(value, indent=2, sort_keys=True).encode())
+def one_line_each(value):
+    """The layout of our observer's metrics.json and info.json."""
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(value[key])}" for key in sorted(value)) + "\n}\n"
+
+
+LAYOUTS = (
+    lambda value: json.dumps(value, indent=2, sort_keys=True),
+    lambda value: json.dumps(value, indent=0),
+    one_line_each,
+)
+
+
+@given(objects, st.sampled_from(LAYOUTS))
+def test_keys_are_found_in_every_layout(value, layout):
+    found = JsonObject(layout(value).encode())
     assert found.whole
     assert sorted(found.keys()) == sorted(value)
     assert {key: found.get(key) for key in value} == value
@@ -77,9 +89,9 @@ def test_keys_of_sacreds_layout_are_found_without_parsing_the_rest(value):
 
 
 @settings(max_examples=25)
-@given(objects)
-def test_a_cut_in_sacreds_layout_leaves_a_part_of_the_truth(value):
-    data = json.dumps(value, indent=2, sort_keys=True).encode()
+@given(objects, st.sampled_from(LAYOUTS))
+def test_a_cut_in_any_layout_leaves_a_part_of_the_truth(value, layout):
+    data = layout(value).encode().rstrip()
     for cut in range(len(data)):
         found = JsonObject(data[:cut])
         assert not found.whole
