@@ -18,11 +18,12 @@ def profile_curves(profiles: Sequence[Profile], metric: str, title: str = "") ->
     for index, profile in enumerate(profiles):
         name = f"{plain_text(profile.label)} (n = {profile.n})"
         known = np.isfinite(profile.low)
-        x = profile.thresholds[known]
+        x, high = _stairs(profile.thresholds[known], profile.high[known])
+        _, low = _stairs(profile.thresholds[known], profile.low[known])
         figure.add_trace(
             go.Scatter(
                 x=np.r_[x, x[::-1]],
-                y=np.r_[profile.high[known], profile.low[known][::-1]],
+                y=np.r_[high, low[::-1]],
                 legendgroup=str(index),
                 showlegend=False,
                 mode="lines",
@@ -87,6 +88,11 @@ def aggregate_intervals(aggregates: Mapping[str, Mapping[str, Estimate]], title:
     figure.update_annotations(font_size=13)
     figure.update_yaxes(type="category", autorange="reversed")
     return figure
+
+
+def _stairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The corners of a line that keeps each value until the next position."""
+    return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]
 
 
 def _intervals(rows: list[str], estimates: Sequence[Estimate], colors: list[str]) -> go.Scatter:
