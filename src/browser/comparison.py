@@ -73,9 +73,12 @@ class Comparison:
 
     def usual_metrics(self) -> list[str]:
         """Of USUAL_METRICS the tests' that any run has; else those of training; else the first statistic."""
-        keys = self.metric_keys()
-        usual = [key for key in USUAL_METRICS if key in keys]
-        return [key for key in usual if key.startswith("test_")] or usual or keys[:1]
+        usual = [key for key in USUAL_METRICS if self.has(key)]
+        return [key for key in usual if key.startswith("test_")] or usual or self.metric_keys()[:1]
+
+    def has(self, metric: str) -> bool:
+        """Whether any run has this statistic; much quicker than `metric_keys`."""
+        return any(self.curve(run, metric) is not None for run in self.runs)
 
     def curve(self, run: Lineage, metric: str) -> Curve | None:
         """A run's curve; None if it has none."""

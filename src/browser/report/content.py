@@ -56,11 +56,9 @@ def choose(options: Options) -> tuple[Results, Comparison]:
     for key, value in options.where.items():
         runs = _meeting(runs, key, value)
     comparison = Comparison(results, lineages(runs), options.group_by)
-    if options.metrics:
-        known = comparison.metric_keys()
-        for key in options.metrics:
-            if key not in known:
-                raise ConfigError(f"No run has the metric '{key}'.{suggestion(key, known)}")
+    for key in options.metrics:
+        if not comparison.has(key):
+            raise ConfigError(f"No run has the metric '{key}'.{suggestion(key, comparison.metric_keys())}")
     return results, comparison
 
 
