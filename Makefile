@@ -44,6 +44,6 @@ $(VENV)/.core: requirements.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: requirements-envs.txt requirements-browser.txt requirements-dev.txt $(VENV)/.core
-	@echo "Installing the optional environments and the development tools"
+	@echo "Installing the optional environments, the run browser and the development tools"
 	$(PIP) -r requirements.txt -r requirements-envs.txt -r requirements-browser.txt -r requirements-dev.txt
 	@touch $@
