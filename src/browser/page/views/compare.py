@@ -25,6 +25,7 @@ from browser.page.components import (
 )
 from browser.page.context import Context
 from browser.page.differences import config_rows, difference_columns, source_rows
+from browser.page.frame import follow_address
 from browser.stats.bands import BANDS
 
 PATH = "/compare"
@@ -74,6 +75,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             html.Div(figures, id="compare-figures", className="cards"),
             _differences("Config differences", "compare-configs", "key", configs, compared),
             _differences("Source and packages", "compare-sources", "what", sources, compared),
+            dcc.Store(id="compare-address", data=_address(compared, single)),
             dcc.Store(id="compare-runs", data=list(wish.runs)),
             dcc.Store(id="compare-digest", data=digest),
             dcc.Download(id="compare-download"),
@@ -84,13 +86,14 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
 
 def register(app: Dash, context: Context) -> None:
     """Its callbacks."""
+    follow_address(app, "compare-address")
     controls = [State("compare-runs", "data")] + [State(f"compare-{name}", "value") for name in _CONTROLS]
 
     @app.callback(
         Output("compare-figures", "children"),
         Output("compare-digest", "data"),
         Output("compare-wrong", "children"),
-        Output("address", "data", allow_duplicate=True),
+        Output("compare-address", "data"),
         [Input(f"compare-{name}", "value") for name in _CONTROLS],
         State("compare-runs", "data"),
         prevent_initial_call=True,
@@ -128,8 +131,7 @@ def changed(context: Context, query: dict[str, str]) -> tuple[list, str, Any, st
     query, single = _without_single(query)
     compared = compare(context, query)
     figures, digest = drawn(compared, single)
-    own = compared.wish.address(PATH)
-    return figures, digest, notices(compared.wrong), _with_single(own) if single else own
+    return figures, digest, notices(compared.wrong), _address(compared, single)
 
 
 def grown(context: Context, query: dict[str, str], digest: str | None) -> tuple[Any, Any]:
@@ -229,5 +231,6 @@ def _without_single(query: dict[str, str]) -> tuple[dict[str, str], bool]:
     return {key: value for key, value in query.items() if not (single and key == "band")}, single
 
 
-def _with_single(own: str) -> str:
-    return f"{own}{'&' if '?' in own else '?'}band={SINGLE}"
+def _address(compared: Compared, single: bool) -> str:
+    own = compared.wish.address(PATH)
+    return f"{own}{'&' if '?' in own else '?'}band={SINGLE}" if single else own

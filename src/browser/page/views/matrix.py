@@ -12,6 +12,7 @@ from browser.figures import metric_title, score_heatmap
 from browser.page.comparing import MOST_SMOOTHING, MOST_STEPS, Compared, compare, metric_options, narrowed, query_of
 from browser.page.components import card, dropdown, field, graph, notices, number, png_button
 from browser.page.context import Context
+from browser.page.frame import follow_address
 from browser.page.matrix_text import FORMS
 from browser.page.views import compare as compare_view
 from browser.stats import Estimate
@@ -45,6 +46,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             html.Div(controls, className="controls"),
             html.Div(notices(compared.wrong), id="matrix-wrong"),
             html.Div(drawn(compared), id="matrix-content", className="view"),
+            dcc.Store(id="matrix-address", data=wish.address(PATH)),
             dcc.Store(id="matrix-runs", data=list(wish.runs)),
             dcc.Download(id="matrix-download"),
         ],
@@ -54,12 +56,13 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
 
 def register(app: Dash, context: Context) -> None:
     """Its callbacks."""
+    follow_address(app, "matrix-address")
     states = [State("matrix-runs", "data")] + [State(f"matrix-{name}", "value") for name in _CONTROLS]
 
     @app.callback(
         Output("matrix-content", "children"),
         Output("matrix-wrong", "children"),
-        Output("address", "data", allow_duplicate=True),
+        Output("matrix-address", "data"),
         [Input(f"matrix-{name}", "value") for name in _CONTROLS],
         State("matrix-runs", "data"),
         prevent_initial_call=True,

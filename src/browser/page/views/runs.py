@@ -161,7 +161,8 @@ def register(app: Dash, context: Context) -> None:
     for button, path in (("runs-compare", "/compare"), ("runs-matrix", "/matrix")):
         app.clientside_callback(
             ClientsideFunction("muster", f"open_{path[1:]}"),
-            Output("url", "href", allow_duplicate=True),
+            Output("url", "pathname", allow_duplicate=True),
+            Output("url", "search", allow_duplicate=True),
             Input(button, "n_clicks"),
             State("runs-grid", "selectedRows"),
             prevent_initial_call=True,
