@@ -1,8 +1,9 @@
-"""Play the best model of a run and record it: `python src/watch.py RUN`."""
+"""Play the best model of a run, record it and show it: `python src/watch.py RUN`."""
 
 import argparse
 import sys
 import warnings
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,13 +21,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("interrupted; what was recorded so far is kept.", file=sys.stderr)
+        print("\nended; what was recorded is kept.", file=sys.stderr)
         return 130
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="watch.py", description="Play the best model of a run, and record it.")
+    parser = argparse.ArgumentParser(prog="watch.py", description="Play the best model of a run, and show it in the browser.")
     parser.add_argument(
         "run",
         metavar="RUN",
@@ -35,6 +36,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--results", default="results", help="folder of the results (default: results)")
     parser.add_argument("--episodes", type=_count, default=1, help="number of episodes (default: 1)")
     parser.add_argument("--seed", type=int, help="of the environments (default: the run's)")
+    showing = parser.add_mutually_exclusive_group()
+    showing.add_argument("--no-open", action="store_true", help="print the page's address, but open no browser")
+    showing.add_argument("--no-page", action="store_true", help="only record")
     return parser
 
 
@@ -57,7 +61,9 @@ def _watch(options: argparse.Namespace) -> None:
     if not paths:
         raise MusterError(f"env={found.config.get('env')} could not be recorded; the message above says why.")
     for path in paths:
-        open_page(path)
+        print(f"Replay: {path}\n  as an animation: python src/replay.py {path} --gif {path.with_suffix('.gif').name}")
+    if not options.no_page:
+        show(found.results, paths[0], open_browser=not options.no_open)
 
 
 def play(
@@ -104,9 +110,15 @@ class _Record(SimpleNamespace):
         """Figures of the episodes are on the console."""
 
 
-def open_page(path: Path) -> None:
-    """Show a replay."""
-    print(f"Replay: {path}\n  as an animation: python src/replay.py {path} --gif {path.with_suffix('.gif').name}")
+def show(results: Path, replay: Path, open_browser: bool = True) -> None:
+    """Open the page (docs/browser.md) at a replay; without the packages that it needs, say how to get them."""
+    try:
+        from browser.page.opening import open_page, replay_path
+    except ImportError as error:
+        print(f"The page needs {error.name}: pip install -r requirements-browser.txt")
+        return
+    path = replay_path(replay.parent.name, replay.name)
+    open_page(results, path, webbrowser.open if open_browser else lambda url: None)
 
 
 if __name__ == "__main__":

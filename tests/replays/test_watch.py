@@ -101,7 +101,7 @@ def test_it_plays_the_best_model(tmp_path, capsys, monkeypatch):
     words = f"--config=vdn --env-config=two_step with {settings} runner=parallel batch_size_run=2"
     run_experiment(parse_arguments(words.split()))
     capsys.readouterr()
-    assert watch.main(["latest", "--episodes", "2"]) == 0
+    assert watch.main(["latest", "--episodes", "2", "--no-page"]) == 0
     shown = capsys.readouterr().out
     first, second = sorted((tmp_path / "results" / "replays").rglob("*.jsonl"))
     assert os.path.relpath(first, tmp_path) in shown
