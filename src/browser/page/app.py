@@ -67,7 +67,7 @@ def create_app(root: Path, write: bool = False, token: str | None = None) -> Das
     )
     for view in VIEWS:
         view.register(app, context)
-    guard(app.server, app.csp_hashes(), token)
+    guard(app.server, app.csp_hashes, token)
     return app
 
 

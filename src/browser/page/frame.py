@@ -40,7 +40,7 @@ def frame(context: Context) -> html.Div:
                 [
                     dcc.Link([html.Span(className="logo"), "Muster"], href="/", className="brand"),
                     html.Nav(links, id="nav"),
-                    html.Span(str(context.root), className="folder", title="results folder"),
+                    html.Span(html.Bdi(str(context.root)), className="folder", title="results folder"),
                     html.Button([html.Span(className="dot"), html.Span(className="word")], id="live", className="live"),
                 ]
             ),

@@ -1,6 +1,7 @@
 """Who may ask the page for what: this machine's own browser, or one that has the token."""
 
 import hmac
+from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Response, redirect, request
@@ -24,7 +25,7 @@ _POLICY = (
 )
 
 
-def guard(server: Flask, hashes: list[str], token: str | None) -> None:
+def guard(server: Flask, hashes: Callable[[], list[str]], token: str | None) -> None:
     """Check every request before it is answered, and put protective headers on every answer.
 
     Without a token only requests that name this machine itself are answered, so that no page from elsewhere reaches
@@ -32,9 +33,8 @@ def guard(server: Flask, hashes: list[str], token: str | None) -> None:
     `?token=`, which is kept as a cookie. Whatever changes anything has to come from the page itself.
 
     Args:
-        hashes: of the inline scripts that may run, as 'sha256-...'.
+        hashes: tells those of the inline scripts that may run, as 'sha256-...'; Dash adds one with the first request.
     """
-    policy = _POLICY.format(hashes=" ".join(f"'{digest.strip(chr(39))}'" for digest in hashes))
 
     @server.before_request
     def check() -> Response | None:
@@ -50,7 +50,7 @@ def guard(server: Flask, hashes: list[str], token: str | None) -> None:
     @server.after_request
     def protect(response: Response) -> Response:
         response.headers.update(_HEADERS)
-        response.headers["Content-Security-Policy"] = policy
+        response.headers["Content-Security-Policy"] = _POLICY.format(hashes=" ".join(hashes()))
         return response
 
 
