@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-from werkzeug.serving import BaseWSGIServer, make_server
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 HOST = "127.0.0.1"
 PORT = 8050
@@ -58,9 +58,18 @@ def start_server(root: Path, port: int = PORT) -> BaseWSGIServer:
 
     app = create_app(root).server
     try:
-        return make_server(HOST, port, app, threaded=True)
+        return make_server(HOST, port, app, threaded=True, request_handler=_Quiet)
     except (OSError, SystemExit):  # werkzeug ends the program where it finds the port taken
-        return make_server(HOST, 0, app, threaded=True)
+        return make_server(HOST, 0, app, threaded=True, request_handler=_Quiet)
+
+
+class _Quiet(WSGIRequestHandler):
+    """Tells of errors, not of every request."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Nothing to say."""
 
 
 def replay_path(token: str, name: str) -> str:

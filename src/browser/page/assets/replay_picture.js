@@ -279,12 +279,12 @@
       context.globalAlpha = 1;
     }
 
-    // What the agents do, the selected first; a text that would cover another is left out.
+    // What the agents do, the selected first; a text that would cover a body or another text is left out.
     _actions(file, t, living, look) {
       const actions = file.steps[t].actions;
       if (!Array.isArray(actions)) return;
       const context = this.context;
-      const taken = [];
+      const taken = living.filter((unit) => unit.shape !== "square").map((unit) => this._core(unit));
       const agents = living.filter((unit) => unit.agent !== null && actions[unit.agent] !== undefined);
       agents.sort((one, other) => (other.agent === look.agent) - (one.agent === look.agent));
       for (const unit of agents) {
@@ -295,10 +295,16 @@
         const half = context.measureText(text).width / 2;
         const [x, y] = [this._x(unit.x), this._y(unit.y) + this._radius(unit) + 13];
         const box = [x - half, y - 7, x + half, y + 7];
-        if (taken.some((other) => overlaps(box, other))) continue;
+        if (!chosen && taken.some((other) => overlaps(box, other))) continue;
         taken.push(box);
         this._written(text, x, y, INK, "rgba(255, 255, 255, 0.9)", 4);
       }
+    }
+
+    // The part of a body that no text may cover.
+    _core(unit) {
+      const [x, y, half] = [this._x(unit.x), this._y(unit.y), this._radius(unit) * 0.7];
+      return [x - half, y - half, x + half, y + half];
     }
 
     _texts(texts) {

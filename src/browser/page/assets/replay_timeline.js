@@ -49,7 +49,7 @@
       if (lane.bars) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
       if (low === high) [low, high] = [low - 1, high + 1];
       const y = (value) => top + 3 + (LANE - 6) * (1 - (value - low) / (high - low));
-      context.fillStyle = "#f6f7f9";
+      context.fillStyle = "#ffffff";
       context.fillRect(LEFT, top, this._width + 2 * INSET, LANE);
       if (low < 0 && high > 0) this._rule(y(0));
       this._words(lane, values, low, high, top, look);

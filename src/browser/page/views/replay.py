@@ -45,8 +45,10 @@ def register(app: Dash, context: Context) -> None:
 
 
 def _chosen(found: list[ReplayFile], token: str, name: str) -> ReplayFile:
-    """The newest with that name, the run's own before those that were played later."""
-    matching = [one for one in found if one.name == (name or one.name)]
+    """The newest; of those with a name, the run's own before those that were played later."""
+    matching = [one for one in found if one.name == name]
+    if not name:
+        return found[0]
     if not matching:
         known = [one.name for one in found]
         raise ConfigError(f"There is no replay '{name[:100]}' of this run.{suggestion(name[:100], known, limit=3)}")
