@@ -70,8 +70,8 @@ def definitions(
     usual = [
         {"field": "id", "headerName": "Run", "cellRenderer": "RunLink", "width": 110, "pinned": "left"},
         {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 145},
-        {"field": "name", "headerName": "Algorithm", "width": 130},
-        {"field": "map", "headerName": "Map", "width": 120},
+        {"field": "name", "headerName": "Algorithm", "minWidth": 130, "flex": 1},
+        {"field": "map", "headerName": "Map", "minWidth": 120, "flex": 1},
         _number("seed", "Seed", 80, "plain"),
         _number("t_env", "t_env", 110, "whole"),
         _number("last:test_return_mean", "Return, last", 118),

@@ -56,7 +56,9 @@ def card(title: str, *content: Any, tools: Sequence[Any] = (), **changes: Any) -
 
 def graph(figure: go.Figure, graph_id: Any) -> dcc.Graph:
     """A figure that keeps its zoom when it is drawn anew."""
-    figure.update_layout(uirevision="kept")
+    figure.update_layout(uirevision="kept", font_size=12, title_font_size=13)
+    figure.update_xaxes(title_font_size=12)
+    figure.update_yaxes(title_font_size=12)
     height = figure.layout.height or 400
     return dcc.Graph(id=graph_id, figure=figure, config=CONFIG, style={"height": f"{height}px"})
 
@@ -83,7 +85,7 @@ def table(grid_id: str, columns: list[dict], rows: list[dict], **changes: Any) -
         id=grid_id,
         columnDefs=columns,
         rowData=rows,
-        defaultColDef={"resizable": True, "sortable": True, "filter": True},
+        defaultColDef={"resizable": True, "sortable": True, "filter": True, "suppressHeaderFilterButton": True},
         dashGridOptions=options,
         className="ag-theme-quartz grid",
         style={"height": None if short else "460px"},

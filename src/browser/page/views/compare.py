@@ -154,7 +154,7 @@ def drawn(compared: Compared, single: bool) -> tuple[list, str]:
             figure = learning_curves(bands, wish.metric)
         if not figure.data:
             continue
-        figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}, margin={"t": 30})
+        figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0}, margin={"t": 12})
         digest.update(figure.to_json().encode())
         tools = [png_button(f"curves-{index}", f"{wish.metric}_{name}")]
         cards.append(card(name, graph(figure, f"curves-{index}"), tools=tools, key=name))
