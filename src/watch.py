@@ -1,6 +1,7 @@
 """Play the best model of a run, record it and show it: `python src/watch.py RUN`."""
 
 import argparse
+import contextlib
 import sys
 import warnings
 import webbrowser
@@ -21,13 +22,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("\nended; what was recorded is kept.", file=sys.stderr)
+        print("interrupted; what was recorded so far is kept.", file=sys.stderr)
         return 130
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="watch.py", description="Play the best model of a run, and show it in the browser.")
+    parser = argparse.ArgumentParser(
+        prog="watch.py", description="Play the best model of a run, record it, and show it in the web browser."
+    )
     parser.add_argument(
         "run",
         metavar="RUN",
@@ -111,14 +114,19 @@ class _Record(SimpleNamespace):
 
 
 def show(results: Path, replay: Path, open_browser: bool = True) -> None:
-    """Open the page (docs/browser.md) at a replay; without the packages that it needs, say how to get them."""
+    """Open the page (docs/browser.md) at a replay; it is served until Ctrl+C, if it is not already."""
+    from browser.packages import require
+
     try:
-        from browser.page.opening import open_page, replay_path
-    except ImportError as error:
-        print(f"The page needs {error.name}: pip install -r requirements-browser.txt")
+        require("The page that plays it", "scipy", "plotly", "dash", "dash_ag_grid")
+    except ConfigError as error:  # what was asked for is recorded all the same
+        print(error)
         return
+    from browser.page.opening import open_page, replay_path
+
     path = replay_path(replay.parent.name, replay.name)
-    open_page(results, path, webbrowser.open if open_browser else lambda url: None)
+    with contextlib.suppress(KeyboardInterrupt):
+        open_page(results, path, webbrowser.open if open_browser else lambda address: None)
 
 
 if __name__ == "__main__":

@@ -56,13 +56,13 @@ def write_replay(results, token, name, steps=4, footer=True, header=None, unit=N
 @contextmanager
 def page_over(results):
     """The page's address, while it is served."""
-    from browser.page.opening import start_server
+    from browser.page.opening import find_or_start
 
-    server = start_server(Path(results), 0)
+    port, server = find_or_start(Path(results), 0)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.shutdown()
         thread.join()

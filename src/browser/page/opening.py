@@ -1,42 +1,62 @@
 """Opening the page at one of its addresses: on the server that is running, or on one that is started for it."""
 
 import http.client
+import threading
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+from werkzeug.serving import BaseWSGIServer
+
+from browser.page.app import create_app
+from browser.page.serving import listen, server_of
 
 HOST = "127.0.0.1"
 PORT = 8050
 
 
-def open_page(root: Path, path: str, show: Callable[[str], object] = webbrowser.open, port: int = PORT) -> None:
+def open_page(root: Path, path: str, show: Callable[[str], object] = webbrowser.open) -> None:
     """Show the page over a results folder; a server that has to be started for that serves until Ctrl+C.
 
     Args:
         root: the results folder.
         path: the page's path and query, such as "/replay?run=3".
         show: takes the address.
-        port: where a running page is looked for. If something else is there, another port is taken.
+
+    Raises:
+        ConfigError: there is no such folder.
     """
-    if serves(root, port):
-        print(f"The page is open already: http://{HOST}:{port}{path}")
-        show(f"http://{HOST}:{port}{path}")
+    port, server = find_or_start(root)
+    address = f"http://{HOST}:{port}{path}"
+    if server is None:
+        print(f"The page is being served already: {address}", flush=True)
+        show(address)
         return
-    server = start_server(root, port)
-    url = f"http://{HOST}:{server.server_port}{path}"
-    print(f"{url}\nCtrl+C ends the page.", flush=True)
-    show(url)
+    print(f"{address}  (Ctrl-C ends the page)", flush=True)
+    # browsers of a terminal return when they are left
+    threading.Thread(target=show, args=(address,), daemon=True).start()
     try:
         server.serve_forever()
     finally:
         server.server_close()
 
 
-def serves(root: Path, port: int = PORT) -> bool:
-    """Whether the page over this results folder answers there."""
+def find_or_start(root: Path, port: int = PORT) -> tuple[int, BaseWSGIServer | None]:
+    """The port of the page that is served at `port`, and None; or that of a server which is made, at the next free one.
+
+    Raises:
+        ConfigError: there is no such folder.
+    """
+    if serves(root, port):
+        return port, None
+    flask = create_app(root).server
+    server = server_of(flask, listen(HOST, port))
+    return server.server_port, server
+
+
+def serves(root: Path, port: int) -> bool:
+    """Whether the page over this results folder answers there, without a token."""
     connection = http.client.HTTPConnection(HOST, port, timeout=2)
     try:
         connection.request("GET", "/replay/folder")
@@ -46,30 +66,6 @@ def serves(root: Path, port: int = PORT) -> bool:
         return False
     finally:
         connection.close()
-
-
-def start_server(root: Path, port: int = PORT) -> BaseWSGIServer:
-    """A server of the page on this machine alone, on `port` or, if that is taken, any free one.
-
-    Raises:
-        ConfigError: there is no such folder.
-    """
-    from browser.page.app import create_app
-
-    app = create_app(root).server
-    try:
-        return make_server(HOST, port, app, threaded=True, request_handler=_Quiet)
-    except (OSError, SystemExit):  # werkzeug ends the program where it finds the port taken
-        return make_server(HOST, 0, app, threaded=True, request_handler=_Quiet)
-
-
-class _Quiet(WSGIRequestHandler):
-    """Tells of errors, not of every request."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Nothing to say."""
 
 
 def replay_path(token: str, name: str) -> str:
