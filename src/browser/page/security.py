@@ -6,8 +6,9 @@ from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Response, redirect, request
 
+from browser.page.arguments import is_loopback
+
 COOKIE = "muster_token"
-LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -39,7 +40,7 @@ def guard(server: Flask, hashes: Callable[[], list[str]], token: str | None) -> 
     @server.before_request
     def check() -> Response | None:
         if token is None:
-            if _host_name(request.host) not in LOOPBACK:
+            if not is_loopback(_host_name(request.host)):
                 return _refusal("This page answers to localhost only; the address names another machine.")
         elif (answer := _without_token(token)) is not None:
             return answer
