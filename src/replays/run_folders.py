@@ -13,7 +13,7 @@ PARTS = ("models", "runs", "replays", "tb_logs")  # folders with one folder a to
 
 @dataclass
 class FoundRun:
-    """A run: the folder of results that it is in, its token, its config as it ran, and Sacred's `info`, if it has any."""
+    """A run: the folder of results that it is in, its token, its config as it ran, and Sacred's `info` (or {})."""
 
     results: Path
     token: str

@@ -51,8 +51,9 @@ def find_or_start(root: Path, port: int = PORT) -> tuple[int, BaseWSGIServer | N
     if serves(root, port):
         return port, None
     flask = create_app(root).server
-    server = server_of(flask, listen(HOST, port))
-    return server.server_port, server
+    with listen(HOST, port) as listening:
+        server = server_of(flask, listening)  # it has a copy of the socket
+    return server.port, server
 
 
 def serves(root: Path, port: int) -> bool:

@@ -124,15 +124,13 @@ def register_lines(server: Flask, context: Context) -> None:
         if not (start.isascii() and start.isdecimal() and len(start) < 16):
             return _refusal("from is a number of bytes.", 400)
         try:
-            file = open(path_of(context, request.args.get("run", ""), request.args.get("file", "")), "rb")
+            path = path_of(context, request.args.get("run", ""), request.args.get("file", ""))
+            size = path.stat().st_size
         except (ConfigError, OSError):
             return _refusal("There is no such replay.", 404)
-        size = os.fstat(file.fileno()).st_size
         if int(start) > size:
-            file.close()
             return _refusal("The replay has become shorter: reload the page.", 409)
-        answer = Response(_chunks(file, int(start), size), mimetype="application/x-ndjson")
-        answer.call_on_close(file.close)
+        answer = Response(_chunks(path, int(start), size), mimetype="application/x-ndjson")
         answer.content_length = size - int(start)
         answer.headers["Cache-Control"] = "no-store"
         return answer
@@ -142,12 +140,13 @@ def register_lines(server: Flask, context: Context) -> None:
         return Response(str(context.root), mimetype="text/plain")
 
 
-def _chunks(file, start: int, end: int) -> Iterator[bytes]:
+def _chunks(path: Path, start: int, end: int) -> Iterator[bytes]:
     """The bytes from `start` to `end`: what is added meanwhile would contradict the length that was announced."""
-    file.seek(start)
-    while start < end and (chunk := file.read(min(CHUNK, end - start))):
-        start += len(chunk)
-        yield chunk
+    with open(path, "rb") as file:
+        file.seek(start)
+        while start < end and (chunk := file.read(min(CHUNK, end - start))):
+            start += len(chunk)
+            yield chunk
 
 
 def _refusal(text: str, status: int) -> Response:

@@ -49,7 +49,7 @@ def view(browser, page):
 
     yield show
     assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
-    inside = (page, "data:", "blob:")
+    inside = (page, "data:", "blob:", "chrome:")  # a new tab is Chromium's own
     assert [url for url in requested(browser) if not url.startswith(inside)] == []
 
 

@@ -27,7 +27,9 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     run = query.get("run", "")
     found = replays_of(context, run) if run else all_replays(context)
     if not found:
-        return message("No replays", "A run records its last test with save_replay=True; src/watch.py plays a saved one.")
+        return message(
+            "No replays", "A run records its last test with save_replay=True; src/watch.py plays a saved one."
+        )
     shown = _chosen(found, token_of(context, run) if run else "", query.get("file", ""))
     source = address.link("/replay/lines", {"run": shown.token, "file": shown.name})
     return html.Div(
