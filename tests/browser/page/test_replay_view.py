@@ -145,6 +145,8 @@ def test_the_address_says_what_is_shown(results, browser, view):
     assert texts(browser, ".bars .value") == ["0.25", "0.5", "0.75"]
     assert texts(browser, ".bars .words") == [" illegal", " illegal", " chosen"]
     assert texts(browser, ".replay-status") == ["Won · return 4 · 4 steps"]
+    note = texts(browser, ".replay-choices .note")
+    assert note == ["health 8 of 10 · Q-values of its actions"]
     press(browser, "t", Keys.HOME, Keys.ARROW_UP, "0")
     wait_for_address(browser, "smooth=0")
     WebDriverWait(browser, 5, 0.03).until(lambda driver: driver.current_url.endswith("/replay?run=walk&smooth=0"))

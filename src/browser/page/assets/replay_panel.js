@@ -4,6 +4,8 @@
   const Replay = (window.MusterReplay = window.MusterReplay || {});
   const { make, figure, actionName } = Replay;
 
+  const DRAWN = new Set(["id", "x", "y", "radius", "team", "agent"]); // seen in the picture
+
   // One button for each agent.
   class AgentList {
     constructor(element, select) {
@@ -65,11 +67,11 @@
 
     _caption(file, step, unit, outputs) {
       if (!step.actions) return file.footer ? "The end of the episode." : "Waiting for the next step.";
-      const meters = ["health", "shield", "energy", "level"]
-        .filter((name) => unit && Number.isFinite(unit[name]))
+      const details = Object.keys(unit || {})
+        .filter((name) => !DRAWN.has(name) && !name.startsWith("max_") && Number.isFinite(unit[name]))
         .map((name) => `${name} ${figure(unit[name])}${unit[`max_${name}`] ? ` of ${figure(unit[`max_${name}`])}` : ""}`);
       const what = !outputs ? "Legal actions" : step.policy ? "Probabilities of its actions" : "Q-values of its actions";
-      return [...meters, what].join(" · ");
+      return [...details, what].join(" · ");
     }
 
     _bars(file, agent, chosen, outputs, legal, isPolicy) {

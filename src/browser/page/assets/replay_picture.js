@@ -12,6 +12,7 @@
   const LINKS = { attack: "#b3261e", heal: "#00694a" };
   const OTHER_LINK = "#8f8a7c";
   const TRAIL = 6; // steps
+  const ZOOMED = 9; // world units that are seen at least
   const PADDING = 18; // pixels around what is shown
   const FONT = "system-ui, sans-serif";
 
@@ -27,20 +28,22 @@
       this._units = [];
     }
 
-    // look: {position, agent, hovered, trails, actions}
+    // look: {position, agent, hovered, trails, actions, zoom}
     draw(file, look) {
       const { context, width, height } = Replay.fitted(this.canvas);
       this.context = context;
       const scene = file.header.scene;
+      const moment = Replay.momentAt(file.steps, look.position);
       this._fit(scene, file.steps, width, height);
+      const centre = moment.units.find((unit) => unit.agent === look.agent);
+      if (look.zoom && centre) this._zoom(centre, width, height);
       context.fillStyle = scene.ground ? GROUND["#"] : EMPTY;
       context.fillRect(0, 0, width, height);
       this._ground(scene);
-      const moment = Replay.momentAt(file.steps, look.position);
       this._units = moment.units;
       const places = new Map(moment.units.map((unit) => [unit.id, unit]));
       if (look.trails) this._trails(file.steps, look.position, places);
-      const living = moment.units.filter((unit) => unit.alive);
+      const living = moment.units.filter((unit) => unit.alive).sort((one, other) => other.radius - one.radius);
       moment.units.filter((unit) => !unit.alive).forEach((unit) => this._cross(unit));
       this._links(moment, places, false);
       living.forEach((unit) => this._body(unit, look));
@@ -71,6 +74,13 @@
       this.scale = Math.min(room[0] / (x1 - x0), room[1] / (y1 - y0));
       this._left = (width - this.scale * (x1 - x0)) / 2 - this.scale * x0;
       this._top = (height - this.scale * (y1 - y0)) / 2 + this.scale * y1;
+    }
+
+    // Closer, around the selected agent.
+    _zoom(centre, width, height) {
+      this.scale = Math.max(this.scale, Math.min(width, height) / ZOOMED);
+      this._left = width / 2 - this.scale * centre.x;
+      this._top = height / 2 + this.scale * centre.y;
     }
 
     _x(x) {

@@ -19,7 +19,7 @@ LISTED = 200
 def layout(context: Context, query: dict[str, str]) -> html.Div:
     """The view for an address: `run` (an id or a token) and `file`; by default the newest replay.
 
-    `step`, `agent`, `speed`, `trails`, `actions` and `smooth` are read and written by the script.
+    `step`, `agent`, `speed`, `trails`, `actions`, `smooth` and `zoom` are read and written by the script.
 
     Raises:
         ConfigError: there is no such run, or it has no such replay.
