@@ -101,8 +101,12 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
 def _set_up_sinks(
     args: SimpleNamespace, logger: Logger, folder: RunFolder, sacred_run: Any, resume: Resumption | None
 ) -> None:
-    """Say where statistics go. What is not observed has no metric log until it writes a checkpoint."""
-    if sacred_run is not None or resume is not None:
+    """Say where statistics go. What is not observed has no metric log until it writes a checkpoint.
+
+    An evaluation that nobody observes, such as src/watch.py's, is no run that has to be kept.
+    """
+    only_played = args.evaluate and folder.sacred_id is None
+    if (sacred_run is not None and not only_played) or resume is not None:
         folder.create()
         logger.setup_metric_log(str(folder.metrics))
     if args.use_tensorboard:

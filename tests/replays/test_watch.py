@@ -113,6 +113,7 @@ def test_it_plays_the_best_model(tmp_path, capsys, monkeypatch):
     assert replay.footer["length"] == 2
     numbers = [name for name in os.listdir(tmp_path / "results" / "sacred") if name.isdigit()]
     assert numbers == ["1"], "watching is no run of its own"
+    assert os.listdir(tmp_path / "results" / "runs") == [token]
 
 
 def checkpoint(results, token, step, **figures):
