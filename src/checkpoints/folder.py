@@ -63,18 +63,24 @@ class NewFolder:
         with HashedFile(self.path / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
         _sync(self.path)
-        replaced = self._place.with_name(f".{self._place.name}.replaced")
-        shutil.rmtree(replaced, ignore_errors=True)
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(self._place, replaced)
-        os.rename(self.path, self._place)
-        _sync(self._place.parent)
-        shutil.rmtree(replaced, ignore_errors=True)
+        put_in_place(self.path, self._place)
         return manifest
 
     def abandon(self) -> None:
         """Remove what was written."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def put_in_place(folder: Path, place: Path) -> None:
+    """Give a whole checkpoint its name; one that had it is removed."""
+    replaced = place.with_name(f".{place.name}.replaced")
+    if folder != replaced:
+        shutil.rmtree(replaced, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(place, replaced)
+    os.rename(folder, place)
+    _sync(place.parent)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 class HashedFile:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checkpoints.errors import CheckpointError
 from checkpoints.folder import MANIFEST, NewFolder, read_manifest, verify
-from checkpoints.store import checkpoints_of, newest_checkpoint, prune
+from checkpoints.store import checkpoints_of, newest_checkpoint, prune, settled
 
 FIGURES = {"number": 1, "t_env": 400, "token": "run_1", "config": {"a": 1}}
 
@@ -104,6 +104,20 @@ def test_the_one_before_a_damaged_one_is_used(tmp_path, damage, file, told):
     with pytest.raises(CheckpointError, match="no checkpoint that is whole") as error:
         newest_checkpoint(tmp_path)
     assert str(old) in str(error.value)
+
+
+@pytest.mark.parametrize("unfinished", [".800.tmp", ".800.replaced"])
+def test_a_checkpoint_that_was_whole_before_it_had_its_name(tmp_path, unfinished):
+    """The run was killed between the last two renames."""
+    written(tmp_path, number=1)
+    os.rename(written(tmp_path, number=2), tmp_path / "checkpoints" / unfinished)
+    found, problems = newest_checkpoint(tmp_path)
+    assert (found.number, problems) == (2, [])
+    found = settled(found)
+    assert sorted(os.listdir(tmp_path / "checkpoints")) == ["400", "800"]
+    assert found.folder == tmp_path / "checkpoints" / "800"
+    verify(found.folder, found.manifest)
+    assert settled(found) == found
 
 
 def test_a_run_without_checkpoints_says_how_they_come_about(tmp_path):
