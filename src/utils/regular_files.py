@@ -16,9 +16,10 @@ def read_regular(path: str | Path, largest: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except ValueError as error:  # a NUL in the name
         raise OSError(None, str(error), str(path)) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(None, "it is not a regular file", str(path))
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(None, "it is not a regular file", str(path))
         data = file.read(largest + 1)
     if len(data) > largest:
         raise OSError(None, f"it is longer than {largest} bytes", str(path))

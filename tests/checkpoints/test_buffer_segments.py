@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pytest
 import torch as th
-from helpers import random_batch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from checkpoints import segments
 from checkpoints.errors import CheckpointError
 from checkpoints.segments import read_segment, write_segment
 from components.episode_buffer import ReplayBuffer
+from helpers import random_batch
 
 LENGTH = 5
 

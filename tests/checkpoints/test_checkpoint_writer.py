@@ -6,14 +6,14 @@ import threading
 
 import pytest
 import torch as th
-from helpers import random_batch
+from test_buffer_segments import LENGTH, new_buffer, same
 
 from checkpoints import writer as writer_module
 from checkpoints.segments import read_segment, write_segment
 from checkpoints.store import checkpoints_of, newest_checkpoint
 from checkpoints.tree import load_tree
 from checkpoints.writer import CheckpointWriter, segments_of
-from test_buffer_segments import LENGTH, new_buffer, same
+from helpers import random_batch
 
 
 def figures(t_env, **others):

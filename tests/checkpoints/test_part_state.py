@@ -5,11 +5,11 @@ import copy
 import numpy as np
 import pytest
 import torch as th
-from helpers import fill
 
 from checkpoints.errors import CheckpointError
 from checkpoints.parts import load_state, state_of
 from checkpoints.tree import load_tree, save_tree
+from helpers import fill
 
 
 class Selector:
