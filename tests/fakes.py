@@ -32,11 +32,19 @@ class CountingEnv(MultiAgentEnv):
         self.episode, self.t = -1, 0
         self.closed = False
         self.rng = np.random.default_rng(seed)
+        self.noise = 0.0
 
     def reset(self):
         self.episode += 1
         self.t = 0
         self.noise = self.rng.random()
+
+    def state_dict(self):
+        return {"episode": self.episode, "t": self.t, "noise": self.noise, "rng": self.rng.bit_generator.state}
+
+    def load_state_dict(self, state):
+        self.episode, self.t, self.noise = state["episode"], state["t"], state["noise"]
+        self.rng.bit_generator.state = state["rng"]
 
     def step(self, actions):
         self.t += 1
@@ -104,6 +112,18 @@ class CountingBatch:
 
     def info(self, b):
         return self.infos[b]
+
+    def state_dict(self):
+        copies = [copy.state_dict() for copy in self.copies]
+        ends = {"ended": self.ended.copy(), "truncated": self.truncated.copy()}
+        return {"copies": copies, "infos": [dict(info) for info in self.infos], "reward": self.reward.copy(), **ends}
+
+    def load_state_dict(self, state):
+        for copy, saved in zip(self.copies, state["copies"], strict=True):
+            copy.load_state_dict(saved)
+        self.infos = [dict(info) for info in state["infos"]]
+        for name in ("reward", "ended", "truncated"):
+            getattr(self, name)[:] = state[name]
 
     def get_env_info(self):
         return self.copies[0].get_env_info()

@@ -1,9 +1,12 @@
 """Arguments and batches that tests share."""
 
+import contextlib
 import signal
+import subprocess
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import torch as th
 
 from assembly import build_scheme
@@ -68,3 +71,25 @@ def fill(parameters, seed=0, scale=0.3):
 def hear_ctrl_c():
     """For a process that a test starts (`preexec_fn`): tests in a shell's background ignore SIGINT, and so would it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def small_disk(folder, size="64k"):
+    """A file system of this size at `folder` while the block runs; skips the test where mounting is not allowed."""
+    folder.mkdir(exist_ok=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"a small disk needs the right to mount: {mounted.stderr.decode().strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill_disk(folder):
+    """Use up all that is left; returns the file to remove."""
+    path = folder / "filler"
+    with open(path, "wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(b"\0" * 4096):
+            pass
+    return path

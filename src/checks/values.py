@@ -17,11 +17,13 @@ AT_LEAST_ONE = (
 ).split()
 POSITIVE = ("lr", "critic_lr", "grad_norm_clip")
 NOT_NEGATIVE = (
-    "lr_finish optim_eps load_step opt_loss nopt_min_loss seed checkpoint_interval checkpoint_minutes"
+    "lr_finish optim_eps load_step opt_loss nopt_min_loss seed checkpoint_interval checkpoint_minutes worker_timeout "
+    "max_worker_restarts"
 ).split()
 FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_finish")
 CHOICES = {
     "agent_output_type": ("q", "pi_logits"),
+    "on_worker_fault": ("restart", "stop"),
     "batched_mode": ("synchronous", "continuous"),
     "buffer_dtype": ("float32", "float16"),
     "learner_device": ("auto", "cpu", "cuda"),
@@ -121,7 +123,7 @@ def converted(key: str, value: Any, example: Any) -> Any:
     raise ConfigError(f"{key}={text}: expected {expected}, found {found}, as in '{key}={example}'.")
 
 
-FRACTIONAL = ("grad_norm_clip", "opt_loss", "checkpoint_minutes")
+FRACTIONAL = ("grad_norm_clip", "opt_loss", "checkpoint_minutes", "worker_timeout")
 
 
 def _number(value: Any) -> int | float | None:

@@ -3,8 +3,7 @@
 import copy
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,11 @@ from checks import check_config
 from checks.changes import check_changes
 from cli.arguments import Arguments, given_value
 from cli.compose import Composed, compose_config
+from cli.mongo import mongo_recorder
+from cli.observer import RunRecorder, check_run_id
+from cli.past_sacred import PastSacredError, past_sacred
 from utils.config import default_config, recursive_dict_update
-from utils.errors import ConfigError, MusterError
+from utils.errors import ConfigError
 from utils.logging import get_logger
 from utils.plain_values import shown
 
@@ -26,18 +28,6 @@ from utils.plain_values import shown
 SETTINGS.CAPTURE_MODE = "sys"
 # parts are imported late, so the sources of a run are taken from the folder, not from what is imported at start
 SETTINGS.DISCOVER_SOURCES = "dir"
-
-
-class _PastSacred(BaseException):
-    """Carries an error past Sacred, which would print a traceback for every Exception."""
-
-
-@contextmanager
-def _past_sacred() -> Iterator[None]:
-    try:
-        yield
-    except MusterError as error:
-        raise _PastSacred(str(error)) from error
 
 
 def run_experiment(arguments: Arguments) -> None:
@@ -58,7 +48,7 @@ def run_experiment(arguments: Arguments) -> None:
     experiment = build_experiment(composed, resume)
     try:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])
-    except _PastSacred as error:
+    except PastSacredError as error:
         raise error.__cause__ from None
 
 
@@ -82,39 +72,59 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
         resume: the run to go on with, whose config that is.
     """
     experiment = _experiment()
-    experiment.logger = get_logger()
+    console = experiment.logger = get_logger()
     experiment.captured_out_filter = apply_backspaces_and_linefeeds
     experiment.add_config(copy.deepcopy(composed.config))
 
     @experiment.config_hook
     def check(config: dict, command_name: str, logger: Any) -> dict:
-        with _past_sacred():
+        with past_sacred():
             checked = check_config(config, known=composed.config, own_keys=composed.own_keys)
             if resume is not None:
                 check_changes(composed.config, checked)
+            database = mongo_recorder(checked, console)
         if command_name == experiment.default_command:
             folder = os.path.join(checked["local_results_path"], "sacred")
-            experiment.observers.append(FileStorageObserver(folder))
+            experiment.observers.append(RunRecorder(folder, console))
+            if database is not None:
+                experiment.observers.append(database)
         return {}
+
+    @experiment.option_hook
+    def check_options(options: dict) -> None:
+        if options.get("--id"):
+            with past_sacred():
+                check_run_id(options["--id"])
 
     # with env_args among the arguments, Sacred accepts arguments that the environment takes and no file names
     @experiment.main
     def my_main(_run: Any, _config: Mapping, _log: Any, env_args: Mapping) -> float | None:
         from run import run
 
-        with _past_sacred():
+        with past_sacred():
             return run(_plain(_config), _run, _log, resume)
 
     return experiment
 
 
+class _RecordedExperiment(Experiment):
+    """The option -F records as the usual folder does."""
+
+    def _create_run(self, *arguments: Any, **options: Any) -> Any:
+        run = super()._create_run(*arguments, **options)
+        for i, observer in enumerate(run.observers):
+            if type(observer) is FileStorageObserver:
+                run.observers[i] = RunRecorder(observer.basedir, self.logger)
+        return run
+
+
 def _experiment() -> Experiment:
     base_dir = str(Path(__file__).resolve().parents[1])
     try:
-        return Experiment("muster", base_dir=base_dir)
+        return _RecordedExperiment("muster", base_dir=base_dir)
     except Exception:
         # a repository without commits, or one that git refuses to read, e.g. another user's in a container
-        return Experiment("muster", base_dir=base_dir, save_git_info=False)
+        return _RecordedExperiment("muster", base_dir=base_dir, save_git_info=False)
 
 
 def _plain(config: Any) -> Any:

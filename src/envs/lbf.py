@@ -1,6 +1,7 @@
 """Level-based foraging (Christianos et al. 2020; Papoudakis et al. 2021), from the package lbforaging."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,25 @@ def _registered_keys() -> tuple[str, ...]:
     require("lbforaging", "env=lbf")  # importing it registers its tasks
     gymnasium = require("gymnasium", "env=lbf")
     return tuple(key for key in gymnasium.registry if key.startswith("Foraging"))
+
+
+def _numbered_players(count: int) -> list:
+    """Players whose hashes are their numbers.
+
+    The package lets players who load at once take turns in the order of a set, which would otherwise be that of their
+    places in memory: another one in every process.
+    """
+    from lbforaging.foraging.environment import Player
+
+    class NumberedPlayer(Player):
+        def __init__(self, number: int):
+            super().__init__()
+            self._number = number
+
+        def __hash__(self) -> int:
+            return self._number
+
+    return [NumberedPlayer(number) for number in range(count)]
 
 
 class LevelBasedForaging(MultiAgentEnv):
@@ -37,12 +57,14 @@ class LevelBasedForaging(MultiAgentEnv):
         # the package ends an episode at a limit of its own without saying so; ours comes first
         arguments = {**task.kwargs, "max_episode_steps": time_limit + 1}
         self._env = load_env_creator(task.entry_point)(**arguments)
+        self._env.players = _numbered_players(len(self._env.players))
         self.n_agents = len(self._env.action_space)
         self.episode_limit = time_limit
         self._n_actions = int(self._env.action_space[0].n)
         self._obs_size = int(np.prod(self._env.observation_space[0].shape))
         self._seed = seed
         self._steps = 0
+        self._ended = True
         self._obs = [np.zeros(self._obs_size, dtype=np.float32)] * self.n_agents
 
     @classmethod
@@ -59,6 +81,7 @@ class LevelBasedForaging(MultiAgentEnv):
         # later episodes go on from where the generator is
         self._seed = None
         self._steps = 0
+        self._ended = False
         self._keep(obs)
 
     def step(self, actions) -> tuple[float, bool, dict]:
@@ -66,7 +89,33 @@ class LevelBasedForaging(MultiAgentEnv):
         self._steps += 1
         self._keep(obs)
         time_up = self._steps >= self.episode_limit and not terminated
-        return float(np.sum(rewards)), bool(terminated or time_up), {"episode_limit": time_up}
+        self._ended = bool(terminated or time_up)
+        return float(np.sum(rewards)), self._ended, {"episode_limit": time_up}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Between episodes; see `MultiAgentEnv`.
+
+        Where the players stood belongs to it: the package keeps these cells free when it places them anew.
+        """
+        if not self._ended:
+            raise NotImplementedError("env=lbf cannot be saved in the midst of an episode")
+        players = [(player.position, player.level) for player in self._env.players]
+        return {
+            "seed": self._seed,
+            "generator": self._env.np_random.bit_generator.state,
+            "players": [
+                {"position": position and [int(x) for x in position], "level": None if level is None else int(level)}
+                for position, level in players
+            ],
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._seed = state["seed"]
+        self._env.np_random.bit_generator.state = state["generator"]
+        for player, saved in zip(self._env.players, state["players"], strict=True):
+            player.position = saved["position"] and tuple(saved["position"])
+            player.level = saved["level"]
+        self._ended = True
 
     def _keep(self, obs) -> None:
         self._obs = [np.asarray(o, dtype=np.float32).reshape(-1) for o in obs]

@@ -59,6 +59,12 @@ class MatrixGame(MultiAgentEnv):
         reward = float(self.payoff[tuple(int(action) for action in actions)])
         return reward, self.steps >= self.episode_limit, {}
 
+    def state_dict(self) -> dict[str, int]:
+        return {"steps": self.steps}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.steps = state["steps"]
+
     def get_state(self) -> np.ndarray:
         return np.ones(1, dtype=np.float32)
 

@@ -85,5 +85,20 @@ class MultiAgentEnv:
         """Save a replay of the last episode, if the environment can."""
         raise NotImplementedError(f"{type(self).__name__} cannot save replays")
 
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that the coming steps depend on, so that a resumed run goes on exactly.
+
+        It may hold numbers, strings, None, NumPy arrays (structured ones, too), and lists, tuples and dictionaries of
+        these. It is asked between episodes; an environment that can be saved only there may refuse in between.
+
+        Raises:
+            NotImplementedError: it cannot be saved. A resumed run then creates it anew, with another seed.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot be saved")
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from where `state_dict` was taken, in an environment made with the same arguments."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be saved")
+
     def close(self) -> None:
         """Free what the environment holds."""

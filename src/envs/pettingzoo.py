@@ -3,6 +3,7 @@
 import inspect
 import os
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,7 @@ class PettingZooEnv(MultiAgentEnv):
         self._state_size = self.get_state().size
         # the episode begun to learn the state's size is not one of the run's
         self._seed = seed
+        self._ended = True
 
     @classmethod
     def check_args(
@@ -126,6 +128,7 @@ class PettingZooEnv(MultiAgentEnv):
         # later episodes go on from where the generator is
         self._seed = None
         self._steps = 0
+        self._ended = False
         self._keep(obs, infos, self._env.agents)
 
     def step(self, actions) -> tuple[float, bool, dict]:
@@ -139,8 +142,24 @@ class PettingZooEnv(MultiAgentEnv):
         reward = float(self._team_reward([float(rewards.get(agent, 0.0)) for agent in self._agents]))
         left = [a for a in living if not (terminations.get(a, False) or truncations.get(a, False))]
         time_up = bool(left) and self._steps >= self.episode_limit
-        ended = not left or time_up
+        self._ended = ended = not left or time_up
         return reward, ended, {"episode_limit": ended and (time_up or bool(ended_early))}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Between episodes, of the particle environments (package mpe2); see `MultiAgentEnv`.
+
+        Their episodes begin from nothing but their generator. Of other environments that is not known.
+        """
+        if not type(self._env.unwrapped).__module__.startswith("mpe2."):
+            raise NotImplementedError("PettingZoo environments cannot be saved, except those of mpe2")
+        if not self._ended:
+            raise NotImplementedError("particle environments cannot be saved in the midst of an episode")
+        return {"seed": self._seed, "generator": self._env.unwrapped.np_random.bit_generator.state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._seed = state["seed"]
+        self._env.unwrapped.np_random.bit_generator.state = state["generator"]
+        self._ended = True
 
     def _keep(self, obs: dict, infos: dict, able: list[str]) -> None:
         """Flatten and pad what the agents see, and note what those that are `able` to act can do."""

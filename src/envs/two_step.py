@@ -37,6 +37,12 @@ class TwoStepGame(MultiAgentEnv):
         self.state = "end"
         return reward, True, {}
 
+    def state_dict(self) -> dict[str, str]:
+        return {"state": self.state}
+
+    def load_state_dict(self, state: dict[str, str]) -> None:
+        self.state = state["state"]
+
     def get_state(self) -> np.ndarray:
         return np.eye(len(STATES), dtype=np.float32)[STATES.index(self.state)]
 

@@ -60,14 +60,20 @@ class BaseRunner:
         """Go on, after `setup`, from where `state_dict` was taken."""
         for name in COUNTS:
             setattr(self, name, state[name])
-        self.load_environments_state(state["environments"])
+        self.environments_restored = self.load_environments_state(state["environments"])
 
     def environments_state(self) -> dict:
-        """What is known of the environments."""
+        """Where the environments are, as far as that can be saved."""
         return {}
 
-    def load_environments_state(self, state: dict) -> None:
-        """Give the environments the state that `environments_state` returned."""
+    def load_environments_state(self, state: dict) -> bool:
+        """Let the environments go on from there; whether they do."""
+        return not state
+
+    @property
+    def worker_restarts(self) -> int:
+        """How often environments, or their processes, were created anew because they failed."""
+        return 0
 
     def _record(
         self,
@@ -108,6 +114,8 @@ class BaseRunner:
         elif cur_returns and self.t_env - self.log_train_stats_t >= self.args.runner_log_interval:
             if self.crashed_episodes:
                 self.logger.log_stat("crashed_episodes", self.crashed_episodes, self.t_env)
+            if self.worker_restarts:
+                self.logger.log_stat("worker_restarts", self.worker_restarts, self.t_env)
             self._log(cur_returns, cur_stats, "")
             if hasattr(self.mac.action_selector, "epsilon"):
                 self.logger.log_stat("epsilon", self.mac.action_selector.epsilon, self.t_env)

@@ -7,6 +7,7 @@ import numpy as np
 
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
+from envs.batched import BatchedEnv
 from envs.instances import batched_environment_factory
 from runners.environment_runner import EnvironmentRunner
 from runners.ongoing import FinishedEpisode, OngoingPlay
@@ -63,22 +64,58 @@ class BatchedEnvRunner(EnvironmentRunner):
         returns, lengths, infos = (list(column) for column in zip(*figures, strict=True)) if figures else ([], [], [])
         self._record(returns, lengths, infos, test_mode=False, steps=steps)
 
+    def _take_dropped(self) -> list[int]:
+        """Copies that have failed since the last call and were created anew: their unfinished episodes are lost."""
+        return []
+
     def _play_together(self, test_mode: bool) -> EpisodeBatch:
-        """Play one episode in each copy, all from the same moment; row b of the batch is copy b."""
+        """Play one episode in each copy, all from the same moment; row b of the batch is copy b.
+
+        An episode that is lost to a fault leaves nothing behind: when the others have ended, its row is played anew.
+        """
         env, size = self._playing(test_mode), self.batch_size
         batch = self.new_batch()
-        store = StepWriter(batch)
+        returns, lengths = np.zeros(size), np.zeros(size, dtype=np.int64)
         env.reset()
+        lost = self._play_rows(env, batch, np.arange(size), returns, lengths, test_mode)
+        while lost.size:
+            for tensor in batch.data.transition_data.values():
+                tensor[lost.tolist()] = 0
+            returns[lost], lengths[lost] = 0, 0
+            env.reset(np.isin(np.arange(size), lost))
+            lost = self._play_rows(env, batch, lost, returns, lengths, test_mode)
+
+        infos = [env.info(b) for b in range(size)]
+        self._record(returns.tolist(), lengths.tolist(), infos, test_mode)
+        return batch
+
+    def _play_rows(
+        self,
+        env: BatchedEnv,
+        batch: EpisodeBatch,
+        rows: np.ndarray,
+        returns: np.ndarray,
+        lengths: np.ndarray,
+        test_mode: bool,
+    ) -> np.ndarray:
+        """Play the episodes that the copies `rows` (ascending) have just begun into these rows of the batch.
+
+        Returns:
+            those of them whose episode was lost.
+        """
+        size = self.batch_size
+        store = StepWriter(batch)
         self.mac.init_hidden(batch_size=size)
         self.t = 0
-        returns, lengths = np.zeros(size), np.zeros(size, dtype=np.int64)
-        playing = np.arange(size)
+        playing = rows
         # copies that still get an action: those that play, and those that have just reached their closing state
         acting = playing
         actions = np.zeros((size, env.n_agents), dtype=np.int64)
+        lost = np.zeros(size, dtype=bool)
+        self._take_dropped()  # in a reset nothing is lost
         store.write(env.observed(), playing, 0, mark_filled=True)
 
-        while True:
+        while acting.size:
             bs = slice(None) if acting.size == size else acting.tolist()
             chosen = self.mac.select_actions(batch, t_ep=self.t, t_env=self.t_env, bs=bs, test_mode=test_mode)
             actions[acting] = chosen.cpu().numpy()
@@ -93,7 +130,7 @@ class BatchedEnvRunner(EnvironmentRunner):
             self.t += 1
             store.write(env.observed(), playing, self.t, mark_filled=True)
             acting, playing = playing, playing[~terminated[playing]]
-
-        infos = [env.info(b) for b in range(size)]
-        self._record(returns.tolist(), lengths.tolist(), infos, test_mode)
-        return batch
+            if dropped := self._take_dropped():
+                lost[dropped] = True
+                acting = acting[~lost[acting]]
+        return np.flatnonzero(lost)

@@ -19,4 +19,4 @@ class EpisodeRunner(BatchedEnvRunner):
 
     def _factory(self, test_mode: bool) -> Callable:
         make = environment_factory(self.args, 0, test_mode)
-        return lambda: SingleEnvironment(make())
+        return lambda recreated=0: SingleEnvironment(make(recreated))

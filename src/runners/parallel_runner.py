@@ -7,6 +7,7 @@ from typing import Any
 from envs.instances import environment_factory
 from runners.batched_env import BatchedEnvRunner
 from runners.transports import REGISTRY as TRANSPORTS
+from runners.transports.faults import FaultPolicy
 from runners.transports.worker import CloudpickleWrapper
 
 __all__ = ["CloudpickleWrapper", "ParallelRunner"]
@@ -15,6 +16,7 @@ __all__ = ["CloudpickleWrapper", "ParallelRunner"]
 class ParallelRunner(BatchedEnvRunner):
     """PyMARL's `parallel` runner: `batch_size_run` whole episodes a call; finished environments wait.
 
+    An environment that fails is created anew, if `on_worker_fault` says so, and its unfinished episode is played anew.
     The transport `env_transport` makes one batched environment of them, so that the loop is the batched runner's.
     """
 
@@ -23,9 +25,23 @@ class ParallelRunner(BatchedEnvRunner):
             {test_mode: environment_factory(self.args, index, test_mode) for test_mode in (False, True)}
             for index in range(self.batch_size)
         ]
+        args = self.args
         return partial(
-            TRANSPORTS[self.args.env_transport], factories, self.args.envs_per_worker, self.args.separate_test_env
+            TRANSPORTS[args.env_transport],
+            factories,
+            args.envs_per_worker,
+            args.separate_test_env,
+            faults=FaultPolicy(args.on_worker_fault == "restart", args.max_worker_restarts, args.worker_timeout),
+            seed=args.env_args.get("seed"),
         )
+
+    @property
+    def worker_restarts(self) -> int:
+        return self.env.restarts
+
+    def _take_dropped(self) -> list[int]:
+        dropped, self.env.dropped = self.env.dropped, []
+        return dropped
 
     def _playing(self, test_mode: bool) -> Any:
         # the workers have the environments of tests, too

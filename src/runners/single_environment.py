@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from envs.saving import state_or_none
+from envs.sizes import check_sizes
 from runners.transports.arrays import EnvironmentRow, StepArrays
 
 
@@ -13,6 +15,7 @@ class SingleEnvironment:
     def __init__(self, env: Any):
         self.env = env
         env_info = env.get_env_info()
+        check_sizes(env_info)
         self.n_agents = env_info["n_agents"]
         self.episode_limit = env_info["episode_limit"]
         self._arrays = StepArrays.allocate(env_info, 1)
@@ -42,6 +45,21 @@ class SingleEnvironment:
 
     def save_replay(self) -> Any:
         return self.env.save_replay()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the environment is; the next call is a reset.
+
+        Raises:
+            NotImplementedError: it cannot be saved.
+        """
+        state = state_or_none(self.env)
+        if state is None:
+            raise NotImplementedError(f"{type(self.env).__name__} cannot be saved")
+        return {"env": state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Let the environment go on from where `state_dict` was taken."""
+        self.env.load_state_dict(state["env"])
 
     def close(self) -> None:
         self.env.close()

@@ -1,18 +1,28 @@
-"""Where statistics go: the console, Sacred and TensorBoard."""
+"""Where statistics go: the console, the metric log, Sacred and TensorBoard."""
 
 import logging
-import os
 import sys
+import threading
+import time
 from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
+from utils.metric_log import MetricLog, MetricRow, parse_metric_log
 from utils.progress import SHOWN, ProgressBar, log_above_bars
 
 
 class Logger:
-    """PyMARL's logger: `log_stat` keeps a value and passes it on to every sink that was set up."""
+    """PyMARL's logger: `log_stat` keeps a value and passes it on to every sink that was set up.
+
+    A disk that is full, read-only or gone never reaches whoever logs: each sink warns once, keeps what is missing and
+    tries again. Threads may log at the same time.
+
+    Attributes:
+        stats: every statistic: its name -> [(t, value), ...], the earlier sessions of a resumed run included.
+        episode: training episodes so far; the loop counts them, the metric log notes them beside each value.
+    """
 
     def __init__(self, console_logger: logging.Logger):
         self.console_logger = console_logger
@@ -20,14 +30,20 @@ class Logger:
         self.use_sacred = False
         self.progress: ProgressBar | None = None
         self.stats: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        self.episode = 0
+        self._metric_log = MetricLog(console_logger)
+        self._in_sacred: dict[str, bool] = {}
+        self._earlier_seconds = 0.0
+        self._session_start = time.monotonic()
+        self._lock = threading.RLock()
 
     def setup_tb(self, directory_name: str) -> None:
-        """Also write TensorBoard events into this folder."""
+        """Also write TensorBoard events into this folder, which is made with the first of them."""
         # imported here: a run without TensorBoard starts faster
         from utils.tensorboard_events import EventWriter
 
-        os.makedirs(directory_name, exist_ok=True)
-        self.tb_logger = EventWriter(directory_name).log_value
+        self._event_writer = EventWriter(directory_name, self.console_logger)
+        self.tb_logger = self._event_writer.log_value
         self.use_tb = True
 
     def setup_sacred(self, sacred_run_dict: Any) -> None:
@@ -36,26 +52,99 @@ class Logger:
         self.sacred_info = sacred_run_dict.info
         self.use_sacred = True
 
+    def setup_metric_log(self, path: str) -> None:
+        """Also append every value to this CSV file (see utils/metric_log.py), those that were logged before included.
+
+        The file is made with the first value; a file that is there already is set aside, unless `load_state_dict`
+        goes on with it.
+        """
+        with self._lock:
+            self._metric_log.open(path)
+            if self.stats:
+                self._metric_log.flush()
+
     def setup_progress(self, t_max: int) -> None:
         """Show a progress bar, if the run is watched on a terminal."""
         if sys.__stderr__ is not None and sys.__stderr__.isatty():
             self.progress = ProgressBar(t_max)
 
+    def seconds(self) -> float:
+        """Seconds since this logger was made, and of the earlier sessions of a resumed run."""
+        return self._earlier_seconds + time.monotonic() - self._session_start
+
     def log_stat(self, key: str, value: float, t: int, to_sacred: bool = True) -> None:
         """Log a number (of any library; NaN and infinity too) after `t` steps."""
-        value = float(value)
-        self.stats[key].append((t, value))
-        if self.use_tb:
-            self.tb_logger(key, value, t)
-        if self.use_sacred and to_sacred:
-            self.sacred_info.setdefault(f"{key}_T", []).append(t)
-            self.sacred_info.setdefault(key, []).append(value)
-            self.sacred_run.log_scalar(key, value, t)
+        value, t = float(value), int(t)
+        with self._lock:
+            self.stats[key].append((t, value))
+            self._in_sacred[key] = to_sacred
+            self._metric_log.append(MetricRow(t, self.episode, self.seconds(), key, value))
+            if self.use_tb:
+                self.tb_logger(key, value, t)
+            if self.use_sacred and to_sacred:
+                self._tell_sacred(key, value, t)
+
+    def _tell_sacred(self, key: str, value: float, t: int) -> None:
+        self.sacred_info.setdefault(f"{key}_T", []).append(t)
+        self.sacred_info.setdefault(key, []).append(value)
+        self.sacred_run.log_scalar(key, value, t)
+
+    def flush(self) -> None:
+        """Write whatever could not be written before, and make files again that are gone."""
+        with self._lock:
+            if self.stats:
+                self._metric_log.flush()
+            if self.use_tb:
+                self._event_writer.flush()
+
+    def state_dict(self) -> dict:
+        """Where the sinks are, as plain numbers and strings; what waits is written first.
+
+        Returns:
+            `seconds`; `metric_log`: {"bytes", "crc32"}; `unwritten`: the lines that it still waits for; `tensorboard`:
+            each event file's name and size in bytes; `not_in_sacred`: the statistics that Sacred is not told.
+        """
+        with self._lock:
+            self.flush()
+            if self.stats:  # the checkpoint that names the position should not outlive the rows
+                self._metric_log.flush(to_disk=True)
+            return {
+                "seconds": self.seconds(),
+                "metric_log": self._metric_log.position(),
+                "unwritten": self._metric_log.unwritten(),
+                "tensorboard": self._event_writer.sizes() if self.use_tb else {},
+                "not_in_sacred": [key for key, told in self._in_sacred.items() if not told],
+            }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Go on where `state_dict` was called, after the sinks were set up and before anything is logged.
+
+        `stats` comes from the metric log; the log and TensorBoard's files are cut back to where they were, and Sacred
+        is told the past. What is missing or damaged is told in a warning.
+        """
+        with self._lock:
+            self._earlier_seconds = state["seconds"]
+            self._session_start = time.monotonic()
+            rows = []
+            if self._metric_log.path is not None:
+                rows = self._metric_log.resume(self._metric_log.path, state["metric_log"])
+            unwritten = parse_metric_log(state["unwritten"].encode())
+            for row in unwritten:
+                self._metric_log.append(row)
+            for row in [*rows, *unwritten]:
+                self.stats[row.key].append((row.t_env, row.value))
+                told = self._in_sacred[row.key] = row.key not in state["not_in_sacred"]
+                if self.use_sacred and told:
+                    self._tell_sacred(row.key, row.value, row.t_env)
+            if self.use_tb:
+                self._event_writer.resume(state["tensorboard"], self.stats)
 
     def show_progress(self, t_env: int) -> None:
         """Move the progress bar, if there is one."""
         if self.progress is not None:
-            self.progress.show(t_env, {key: values[-1][1] for key, values in self.stats.items() if values})
+            with self._lock:
+                latest = {key: values[-1][1] for key, values in self.stats.items() if values}
+            self.progress.show(t_env, latest)
 
     def print_test(self, t_env: int) -> None:
         """Print one line with what a test that was just made has come to, if the runner logged it."""
@@ -67,19 +156,20 @@ class Logger:
             self.console_logger.info(f"Test after {t_env} steps: {', '.join(shown)}")
 
     def close(self) -> None:
-        """Take the progress bar away, if there is one."""
+        """Take the progress bar away, if there is one, and write what waits."""
+        self.flush()
         if self.progress is not None:
             self.progress.close()
             self.progress = None
 
     def print_recent_stats(self) -> None:
         """Print the mean of the last five values of every statistic (of epsilon: the last), four to a line."""
-        t_env, episode = self.stats["episode"][-1] if self.stats["episode"] else (0, 0)
+        with self._lock:
+            recent = {key: values[-5:] for key, values in self.stats.items() if values}
+        t_env, episode = recent.pop("episode", [(0, 0)])[-1]
         lines = [f"Recent Stats | t_env: {t_env:>10} | Episode: {int(episode):>8}"]
         cells = []
-        for key, values in sorted(self.stats.items()):
-            if key == "episode" or not values:
-                continue
+        for key, values in sorted(recent.items()):
             window = 1 if key == "epsilon" else 5
             mean = np.mean([value for _, value in values[-window:]])
             cells.append(f"{key + ':':<25}{mean:>10.4f}")
@@ -94,6 +184,11 @@ class _ConsoleHandler(logging.StreamHandler):
         self.stream = sys.stdout
         with log_above_bars():
             super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        # a log file on a full disk: the stream keeps the line and tries again with the next one
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
 
 
 def get_logger() -> logging.Logger:

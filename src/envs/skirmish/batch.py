@@ -230,10 +230,19 @@ class BatchedSkirmish:
         return {name: value.copy() for name, value in arrays.items()}
 
     def load_state_dict(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from where `state_dict` was taken, in a batch of the same size on the same map."""
-        for group, arrays in (("battles", self.battles), ("outputs", self.outputs)):
-            for name, array in arrays._asdict().items():
-                array[...] = state[f"{group}.{name}"]
+        """Go on from where `state_dict` was taken, in a batch of the same size on the same map.
+
+        Raises:
+            ValueError: it was another size or another map; nothing has happened then.
+        """
+        arrays = {f"battles.{name}": value for name, value in self.battles._asdict().items()}
+        arrays |= {f"outputs.{name}": value for name, value in self.outputs._asdict().items()}
+        for name, array in arrays.items():
+            if name not in state or np.shape(state[name]) != array.shape:
+                found = np.shape(state[name]) if name in state else "missing"
+                raise ValueError(f"This is no state of these battles: {name} is {found}, not {array.shape}.")
+        for name, array in arrays.items():
+            array[...] = state[name]
 
 
 def _compile_all() -> None:

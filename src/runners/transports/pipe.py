@@ -20,12 +20,14 @@ class PipeTransport(WorkerTransport):
         return ours, PipePort(theirs, indices)
 
     def _allocate(self, env_info: dict[str, Any]) -> StepArrays:
-        return StepArrays.allocate(env_info, len(self._everyone))
+        return StepArrays.allocate(env_info, len(self.everyone))
 
-    def _send_actions(self, actions: np.ndarray) -> None:
-        for worker in self._busy:
-            playing = [index for index in worker.indices if self._playing[index]]
-            self._send(worker, ("step", playing, actions[playing]))
+    def _put_actions(self, actions: np.ndarray) -> None:
+        self._actions = actions
+
+    def _send_step(self, worker: WorkerProcess) -> None:
+        playing = [index for index in worker.indices if self._playing[index]]
+        worker.channel.send(("step", playing, self._actions[playing]))
 
     def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, str]]:
         answers, faults, indices, results = worker.channel.receive()

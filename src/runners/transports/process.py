@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing
 import os
+import select
 import signal
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
@@ -10,23 +11,23 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
+from runners.transports.faults import EnvironmentWorkerError, Fault
 from runners.transports.worker import CLOSE_TIMEOUT, CloudpickleWrapper, WorkerPort, env_worker
-from utils.errors import MusterError
+
+__all__ = ["BellChannel", "Channel", "EnvironmentWorkerError", "WorkerProcess"]
 
 # spawn: a forked copy of a process with torch's threads may hang, and would keep its siblings' pipes open
 CONTEXT = multiprocessing.get_context("spawn")
 BELL, MESSAGE = b"b", b"m"
 
 
-class EnvironmentWorkerError(MusterError):
-    """An environment or its process raised or died; the message has its number and its own traceback."""
-
-
 class Channel:
-    """One end of two one-way pipes, for pickled messages. A dead other end is an EOFError or a ConnectionError."""
+    """One end of two one-way pipes, for pickled messages. A dead other end is an EOFError or an OSError."""
 
     def __init__(self, reader: Connection, writer: Connection):
         self._reader, self._writer = reader, writer
+        # made once: waiting is part of every step
+        self._poll: Any = None
 
     @classmethod
     def pair(cls) -> tuple["Channel", "Channel"]:
@@ -40,6 +41,15 @@ class Channel:
 
     def receive(self) -> Any:
         return self._reader.recv()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether within so many seconds there is something to receive, or the other end is closed."""
+        if not hasattr(select, "poll"):
+            return self._reader.poll(seconds)
+        if self._poll is None:
+            self._poll = select.poll()
+            self._poll.register(self._reader.fileno(), select.POLLIN)
+        return bool(self._poll.poll(seconds * 1000))
 
     def close(self) -> None:
         self._reader.close()
@@ -73,39 +83,64 @@ class WorkerProcess:
         channel: our end of its pipes.
         port: its end of the transport, which is sent to it.
         factories: for each of its environments, {test_mode: factory}.
+        recreated: for each of its environments, {test_mode: how often it was re-created before}.
         separate_test_env: whether tests play on environments of their own.
+        entropy: of its global random generators; None: as the system seeds them.
     """
 
     def __init__(
-        self, channel: Channel, port: WorkerPort, factories: dict[int, dict[bool, Any]], separate_test_env: bool
+        self,
+        channel: Channel,
+        port: WorkerPort,
+        factories: dict[int, dict[bool, Any]],
+        recreated: dict[int, dict[bool, int]],
+        separate_test_env: bool,
+        entropy: list[int] | None,
     ):
         self.indices = list(factories)
         self.rows = slice(self.indices[0], self.indices[-1] + 1)
         self.channel = channel
+        # whether its process has ended, or was ended, without being told to
+        self.lost = False
         numbers = "-".join(str(index) for index in dict.fromkeys((self.indices[0], self.indices[-1])))
         self.process = CONTEXT.Process(
             target=env_worker,
-            args=(port, CloudpickleWrapper(factories), separate_test_env),
+            args=(port, CloudpickleWrapper(factories), recreated, separate_test_env, entropy),
             name=f"env-{numbers}",
             daemon=True,
         )
-        with _interrupts_held():
+        with _signals_held():
             self.process.start()
         # with our copies closed, the end of the worker is the end of the pipe
         port.close()
 
-    def death(self, command: str) -> EnvironmentWorkerError:
-        """What to raise if the pipe has ended while it was doing `command`."""
+    def died(self, command: str) -> Fault:
+        """The fault of a process whose pipe has ended while it was doing `command`; nothing is left of it."""
         process = self.process
         process.join(timeout=1)
         code = process.exitcode
         how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
-        first, last = self.indices[0], self.indices[-1]
-        whose = f"Environment {first}'s process" if first == last else f"The process of environments {first} to {last}"
-        return EnvironmentWorkerError(
-            f"{whose} (pid {process.pid}) died in {command}(): {how}. "
+        return self._lost(
+            f"died in {command}(): {how}. "
             "It left no traceback; look for its own output above, and for the system's out-of-memory log."
         )
+
+    def hangs(self, command: str, seconds: float) -> Fault:
+        """The fault of a process that has not answered to `command` for so long; nothing is left of it."""
+        return self._lost(f"did not answer to {command}() for {seconds:g} seconds (worker_timeout) and was killed.")
+
+    def failed(self, index: int, command: str, text: str) -> Fault:
+        """The fault of one of its environments, which raised."""
+        where = f"Environment {index} failed in {command}() (in process {self.process.pid}):"
+        return Fault(self, f"{where}\n\n{text}", index)
+
+    def _lost(self, what: str) -> Fault:
+        first, last = self.indices[0], self.indices[-1]
+        whose = f"Environment {first}'s process" if first == last else f"The process of environments {first} to {last}"
+        self.lost = True
+        self.channel.close()
+        self._kill()
+        return Fault(self, f"{whose} (pid {self.process.pid}) {what}")
 
     def dismiss(self) -> None:
         """Tell it to close its environments and to end."""
@@ -115,26 +150,30 @@ class WorkerProcess:
         self.channel.close()
 
     def end(self, seconds: float = CLOSE_TIMEOUT) -> None:
-        """Wait for its end for so many seconds, then end it."""
-        process = self.process
-        process.join(timeout=seconds)
-        if process.is_alive():
-            process.terminate()
-            process.join(timeout=1)
-        if process.is_alive():
-            process.kill()
-            process.join()
+        """Wait for its end for so many seconds, then kill it: it does not hear SIGTERM."""
+        self.process.join(timeout=seconds)
+        if self.process.is_alive():
+            self._kill()
+
+    def _kill(self) -> None:
+        """End the process and what its environments have started, at once."""
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.join()
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold back Ctrl-C, also in processes started meanwhile, which would print a traceback while still importing."""
+def _signals_held() -> Iterator[None]:
+    """Hold back what `env_worker` does not want to hear, also in processes started meanwhile: still importing, they
+    would end of it, or print a traceback."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     # spawn starts this process at the first need, and lets Ctrl-C through while doing so
     resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
     try:
         yield
     finally:

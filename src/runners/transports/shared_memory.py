@@ -70,20 +70,18 @@ class SharedMemoryTransport(WorkerTransport):
 
     def _connect(self, indices: list[int]) -> tuple[BellChannel, "SharedMemoryPort"]:
         ours, theirs = BellChannel.pair()
-        return ours, SharedMemoryPort(theirs, indices, len(self._everyone), self._memory)
+        return ours, SharedMemoryPort(theirs, indices, len(self.everyone), self._memory)
 
     def _allocate(self, env_info: dict[str, Any]) -> StepArrays:
-        self._memory.grow(StepArrays.size(env_info, len(self._everyone)))
-        return StepArrays.inside(self._memory.map(), env_info, len(self._everyone))
+        self._memory.grow(StepArrays.size(env_info, len(self.everyone)))
+        return StepArrays.inside(self._memory.map(), env_info, len(self.everyone))
 
-    def _send_actions(self, actions: np.ndarray) -> None:
+    def _put_actions(self, actions: np.ndarray) -> None:
         self._arrays.actions[...] = actions
         self._arrays.playing[...] = self._playing
-        for worker in self._busy:
-            try:
-                worker.channel.ring()
-            except ConnectionError:
-                raise worker.death("step") from None
+
+    def _send_step(self, worker: WorkerProcess) -> None:
+        worker.channel.ring()
 
     def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, str]]:
         return worker.channel.receive() or NOTHING

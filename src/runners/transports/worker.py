@@ -6,12 +6,13 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import cloudpickle
 
 from runners.transports.arrays import EnvironmentRow, StepArrays
+from runners.transports.generators import generators_state, load_generators_state, seed_generators
+from runners.transports.hosted import HostedEnvironment
 from utils.errors import MusterError
 
 # Seconds a worker gets to close its environments before it is ended
@@ -53,65 +54,28 @@ class WorkerPort(Protocol):
         """Free what the port holds."""
 
 
-class HostedEnvironment:
-    """Environment number `index` of the run, and if `separate_test_env` a second one for tests; made when needed."""
-
-    def __init__(self, factories: dict[bool, Callable], separate_test_env: bool):
-        self._factories = factories
-        self._separate = separate_test_env
-        self._made: dict[bool, Any] = {}
-        self._env: Any = None
-        self.row: EnvironmentRow | None = None
-
-    def reset(self, test_mode: bool) -> None:
-        """Begin an episode."""
-        self._env = self._environment(test_mode)
-        self._env.reset()
-        self.row.write_observed(self._env)
-
-    def step(self, _) -> dict | None:
-        """Do what the row's actions say; the info if the episode has ended."""
-        reward, terminated, info = self._env.step(self.row.actions())
-        self.row.write_outcome(float(reward), bool(terminated), bool(terminated and info.get("episode_limit", False)))
-        self.row.write_observed(self._env)
-        return info if terminated else None
-
-    def get_env_info(self, _) -> dict:
-        """The environment's sizes."""
-        return self._environment(False).get_env_info()
-
-    def save_replay(self, _) -> str | None:
-        """Save a replay of the last episode; or why there is none."""
-        try:
-            (self._env or self._environment(False)).save_replay()
-        except NotImplementedError as error:
-            return str(error)
-        return None
-
-    def close(self) -> None:
-        """Close what was made."""
-        for env in self._made.values():
-            env.close()
-
-    def _environment(self, test_mode: bool) -> Any:
-        key = test_mode and self._separate
-        if key not in self._made:
-            self._made[key] = self._factories[key]()
-        return self._made[key]
-
-
-def env_worker(port: WorkerPort, factories: CloudpickleWrapper, separate_test_env: bool) -> None:
+def env_worker(
+    port: WorkerPort,
+    factories: CloudpickleWrapper,
+    recreated: dict[int, dict[bool, int]],
+    separate_test_env: bool,
+    entropy: list[int] | None,
+) -> None:
     """Serve the environments of `factories` (index -> {test_mode: factory}) until told to close.
 
     Ends with the trainer, too: at once if it waits for a command, and `CLOSE_TIMEOUT` later if an environment hangs.
+
+    Args:
+        recreated: index -> {test_mode: how often this environment was re-created before}.
+        separate_test_env: whether tests play on environments of their own.
+        entropy: of this process's global random generators; None: as the system seeds them.
     """
-    # Ctrl-C reaches the whole process group; the trainer then closes its workers in good order
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):
-        # held back while this process started
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    threading.Thread(target=_end_after, args=(multiprocessing.parent_process(),), daemon=True).start()
-    hosted = {index: HostedEnvironment(own, separate_test_env) for index, own in factories.x.items()}
+    _outlive_signals()
+    trainer = multiprocessing.parent_process()
+    threading.Thread(target=_end_after, args=(trainer,), daemon=True).start()
+    if entropy is not None:
+        seed_generators(entropy)
+    hosted = {index: HostedEnvironment(own, recreated[index], separate_test_env) for index, own in factories.x.items()}
     try:
         while True:
             command, indices, argument = port.receive()
@@ -123,6 +87,12 @@ def env_worker(port: WorkerPort, factories: CloudpickleWrapper, separate_test_en
                 arrays = port.prepare(argument)
                 for row, environment in enumerate(hosted.values()):
                     environment.row = EnvironmentRow(arrays, row)
+            elif command == "seed_generators":
+                seed_generators(argument)
+            elif command == "generators_state":
+                answers[indices[0]] = generators_state()
+            elif command == "load_generators_state":
+                load_generators_state(argument)
             else:
                 for index in indices:
                     try:
@@ -152,8 +122,33 @@ def _answer(port: WorkerPort, command: str, indices: list[int], answers: dict, f
         port.answer(command, indices, {}, {**faults, **dict.fromkeys(answers, traceback.format_exc())})
 
 
+def _outlive_signals() -> None:
+    """Leave it to the trainer when this process ends, and be the first of a process group of its own.
+
+    Ctrl-C reaches the processes of a terminal, and clusters send SIGTERM or SIGUSR1 to every process of a job; the
+    trainer then closes its workers in good order. The group has whatever environments start, so that it can be ended
+    with them.
+    """
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # handlers, which what environments start does not inherit; ignoring would be inherited
+    for name in ("SIGTERM", "SIGUSR1"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _do_nothing)
+    if hasattr(signal, "pthread_sigmask"):
+        # held back while this process started
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
+
+
+def _do_nothing(*_: Any) -> None:
+    pass
+
+
 def _end_after(trainer: Any) -> None:
-    """End this process when the trainer has ended, even if an environment never returns."""
+    """End this process when the trainer has ended, even if an environment never returns, with all that it started."""
     trainer.join()
     time.sleep(CLOSE_TIMEOUT)
+    if hasattr(os, "killpg"):
+        os.killpg(0, signal.SIGKILL)
     os._exit(1)

@@ -1,48 +1,91 @@
 """What transports share: environments in worker processes, as one batched environment."""
 
+import contextlib
+import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
+from multiprocessing import util
 from typing import Any
 
 import numpy as np
 
+from envs.sizes import check_sizes
+from runners.transports import state
 from runners.transports.arrays import StepArrays
-from runners.transports.process import Channel, EnvironmentWorkerError, WorkerProcess
+from runners.transports.faults import EnvironmentWorkerError, Fault, FaultPolicy
+from runners.transports.process import Channel, WorkerProcess
 from runners.transports.worker import CLOSE_TIMEOUT, WorkerPort
+
+log = logging.getLogger("muster")
 
 
 class WorkerTransport:
     """Environments in other processes; for a runner, one batched environment (`envs.batched`).
 
     A subclass says what a worker's end looks like (`_connect`), where the arrays lie (`_allocate`), and how actions go
-    out (`_send_actions`) and answers come back (`_receive`).
+    out (`_put_actions`, `_send_step`) and answers come back (`_receive`).
+
+    An environment that fails in `reset` or `step` is created anew if `faults` says so: after a `reset` its episode has
+    begun; after a `step` its episode is over at once, without a reward, and its number is in `dropped`.
 
     Args:
-        factories: for each environment, {test_mode: factory}; a worker makes each at most once, when needed.
+        factories: for each environment, {test_mode: factory}; a worker makes each when needed. `factory()` makes the
+            environment, `factory(k)` its k-th re-creation.
         envs_per_worker: environments of one process; the last process may have fewer.
         separate_test_env: whether tests play on environments of their own.
+        faults: what follows if an environment or its process fails.
+        seed: of the global random generators of the processes (`generators.seed_generators`); None: none.
 
     Raises:
-        EnvironmentWorkerError: an environment raised, or its process died; any method may raise it.
+        EnvironmentWorkerError: an environment raised, or its process died or hung, and that was not made good; any
+            method may raise it.
     """
 
-    def __init__(self, factories: Sequence[dict[bool, Callable]], envs_per_worker: int, separate_test_env: bool):
+    def __init__(
+        self,
+        factories: Sequence[dict[bool, Callable]],
+        envs_per_worker: int,
+        separate_test_env: bool,
+        faults: FaultPolicy | None = None,
+        seed: int | None = None,
+    ):
         self._factories = factories
-        self._separate_test_env = separate_test_env
-        self._everyone = list(range(len(factories)))
+        self._policy = faults or FaultPolicy()
+        self._seed = seed
+        self.separate_test_env = separate_test_env
+        self.everyone = list(range(len(factories)))
         self._test_mode = False
         self._playing = np.zeros(len(factories), dtype=bool)
         # workers with an environment that plays
         self._busy: list[WorkerProcess] = []
         self._infos: list[dict] = [{} for _ in factories]
+        # environments whose unfinished episode is lost, since somebody last emptied this list
+        self.dropped: list[int] = []
+        self.restarts = 0
+        # of every environment, {test_mode: ...}: how often it was re-created, and whether it exists
+        self.recreated = [{False: 0, True: 0} for _ in factories]
+        self.made = [{False: False, True: False} for _ in factories]
+        # first environments of processes: how often each process was started anew; those that have stepped once
+        self.starts: dict[int, int] = {}
+        self._proven: set[int] = set()
+        # (environment, test_mode) that have failed and were not re-created
+        self.broken: set[tuple[int, bool]] = set()
+        # commands have been sent whose answers were not all received
+        self.interrupted = False
         self.workers: list[WorkerProcess] = []
+        # also at the interpreter's end, which waits for its children: workers do not hear its SIGTERM
+        self._close_workers = util.Finalize(self, _close_all, args=(self.workers,), exitpriority=10)
         try:
             for first in range(0, len(factories), envs_per_worker):
-                self.workers.append(self._start(self._everyone[first : first + envs_per_worker]))
-            self.env_info = self._ask([0], "get_env_info")[0]
+                self.starts[first] = 0
+                self.workers.append(self._start(self.everyone[first : first + envs_per_worker]))
+            self.made[0][False] = True
+            self.env_info = self.ask([0], "get_env_info")[0]
+            check_sizes(self.env_info)
             self.n_agents, self.episode_limit = self.env_info["n_agents"], self.env_info["episode_limit"]
             self._arrays = self._allocate(self.env_info)
-            self._ask(self._everyone, "prepare", self.env_info)
+            self.ask(self.everyone, "prepare", self.env_info)
         except BaseException:
             self.close()
             raise
@@ -55,9 +98,13 @@ class WorkerTransport:
         """Arrays for all environments."""
         raise NotImplementedError(f"{type(self).__name__} does not say where its arrays are")
 
-    def _send_actions(self, actions: np.ndarray) -> None:
-        """Let every busy worker step those of its environments that play."""
+    def _put_actions(self, actions: np.ndarray) -> None:
+        """Make ready what the workers are to be sent of these actions `[B, n]`."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it sends actions")
+
+    def _send_step(self, worker: WorkerProcess) -> None:
+        """Let a worker step those of its environments that play."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it lets a worker step")
 
     def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, str]]:
         """Wait for a worker's answer, see that what it observed is in the arrays; its answers and its faults."""
@@ -70,22 +117,40 @@ class WorkerTransport:
 
     def reset(self, which: np.ndarray | None = None) -> None:
         """Begin an episode in the environments `which` (bool `[B]`; None: all)."""
-        indices = self._everyone if which is None else np.flatnonzero(which).tolist()
-        self._ask(indices, "reset", self._test_mode)
+        indices = self.everyone if which is None else np.flatnonzero(which).tolist()
+        self._playing[indices] = False
+        waiting = indices
+        while waiting:
+            for index in waiting:
+                self.made[index][self._mode] = True
+            _, faults = self._ask(waiting, "reset", self._test_mode)
+            lost = self._make_good(faults)
+            waiting = [index for index in indices if index in lost]
         self._playing[indices] = True
         self._note_busy()
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `BatchedEnv.step`."""
-        self._send_actions(actions)
+        arrays = self._arrays
+        self._put_actions(actions)
+        self.interrupted = True
+        for worker in self._busy:
+            with contextlib.suppress(OSError):  # it has died, as is found when its answer is awaited
+                self._send_step(worker)
         # only environments whose episode has ended have something to say
-        infos = self._collect(self._busy, "step")
+        infos, faults = self._collect(self._busy, "step")
         if infos:
             for index, info in infos.items():
                 self._infos[index] = info
                 self._playing[index] = False
+        if faults:
+            lost = list(self._make_good(faults))
+            arrays.reward[lost], arrays.terminated[lost], arrays.truncated[lost] = 0.0, True, False
+        if len(self._proven) < len(self.starts):
+            self._proven.update(worker.indices[0] for worker in self._busy)
+        if infos or faults:
             self._note_busy()
-        return self._arrays.reward, self._arrays.terminated, self._arrays.truncated
+        return arrays.reward, arrays.terminated, arrays.truncated
 
     def observed(self) -> dict[str, np.ndarray]:
         """See `BatchedEnv.observed`."""
@@ -102,47 +167,129 @@ class WorkerTransport:
 
     def save_replay(self) -> None:
         """Let the first environment save its replay."""
-        for refusal in self._ask([0], "save_replay").values():
+        for refusal in self.ask([0], "save_replay").values():
             raise NotImplementedError(refusal)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where all environments are, at the boundary of episodes; see `state.transport_state`."""
+        return state.transport_state(self)
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Go on from where `state_dict` was taken, by this or another transport of as many environments."""
+        state.load_transport_state(self, saved)
+        self._playing[:] = False
 
     def close(self) -> None:
         """Close every environment and end every process, at the latest after `CLOSE_TIMEOUT`; may be called twice."""
-        for worker in self.workers:
-            worker.dismiss()
-        deadline = time.monotonic() + CLOSE_TIMEOUT
-        for worker in self.workers:
-            worker.end(max(0.0, deadline - time.monotonic()))
-        self.workers, self._busy = [], []
+        self._close_workers()
+        self._busy = []
+
+    def ask(self, indices: list[int], command: str, argument: Any = None) -> dict[int, Any]:
+        """What the environments `indices` answer to `command`, if they have an answer; no fault is made good."""
+        answers, faults = self._ask(indices, command, argument)
+        for fault in faults:
+            raise EnvironmentWorkerError(fault.text)
+        return answers
+
+    def entropy(self, first: int) -> list[int] | None:
+        """Of the global random generators of the process whose first environment is number `first`."""
+        return None if self._seed is None else [self._seed, first, self.starts[first]]
+
+    @property
+    def _mode(self) -> bool:
+        """Which environments play now: those of tests, if there are such, or those of training."""
+        return self._test_mode and self.separate_test_env
 
     def _start(self, indices: list[int]) -> WorkerProcess:
         channel, port = self._connect(indices)
         factories = {index: self._factories[index] for index in indices}
-        return WorkerProcess(channel, port, factories, self._separate_test_env)
+        recreated = {index: self.recreated[index] for index in indices}
+        entropy = self.entropy(indices[0])
+        return WorkerProcess(channel, port, factories, recreated, self.separate_test_env, entropy)
 
     def _note_busy(self) -> None:
         self._busy = [worker for worker in self.workers if self._playing[worker.rows].any()]
 
-    def _ask(self, indices: list[int], command: str, argument: Any = None) -> dict[int, Any]:
-        """What the environments `indices` answer to `command`, if they have an answer."""
+    def _ask(self, indices: list[int], command: str, argument: Any = None) -> tuple[dict[int, Any], list[Fault]]:
         asked = [worker for worker in self.workers if not set(worker.indices).isdisjoint(indices)]
         for worker in asked:
-            self._send(worker, (command, [index for index in worker.indices if index in indices], argument))
+            if worker.lost:
+                raise EnvironmentWorkerError(f"The process of environment {worker.indices[0]} has ended.")
+        self.interrupted = True
+        for worker in asked:
+            with contextlib.suppress(OSError):
+                worker.channel.send((command, [index for index in worker.indices if index in indices], argument))
         return self._collect(asked, command)
 
-    def _send(self, worker: WorkerProcess, message: tuple) -> None:
-        try:
-            worker.channel.send(message)
-        except ConnectionError:
-            raise worker.death(message[0]) from None
-
-    def _collect(self, workers: Iterable[WorkerProcess], command: str) -> dict[int, Any]:
+    def _collect(self, workers: list[WorkerProcess], command: str) -> tuple[dict[int, Any], list[Fault]]:
         collected: dict[int, Any] = {}
+        faults: list[Fault] = []
+        timeout = patience = self._policy.timeout
         for worker in workers:
+            if timeout and not worker.channel.wait(patience):
+                faults.append(worker.hangs(command, timeout))
+                patience = 0.0  # the others have had as long
+                continue
             try:
-                answers, faults = self._receive(worker)
-            except (EOFError, ConnectionError):
-                raise worker.death(command) from None
-            for index, fault in faults.items():
-                raise EnvironmentWorkerError(f"Environment {index} failed in {command}():\n\n{fault}")
+                answers, texts = self._receive(worker)
+            except (EOFError, OSError):
+                faults.append(worker.died(command))
+                continue
+            faults += [worker.failed(index, command, text) for index, text in texts.items()]
             collected.update(answers)
-        return collected
+        self.interrupted = False
+        return collected, faults
+
+    def _make_good(self, faults: list[Fault]) -> set[int]:
+        """Create anew what has failed.
+
+        Returns:
+            the environments that are new.
+
+        Raises:
+            EnvironmentWorkerError: that is not to be done, or was done too often.
+        """
+        for fault in faults:
+            self.broken.update((index, self._mode) for index in fault.indices)
+        lost: set[int] = set()
+        waiting = deque(faults)
+        while waiting:
+            fault = waiting.popleft()
+            if not self._policy.restart or fault.worker.indices[0] not in self._proven:
+                raise EnvironmentWorkerError(fault.text)
+            if self.restarts >= self._policy.max_restarts:
+                raise fault.beyond(self._policy.max_restarts)
+            self.restarts += 1
+            log.warning(fault.warning(self.restarts, self._policy.max_restarts))
+            lost.update(fault.indices)
+            waiting += self._replace(fault)
+            self.broken.difference_update((index, self._mode) for index in fault.indices)
+        unfinished = [index for index in sorted(lost) if self._playing[index]]
+        self.dropped += unfinished
+        self._playing[unfinished] = False
+        return lost
+
+    def _replace(self, fault: Fault) -> list[Fault]:
+        """Start a new process, or let the environment be created anew at its next reset; the faults of doing so."""
+        if fault.index is not None:
+            self.recreated[fault.index][self._mode] += 1
+            argument = (self._mode, self.recreated[fault.index][self._mode])
+            return [] if fault.worker.lost else self._ask([fault.index], "discard", argument)[1]
+        worker = fault.worker
+        for index in worker.indices:
+            for mode, made in self.made[index].items():
+                self.recreated[index][mode] += made
+                self.made[index][mode] = False
+        self.starts[worker.indices[0]] += 1
+        place = self.workers.index(worker)
+        self.workers[place] = self._start(worker.indices)
+        return self._ask(worker.indices, "prepare", self.env_info)[1]
+
+
+def _close_all(workers: list[WorkerProcess]) -> None:
+    for worker in workers:
+        worker.dismiss()
+    deadline = time.monotonic() + CLOSE_TIMEOUT
+    for worker in workers:
+        worker.end(max(0.0, deadline - time.monotonic()))
+    workers.clear()

@@ -1,0 +1,254 @@
+"""Sacred's record of a run in files: small, never half-written, and not given up when the disk is full."""
+
+import json
+import logging
+import os
+import re
+import shutil
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sacred.dependencies import get_digest
+from sacred.observers import FileStorageObserver
+from sacred.serializer import flatten
+
+from cli.past_sacred import past_sacred
+from cli.thinning import ThinnedSeries, thinned_info
+from utils.append_file import AppendFile, FaultNotice, write_whole
+from utils.errors import ConfigError, MusterError
+
+_PLAIN = {int, float, str, bool, type(None)}
+
+
+class RunRecorder(FileStorageObserver):
+    """Sacred's FileStorageObserver with the same files, of which
+
+    - every JSON is at any moment the old or the new one, and belongs to the user alone;
+    - `metrics.json` and `info.json` keep about 1,000 points of a series (`cli.thinning`);
+    - what cannot be written is told once and tried again with each event; a folder that vanished is made again.
+
+    Args:
+        basedir: the folder of all runs.
+        console: where faults are told.
+    """
+
+    def __init__(self, basedir: str | Path, console: logging.Logger | None = None, **options: Any):
+        super().__init__(basedir, **options)
+        self._console = console or logging.getLogger()
+        self._lock = threading.RLock()  # a slow disk: Sacred's last heartbeat and its final event may meet
+
+    def queued_event(self, ex_info, command, host_info, queue_time, config, meta_info, _id):
+        """Make the run's folder. Raises a MusterError, past Sacred, when that is not possible."""
+        return self._begin(super().queued_event, ex_info, command, host_info, queue_time, config, meta_info, _id)
+
+    def started_event(self, ex_info, command, host_info, start_time, config, meta_info, _id):
+        """Make the run's folder. Raises a MusterError, past Sacred, when that is not possible."""
+        return self._begin(super().started_event, ex_info, command, host_info, start_time, config, meta_info, _id)
+
+    def _begin(self, event: Callable, *arguments: Any) -> Any:
+        self._series: dict[str, ThinnedSeries] = {}
+        self._unsaved: set[str] = set()
+        self._saved: set[str] = set()
+        self._copies: list[Callable[[], None]] = []
+        with past_sacred():
+            try:
+                return event(*arguments)
+            except OSError as error:
+                if self.dir is not None:
+                    shutil.rmtree(self.dir, ignore_errors=True)
+                    self.dir = None
+                raise MusterError(
+                    f"The record of this run cannot be written under {self.basedir}: {error.strerror or error}. "
+                    "Nothing has started."
+                ) from error
+
+    def _make_run_dir(self, _id):
+        try:
+            super()._make_run_dir(_id)
+        except FileExistsError:
+            taken, self.dir = self.dir, None  # it is another run's
+            if _id is None or taken is None:
+                raise
+            raise ConfigError(f"--id={_id}: {taken} exists already. Choose another id, or none.") from None
+        except OSError:
+            self.dir = None
+            raise
+        os.chmod(self.dir, 0o700)
+        self._notice = FaultNotice(f"Sacred's record {self.dir}", self._console)
+        self._cout = AppendFile(os.path.join(self.dir, "cout.txt"), "The captured output", self._console)
+
+    def find_or_save(self, filename, store_dir: Path):
+        """As Sacred's, but a copy that breaks off leaves nothing that later runs would take for the whole."""
+        with suppress(ValueError):
+            Path(filename).resolve().relative_to(Path(self.basedir).resolve())
+            if not self.copy_artifacts:
+                return filename
+        store_dir.mkdir(parents=True, exist_ok=True)
+        stem, ending = os.path.splitext(os.path.basename(filename))
+        store_path = store_dir / f"{stem}_{get_digest(filename)}{ending}"
+        if not store_path.exists():
+            write_whole(str(store_path), Path(filename).read_bytes())
+        return store_path
+
+    def save_json(self, obj, filename):
+        """Write a JSON file whole. Raises OSError when it cannot be written."""
+        self._write(filename, _document(obj))
+
+    def save_cout(self):
+        """Append what was captured since the last time."""
+        text = self.cout[self.cout_write_cursor :]
+        self.cout_write_cursor = len(self.cout)
+        if text:
+            self._cout.append(text.encode("utf-8", "backslashreplace"))
+        self._cout.flush()
+
+    def log_metrics(self, metrics_by_name, info):
+        """Add measurements, which the heartbeat that follows writes."""
+        with self._lock:
+            for name, new in metrics_by_name.items():
+                series = self._series.setdefault(name, ThinnedSeries())
+                for point in zip(new["steps"], new["values"], new["timestamps"], strict=True):
+                    series.append(point)
+            if metrics_by_name or "metrics.json" not in self._saved:
+                self._unsaved.add("metrics.json")
+
+    def heartbeat_event(self, info, captured_out, beat_time, result):
+        """Write what is new."""
+        with self._lock:
+            self.info, self.cout = info, captured_out
+            self.run_entry.update(heartbeat=beat_time.isoformat(), result=result)
+            self._unsaved |= {"run.json", "info.json"} if info else {"run.json"}
+            self._save()
+
+    def completed_event(self, stop_time, result):
+        """Write the end of the run."""
+        self._end(stop_time=stop_time.isoformat(), result=result, status="COMPLETED")
+
+    def interrupted_event(self, interrupt_time, status):
+        """Write the end of the run."""
+        self._end(stop_time=interrupt_time.isoformat(), status=status)
+
+    def failed_event(self, fail_time, fail_trace):
+        """Write the end of the run, if it had begun."""
+        self._end(stop_time=fail_time.isoformat(), status="FAILED", fail_trace=fail_trace)
+
+    def _end(self, **entries: Any) -> None:
+        if self.dir is None:  # it could not even start
+            return
+        with self._lock:
+            self.run_entry.update(entries)
+            self._unsaved.add("run.json")
+            self._save()
+            try:
+                self.render_template()
+            except OSError as error:
+                self._notice.failed(error)
+
+    def resource_event(self, filename):
+        """Keep a copy of a file that the run reads."""
+
+        def copy() -> None:
+            store_path = self.find_or_save(filename, self.resource_dir)
+            self.run_entry["resources"].append([filename, str(store_path)])
+
+        self._copy(copy)
+
+    def artifact_event(self, name, filename, metadata=None, content_type=None):
+        """Keep a copy of a file that the run made."""
+
+        def copy() -> None:
+            self.save_file(filename, name)
+            self.run_entry["artifacts"].append(name)
+
+        self._copy(copy)
+
+    def _copy(self, copy: Callable[[], None]) -> None:
+        with self._lock:
+            self._copies.append(copy)
+            self._unsaved.add("run.json")
+            self._save()
+
+    def join(self):
+        """Try once more to write what is missing, and say what still is."""
+        if self.dir is None:
+            return
+        with self._lock:
+            if self._unsaved or self._copies:
+                self._save()
+            if self._unsaved or self._copies:
+                missing = [*sorted(self._unsaved), *(["copies of files"] if self._copies else [])]
+                self._console.warning(f"Sacred's record {self.dir} ends incomplete: {', '.join(missing)} not written.")
+
+    def _save(self) -> None:
+        """Write all that is unsaved; whatever fails is told once and stays unsaved."""
+        self.save_cout()
+        self._unsaved |= {name for name in self._saved if not os.path.exists(os.path.join(self.dir, name))}
+        error = None
+        for copy in list(self._copies):
+            try:
+                os.makedirs(self.dir, mode=0o700, exist_ok=True)
+                copy()
+            except (FileNotFoundError, FileExistsError) as mistake:  # no such source, or a name of Sacred's own
+                self._console.warning(f"Sacred keeps no copy: {mistake}")
+            except OSError as fault:
+                error = fault
+                continue
+            self._copies.remove(copy)
+        for name in sorted(self._unsaved):
+            try:
+                os.makedirs(self.dir, mode=0o700, exist_ok=True)
+                self._write(name, self._content(name))
+            except RuntimeError:
+                continue  # a container of the user's in `info` grew meanwhile; the next event comes
+            except Exception as fault:  # the disk, or something in `info` that has no JSON
+                error = fault
+        if error is None:
+            self._notice.worked()
+        else:
+            self._notice.failed(error)
+
+    def _write(self, name: str, content: bytes) -> None:
+        write_whole(os.path.join(self.dir, name), content)
+        self._saved.add(name)
+        self._unsaved.discard(name)
+
+    def _content(self, name: str) -> bytes:
+        if name == "metrics.json":
+            return _lines({key: _columns(series.points()) for key, series in self._series.items()})
+        if name == "info.json":
+            return _lines(thinned_info(self.info))
+        return _document(self.config if name == "config.json" else self.run_entry)
+
+
+def check_run_id(run_id: str) -> None:
+    """Refuse an id that is no plain name, with a ConfigError: it becomes a folder's."""
+    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*", run_id):
+        raise ConfigError(f"--id={run_id}: it names a folder: letters, digits, _ . and -, and no dot in front.")
+
+
+def _columns(points: list[tuple]) -> dict[str, list]:
+    steps, values, times = zip(*points, strict=True)
+    return {"steps": list(steps), "values": list(values), "timestamps": [time.isoformat() for time in times]}
+
+
+def _document(obj: Any) -> bytes:
+    return json.dumps(flatten(obj), sort_keys=True, indent=2).encode()
+
+
+def _lines(entries: dict) -> bytes:
+    """A JSON object with a line for each of its entries, sorted by their names."""
+    plain = {}
+    for key, value in entries.items():
+        if type(key) is str and (_is_plain(value) or (type(value) is dict and all(map(_is_plain, value.values())))):
+            plain[key] = value
+        else:  # Sacred's way with everything else, which takes long for long lists
+            plain.update(flatten({key: value}))
+    lines = [f"{json.dumps(key)}: {json.dumps(plain[key], sort_keys=True)}" for key in sorted(plain)]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in _PLAIN or (type(value) is list and _PLAIN.issuperset(map(type, value)))

@@ -1,0 +1,85 @@
+"""One environment number of a run, inside an environment process."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from envs.saving import state_or_none
+from runners.transports.arrays import EnvironmentRow
+
+
+class HostedEnvironment:
+    """Environment number `index` of the run, and if `separate_test_env` a second one for tests; made when needed.
+
+    Args:
+        factories: {test_mode: factory}. `factory()` makes the environment, `factory(k)` its k-th re-creation.
+        recreated: {test_mode: k}, how often each was re-created before.
+        separate_test_env: whether tests play on an environment of their own.
+    """
+
+    def __init__(self, factories: dict[bool, Callable], recreated: dict[bool, int], separate_test_env: bool):
+        self._factories = factories
+        self._recreated = dict(recreated)
+        self._separate = separate_test_env
+        self._made: dict[bool, Any] = {}
+        self._env: Any = None
+        self.row: EnvironmentRow | None = None
+
+    def reset(self, test_mode: bool) -> None:
+        """Begin an episode."""
+        self._env = self._environment(test_mode)
+        self._env.reset()
+        self.row.write_observed(self._env)
+
+    def step(self, _) -> dict | None:
+        """Do what the row's actions say; the info if the episode has ended."""
+        reward, terminated, info = self._env.step(self.row.actions())
+        self.row.write_outcome(float(reward), bool(terminated), bool(terminated and info.get("episode_limit", False)))
+        self.row.write_observed(self._env)
+        return info if terminated else None
+
+    def get_env_info(self, _) -> dict:
+        """The environment's sizes."""
+        return self._environment(False).get_env_info()
+
+    def save_replay(self, _) -> str | None:
+        """Save a replay of the last episode; or why there is none."""
+        try:
+            (self._env or self._environment(False)).save_replay()
+        except NotImplementedError as error:
+            return str(error)
+        return None
+
+    def discard(self, argument: tuple[bool, int]) -> None:
+        """Close the environment of `(test_mode, k)`, if it was made; the next one is its k-th re-creation."""
+        test_mode, self._recreated[test_mode] = argument
+        env = self._made.pop(test_mode, None)
+        if env is not None:
+            self._env = None if self._env is env else self._env
+            with contextlib.suppress(Exception):  # it is broken
+                env.close()
+
+    def state_dict(self, _) -> dict[bool, dict | None]:
+        """{test_mode: state} of what was made; None for an environment that cannot be saved."""
+        return {test_mode: state_or_none(env) for test_mode, env in self._made.items()}
+
+    def load_state_dict(self, argument: tuple[bool, int, dict | None]) -> None:
+        """Let the environment of `(test_mode, k, state)`, its k-th re-creation, go on from `state`; None: anew."""
+        test_mode, recreated, state = argument
+        if state is None or recreated != self._recreated[test_mode]:
+            self.discard((test_mode, recreated))
+        if state is not None:
+            self._environment(test_mode).load_state_dict(state)
+
+    def close(self) -> None:
+        """Close what was made."""
+        for env in self._made.values():
+            env.close()
+
+    def _environment(self, test_mode: bool) -> Any:
+        key = test_mode and self._separate
+        if key not in self._made:
+            recreated = self._recreated[key]
+            make = self._factories[key]
+            self._made[key] = make(recreated) if recreated else make()
+        return self._made[key]

@@ -1,0 +1,149 @@
+"""The full series of a run: one line of metrics.csv for each value that was logged.
+
+    t_env,episode,seconds,key,value
+    2048,64,3.512,return_mean,11.25
+
+`pandas.read_csv(path)` reads it, and so does `read_metric_log`.
+"""
+
+import csv
+import io
+import logging
+import os
+import zlib
+from typing import NamedTuple
+
+from utils.append_file import AppendFile, set_aside
+
+HEADER = b"t_env,episode,seconds,key,value\n"
+
+
+class MetricRow(NamedTuple):
+    """One logged value.
+
+    Attributes:
+        t_env: environment steps when it was logged.
+        episode: training episodes that the loop had counted.
+        seconds: training seconds of all sessions of the run.
+        key: the statistic's name.
+        value: a float, exactly as it was logged; may be nan or infinite.
+    """
+
+    t_env: int
+    episode: int
+    seconds: float
+    key: str
+    value: float
+
+
+class MetricLog:
+    """An append-only CSV file, one write for a row; see AppendFile for what happens when the disk does not let it.
+
+    Args:
+        console: where faults are told.
+    """
+
+    def __init__(self, console: logging.Logger):
+        self._console = console
+        self._quoted: dict[str, str] = {}
+        self._file = AppendFile(None, "The metric log", console, head=HEADER)
+
+    @property
+    def path(self) -> str | None:
+        """The file, once `open` has named it."""
+        return self._file.path
+
+    def open(self, path: str) -> None:
+        """Write into this file from now on, and first what was logged until now."""
+        self._file.move(path)
+
+    def append(self, row: MetricRow) -> None:
+        """Log a row; before `open` it is kept in memory."""
+        quoted = self._quoted.get(row.key)
+        if quoted is None:
+            quoted = self._quoted[row.key] = _quote(row.key)
+        line = f"{row.t_env},{row.episode},{row.seconds:.3f},{quoted},{row.value!r}\n"
+        self._file.append(line.encode("utf-8", "backslashreplace"))
+
+    def flush(self, to_disk: bool = False) -> bool:
+        """Write rows that wait, and make the file again if it is gone; whether everything is in the file now."""
+        return self._file.flush(to_disk)
+
+    def position(self) -> dict[str, int]:
+        """How far the file is surely written: `bytes`, and their `crc32`."""
+        return {"bytes": self._file.size, "crc32": self._file.crc32}
+
+    def unwritten(self) -> str:
+        """The lines that are not surely written."""
+        return self._file.pending.decode()
+
+    def resume(self, path: str, position: dict[str, int]) -> list[MetricRow]:
+        """Go on with a log of an earlier session: cut it back to `position` and return the rows up to there.
+
+        A log that is gone, or is not what it was, is told in a warning; what is readable of it is gone on with, and
+        the damaged file is set aside.
+        """
+        self._file = AppendFile(path, "The metric log", self._console, head=HEADER)
+        content = None
+        if position["bytes"] == 0 and not os.path.exists(path):  # nothing had been written yet
+            return []
+        try:
+            with open(path, "rb") as file:
+                content = file.read(position["bytes"])
+        except OSError as error:
+            reason = error.strerror
+        if content is not None:
+            if len(content) == position["bytes"] and zlib.crc32(content) == position["crc32"]:
+                self._file.adopt(content)
+                return parse_metric_log(content)
+            reason = "it is shorter than it was" if len(content) < position["bytes"] else "it was changed"
+        rows = parse_metric_log(content or b"")
+        self._console.warning(
+            f"The metric log {path} is not as the checkpoint left it: {reason}. Training goes on, its curves "
+            f"with the {len(rows)} values that can be read."
+        )
+        self._keep_what_is_readable(rows)
+        return rows
+
+    def _keep_what_is_readable(self, rows: list[MetricRow]) -> None:
+        path = self._file.path
+        try:
+            if os.path.lexists(path):
+                set_aside(path)
+        except OSError as error:
+            self._file.notice.failed(error)
+        for row in rows:
+            self.append(row)
+
+
+def read_metric_log(path: str) -> list[MetricRow]:
+    """Read a metric log; a last line that is still being written, and lines that are damaged, are left out.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        return parse_metric_log(file.read())
+
+
+def parse_metric_log(content: bytes) -> list[MetricRow]:
+    """The rows of a metric log's bytes, as `read_metric_log`."""
+    text = content.decode("utf-8", "replace")
+    lines = list(csv.reader(io.StringIO(text, newline="")))
+    if not text.endswith("\n"):
+        lines = lines[:-1]
+    rows = []
+    for line in lines:
+        try:
+            t_env, episode, seconds, key, value = line
+            rows.append(MetricRow(int(t_env), int(episode), float(seconds), key, float(value)))
+        except ValueError:  # the header, or a damaged line
+            continue
+    return rows
+
+
+def _quote(key: str) -> str:
+    buffer = io.StringIO()
+    # both ends of line, so that a key with either of them is quoted; the second cell keeps an empty key unquoted
+    csv.writer(buffer, lineterminator="\r\n").writerow([key, ""])
+    return buffer.getvalue().removesuffix(",\r\n")

@@ -1,0 +1,179 @@
+"""Files that only grow, on disks that are full and in folders that vanish."""
+
+import errno
+import logging
+import os
+import shutil
+import stat
+import zlib
+
+import pytest
+
+from helpers import fill_disk, small_disk
+from utils import append_file
+from utils.append_file import AppendFile, write_whole
+
+CONSOLE = logging.getLogger("test")
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(append_file, "RETRY_SECONDS", 0.0)
+
+
+def _file(path, **options):
+    return AppendFile(str(path), "The file", CONSOLE, **options)
+
+
+def test_chunks_in_their_order_for_the_user_alone(tmp_path):
+    path = tmp_path / "run" / "file"
+    file = _file(path, head=b"head\n")
+    assert not path.parent.exists()
+    file.append(b"one\n")
+    file.append(b"two\n")
+    assert path.read_bytes() == b"head\none\ntwo\n"
+    assert (file.size, file.crc32) == (13, zlib.crc32(b"head\none\ntwo\n"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_one_write_a_chunk(tmp_path, monkeypatch):
+    written = []
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: written.append(bytes(data)) or write(fd, data))
+    file = _file(tmp_path / "file", head=b"head\n")
+    file.append(b"one\n")
+    file.append(b"two\n")
+    assert written == [b"head\n", b"one\n", b"two\n"]
+
+
+def test_a_full_disk_loses_and_tears_nothing(tmp_path, caplog):
+    caplog.set_level("INFO")
+    with small_disk(tmp_path / "disk") as disk:
+        file = _file(disk / "file")
+        chunk = b"0123456789abcde\n" * 63  # 1008 bytes: does not divide a page
+        file.append(chunk)
+        filler = fill_disk(disk)
+        for _ in range(10):  # the first still find room in the page that is begun
+            file.append(chunk)
+        content = (disk / "file").read_bytes()
+        assert len(content) == file.size < 11 * len(chunk)
+        assert content == chunk * (len(content) // len(chunk)), "no chunk is torn"
+        (warning,) = caplog.messages
+        assert "No space left on device" in warning
+        assert str(disk / "file") in warning
+        filler.unlink()
+        file.append(chunk)
+        assert (disk / "file").read_bytes() == chunk * 12
+        assert caplog.messages[1:] == [f"The file {disk / 'file'} can be written again; nothing is missing in it."]
+        fill_disk(disk)
+        for _ in range(10):
+            file.append(chunk)
+        assert len(caplog.messages) == 3, "told again, as it had recovered"
+
+
+def test_between_tries_chunks_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(append_file, "RETRY_SECONDS", 3600.0)
+    tries = []
+
+    def full(fd, data):
+        tries.append(1)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    file = _file(tmp_path / "file")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        for i in range(5):
+            file.append(b"%d\n" % i)
+        assert len(tries) == 1
+        assert not file.flush()
+        assert len(tries) == 2
+    file.append(b"5\n")
+    assert (tmp_path / "file").read_bytes() == b""
+    assert file.flush()
+    assert (tmp_path / "file").read_bytes() == b"0\n1\n2\n3\n4\n5\n"
+
+
+def test_a_torn_chunk_is_cut_off_later_if_not_at_once(tmp_path, monkeypatch):
+    write = os.write
+
+    def torn(fd, data):
+        if len(data) < 4:  # the rest of it
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return write(fd, data[:2])
+
+    def stuck(fd, size):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    file = _file(tmp_path / "file", head=b"head\n")
+    file.flush()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", torn)
+        patch.setattr(os, "ftruncate", stuck)
+        file.append(b"one\n")
+    assert (tmp_path / "file").read_bytes() == b"head\non"
+    assert file.size == 5
+    file.append(b"two\n")
+    assert (tmp_path / "file").read_bytes() == b"head\none\ntwo\n"
+
+
+@pytest.mark.parametrize("how", ["folder", "file", "replaced", "cut", "a file for a folder"])
+def test_what_vanished_is_made_again_with_all_of_its_past(tmp_path, caplog, how):
+    path = tmp_path / "run" / "file"
+    file = _file(path, head=b"head\n")
+    file.append(b"one\n")
+    if how == "folder":
+        shutil.rmtree(path.parent)
+    elif how == "file":
+        path.unlink()
+    elif how == "replaced":
+        other = tmp_path / "other"
+        other.write_bytes(b"somebody's, and longer than ours")
+        os.replace(other, path)
+    elif how == "cut":
+        os.truncate(path, 3)
+    else:
+        shutil.rmtree(path.parent)
+        path.parent.write_bytes(b"")
+        file.append(b"two\n")
+        assert "Not a directory" in caplog.text or "File exists" in caplog.text
+        path.parent.unlink()
+        caplog.clear()
+    file.append(b"three\n")
+    expected = b"head\none\ntwo\nthree\n" if how == "a file for a folder" else b"head\none\nthree\n"
+    assert path.read_bytes() == expected
+    if how != "a file for a folder":
+        assert caplog.messages == [f"The file {path} was removed, replaced or cut; it is made again."]
+    if how == "replaced":
+        assert (path.parent / "file.1").read_bytes() == b"somebody's, and longer than ours"
+
+
+def test_a_flush_alone_makes_it_again(tmp_path):
+    file = _file(tmp_path / "file")
+    file.append(b"one\n")
+    (tmp_path / "file").unlink()
+    assert file.flush(to_disk=True)
+    assert (tmp_path / "file").read_bytes() == b"one\n"
+
+
+def test_another_file_of_that_name_is_kept(tmp_path):
+    for i in range(2):
+        _file(tmp_path / "file").append(b"%d\n" % i)
+    _file(tmp_path / "file").append(b"2\n")
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"file": b"2\n", "file.1": b"0\n", "file.2": b"1\n"}
+
+
+def test_a_whole_file_or_the_old_one(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_whole(str(path), b"old")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with small_disk(tmp_path / "disk") as disk:
+        write_whole(str(disk / "file"), b"old" * 10)
+        fill_disk(disk)
+        with pytest.raises(OSError, match="No space left"):
+            write_whole(str(disk / "file"), b"new" * 10_000)
+        assert (disk / "file").read_bytes() == b"old" * 10
+        assert sorted(os.listdir(disk)) == ["file", "filler"]
+    write_whole(str(path), b"new")
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) in (["file", "disk"], ["disk", "file"])
