@@ -52,7 +52,7 @@ SETTING_KEYS = st.sampled_from([*KEYS, "a.b", "env_args.seed", "env_args.py/redu
 WORDS = (
     st.tuples(SETTING_KEYS, VALUES.map(repr) | st.text()).map("=".join)
     | st.text(max_size=10)
-    | st.sampled_from("with -u -l -i --resume=latest print_config x.pickle --config".split() + ["lr=" + "(" * 500])
+    | st.sampled_from([*"with -u -l -i --resume=latest print_config x.pickle --config".split(), "lr=" + "(" * 500])
 )
 
 
