@@ -43,7 +43,7 @@ $(VENV)/.core: requirements.txt | $(VENV)/bin/python
 	$(PIP) -r requirements.txt
 	@touch $@
 
-$(VENV)/.dev: requirements-envs.txt requirements-dev.txt $(VENV)/.core
-	@echo "Installing the optional environments and the development tools"
-	$(PIP) -r requirements.txt -r requirements-envs.txt -r requirements-dev.txt
+$(VENV)/.dev: requirements-envs.txt requirements-browser.txt requirements-dev.txt $(VENV)/.core
+	@echo "Installing the optional environments, the run browser and the development tools"
+	$(PIP) -r requirements.txt -r requirements-envs.txt -r requirements-browser.txt -r requirements-dev.txt
 	@touch $@

@@ -26,6 +26,7 @@ from assembly import build_scheme
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from runners.transports import REGISTRY
+from runners.transports.faults import FaultPolicy
 
 EPISODE_LIMIT = 200
 # they take turns, so that what else the machine does meets both alike
@@ -35,7 +36,8 @@ TURNS = 5
 def started(transport: str, shape: str, environments: int, envs_per_worker: int):
     """The transport, in the middle of an episode that does not end."""
     factory = partial(FreeEnv, shape=shape, episode_limit=10**9)
-    env = REGISTRY[transport]([{False: factory, True: factory}] * environments, envs_per_worker, True)
+    policy = FaultPolicy(restart=True, max_restarts=10, timeout=300.0)  # as in config/default.yaml
+    env = REGISTRY[transport]([{False: factory, True: factory}] * environments, envs_per_worker, True, policy)
     env.reset()
     return env
 

@@ -16,8 +16,9 @@ from checkpoints.store import Checkpoint
 from checks import check_config
 from envs.instances import TEST_SEED_OFFSET
 from keeping import RunKeeper
+from recording import attach_recorder, save_replay
 from runners.rollouts import Rollouts
-from training import TrainingLoop, save_replay
+from training import TrainingLoop
 from utils.allocation import keep_freed_memory
 from utils.checkpoint import find_checkpoint
 from utils.config import default_config, recursive_dict_update
@@ -156,6 +157,7 @@ def run_sequential(
             logger.console_logger.info(f"Loading model from {path}")
             parts.learner.load_models(str(path))
             parts.runner.t_env = step
+        attach_recorder(args, parts, logger)
         if args.evaluate or (args.save_replay and args.checkpoint_path):
             evaluate_sequential(args, parts, logger, test_stream)
             return

@@ -9,6 +9,7 @@ from typing import Any
 from assembly import Parts
 from keeping import RunKeeper
 from learners.non_finite import NonFiniteError, non_finite_part
+from recording import save_replay
 from runners.rollouts import Rollouts
 from utils.errors import MusterError
 from utils.logging import Logger
@@ -226,12 +227,3 @@ class TrainingLoop:
             signals.save = False
             self.console.info("SIGUSR1: writing a checkpoint")
             self._keeper.begin()
-
-
-def save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
-    """Let the environment save its last episode, if asked to; one that cannot says so."""
-    if args.save_replay:
-        try:
-            runner.save_replay()
-        except NotImplementedError as error:
-            logger.console_logger.warning(f"No replay was saved: {error}.")

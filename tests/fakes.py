@@ -2,7 +2,9 @@
 
 import logging
 import os
+import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -146,6 +148,43 @@ class UnevenEnv(CountingEnv):
         self.lengths = [1 + self.own_seed % 4]
 
 
+class FaultyEnv(CountingEnv):
+    """Fails as `faults` says: [seed, episode, step, how], where step 0 is the reset and how is "raise", "exit",
+    "kill", "hang" or "hang with a child" (a process that it has started)."""
+
+    def __init__(self, faults=(), **env_args):
+        super().__init__(**env_args)
+        self.faults = [tuple(fault) for fault in faults]
+
+    def reset(self):
+        super().reset()
+        self.fail()
+
+    def step(self, actions):
+        outcome = super().step(actions)
+        self.fail()
+        return outcome
+
+    def fail(self):
+        for seed, episode, step, how in self.faults:
+            if (seed, episode, step) == (self.own_seed, self.episode, self.t):
+                _fail(how)
+
+
+class DrawingEnv(CountingEnv):
+    """Its noise is drawn from the global generators of its process."""
+
+    def reset(self):
+        super().reset()
+        self.noise = random.random() + np.random.random()
+
+
+class UnsavableEnv(CountingEnv):
+    """A foreign environment, which knows nothing of states."""
+
+    state_dict = load_state_dict = property()
+
+
 class TalkativeEnv(CountingEnv):
     """Its info cannot be pickled."""
 
@@ -188,6 +227,10 @@ def _fail(how):
         raise RuntimeError("the simulator lost its map")
     if how == "exit":
         os._exit(7)
+    if how.startswith("hang"):
+        if how == "hang with a child":
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600) # a game"])
+        time.sleep(600)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

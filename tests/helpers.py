@@ -60,6 +60,11 @@ def random_batch(lengths, max_seq_length, ends="terminated", seed=0, **sizes):
     return batch
 
 
+def recreation_seed_by_hand(first_seed, recreated):
+    """The documented seed of an environment's k-th re-creation."""
+    return int(np.random.SeedSequence([first_seed, recreated]).generate_state(1)[0]) % 2**31
+
+
 def fill(parameters, seed=0, scale=0.3):
     """Give parameters reproducible random values."""
     generator = th.Generator().manual_seed(seed)

@@ -132,13 +132,15 @@ def _at(path: Path) -> RunFolder:
 
 
 def _token_of(sacred_run: Path) -> str:
-    token = None
+    """The token of a Sacred run: from its info.json or, before Sacred has written that, from the run's checkpoints."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
         info = json.loads(read_regular(sacred_run / "info.json", LARGEST_INFO))
         token = info.get("unique_token") if isinstance(info, dict) else None
-    if not isinstance(token, str) or not RUN_NAME.fullmatch(token):
-        raise ConfigError(
-            f"{sacred_run}/info.json does not tell the run's unique_token, so that its checkpoints cannot be found. "
-            f"Look for the run under {sacred_run.parent.parent / RUNS} and give that folder."
-        )
-    return token
+        if isinstance(token, str) and RUN_NAME.fullmatch(token):
+            return token
+    runs = sacred_run.parent.parent / RUNS
+    for path in runs.iterdir() if runs.is_dir() else []:
+        checkpoints, _ = checkpoints_of(path)
+        if any(str(checkpoint.manifest.get("sacred_id")) == sacred_run.name for checkpoint in checkpoints):
+            return path.name
+    raise ConfigError(f"No checkpoint in {runs} is of the Sacred run {sacred_run.name}.")

@@ -13,7 +13,7 @@ AT_LEAST_ONE = (
     "t_max batch_size_run test_nepisode test_interval log_interval runner_log_interval learner_log_interval "
     "rollout_steps epochs minibatches updates_per_rollout torch_threads save_model_interval batch_size buffer_size "
     "target_update_interval rnn_hidden_dim epsilon_anneal_time mixing_embed_dim hypernet_embed envs_per_worker "
-    "keep_checkpoints"
+    "keep_checkpoints replay_episodes"
 ).split()
 POSITIVE = ("lr", "critic_lr", "grad_norm_clip")
 NOT_NEGATIVE = (

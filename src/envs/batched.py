@@ -39,6 +39,15 @@ class BatchedEnv(Protocol):
     def get_env_info(self) -> dict[str, Any]:
         """See `MultiAgentEnv`."""
 
+    def snapshot(self) -> dict[str, Any]:
+        """Copy 0 as it is, see `MultiAgentEnv`; `scene` and `action_names` likewise."""
+
+    def scene(self) -> dict[str, Any]:
+        """See `MultiAgentEnv`."""
+
+    def action_names(self) -> list[list[str]] | None:
+        """See `MultiAgentEnv`."""
+
     def save_replay(self) -> Any:
         """Save a replay of copy 0's last episode."""
 

@@ -10,6 +10,8 @@ from envs.optional import require
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
+ACTIONS = ("none", "north", "south", "west", "east", "load")
+
 
 @cache
 def _registered_keys() -> tuple[str, ...]:
@@ -137,6 +139,28 @@ class LevelBasedForaging(MultiAgentEnv):
 
     def get_total_actions(self) -> int:
         return self._n_actions
+
+    def scene(self) -> dict:
+        rows, columns = self._env.field.shape
+        return {"title": "level-based foraging", "bounds": [-0.5, -0.5, columns - 0.5, rows - 0.5], "grid": 1}
+
+    def snapshot(self) -> dict:
+        """Agents and the food that is left, in the middle of their cells, with their levels."""
+        north = self._env.field.shape[0] - 1
+        units = [
+            {"id": f"food {row} {column}", "team": None, "kind": "food", "label": str(self._env.field[row, column])}
+            | {"level": int(self._env.field[row, column]), "shape": "diamond"}
+            | {"x": int(column), "y": int(north - row), "radius": 0.38}
+            for row, column in np.argwhere(self._env.field > 0)
+        ]
+        for i, player in enumerate(self._env.players):
+            row, column = (int(axis) for axis in player.position)
+            agent = {"id": i, "team": 0, "agent": i, "kind": "agent", "label": str(player.level)}
+            units.append(agent | {"level": int(player.level), "x": column, "y": north - row, "radius": 0.38})
+        return {"units": units}
+
+    def action_names(self) -> list[list[str]]:
+        return [list(ACTIONS)] * self.n_agents
 
     def seed(self, seed: int | None = None) -> None:
         self._seed = seed

@@ -45,6 +45,7 @@ class MatrixGame(MultiAgentEnv):
         self.n_agents = self.payoff.ndim
         self.episode_limit = episode_limit
         self.steps = 0
+        self._last: tuple[int, ...] | None = None
 
     @classmethod
     def check_args(cls, **env_args) -> None:
@@ -53,10 +54,12 @@ class MatrixGame(MultiAgentEnv):
 
     def reset(self) -> None:
         self.steps = 0
+        self._last = None
 
     def step(self, actions) -> tuple[float, bool, dict]:
         self.steps += 1
-        reward = float(self.payoff[tuple(int(action) for action in actions)])
+        self._last = tuple(int(action) for action in actions)
+        reward = float(self.payoff[self._last])
         return reward, self.steps >= self.episode_limit, {}
 
     def state_dict(self) -> dict[str, int]:
@@ -64,6 +67,27 @@ class MatrixGame(MultiAgentEnv):
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         self.steps = state["steps"]
+
+    def scene(self) -> dict:
+        rows, columns = self._table().shape
+        return {"title": "matrix game", "bounds": [-0.7, -rows + 0.3, columns - 0.3, 0.7]}
+
+    def snapshot(self) -> dict:
+        """The table, a row for each action of agent 0 and a column for all actions of the others; a ring: the last."""
+        places = {f"{row} {column}": (column, -row) for row, column in np.ndindex(self._table().shape)}
+        units = [
+            {"id": name, "team": None, "kind": "payoff", "label": f"{payoff:g}", "shape": "square", "x": x, "y": y}
+            | {"radius": 0.42}
+            for (name, (x, y)), payoff in zip(places.items(), self._table().flat, strict=True)
+        ]
+        if self._last is not None:
+            row, column = divmod(int(np.ravel_multi_index(self._last, self.payoff.shape)), self._table().shape[1])
+            chosen = {"id": "chosen", "team": 0, "kind": "joint action", "shape": "ring", "radius": 0.47}
+            units.append(chosen | {"x": column, "y": -row})
+        return {"units": units}
+
+    def _table(self) -> np.ndarray:
+        return self.payoff.reshape(len(self.payoff), -1)
 
     def get_state(self) -> np.ndarray:
         return np.ones(1, dtype=np.float32)

@@ -81,6 +81,21 @@ class MultiAgentEnv:
         """Show the environment, if it can be shown."""
         raise NotImplementedError(f"{type(self).__name__} cannot be shown")
 
+    def snapshot(self) -> dict[str, Any]:
+        """What can be drawn of the present moment, in numbers, text, lists and dicts; docs/replays.md has the fields.
+
+        Environments that offer it can be recorded (`save_replay=True`). It draws no random number, changes nothing.
+        """
+        raise NotImplementedError(f"{type(self).__name__} offers no snapshots")
+
+    def scene(self) -> dict[str, Any]:
+        """What can be drawn and stays the same for an episode, such as the ground."""
+        return {}
+
+    def action_names(self) -> list[list[str]]:
+        """For each agent the names of all its actions in this episode."""
+        return [[str(action) for action in range(self.get_total_actions())]] * self.n_agents
+
     def save_replay(self) -> None:
         """Save a replay of the last episode, if the environment can."""
         raise NotImplementedError(f"{type(self).__name__} cannot save replays")

@@ -9,6 +9,7 @@ import numpy as np
 
 from envs.multiagentenv import MultiAgentEnv
 from envs.optional import require
+from envs.particles import MOVES, particles
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
@@ -213,6 +214,31 @@ class PettingZooEnv(MultiAgentEnv):
 
     def get_total_actions(self) -> int:
         return max(self._n_actions)
+
+    def snapshot(self) -> dict:
+        """Of particle environments, the agents and landmarks; others do not say where anything is."""
+        return particles(self._world(), self._agents)
+
+    def scene(self) -> dict:
+        return {"bounds": [-1.2, -1.2, 1.2, 1.2]}
+
+    def action_names(self) -> list[list[str]]:
+        """See `MultiAgentEnv`; agents with fewer actions than others have names for all the same."""
+        names = super().action_names()
+        try:
+            moving = {agent.name for agent in self._world().agents if agent.movable and agent.silent}
+        except NotImplementedError:
+            return names
+        return [
+            [*MOVES, *own[len(MOVES) :]] if name in moving and count == len(MOVES) else own
+            for name, count, own in zip(self._agents, self._n_actions, names, strict=True)
+        ]
+
+    def _world(self) -> Any:
+        world = getattr(self._env.unwrapped, "world", None)
+        if not hasattr(world, "landmarks"):
+            raise NotImplementedError(f"{self._env.unwrapped} does not tell where its agents are: no snapshots")
+        return world
 
     def seed(self, seed: int | None = None) -> None:
         self._seed = seed

@@ -10,6 +10,9 @@ PAYOFFS = {
     "2B": np.array([[0.0, 1.0], [1.0, 8.0]]),
 }
 STATES = ("1", "2A", "2B", "end")
+# where the states are drawn, and which lead where
+PLACES = {"1": (0, 0), "2A": (2, 1), "2B": (2, -1), "end": (4, 0)}
+WAYS = (("1", "2A"), ("1", "2B"), ("2A", "end"), ("2B", "end"))
 
 
 class TwoStepGame(MultiAgentEnv):
@@ -42,6 +45,25 @@ class TwoStepGame(MultiAgentEnv):
 
     def load_state_dict(self, state: dict[str, str]) -> None:
         self.state = state["state"]
+
+    def scene(self) -> dict:
+        return {"title": "two-step game", "bounds": [-1, -2, 5, 2]}
+
+    def snapshot(self) -> dict:
+        """The states as squares with the ways between them, and both agents where they are."""
+        states = [
+            {"id": name, "team": None, "kind": "state", "label": name, "shape": "square", "x": x, "y": y, "radius": 0.4}
+            for name, (x, y) in PLACES.items()
+        ]
+        x, y = PLACES[self.state]
+        agents = [
+            {"id": i, "team": 0, "agent": i, "kind": "agent", "label": str(i), "x": x + 0.3 * (2 * i - 1), "y": y + 0.7}
+            | {"radius": 0.25}
+            for i in range(self.n_agents)
+        ]
+        links = [{"from": one, "to": other, "kind": "way"} for one, other in WAYS]
+        texts = [f"{name} pays {PAYOFFS[name].astype(int).tolist()}" for name in PAYOFFS]
+        return {"units": states + agents, "links": links, "texts": texts}
 
     def get_state(self) -> np.ndarray:
         return np.eye(len(STATES), dtype=np.float32)[STATES.index(self.state)]

@@ -73,17 +73,19 @@ class BatchedEnvRunner(EnvironmentRunner):
 
         An episode that is lost to a fault leaves nothing behind: when the others have ended, its row is played anew.
         """
-        env, size = self._playing(test_mode), self.batch_size
+        env, mac, size = self._playing(test_mode), self.mac, self.batch_size
+        if test_mode and self.recorder is not None:
+            env, mac = self.recorder.watch(env, mac, self.t_env)
         batch = self.new_batch()
         returns, lengths = np.zeros(size), np.zeros(size, dtype=np.int64)
         env.reset()
-        lost = self._play_rows(env, batch, np.arange(size), returns, lengths, test_mode)
+        lost = self._play_rows(env, mac, batch, np.arange(size), returns, lengths, test_mode)
         while lost.size:
             for tensor in batch.data.transition_data.values():
                 tensor[lost.tolist()] = 0
             returns[lost], lengths[lost] = 0, 0
             env.reset(np.isin(np.arange(size), lost))
-            lost = self._play_rows(env, batch, lost, returns, lengths, test_mode)
+            lost = self._play_rows(env, mac, batch, lost, returns, lengths, test_mode)
 
         infos = [env.info(b) for b in range(size)]
         self._record(returns.tolist(), lengths.tolist(), infos, test_mode)
@@ -92,6 +94,7 @@ class BatchedEnvRunner(EnvironmentRunner):
     def _play_rows(
         self,
         env: BatchedEnv,
+        mac: Any,
         batch: EpisodeBatch,
         rows: np.ndarray,
         returns: np.ndarray,
@@ -105,7 +108,7 @@ class BatchedEnvRunner(EnvironmentRunner):
         """
         size = self.batch_size
         store = StepWriter(batch)
-        self.mac.init_hidden(batch_size=size)
+        mac.init_hidden(batch_size=size)
         self.t = 0
         playing = rows
         # copies that still get an action: those that play, and those that have just reached their closing state
@@ -117,7 +120,7 @@ class BatchedEnvRunner(EnvironmentRunner):
 
         while acting.size:
             bs = slice(None) if acting.size == size else acting.tolist()
-            chosen = self.mac.select_actions(batch, t_ep=self.t, t_env=self.t_env, bs=bs, test_mode=test_mode)
+            chosen = mac.select_actions(batch, t_ep=self.t, t_env=self.t_env, bs=bs, test_mode=test_mode)
             actions[acting] = chosen.cpu().numpy()
             store.write({"actions": actions[:, :, None]}, acting, self.t)
             if not playing.size:

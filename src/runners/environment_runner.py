@@ -18,6 +18,8 @@ class EnvironmentRunner(BaseRunner):
         # how often each was created anew because its state could not be saved
         self._recreated = {"training": 0, "test": 0}
         check_sizes(self.env.get_env_info())
+        # looks on while tests are played, see `replays.recorder.Recorder`
+        self.recorder = None
         self.episode_limit = self.env.episode_limit
 
     def _factory(self, test_mode: bool) -> Callable:

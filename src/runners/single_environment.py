@@ -6,6 +6,7 @@ import numpy as np
 
 from envs.saving import state_or_none
 from envs.sizes import check_sizes
+from replays.offered import offered
 from runners.transports.arrays import EnvironmentRow, StepArrays
 
 
@@ -42,6 +43,15 @@ class SingleEnvironment:
 
     def get_env_info(self) -> dict[str, Any]:
         return self.env.get_env_info()
+
+    def snapshot(self) -> dict[str, Any]:
+        return offered(self.env, "snapshot")
+
+    def scene(self) -> dict[str, Any]:
+        return offered(self.env, "scene")
+
+    def action_names(self) -> list[list[str]] | None:
+        return offered(self.env, "action_names")
 
     def save_replay(self) -> Any:
         return self.env.save_replay()

@@ -1,10 +1,14 @@
 """Every registered environment keeps the contract; a new entry is covered without a test of its own."""
 
+import json
+
 import numpy as np
 import pytest
 
 from envs import REGISTRY
 from envs.instances import env_parameters
+from replays.drawing import draw
+from replays.plain import plain
 
 # arguments that show more than the defaults do
 VARIANTS = {
@@ -28,6 +32,7 @@ VARIANTS = {
 }
 SIZES = ("state_shape", "obs_shape", "n_actions", "n_agents", "episode_limit")
 SAVES_REPLAYS = ("skirmish",)
+OFFERS_SNAPSHOTS = ("two_step", "matrix", "lbf", "pettingzoo", "mpe", "skirmish")
 SEEDED_STARTS = ("lbf", "pettingzoo", "skirmish 10gen")  # episodes begin differently for every seed
 CASES = [
     pytest.param(name, args, id=f"{name} {args.get('key', args.get('map_name', ''))}".strip())
@@ -90,6 +95,36 @@ def test_sizes_types_and_ends(name, args):
     if name not in SAVES_REPLAYS:
         with pytest.raises(NotImplementedError, match="cannot save replays"):
             env.save_replay()
+    env.close()
+
+
+@pytest.mark.parametrize(("name", "args"), [c for c in CASES if c.id.startswith(OFFERS_SNAPSHOTS)])
+def test_snapshots_can_be_written_and_drawn_and_change_nothing(name, args):
+    """An environment whose snapshots are taken plays on as another one does."""
+    env, other = make(name, args), make(name, args)
+    rng, pictures, ended = np.random.default_rng(2), [], True
+    for _ in range(40):
+        if ended:
+            env.reset()
+            other.reset()
+            names = env.action_names()
+            info = env.get_env_info()
+            assert [len(own) for own in names] == [info["n_actions"]] * info["n_agents"]
+            assert all(len(set(own)) == len(own) for own in names)
+        scene, snapshot = plain(env.scene()), plain(env.snapshot())
+        assert json.loads(json.dumps([scene, snapshot], allow_nan=False)) == [scene, snapshot]
+        ids = [unit["id"] for unit in snapshot["units"]]
+        assert len(set(ids)) == len(ids)
+        assert all({unit[link_end] for unit in snapshot.get("links", [])} <= set(ids) for link_end in ("from", "to"))
+        pictures.append(draw(scene, snapshot, 12, scene["bounds"]))
+        actions = [rng.choice(np.flatnonzero(row)) for row in np.array(env.get_avail_actions())]
+        (*outcome, _), (*expected, _) = env.step(actions), other.step(actions)
+        assert outcome == expected
+        assert np.array_equal(env.get_state(), other.get_state())
+        ended = outcome[1]
+        pictures.append(draw(scene, plain(env.snapshot()), 12, scene["bounds"]))
+    assert len({picture.shape for picture in pictures}) == 1
+    assert len({picture.tobytes() for picture in pictures}) > 1, "something moves"
     env.close()
 
 

@@ -123,15 +123,6 @@ def test_evaluate_needs_a_checkpoint(tmp_path, watched):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("runner", ["episode", "parallel"])
-def test_an_environment_without_replays_says_so(tmp_path, caplog, runner):
-    config = _config(tmp_path, t_max=10, save_model=True)
-    run(config)
-    models = str(next((tmp_path / "models").iterdir()))
-    run(config | {"save_replay": True, "checkpoint_path": models, "runner": runner})
-    assert "No replay was saved: TwoStepGame cannot save replays." in caplog.text
-
-
 class ReplayEnv(CountingEnv):
     """Saves a replay where SMAC would."""
 
@@ -143,19 +134,6 @@ class ReplayEnv(CountingEnv):
         os.makedirs(self.replay_dir)
         with open(os.path.join(self.replay_dir, "game.replay"), "w") as file:
             file.write(str(self.episode + 1))
-
-
-@pytest.mark.parametrize("runner", ["episode", "parallel"])
-def test_training_ends_with_a_replay_of_its_last_test(tmp_path, runner):
-    env_args = {"map_name": "3m", "replay_dir": ""}
-    run(
-        _config(tmp_path, t_max=40, test_nepisode=2, env="skirmish", env_args=env_args, runner=runner, save_replay=True)
-    )
-    (path,) = (tmp_path / "replays").rglob("*.json")
-    replay = json.loads(path.read_text())
-    assert replay["map"] == "3m"
-    assert replay["episode"] > 0
-    assert len(replay["steps"]) == len(replay["rewards"]) + 1
 
 
 def test_a_replay_lands_in_the_results(tmp_path, monkeypatch):

@@ -1,7 +1,6 @@
 """The batched runner against the parallel one, and where it cannot be used."""
 
 import contextlib
-import json
 
 import pytest
 import torch as th
@@ -10,6 +9,7 @@ from assembly import assemble
 from checks import check_config
 from fakes import RecordingLogger
 from helpers import make_args
+from replays.reader import read_replay
 from utils.config import default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.random_streams import seed_everything
@@ -73,9 +73,9 @@ def test_it_saves_a_replay_of_the_first_copy(tmp_path):
         batch = runner.run()
         runner.save_replay()
     (path,) = tmp_path.iterdir()
-    replay = json.loads(path.read_text())
-    assert len(replay["rewards"]) == int(batch["filled"][0].sum()) - 1
-    assert replay["rewards"] == pytest.approx(batch["reward"][0, : len(replay["rewards"]), 0].tolist(), abs=1e-6)
+    rewards = [step["reward"] for step in read_replay(path).steps[:-1]]
+    assert len(rewards) == int(batch["filled"][0].sum()) - 1
+    assert rewards == pytest.approx(batch["reward"][0, : len(rewards), 0].tolist(), abs=1e-6)
 
 
 def test_an_environment_without_a_batched_form_is_refused():

@@ -13,6 +13,7 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 NEEDS_NUMBA = "pip install -r requirements.txt"
+RENDER_SCALE = 16  # pixels of a map unit
 
 
 class SkirmishEnv(MultiAgentEnv):
@@ -64,8 +65,9 @@ class SkirmishEnv(MultiAgentEnv):
             ValueError: an illegal action.
         """
         outputs = self.battles.step(np.asarray(actions).reshape(1, -1))
-        self._recorder.add(outputs.reward[0])
-        return float(outputs.reward[0]), bool(outputs.terminated[0]), self._info(0)
+        info = self._info(0)
+        self._recorder.add(outputs.reward[0], info)
+        return float(outputs.reward[0]), bool(outputs.terminated[0]), info
 
     def _info(self, b: int) -> dict[str, Any]:
         outputs = self.battles.outputs
@@ -143,12 +145,39 @@ class SkirmishEnv(MultiAgentEnv):
 
     def render(self, mode: str = "rgb_array") -> np.ndarray:
         """A picture of the battle, uint8 `[height, width, 3]`."""
-        from envs.skirmish.drawing import draw_battle
+        from replays.drawing import draw
 
-        return draw_battle(self.battles)
+        return draw(self.scene(), self.snapshot(), RENDER_SCALE)
+
+    def snapshot(self) -> dict[str, Any]:
+        """All units, and who shot at whom or healed whom in the last step; of the first battle if there are several."""
+        from envs.skirmish.replay import snapshot
+
+        return snapshot(self.battles, self.battles.battles.units[0])
+
+    def scene(self) -> dict[str, Any]:
+        """The map."""
+        from envs.skirmish.replay import scene
+
+        return scene(self.battles)
+
+    def action_names(self) -> list[list[str]]:
+        """See `MultiAgentEnv`; targets are told by the labels that their units have in snapshots."""
+        from envs.skirmish.replay import action_names
+
+        return action_names(self.battles)
 
     def save_replay(self) -> str:
-        """Write the last episode as JSON into `replay_dir` (default: the working directory); returns the path."""
+        """Write the last episode as a replay (docs/replays.md) into `replay_dir` (default: the working directory).
+
+        What the agents thought is not in it: a run with `save_replay=True` records that, too.
+
+        Returns:
+            the path.
+
+        Raises:
+            NotImplementedError: no episode has begun.
+        """
         return str(self._recorder.save(self.options.replay_dir, self.options.replay_prefix))
 
     def state_dict(self) -> dict[str, np.ndarray]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from envs.skirmish.maps import SMACV2_MAPS, SMACV2_TYPES, map_names
 from utils.errors import ConfigError
+from utils.file_names import require_plain_name
 from utils.nearest import suggestion
 
 DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
@@ -82,6 +83,7 @@ class Options:
 
     def _check(self) -> None:
         _one_of("map_name", self.map_name, map_names())
+        require_plain_name("env_args.replay_prefix", self.replay_prefix)
         _one_of("difficulty", self.difficulty, DIFFICULTIES)
         _at_least("step_mul", self.step_mul, 1)
         _at_least("num_fov_actions", self.num_fov_actions, 1)

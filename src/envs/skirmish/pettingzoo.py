@@ -7,8 +7,10 @@ import numpy as np
 
 from envs.optional import require
 from envs.skirmish.batch import BatchedSkirmish
-from envs.skirmish.drawing import draw_battle
+from envs.skirmish.environment import RENDER_SCALE
+from envs.skirmish.replay import scene, snapshot
 from envs.skirmish.unit_types import UNIT_TYPES
+from replays.drawing import draw
 from utils.errors import ConfigError
 
 pettingzoo = require("pettingzoo", "envs.skirmish.pettingzoo")
@@ -121,7 +123,9 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):
 
     def render(self) -> np.ndarray | None:
         """A picture, uint8 `[height, width, 3]`, if `render_mode` asks for it."""
-        return draw_battle(self._battles) if self.render_mode == "rgb_array" else None
+        if self.render_mode != "rgb_array":
+            return None
+        return draw(scene(self._battles), snapshot(self._battles, self._battles.battles.units[0]), RENDER_SCALE)
 
     def close(self) -> None:
         """Nothing has to be freed."""

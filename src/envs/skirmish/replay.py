@@ -1,38 +1,75 @@
-"""Replays: what all units did in one episode, as JSON."""
+"""Battles as replays show them (docs/replays.md), and the running episode of one, to be saved when asked."""
 
-import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from envs.skirmish.state import MOVE, NOBODY
 from envs.skirmish.unit_types import UNIT_TYPES
+from replays.writer import ReplayWriter
 
 if TYPE_CHECKING:
     from envs.skirmish.batch import BatchedSkirmish
 
-FORMAT = 1
+FIRST_ACTIONS = ("no-op", "stop", "move north", "move south", "move east", "move west")
+MARGIN = 1  # cells of closed ground that are shown around the open
 
 
-def snapshot(battles: "BatchedSkirmish", b: int = 0) -> dict:
-    """Battle b as it is, in numbers and names that JSON knows."""
-    battle, n = battles.battles.battle[b], battles.n_agents
-    units = []
-    for i, unit in enumerate(battles.battles.units[b]):
-        units.append(
-            {
-                "ally": i < n,
-                "type": UNIT_TYPES[unit.kind].name,
-                "x": round(float(unit.x), 4),
-                "y": round(float(unit.y), 4),
-                "health": round(float(unit.health), 3),
-                "shield": round(float(unit.shield), 3),
-                "energy": round(float(unit.energy), 3),
-                "cooldown": round(float(unit.cooldown), 3),
-                "target": int(unit.target),
-                "action": int(unit.last_action) if i < n else None,
-            }
-        )
-    return {"step": int(battle.step), "units": units}
+def scene(battles: "BatchedSkirmish") -> dict[str, Any]:
+    """The map: its open part and a margin."""
+    is_open, height = battles.scenario.open > 0, battles.scenario.height
+    low = height[is_open].min()
+    xs, ys = (np.flatnonzero(is_open.any(axis=axis)) for axis in (1, 0))
+    x0, y0 = (max(int(cells[0]) - MARGIN, 0) for cells in (xs, ys))
+    x1, y1 = (min(int(cells[-1]) + 1 + MARGIN, len(is_open)) for cells in (xs, ys))
+    signs = np.where(is_open, np.where(height > low, "^", "."), "#")[x0:x1, y0:y1]
+    rows = ["".join(row) for row in signs.T[::-1]]
+    return {"title": battles.map.name, "bounds": [x0, y0, x1, y1], "ground": {"cell": 1, "rows": rows}}
+
+
+def action_names(battles: "BatchedSkirmish", b: int = 0) -> list[list[str]]:
+    """Names of all actions of each agent; targets are told by the label of the unit."""
+    scenario, n = battles.scenario, battles.n_agents
+    looks = [f"look {360 * k / scenario.fov_actions:.0f}°" for k in range(scenario.fov_actions)]
+    targets = range(battles.n_actions - scenario.first_target)
+    names = []
+    for unit in battles.battles.units[b, :n]:
+        heals = battles.game.types[unit.kind].healer
+        names.append([*FIRST_ACTIONS, *looks, *(f"heal {k}" if heals else f"attack e{k}" for k in targets)])
+    return names
+
+
+def snapshot(battles: "BatchedSkirmish", units: np.ndarray) -> dict[str, Any]:
+    """The `units` `[U]` of a battle; links are shots and healing of the step that led there."""
+    n, types = battles.n_agents, battles.game.types
+    drawn, links = [], []
+    for i, unit in enumerate(units):
+        kind, name = types[unit.kind], UNIT_TYPES[unit.kind].name
+        drawn.append(_drawn(i, n, unit, kind, name))
+        if unit.target != NOBODY and unit.health > 0 and _acted(unit, units[unit.target], kind, battles):
+            links.append({"from": i, "to": int(unit.target), "kind": "heal" if kind.healer else "attack"})
+    return {"units": drawn, "links": links}
+
+
+def _drawn(i: int, n: int, unit: np.record, kind: np.record, name: str) -> dict[str, Any]:
+    drawn = {"id": i, "team": int(i >= n), "kind": name, "label": str(i) if i < n else f"e{i - n}"}
+    if i < n:
+        drawn["agent"] = i
+    drawn |= {"x": float(unit.x), "y": float(unit.y), "radius": float(kind.radius), "alive": bool(unit.health > 0)}
+    for meter in ("health", "shield", "energy"):
+        if kind[meter] > 0:
+            drawn |= {meter: float(unit[meter]), f"max_{meter}": float(kind[meter])}
+    return drawn | {"cooldown": float(unit.cooldown)}
+
+
+def _acted(unit: np.record, target: np.record, kind: np.record, battles: "BatchedSkirmish") -> bool:
+    if not kind.healer:
+        # a weapon that was fired within the step still has most of its cooldown before it
+        return unit.cooldown > 0 and unit.cooldown > kind.cooldown - battles.scenario.loops - 1
+    distance = np.hypot(unit.x - target.x, unit.y - target.y) - unit.radius - target.radius
+    return unit.order != MOVE and unit.energy > 0 and distance <= kind.attack_range
 
 
 class Recorder:
@@ -40,48 +77,51 @@ class Recorder:
 
     def __init__(self, battles: "BatchedSkirmish"):
         self._battles = battles
-        self._moments: list = []
-        self._rewards: list[float] = []
+        self._moments: list[tuple[np.ndarray, np.ndarray]] = []
+        self._outcomes: list[tuple[float, dict]] = []
 
     def begin(self) -> None:
-        self._moments, self._rewards = [self._moment()], []
+        self._moments, self._outcomes = [self._moment()], []
 
-    def add(self, reward: float) -> None:
+    def add(self, reward: float, info: dict) -> None:
+        """Keep what a step has led to."""
         self._moments.append(self._moment())
-        self._rewards.append(float(reward))
+        self._outcomes.append((float(reward), info))
 
-    def _moment(self):
-        return self._battles.battles.units[0].copy(), self._battles.battles.battle[0].copy()
+    def _moment(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._battles.battles.units[0].copy(), self._battles.outputs.avail_actions[0].copy()
 
     def save(self, folder: str, prefix: str) -> Path:
-        """Write `<prefix or map>_<time>.json`, never over another one."""
-        battle = self._battles.battles
-        now = self._moment()
-        steps = []
-        for units, record in self._moments:
-            battle.units[0], battle.battle[0] = units, record
-            steps.append(snapshot(self._battles))
-        battle.units[0], battle.battle[0] = now
-        replay = {
-            "format": FORMAT,
-            "simulator": "skirmish: SMAC's contract, simulated",
-            "map": self._battles.map.name,
-            "terrain": self._battles.map.terrain,
-            "seed": int(now[1]["seed"]),
-            "episode": int(now[1]["episode"]),
-            "battle_won": bool(self._battles.outputs.battle_won[0]),
-            "return": sum(self._rewards),
-            "rewards": self._rewards,
-            "steps": steps,
+        """Write `<prefix or map>_<time>.jsonl`, never over another one.
+
+        Raises:
+            NotImplementedError: no episode has begun.
+        """
+        if not self._moments:
+            raise NotImplementedError("no episode has begun, so there is nothing to save")
+        battles = self._battles
+        record, n = battles.battles.battle[0], battles.n_agents
+        header = {
+            "env": "skirmish",
+            "map": battles.map.name,
+            "seed": int(record["seed"]),
+            "episode": int(record["episode"]),
+            "n_agents": n,
+            "n_actions": battles.n_actions,
+            "episode_limit": battles.episode_limit,
+            "action_names": action_names(battles),
+            "scene": scene(battles),
         }
-        path = _free_path(Path(folder or "."), f"{prefix or self._battles.map.name}_{time.strftime('%Y%m%d_%H%M%S')}")
-        path.write_text(json.dumps(replay))
-        return path
-
-
-def _free_path(folder: Path, name: str) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path, k = folder / f"{name}.json", 1
-    while path.exists():
-        path, k = folder / f"{name}_{k}.json", k + 1
-    return path
+        stem = f"{prefix or battles.map.name}_{time.strftime('%Y%m%d_%H%M%S')}"
+        writer = ReplayWriter(Path(folder or "."), stem, header)
+        ended, truncated = (bool(getattr(battles.outputs, name)[0]) for name in ("terminated", "truncated"))
+        end = {"terminated": False, "truncated": False}
+        for t, (reward, info) in enumerate(self._outcomes):
+            (units, avail_actions), (after, _) = self._moments[t : t + 2]
+            if t == len(self._outcomes) - 1:
+                truncated = truncated and info.get("episode_limit", False)
+                end = {"terminated": ended and not truncated, "truncated": truncated}
+            writer.step(snapshot(battles, units), after["last_action"][:n], avail_actions, reward, **end, info=info)
+        last_info = self._outcomes[-1][1] if self._outcomes else {}
+        writer.end(snapshot(battles, self._moments[-1][0]), **end, info=last_info)
+        return writer.path

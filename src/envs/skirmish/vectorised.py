@@ -32,7 +32,7 @@ class SkirmishBatch(SkirmishEnv):
         first_plays = not self.battles.battles.battle["ended"][0]
         outputs = self.battles.step(actions)
         if first_plays:
-            self._recorder.add(outputs.reward[0])
+            self._recorder.add(outputs.reward[0], self._info(0))
         truncated = outputs.truncated if self.options.continuing_episode else np.zeros_like(outputs.truncated)
         return outputs.reward, outputs.terminated, truncated
 

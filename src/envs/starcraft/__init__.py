@@ -13,6 +13,7 @@ import numpy as np
 
 from envs.starcraft.environment import StarCraftEnv
 from envs.starcraft.installation import check_game, check_map_name, game_folder, package_class
+from utils.file_names import require_plain_name
 
 # arguments of our own, beside the package's
 OWN = {"max_restarts": 5, "game_timeout": 60}
@@ -67,6 +68,7 @@ def _constructor(env: str) -> Callable:
         return _make(env, **env_args)
 
     def check_args(**env_args: Any) -> None:
+        require_plain_name("env_args.replay_prefix", env_args.get("replay_prefix") or "")
         check_game(env, env_args.get("map_name", parameters["map_name"].default))
 
     parameters = _parameters(env)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from envs.saving import state_or_none
+from replays.offered import offered
+from replays.plain import plain, plain_info
 from runners.transports.arrays import EnvironmentRow
 
 
@@ -23,6 +25,7 @@ class HostedEnvironment:
         self._separate = separate_test_env
         self._made: dict[bool, Any] = {}
         self._env: Any = None
+        self._info: dict = {}
         self.row: EnvironmentRow | None = None
 
     def reset(self, test_mode: bool) -> None:
@@ -34,6 +37,7 @@ class HostedEnvironment:
     def step(self, _) -> dict | None:
         """Do what the row's actions say; the info if the episode has ended."""
         reward, terminated, info = self._env.step(self.row.actions())
+        self._info = info
         self.row.write_outcome(float(reward), bool(terminated), bool(terminated and info.get("episode_limit", False)))
         self.row.write_observed(self._env)
         return info if terminated else None
@@ -41,6 +45,15 @@ class HostedEnvironment:
     def get_env_info(self, _) -> dict:
         """The environment's sizes."""
         return self._environment(False).get_env_info()
+
+    def show(self, name: str) -> dict[str, Any]:
+        """What the environment offers for replays by that name, and its last info; or why there is nothing."""
+        try:
+            return {"shown": plain(offered(self._env, name)), "info": plain_info(self._info)}
+        except NotImplementedError as error:
+            return {"refusal": str(error)}
+        except Exception as error:  # a replay that fails is not a reason to end the run
+            return {"refusal": f"{type(error).__name__}: {error}"}
 
     def save_replay(self, _) -> str | None:
         """Save a replay of the last episode; or why there is none."""

@@ -44,12 +44,13 @@ class Channel:
 
     def wait(self, seconds: float) -> bool:
         """Whether within so many seconds there is something to receive, or the other end is closed."""
-        if not hasattr(select, "poll"):
-            return self._reader.poll(seconds)
         if self._poll is None:
-            self._poll = select.poll()
-            self._poll.register(self._reader.fileno(), select.POLLIN)
-        return bool(self._poll.poll(seconds * 1000))
+            if not hasattr(select, "poll"):
+                return self._reader.poll(seconds)
+            waiting = select.poll()
+            waiting.register(self._reader.fileno(), select.POLLIN)
+            self._poll = waiting.poll
+        return bool(self._poll(seconds * 1000))
 
     def close(self) -> None:
         self._reader.close()

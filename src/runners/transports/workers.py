@@ -18,6 +18,8 @@ from runners.transports.process import Channel, WorkerProcess
 from runners.transports.worker import CLOSE_TIMEOUT, WorkerPort
 
 log = logging.getLogger("muster")
+# the first commands of a process, which has to import everything before it answers, and seconds it gets at least
+AFTER_START, START_TIMEOUT = ("get_env_info", "prepare"), 60.0
 
 
 class WorkerTransport:
@@ -165,6 +167,26 @@ class WorkerTransport:
         """Sizes, as the first environment tells them."""
         return self.env_info
 
+    def snapshot(self) -> dict[str, Any]:
+        """The first environment's; its info of the same moment is then what `info` returns."""
+        return self._shown("snapshot")
+
+    def scene(self) -> dict[str, Any]:
+        """The first environment's."""
+        return self._shown("scene")
+
+    def action_names(self) -> list[list[str]] | None:
+        """Those of the first environment."""
+        return self._shown("action_names")
+
+    def _shown(self, name: str) -> Any:
+        answer = self._ask([0], "show", name)[0]
+        if "refusal" in answer:
+            raise NotImplementedError(answer["refusal"])
+        if self._playing[0]:
+            self._infos[0] = answer["info"]
+        return answer["shown"]
+
     def save_replay(self) -> None:
         """Let the first environment save its replay."""
         for refusal in self.ask([0], "save_replay").values():
@@ -224,7 +246,10 @@ class WorkerTransport:
     def _collect(self, workers: list[WorkerProcess], command: str) -> tuple[dict[int, Any], list[Fault]]:
         collected: dict[int, Any] = {}
         faults: list[Fault] = []
-        timeout = patience = self._policy.timeout
+        timeout = self._policy.timeout
+        if timeout and command in AFTER_START:
+            timeout = max(timeout, START_TIMEOUT)
+        patience = timeout
         for worker in workers:
             if timeout and not worker.channel.wait(patience):
                 faults.append(worker.hangs(command, timeout))

@@ -1,8 +1,6 @@
 """SMAC's methods, and what goes into and comes out of them."""
 
-import json
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +9,8 @@ from envs.instances import env_parameters
 from envs.skirmish.environment import SkirmishEnv
 from envs.skirmish.maps import load_map, map_names
 from envs.skirmish.options import Options
+from replays.plain import plain
+from replays.reader import read_replay
 from utils.errors import ConfigError
 
 # agents, enemies, limit, actions, obs, state, sum of rewards of a victory before scaling
@@ -203,25 +203,88 @@ def test_a_replay_holds_every_moment(tmp_path):
     assert first != second
     assert "mine" in first
     assert all(np.array_equal(array, env.state_dict()[name]) for name, array in state.items())
-    replay = json.loads(Path(first).read_text())
-    assert (replay["map"], replay["seed"], replay["episode"]) == ("3m", 4, 1)
-    assert replay["return"] == pytest.approx(total)
-    assert len(replay["steps"]) == steps + 1
-    assert replay["battle_won"] == info["battle_won"]
-    assert [unit["ally"] for unit in replay["steps"][0]["units"]] == [True] * 3 + [False] * 3
-    last = replay["steps"][-1]["units"]
-    assert sum(unit["health"] == 0 for unit in last if unit["ally"]) == info["dead_allies"]
-    assert [unit["action"] for unit in last if unit["ally"]] == [int(action) for action in actions]
+    replay = read_replay(first)
+    assert [replay.header[key] for key in ("map", "seed", "episode")] == ["3m", 4, 1]
+    assert replay.footer["return"] == pytest.approx(total)
+    assert len(replay.steps) == steps + 1
+    assert replay.footer["won"] == info["battle_won"]
+    assert replay.footer["info"] == info
+    assert [unit["team"] for unit in replay.steps[0]["snapshot"]["units"]] == [0] * 3 + [1] * 3
+    assert replay.steps[-1]["snapshot"] == plain(env.snapshot())
+    last = replay.steps[-1]["snapshot"]["units"]
+    assert sum(unit["health"] == 0 for unit in last if unit["team"] == 0) == info["dead_allies"]
+    assert replay.steps[-2]["actions"] == [int(action) for action in actions]
+    for step in replay.steps[:-1]:
+        for agent, action in enumerate(step["actions"]):
+            assert step["avail_actions"][agent][action] == 1
+
+
+def test_there_is_no_replay_before_the_first_episode():
+    with pytest.raises(NotImplementedError, match="no episode has begun"):
+        SkirmishEnv(map_name="3m").save_replay()
+
+
+@pytest.mark.parametrize("prefix", ["../mine", "/tmp/mine", "a/b", "a\\b", "..", ".hidden", "a\nb", "x" * 101])
+def test_a_prefix_does_not_lead_out_of_the_folder(prefix):
+    with pytest.raises(ConfigError, match=r"(?s)replay_prefix=.*: expected a plain file name"):
+        SkirmishEnv(map_name="3m", replay_prefix=prefix)
+
+
+def test_snapshots_name_who_shot_at_whom():
+    env = SkirmishEnv(map_name="3m", seed=1)
+    env.reset()
+    ended, shots = False, 0
+    while not ended:
+        before = {unit["id"]: unit for unit in env.snapshot()["units"]}
+        # whoever can attack does, all others walk east
+        actions = [
+            int(np.flatnonzero(row)[-1]) if any(row[6:]) else 4 if row[4] else int(row[0] == 0)
+            for row in env.get_avail_actions()
+        ]
+        _, ended, _ = env.step(actions)
+        after = env.snapshot()
+        shooters = {link["from"]: link["to"] for link in after["links"]}
+        shots += len(shooters)
+        for shooter, target in shooters.items():
+            assert before[shooter]["health"] > 0
+            assert before[shooter]["team"] != before[target]["team"]
+        for unit in after["units"]:
+            if unit["health"] < before[unit["id"]]["health"] and unit["alive"]:
+                # whoever shot it may have died since
+                dead = any(not other["alive"] and before[other["id"]]["alive"] for other in after["units"])
+                assert unit["id"] in shooters.values() or dead
+    assert shots > 10
+
+
+def test_names_of_actions():
+    env = SkirmishEnv(map_name="MMM", seed=0)
+    env.reset()
+    names = env.action_names()
+    assert names[0][:6] == ["no-op", "stop", "move north", "move south", "move east", "move west"]
+    assert names[0][6:8] == ["attack e0", "attack e1"]
+    assert names[9][6:8] == ["heal 0", "heal 1"], "the last of MMM is the medivac"
+    assert {len(own) for own in names} == {env.n_actions}
+    before = env.snapshot()["units"]
+    env.step([2] * 10)
+    assert env.snapshot()["units"][0]["y"] > before[0]["y"], "north is up"
+    env.reset()
+    env.step([4] * 10)
+    assert env.snapshot()["units"][0]["x"] > before[0]["x"]
+    looking = SkirmishEnv(map_name="10gen_terran", conic_fov=True, num_fov_actions=4, seed=0)
+    looking.reset()
+    assert looking.action_names()[0][6:10] == ["look 0°", "look 90°", "look 180°", "look 270°"]
 
 
 def test_a_picture():
     env = SkirmishEnv(map_name="MMM", seed=0)
     env.reset()
     picture = env.render()
-    assert picture.shape == (512, 512, 3)
+    left, bottom, right, top = env.scene()["bounds"]
+    assert picture.shape == (16 * (top - bottom), 16 * (right - left), 3)
     assert picture.dtype == np.uint8
-    x, y = (env.battles.battles.units[0, 0][axis] for axis in "xy")
-    red, _, blue = picture[511 - int(y * 16), int(x * 16)].astype(int)
+    unit = env.battles.battles.units[0, 0]
+    # beside the middle, where its number is
+    red, _, blue = picture[int(16 * (top - unit.y)), int(16 * (unit.x - 0.6 * unit.radius - left))].astype(int)
     assert blue > red, "the first agent is where it stands, in its side's colour"
     env.step([1 if row[1] else 0 for row in env.get_avail_actions()])
     assert not np.array_equal(picture, env.render())

@@ -76,5 +76,5 @@ def test_actions_are_checked():
         strict.step(dict.fromkeys(strict.agents, 6))
     with pytest.raises(ConfigError, match="stop, error"):
         parallel_env(map_name="MMM", illegal_actions="ignore")
-    assert env.render().shape == (512, 512, 3)
+    assert env.render().shape[2] == 3
     assert parallel_env(map_name="3m").render() is None

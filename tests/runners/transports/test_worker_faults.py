@@ -29,7 +29,7 @@ def counting_env(monkeypatch):
     REGISTRY["counting"] = CountingEnv
 
 
-def _parts(env_transport, envs_per_worker=1, **env_args):
+def _parts(env_transport, envs_per_worker=1, worker_timeout=300, **env_args):
     args = make_args(
         env="counting",
         env_args={**env_args, "seed": 10},
@@ -37,6 +37,8 @@ def _parts(env_transport, envs_per_worker=1, **env_args):
         batch_size_run=3,
         env_transport=env_transport,
         envs_per_worker=envs_per_worker,
+        on_worker_fault="stop",
+        worker_timeout=worker_timeout,
     )
     return assemble(args, RecordingLogger())
 
@@ -48,10 +50,11 @@ def _parts(env_transport, envs_per_worker=1, **env_args):
         ("raise", ["Environment 1 failed in step()", "the simulator lost its map", "Traceback", "fakes.py"]),
         ("exit", ["Environment 1's process", "died in step()", "exit code 7"]),
         ("kill", ["Environment 1's process", "died in step()", "SIGKILL"]),
+        ("hang", ["Environment 1's process", "did not answer to step() for 1.5 seconds (worker_timeout)"]),
     ],
 )
 def test_a_failing_worker_ends_the_rollout_within_seconds(transport, how, words):
-    parts = _parts(transport, fault=(2, how), fault_seed=11)
+    parts = _parts(transport, worker_timeout=1.5 if how == "hang" else 300, fault=(2, how), fault_seed=11)
     start = time.time()
     with pytest.raises(EnvironmentWorkerError) as error:
         parts.runner.run()
@@ -142,7 +145,13 @@ def test_workers_that_ignore_close_are_ended(monkeypatch, transport):
 def training(tmp_path):
     """A command that trains until it is stopped."""
     command = [sys.executable, str(ROOT / "src" / "main.py"), "--config=vdn_beta", "--env-config=two_step", "with"]
-    command += ["batch_size_run=2", "t_max=100000000", f"local_results_path={tmp_path}", "seed=1"]
+    command += [
+        "batch_size_run=2",
+        "t_max=100000000",
+        "on_worker_fault=stop",
+        f"local_results_path={tmp_path}",
+        "seed=1",
+    ]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -1,0 +1,189 @@
+"""A choice of runs compared: the step between what was read and what is drawn, for the report and the page alike."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from browser.records import Curve, Lineage, Results, varying_keys
+from browser.records.record import MAP_KEYS
+from browser.stats import (
+    AGGREGATES,
+    Band,
+    Estimate,
+    Group,
+    Profile,
+    aggregate,
+    best_value,
+    curve_band,
+    final_value,
+    group_runs,
+    normalised,
+    performance_profile,
+    probability_of_improvement,
+    reached,
+    score_matrix,
+)
+from browser.stats.outcomes import Reached
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+# the statistics that people compare by, best first
+USUAL_METRICS = ("test_battle_won_mean", "test_return_mean", "battle_won_mean", "return_mean")
+SCORES = ("final", "best")
+
+ByMap = dict[str, np.ndarray]
+
+
+class Comparison:
+    """Runs grouped into algorithms, and played maps.
+
+    An algorithm is a group by `group_by`, keys that name the map left out; a map is the environment's map, with the
+    environment before it when there are several. Curves are read when they are asked for, and kept by `results`.
+
+    Args:
+        results: where the runs are.
+        runs: lineages; each counts once, with the curves of all its sessions.
+        group_by: config keys.
+
+    Attributes:
+        groups: the algorithms, sorted.
+        maps: names, sorted.
+
+    Raises:
+        ConfigError: a key that no run's config has, or a seed's.
+    """
+
+    def __init__(self, results: Results, runs: Iterable[Lineage], group_by: Sequence[str] = ("name",)):
+        self.results = results
+        self.runs = list(runs)
+        keys = [key for key in group_by if key not in (*MAP_KEYS, "env")]
+        self.groups: list[Group] = group_runs(self.runs, keys)
+        self._several = len({run.newest.environment for run in self.runs}) > 1
+        self.maps = sorted({self.map_of(run) for run in self.runs})
+
+    def map_of(self, run: Lineage) -> str:
+        """What a run plays, as `maps` names it."""
+        environment, name = run.newest.environment, run.newest.map_name
+        return f"{environment}/{name}" if self._several and name != environment else name or "unknown"
+
+    def metric_keys(self) -> list[str]:
+        """The statistics that any run has, sorted."""
+        return sorted({key for run in self.runs for key in self.results.metric_keys(run)})
+
+    def usual_metrics(self) -> list[str]:
+        """Of USUAL_METRICS the tests' that any run has; else those of training; else the first statistic."""
+        usual = [key for key in USUAL_METRICS if self.has(key)]
+        return [key for key in usual if key.startswith("test_")] or usual or self.metric_keys()[:1]
+
+    def has(self, metric: str) -> bool:
+        """Whether any run has this statistic; much quicker than `metric_keys`."""
+        return any(self.curve(run, metric) is not None for run in self.runs)
+
+    def curve(self, run: Lineage, metric: str) -> Curve | None:
+        """A run's curve; None if it has none."""
+        return self.results.curves(run, [metric]).get(metric)
+
+    def bands(
+        self,
+        metric: str,
+        map_name: str | None = None,
+        kind: str = "mean",
+        axis: str = "steps",
+        smoothing: int = 1,
+    ) -> list[Band]:
+        """Learning curves of the algorithms on one map (None: on all together); see `curve_band`.
+
+        Algorithms without a value are left out.
+        """
+        bands = []
+        for group in self.groups:
+            runs = [run for run in group.runs if map_name is None or self.map_of(run) == map_name]
+            curves = [curve for run in runs if (curve := self.curve(run, metric)) is not None]
+            band = curve_band(group.label, curves, kind, axis, smoothing)
+            if len(band.x):
+                bands.append(band)
+        return bands
+
+    def scores(self, metric: str, score: str = "final", last: int = 1) -> dict[str, ByMap]:
+        """A score per run, by algorithm and map.
+
+        Args:
+            score: "final" (the mean of the last `last` values) or "best".
+
+        Raises:
+            ConfigError: there is no such score.
+        """
+        if score not in SCORES:
+            raise ConfigError(f"There is no score '{score}'.{suggestion(score, SCORES)}")
+        by_group: dict[str, ByMap] = {}
+        for group in self.groups:
+            values = defaultdict(list)
+            for run in group.runs:
+                curve = self.curve(run, metric)
+                if curve is not None and np.isfinite(curve.values).any():
+                    values[self.map_of(run)].append(best_value(curve) if score == "best" else final_value(curve, last))
+            if values:
+                by_group[group.label] = {name: np.array(numbers) for name, numbers in sorted(values.items())}
+        return by_group
+
+    def also_differ(self) -> dict[str, list[str]]:
+        """By algorithm, the keys in which its runs differ though they count as repetitions of one another.
+
+        Runs on different maps are no repetitions, so only differences within a map count.
+        """
+        differing = {}
+        for group in self.groups:
+            keys = set()
+            for name in self.maps:
+                keys |= set(varying_keys(run.newest for run in group.runs if self.map_of(run) == name))
+            if keys:
+                differing[group.label] = sorted(keys)
+        return differing
+
+    def reached(self, metric: str, threshold: float, smoothing: int = 1) -> dict[str, dict[str, list[Reached | None]]]:
+        """When each run first reached a threshold (None: never), by algorithm and map."""
+        found: dict[str, dict[str, list[Reached | None]]] = {}
+        for group in self.groups:
+            for run in group.runs:
+                curve = self.curve(run, metric)
+                if curve is not None:
+                    maps = found.setdefault(group.label, {})
+                    maps.setdefault(self.map_of(run), []).append(reached(curve, threshold, smoothing))
+        return found
+
+
+def comparable(scores: dict[str, ByMap]) -> tuple[dict[str, ByMap], bool]:
+    """Scores that may be pooled over maps, and whether they had to be normalised: any was below 0 or above 1."""
+    pooled = [values for maps in scores.values() for values in maps.values()]
+    everything = np.concatenate(pooled) if pooled else np.zeros(0)
+    outside = bool(((everything < 0) | (everything > 1)).any())
+    return (normalised(scores), True) if outside else (scores, False)
+
+
+def matrix_of(scores: dict[str, ByMap]) -> dict[str, dict[str, Estimate]]:
+    """Interquartile mean and interval by algorithm and map."""
+    return score_matrix(scores)
+
+
+def aggregates_of(scores: dict[str, ByMap]) -> dict[str, dict[str, Estimate]]:
+    """Every aggregate over all maps, by its name and algorithm; scores have to be `comparable`."""
+    return {how: {label: aggregate(list(maps.values()), how) for label, maps in scores.items()} for how in AGGREGATES}
+
+
+def profiles_of(scores: dict[str, ByMap], points: int = 101) -> list[Profile]:
+    """A performance profile per algorithm, over the range of all scores; scores have to be `comparable`."""
+    pooled = [values for maps in scores.values() for values in maps.values()]
+    if not pooled:
+        return []
+    everything = np.concatenate(pooled)
+    thresholds = np.linspace(min(0.0, everything.min()), max(1.0, everything.max()), points)
+    return [performance_profile(label, list(maps.values()), thresholds) for label, maps in scores.items()]
+
+
+def improvements_of(scores: dict[str, ByMap]) -> list[tuple[str, str, Estimate]]:
+    """For every pair of algorithms that share a map: X, Y and the probability that X beats Y."""
+    labels = list(scores)
+    pairs = [(x, y) for i, x in enumerate(labels) for y in labels[i + 1 :]]
+    estimates = [(x, y, probability_of_improvement(scores[x], scores[y])) for x, y in pairs]
+    return [estimate for estimate in estimates if estimate[2].n]

@@ -1,0 +1,25 @@
+"""Figures as plain functions: data of `browser.stats` in, a plotly Figure out; `figures.paper` draws them for papers.
+
+Show them with CONFIG, which leaves plotly's logo out:
+
+    figure = learning_curves(bands, "test_return_mean")
+    figure.write_html("curves.html", config=CONFIG)
+"""
+
+from browser.figures.comparisons import aggregate_intervals, improvement_intervals, profile_curves
+from browser.figures.learning_curves import learning_curves, run_curves
+from browser.figures.matrix import score_heatmap
+from browser.figures.style import CONFIG, PALETTE, axis_title, metric_title
+
+__all__ = [
+    "CONFIG",
+    "PALETTE",
+    "aggregate_intervals",
+    "axis_title",
+    "improvement_intervals",
+    "learning_curves",
+    "metric_title",
+    "profile_curves",
+    "run_curves",
+    "score_heatmap",
+]

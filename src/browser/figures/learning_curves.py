@@ -1,0 +1,96 @@
+"""Learning curves: of groups with bands, and of single runs."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from browser.figures.style import TEMPLATE, axis_title, color, dash, faint, metric_title, plain_text
+from browser.records.curves import Curve
+from browser.stats.bands import BANDS, Band
+
+
+def learning_curves(bands: Sequence[Band], metric: str, title: str = "") -> go.Figure:
+    """A line with its band per group; the legend says how many runs a group has, hovering how many there.
+
+    Args:
+        bands: of one axis and kind, as `curve_band` makes them.
+        metric: the statistic's key.
+        title: e.g. the map; empty for none.
+    """
+    figure = go.Figure()
+    for index, band in enumerate(bands):
+        name = f"{plain_text(band.label)} (n = {band.runs})"
+        figure.add_traces(_area(band, index, name))
+        figure.add_trace(
+            go.Scatter(
+                x=band.x,
+                y=band.center,
+                name=name,
+                legendgroup=str(index),
+                mode="lines+markers" if len(band.x) == 1 else "lines",
+                line={"color": color(index), "dash": dash(index), "width": 2},
+                customdata=np.stack([band.low, band.high, band.n], axis=1),
+                hovertemplate=f"<b>{plain_text(band.label)}</b><br>%{{x:,.0f}}: %{{y:.3f}}"
+                "<br>[%{customdata[0]:.3f}, %{customdata[1]:.3f}]<br>n = %{customdata[2]}<extra></extra>",
+            )
+        )
+    x_title = axis_title(bands[0].axis) if bands else ""
+    y_title = f"{plain_text(metric_title(metric))}<br><sub>{BANDS[bands[0].kind]}</sub>" if bands else ""
+    return _laid_out(figure, title, x_title, y_title)
+
+
+def run_curves(curves: Mapping[str, Curve], metric: str, axis: str = "steps", title: str = "") -> go.Figure:
+    """A thin line per run, as logged; NaN leaves a gap.
+
+    Args:
+        curves: by what the legend calls them. One without positions on this axis is left out.
+    """
+    figure = go.Figure()
+    for index, (label, curve) in enumerate(curves.items()):
+        x = curve.over(axis)
+        if x is None:
+            continue
+        figure.add_trace(
+            go.Scatter(
+                x=x,
+                y=np.where(np.isfinite(curve.values), curve.values, np.nan),
+                name=plain_text(label),
+                mode="lines+markers" if len(x) < 50 else "lines",
+                line={"color": color(index), "dash": dash(index), "width": 1.5},
+                marker={"size": 4},
+                hovertemplate=f"<b>{plain_text(label)}</b><br>%{{x:,.0f}}: %{{y:.4g}}<extra></extra>",
+            )
+        )
+    return _laid_out(figure, title, axis_title(axis), plain_text(metric_title(metric)))
+
+
+def _area(band: Band, index: int, name: str) -> list[go.Scatter]:
+    """The band as a filled outline, one for every stretch of positions where it is known."""
+    known = np.isfinite(band.low) & np.isfinite(band.high)
+    edges = np.flatnonzero(np.diff(np.r_[False, known, False]))
+    shared = {
+        "legendgroup": str(index),
+        "name": name,
+        "showlegend": False,
+        "mode": "lines",
+        "line": {"width": 0},
+        "fill": "toself",
+        "fillcolor": faint(color(index)),
+        "hoverinfo": "skip",
+    }
+    stretches = [slice(start, end) for start, end in edges.reshape(-1, 2)]
+    return [
+        go.Scatter(x=np.r_[band.x[s], band.x[s][::-1]], y=np.r_[band.high[s], band.low[s][::-1]], **shared)
+        for s in stretches
+    ]
+
+
+def _laid_out(figure: go.Figure, title: str, x_title: str, y_title: str) -> go.Figure:
+    return figure.update_layout(
+        template=TEMPLATE,
+        title_text=plain_text(title),
+        xaxis_title_text=x_title,
+        yaxis_title_text=y_title,
+        showlegend=True,
+    )

@@ -1,0 +1,49 @@
+"""Algorithm × map as a heat map."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+
+from browser.figures.style import TEMPLATE, plain_text
+from browser.stats.aggregates import Estimate
+
+
+def score_heatmap(matrix: Mapping[str, Mapping[str, Estimate]], metric: str, title: str = "") -> go.Figure:
+    """A cell per algorithm and map with the interquartile mean, its interval and n; empty where nobody ran.
+
+    Args:
+        matrix: estimates by algorithm and map, as `score_matrix` makes them; rows from top to bottom.
+        metric: what the scores are, for the colour bar.
+    """
+    algorithms = list(matrix)
+    maps = list(next(iter(matrix.values()), {}))
+    cells = [[matrix[algorithm][name] for name in maps] for algorithm in algorithms]
+    values = np.array([[cell.value for cell in row] for row in cells]).reshape(len(algorithms), len(maps))
+    figure = go.Figure(
+        go.Heatmap(
+            x=[plain_text(name) for name in maps],
+            y=[plain_text(name) for name in algorithms],
+            z=values,
+            text=[[_cell_text(cell) for cell in row] for row in cells],
+            texttemplate="%{text}",
+            customdata=[[cell.text(3) for cell in row] for row in cells],
+            hovertemplate="<b>%{y}</b> on %{x}<br>%{customdata}<extra></extra>",
+            colorscale="Cividis",
+            xgap=2,
+            ygap=2,
+            hoverongaps=True,
+            colorbar={"title": {"text": plain_text(metric)}},
+        )
+    )
+    figure.update_layout(template=TEMPLATE, title_text=plain_text(title), height=150 + 70 * max(1, len(algorithms)))
+    figure.update_xaxes(type="category", showgrid=False)
+    figure.update_yaxes(type="category", autorange="reversed", showgrid=False)
+    return figure
+
+
+def _cell_text(cell: Estimate) -> str:
+    if cell.n == 0:
+        return ""
+    interval = f"<br>[{cell.low:.2f}, {cell.high:.2f}]" if np.isfinite(cell.low) else ""
+    return f"{cell.value:.2f}{interval}<br>n = {cell.n}"

@@ -1,0 +1,56 @@
+"""How plotly figures look."""
+
+import html
+
+import plotly.graph_objects as go
+
+from browser.figures.wording import PALETTE, axis_title, color, dash, metric_title
+
+__all__ = ["CONFIG", "PALETTE", "TEMPLATE", "axis_title", "color", "dash", "faint", "metric_title", "plain_text"]
+
+# for every place that shows a figure; without the second key, plotly offers to send the data to its makers' server
+CONFIG = {
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "responsive": True,
+    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
+}
+
+_GRID = "#e6e6e6"
+_INK = "#222222"
+_AXIS = {
+    "gridcolor": _GRID,
+    "linecolor": "#999999",
+    "zeroline": False,
+    "ticks": "outside",
+    "tickcolor": "#999999",
+    "title": {"standoff": 10},
+    "automargin": True,
+}
+
+TEMPLATE = go.layout.Template(
+    layout={
+        "font": {"family": "system-ui, sans-serif", "size": 14, "color": _INK},
+        "title": {"x": 0, "xanchor": "left", "xref": "paper", "font": {"size": 16}},
+        "colorway": list(PALETTE),
+        "paper_bgcolor": "white",
+        "plot_bgcolor": "white",
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
+        "hovermode": "closest",
+        "hoverlabel": {"bgcolor": "white", "font": {"color": _INK}, "align": "left"},
+        "legend": {"bgcolor": "rgba(255,255,255,0.7)"},
+        "margin": {"l": 60, "r": 20, "t": 50, "b": 55},
+    }
+)
+
+
+def faint(hex_color: str, opacity: float = 0.18) -> str:
+    """A colour for the area around a line."""
+    red, green, blue = (int(hex_color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
+def plain_text(text: str) -> str:
+    """Text from a config or a log, so that plotly does not take parts of it for markup."""
+    return html.escape(str(text), quote=False)

@@ -1,0 +1,43 @@
+"""Names and colours that both kinds of figures share; needs neither plotly nor matplotlib."""
+
+from browser.records.curves import AXES
+
+# Okabe and Ito's colours, which people with colour-blindness can tell apart, without their yellow, which pales on white
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+# after the seventh line, the same colours again with another dash
+DASHES = ("solid", "dash", "dot")
+
+AGGREGATE_TITLES = {
+    "iqm": "interquartile mean",
+    "mean": "mean",
+    "median": "median of maps",
+    "optimality_gap": "optimality gap (lower is better)",
+}
+
+_METRIC_TITLES = {
+    "test_return_mean": "test return",
+    "test_battle_won_mean": "test win rate",
+    "return_mean": "return in training",
+    "battle_won_mean": "win rate in training",
+}
+
+
+def metric_title(key: str) -> str:
+    """A statistic in words; its key if there are none."""
+    return _METRIC_TITLES.get(key, key)
+
+
+def axis_title(axis: str) -> str:
+    """What an axis counts, in words."""
+    return AXES[axis]
+
+
+def color(index: int) -> str:
+    """The colour of the line with this number."""
+    return PALETTE[index % len(PALETTE)]
+
+
+def dash(index: int) -> str:
+    """The dash of the line with this number."""
+    return DASHES[index // len(PALETTE) % len(DASHES)]

@@ -1,0 +1,23 @@
+"""The packages that a part of the browser needs and a run does not."""
+
+import importlib
+
+from utils.errors import ConfigError
+
+REQUIREMENTS = "requirements-browser.txt"
+
+
+def require(needed_by: str, *modules: str) -> None:
+    """Import modules.
+
+    Raises:
+        ConfigError: one, or something it needs, is not installed; the message has the command that installs it.
+    """
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                f"{needed_by} needs the package '{error.name}', which is not installed. "
+                f"Install it with: pip install -r {REQUIREMENTS}"
+            ) from None

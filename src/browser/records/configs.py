@@ -1,0 +1,55 @@
+"""Configs as flat mappings, and what differs between them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from browser.records.record import Run
+from utils.nearest import suggestion
+
+# where a run was written and what it was called says nothing about what was run
+BOOKKEEPING = frozenset(
+    "checkpoint_path label load_step local_results_path plugins repeat_id save_model save_replay unique_token "
+    "use_tensorboard wandb_mode wandb_project wandb_team".split()
+)
+
+
+class _Missing:
+    """Stands for a key that a config does not have."""
+
+    def __repr__(self) -> str:
+        return "–"
+
+
+MISSING = _Missing()
+
+
+def flatten(config: Mapping, prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one, keys joined by dots; lists and empty mappings stay values."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value:
+            flat |= flatten(value, f"{name}.")
+        else:
+            flat[name] = value
+    return flat
+
+
+def key_suggestion(key: str, known: Iterable[str]) -> str:
+    """The end of a message about a key that no config has: a key whose last part it is, else the nearest."""
+    known = sorted(known)
+    longer = [name for name in known if name.endswith(f".{key}")]
+    return f" Did you mean '{longer[0]}'?" if longer else suggestion(key, known)
+
+
+def varying_keys(runs: Iterable[Run], ignore: Iterable[str] = ("seed", "env_args.seed")) -> list[str]:
+    """The config keys in which runs differ, sorted; without `ignore` and what only says where results go."""
+    configs = [run.config for run in runs]
+    keys = {key for config in configs for key in config} - set(ignore) - BOOKKEEPING
+    return sorted(key for key in keys if len({repr(config.get(key, MISSING)) for config in configs}) > 1)
+
+
+def differences(runs: Sequence[Run]) -> dict[str, list[Any]]:
+    """The values of every key in which runs differ, one per run in the given order; MISSING where a run has none."""
+    keys = varying_keys(runs, ignore=())
+    return {key: [run.config.get(key, MISSING) for run in runs] for key in keys}

@@ -1,0 +1,137 @@
+"""The append-only metric log of a run, `runs/<token>/metrics.csv`: a row per logged value, written as it comes."""
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+HEADER = b"t_env,episode,seconds,key,value"
+_QUOTE = b'"'
+
+
+class Rows(NamedTuple):
+    """The rows of one key, in order: float64 arrays of one length."""
+
+    t_env: np.ndarray
+    episode: np.ndarray
+    seconds: np.ndarray
+    value: np.ndarray
+
+
+def whole_lines(data: bytes) -> bytes | None:
+    """The log without its header and without a last line that is still being written; None if it is no such log."""
+    header, _, body = data.partition(b"\n")
+    if header.strip() != HEADER:
+        return None
+    return body[: body.rfind(b"\n") + 1]
+
+
+def read_rows(body: bytes, keys: Iterable[str] | None = None, resumed: bool = False) -> dict[str, Rows]:
+    """Rows by key.
+
+    A resumed run goes back to its last checkpoint, and what was logged after that is logged again; the rows that are
+    thereby out of date are left out.
+
+    Args:
+        body: what `whole_lines` returned.
+        keys: which to read; all by default. One without rows is left out.
+        resumed: look for going back in all rows, not only in those of a key: exact, and slower for a few keys.
+    """
+    if keys is not None and not resumed:
+        found = {key: _rows_of(body, key) for key in keys}
+        return {key: rows for key, rows in found.items() if len(rows.t_env)}
+    table, names = _all_rows(body)
+    up_to_date = _never_undercut(table[1]) & _never_undercut(table[2])
+    table, names = table[:, up_to_date], names[up_to_date]
+    wanted = None if keys is None else set(keys)
+    by_key = {}
+    order = np.argsort(names, kind="stable")
+    firsts = np.flatnonzero(np.r_[True, names[order][1:] != names[order][:-1]]) if len(names) else []
+    for positions in np.split(order, firsts[1:]) if len(names) else []:
+        key = names[positions[0]]
+        if wanted is None or key in wanted:
+            by_key[key] = _up_to_date(Rows(*table[:, positions]))
+    return by_key
+
+
+def keys_of(body: bytes) -> list[str]:
+    """The keys that have rows, sorted."""
+    if _QUOTE in body:
+        return sorted(set(_all_rows(body)[1].tolist()))
+    keys = {line.split(b",", 4)[3] for line in body.splitlines() if line.count(b",") == 4}
+    return sorted(key.decode("utf-8", "replace") for key in keys if key)
+
+
+def last_values(body: bytes, keys: Iterable[str]) -> tuple[int | None, dict[str, float]]:
+    """The environment step of the last row, and the last value of each of the keys that has one."""
+    values = {}
+    for key in keys:
+        mark = _mark(key)
+        at = body.rfind(mark)
+        if at >= 0 and (numbers := _numbers([body[at + len(mark) : body.find(b"\n", at)]])) is not None:
+            values[key] = numbers[0]
+    last = _numbers([body[body.rfind(b"\n", 0, -1) + 1 :].partition(b",")[0]])
+    return (None if last is None else int(last[0])), values
+
+
+def _rows_of(body: bytes, key: str) -> Rows:
+    """The rows of one key, found without looking at the others."""
+    mark = _mark(key)
+    fields: list[bytes] = []
+    at = body.find(mark)
+    while at >= 0:
+        end = body.find(b"\n", at)
+        fields += (body[body.rfind(b"\n", 0, at) + 1 : at], body[at + len(mark) : end])
+        at = body.find(mark, end)
+    numbers = _numbers(b",".join(fields).split(b",")) if fields else []
+    if numbers is None or len(numbers) != 2 * len(fields):
+        lines = [b"%s,%s" % pair for pair in zip(fields[::2], fields[1::2], strict=True)]
+        numbers = [n for line in lines if (four := _numbers(line.split(b","))) and len(four) == 4 for n in four]
+    return _up_to_date(Rows(*np.array(numbers, dtype=np.float64).reshape(-1, 4).T))
+
+
+def _all_rows(body: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Every well-formed row: numbers [4, rows], and keys [rows]."""
+    if _QUOTE in body:
+        rows = csv.reader(io.StringIO(body.decode("utf-8", "replace"), newline=""))
+        return _table([row for row in rows if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None])
+    cells = body.decode("utf-8", "replace").replace("\n", ",").split(",")[:-1]
+    numbers = [_numbers(cells[column::5]) for column in (0, 1, 2, 4)]
+    if len(cells) % 5 or any(column is None for column in numbers):
+        rows = [line.split(",") for line in body.decode("utf-8", "replace").splitlines()]
+        return _table([row for row in rows if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None])
+    return np.array(numbers, dtype=np.float64), np.array(cells[3::5], dtype=np.str_)
+
+
+def _table(rows: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
+    numbers = np.array([_numbers(row[:3] + row[4:]) for row in rows], dtype=np.float64).reshape(-1, 4).T
+    return numbers, np.array([row[3] for row in rows], dtype=np.str_)
+
+
+def _mark(key: str) -> bytes:
+    """How a row shows that it is the key's; a key with a comma, a quote or a line's end stands in quotes."""
+    quoted = '"' + key.replace('"', '""') + '"' if any(c in key for c in ',"\r\n') else key
+    return f",{quoted},".encode()
+
+
+def _numbers(cells: list[bytes] | list[str]) -> list[float] | None:
+    try:
+        return list(map(float, cells))
+    except ValueError:
+        return None
+
+
+def _never_undercut(counter: np.ndarray) -> np.ndarray:
+    """Which entries of a count that only grows within a session are not above any later one: bool [n]."""
+    later = np.minimum.accumulate(np.r_[counter[1:], np.inf][::-1])[::-1]
+    return counter <= later
+
+
+def _up_to_date(rows: Rows) -> Rows:
+    """Without rows at or after the step of a later row, and without rows whose step is no number."""
+    t_env = np.where(np.isfinite(rows.t_env), rows.t_env, np.inf)
+    later = np.minimum.accumulate(np.r_[t_env[1:], np.inf][::-1])[::-1]
+    keep = t_env < later
+    return rows if keep.all() else Rows(*(column[keep] for column in rows))

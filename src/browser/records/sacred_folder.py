@@ -1,0 +1,147 @@
+"""One folder of Sacred's file observer as a `Run`.
+
+Each file is reduced to the few values that a run's record needs (its part), which is what the cache keeps.
+"""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from browser.records.configs import flatten
+from browser.records.json_files import JsonObject, parse, plain
+from browser.records.record import BEAT_SECONDS, UNKNOWN, Host, ResumedFrom, Run, Source
+
+# of these run.json has some from the first moment; a file that has none is another program's
+_SACRED_KEYS = ("experiment", "status", "command", "meta", "start_time", "heartbeat", "host")
+FILES = ("run.json", "config.json", "info.json")
+
+
+def part_of(name: str, data: bytes) -> tuple[dict | None, bool]:
+    """Reduce one file to its part.
+
+    Args:
+        name: one of FILES.
+        data: its bytes.
+
+    Returns:
+        The part as JSON values (None: the file is not Sacred's), and whether the file was whole.
+    """
+    if name == "info.json":
+        return _info_part(data)
+    value, whole = parse(data)
+    if not isinstance(value, dict):
+        return (None if whole else {}), whole
+    if name == "config.json":
+        return flatten(plain(value)), whole
+    if whole and not any(key in value for key in _SACRED_KEYS):
+        return None, whole
+    return _run_part(value), whole
+
+
+def _run_part(run: dict) -> dict:
+    experiment, host = _mapping(run.get("experiment")), _mapping(run.get("host"))
+    repositories = experiment.get("repositories") or []
+    repository = _mapping(repositories[0] if isinstance(repositories, list) and repositories else None)
+    gpus = _mapping(host.get("gpus")).get("gpus")
+    return {
+        "experiment": _text(experiment.get("name")),
+        "status": _text(run.get("status")),
+        "result": plain(run.get("result")),
+        "started": _text(run.get("start_time")),
+        "stopped": _text(run.get("stop_time")),
+        "heartbeat": _text(run.get("heartbeat")),
+        "beat": _beat(_mapping(_mapping(run.get("meta")).get("options"))),
+        "host": {
+            "name": _text(host.get("hostname")),
+            "os": " ".join(_text(part) for part in host["os"]) if isinstance(host.get("os"), list) else "",
+            "cpu": _text(host.get("cpu")),
+            "python": _text(host.get("python_version")),
+            "gpus": [_text(_mapping(gpu).get("model")) for gpu in gpus] if isinstance(gpus, list) else [],
+        },
+        "source": {
+            "commit": _text(repository.get("commit")),
+            "dirty": repository["dirty"] if isinstance(repository.get("dirty"), bool) else None,
+            "url": _text(repository.get("url")),
+            "main_file": _text(experiment.get("mainfile")),
+        },
+        "artifacts": _artifact_names(run.get("artifacts")),
+        "fail_trace": _trace(run.get("fail_trace")),
+    }
+
+
+def _info_part(data: bytes) -> tuple[dict, bool]:
+    info = JsonObject(data)
+    token, resumed = info.get("unique_token"), plain(info.get("resumed_from"))
+    part: dict[str, Any] = {"token": token if isinstance(token, str) else None}
+    if isinstance(resumed, dict):
+        sacred_id, t_env = resumed.get("sacred_id"), resumed.get("t_env")
+        part["resumed_from"] = [None if sacred_id is None else str(sacred_id), t_env if _is_number(t_env) else None]
+    return part, info.whole
+
+
+def run_from(run_id: str, folder: Path, parts: Mapping[str, dict], problems: tuple[str, ...] = ()) -> Run:
+    """Put a run together from the parts of its files; a file without a part is unknown."""
+    record, config, info = (parts.get(name) or {} for name in FILES)
+    resumed = info.get("resumed_from")
+    host = record.get("host", {})
+    return Run(
+        id=run_id,
+        folder=folder,
+        experiment=record.get("experiment", ""),
+        status=record.get("status") or UNKNOWN,
+        config=config,
+        result=record.get("result"),
+        started=_time(record.get("started")),
+        stopped=_time(record.get("stopped")),
+        heartbeat=_time(record.get("heartbeat")),
+        beat_seconds=record.get("beat") or BEAT_SECONDS,
+        host=Host(**{**host, "gpus": tuple(host.get("gpus", ()))}),
+        source=Source(**record.get("source", {})),
+        artifacts=tuple(record.get("artifacts", ())),
+        token=info.get("token"),
+        resumed_from=ResumedFrom(resumed[0], None if resumed[1] is None else int(resumed[1])) if resumed else None,
+        fail_trace=record.get("fail_trace", ""),
+        problems=problems,
+    )
+
+
+def _mapping(value: Any) -> Mapping:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def _beat(options: Mapping) -> float | None:
+    """Seconds between heartbeats, from Sacred's command line."""
+    try:
+        seconds = float(options.get("--beat-interval", options.get("--beat_interval")))
+    except (TypeError, ValueError):
+        return None
+    return seconds if math.isfinite(seconds) and seconds > 0 else None
+
+
+def _artifact_names(artifacts: Any) -> list[str]:
+    """Names of artifacts; some versions of Sacred wrote mappings with a name."""
+    names = [item.get("name") if isinstance(item, dict) else item for item in artifacts or [] if item]
+    return [name for name in names if isinstance(name, str)] if isinstance(artifacts, list) else []
+
+
+def _trace(trace: Any) -> str:
+    return "".join(_text(line) for line in trace) if isinstance(trace, list) else _text(trace)
+
+
+def _time(text: str | None) -> datetime | None:
+    """Sacred's times: UTC without saying so."""
+    try:
+        time = datetime.fromisoformat(text)
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,111 @@
+"""The command line of report.py."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from browser.comparison import SCORES
+from browser.records.curves import AXES
+from browser.stats.bands import BANDS
+from utils.errors import ConfigError
+from utils.nearest import did_you_mean, suggestion
+
+_EPILOG = """examples:
+  python src/report.py
+  python src/report.py results --group-by name,lr --metric test_return_mean --png figures
+  python src/report.py results --where env_args.map_name=3m --threshold 0.8 --svg figures
+"""
+
+
+@dataclass
+class Options:
+    """What the user asked for; see `--help`."""
+
+    results: Path = Path("results")
+    group_by: list[str] = field(default_factory=lambda: ["name"])
+    metrics: list[str] = field(default_factory=list)
+    where: dict[str, str] = field(default_factory=dict)
+    axis: str = "steps"
+    band: str = "mean"
+    smoothing: int = 1
+    score: str = "final"
+    last: int = 1
+    threshold: float | None = None
+    title: str = ""
+    out: Path = Path("report.html")
+    png: Path | None = None
+    svg: Path | None = None
+    marl_eval: Path | None = None
+    cache: bool = True
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors as ConfigError, with the nearest option."""
+
+    def error(self, message: str) -> None:
+        raise ConfigError(f"{message[0].upper()}{message[1:]}. See --help.")
+
+
+def parse_arguments(argv: Sequence[str]) -> Options:
+    """Parse the command line without the program's name; `--help` prints and exits.
+
+    Raises:
+        ConfigError: an unknown option or choice, or a value that cannot be one.
+    """
+    parser = _parser()
+    parsed, rest = parser.parse_known_args(argv)
+    if rest:
+        known = [option for action in parser._actions for option in action.option_strings]
+        option = rest[0].partition("=")[0]
+        raise ConfigError(f"Unknown argument '{rest[0]}'.{did_you_mean(option, known)} See --help.")
+    options = vars(parsed)
+    for name, choices in (("axis", AXES), ("band", BANDS), ("score", SCORES)):
+        if options[name] not in choices:
+            raise ConfigError(f"--{name} has no choice '{options[name]}'.{suggestion(options[name], choices)}")
+    for name in ("smoothing", "last"):
+        if options[name] < 1:
+            raise ConfigError(f"--{'smooth' if name == 'smoothing' else name} is a number of values, at least 1.")
+    options["group_by"] = _names(options["group_by"])
+    options["metrics"] = [name for names in options["metrics"] for name in _names(names)]
+    options["where"] = dict(map(_condition, options["where"]))
+    return Options(**options)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="report.py",
+        description="Compare the runs of a results folder in one HTML file that opens offline.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("results", nargs="?", type=Path, default=Path("results"), help="results folder (default: results)")
+    add("--group-by", default="name", metavar="KEYS", help="config keys, separated by commas (default: name)")
+    add("--metric", dest="metrics", action="append", default=[], metavar="KEY", help="statistic; may be repeated")
+    add("--where", action="append", default=[], metavar="KEY=VALUE", help="only runs with this config value")
+    add("--axis", default="steps", help=f"{', '.join(AXES)} (default: steps)")
+    add("--band", default="mean", help=f"{', '.join(BANDS)} (default: mean)")
+    add("--smooth", dest="smoothing", type=int, default=1, metavar="N", help="moving mean over N logged values")
+    add("--score", default="final", help=f"{' or '.join(SCORES)} value of a run (default: final)")
+    add("--last", type=int, default=1, metavar="N", help="final is the mean of the last N values (default: 1)")
+    add("--threshold", type=float, help="also tell when runs first reach this value of the first metric")
+    add("--title", default="", help="heading of the report")
+    add("--out", type=Path, default=Path("report.html"), metavar="FILE", help="default: report.html")
+    add("--png", type=Path, metavar="DIR", help="also write the figures as PNG into this folder")
+    add("--svg", type=Path, metavar="DIR", help="also write the figures as SVG into this folder")
+    add("--marl-eval", type=Path, metavar="FILE", help="also export the metrics in marl-eval's JSON layout")
+    add("--no-cache", dest="cache", action="store_false", help="read every file anew")
+    return parser
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _condition(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"--where is KEY=VALUE, found '{text}'.")
+    return key, value

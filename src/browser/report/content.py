@@ -1,0 +1,180 @@
+"""What a report says: runs, their curves and comparisons, before it is drawn or written."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from browser.comparison import (
+    Comparison,
+    aggregates_of,
+    comparable,
+    improvements_of,
+    matrix_of,
+    profiles_of,
+)
+from browser.figures.wording import metric_title
+from browser.records import Lineage, Results, lineages, varying_keys
+from browser.records.configs import MISSING, key_suggestion
+from browser.records.record import Run
+from browser.report.arguments import Options
+from browser.stats import Band, Estimate, Profile, best_value, final_value, to_marl_eval
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One statistic compared.
+
+    Attributes:
+        key: the statistic.
+        curves: bands of the algorithms by map.
+        matrix: estimates by algorithm and map, in the statistic's own unit.
+        normalised: whether the rest is over scores that were scaled to 0–1 on every map.
+        aggregates, profiles, improvements: over all maps.
+    """
+
+    key: str
+    curves: dict[str, list[Band]]
+    matrix: dict[str, dict[str, Estimate]]
+    normalised: bool
+    aggregates: dict[str, dict[str, Estimate]]
+    profiles: list[Profile]
+    improvements: list[tuple[str, str, Estimate]]
+
+
+def choose(options: Options) -> tuple[Results, Comparison]:
+    """Open the results folder and choose and group its runs.
+
+    Raises:
+        ConfigError: no such folder, no run, or no run that meets every condition; an unknown key or metric.
+    """
+    results = Results(options.results, cache="default" if options.cache else None)
+    runs = results.runs()
+    if not runs:
+        raise ConfigError(f"There are no runs in '{options.results}': it has neither Sacred's folders nor runs/.")
+    for key, value in options.where.items():
+        runs = _meeting(runs, key, value)
+    comparison = Comparison(results, lineages(runs), options.group_by)
+    for key in options.metrics:
+        if not comparison.has(key):
+            raise ConfigError(f"No run has the metric '{key}'.{suggestion(key, comparison.metric_keys())}")
+    return results, comparison
+
+
+def compare(comparison: Comparison, key: str, options: Options) -> Metric:
+    """Everything that a report says of one statistic."""
+    curves = {
+        name: bands
+        for name in comparison.maps
+        if (bands := comparison.bands(key, name, options.band, options.axis, options.smoothing))
+    }
+    scores = comparison.scores(key, options.score, options.last)
+    pooled, scaled = comparable(scores)
+    return Metric(
+        key,
+        curves,
+        matrix_of(scores),
+        scaled,
+        aggregates_of(pooled),
+        profiles_of(pooled),
+        improvements_of(pooled),
+    )
+
+
+def run_rows(comparison: Comparison, keys: list[str], options: Options) -> tuple[list[str], list[list[str]]]:
+    """The table of runs: headings, and a row per run, the newest first."""
+    headings = "run,status,algorithm,map,seed,started (UTC),hours,steps".split(",")
+    headings += [f"{what} {metric_title(key)}" for key in keys for what in ("final", "best")] + ["commit", "notes"]
+    rows = []
+    for group in comparison.groups:
+        rows += [(run, _run_row(comparison, run, group.label, keys, options)) for run in group.runs]
+    rows.sort(key=lambda row: row[0].newest.started.timestamp() if row[0].newest.started else 0.0, reverse=True)
+    return headings, [row for _, row in rows]
+
+
+def _run_row(comparison: Comparison, run: Lineage, label: str, keys: list[str], options: Options) -> list[str]:
+    newest, seconds = run.newest, run.seconds()
+    steps, _ = comparison.results.latest(run, [])
+    values = []
+    for key in keys:
+        curve = comparison.curve(run, key)
+        pair = (np.nan, np.nan) if curve is None else (final_value(curve, options.last), best_value(curve))
+        values += ["" if np.isnan(value) else f"{value:.4g}" for value in pair]
+    notes = list(newest.problems)
+    if len(run.sessions) > 1:
+        notes.insert(0, f"{len(run.sessions)} sessions: {', '.join(session.id for session in run.sessions)}.")
+    commit = newest.source.commit[:8] + ("+" if newest.source.dirty else "")
+    return [
+        newest.id,
+        newest.status_at(),
+        label,
+        comparison.map_of(run),
+        str(newest.seed if newest.seed is not None else ""),
+        newest.started.strftime("%Y-%m-%d %H:%M") if newest.started else "",
+        f"{seconds / 3600:.2f}" if seconds is not None else "",
+        f"{steps:,}" if steps is not None else "",
+        *values,
+        commit,
+        " ".join(notes),
+    ]
+
+
+def threshold_rows(comparison: Comparison, key: str, options: Options) -> tuple[list[str], list[list[str]]]:
+    """When runs first reached the threshold: headings, and a row per algorithm and map."""
+    headings = ["algorithm", "map", "reached", "median steps (t_env)", "median hours"]
+    rows = []
+    for label, maps in comparison.reached(key, options.threshold, options.smoothing).items():
+        for name, found in sorted(maps.items()):
+            steps = [at.steps if at else np.inf for at in found]
+            known = all(at is None or at.seconds is not None for at in found)
+            seconds = [at.seconds if at else np.inf for at in found] if known else [np.nan]
+            there = f"{sum(at is not None for at in found)} of {len(found)}"
+            rows.append([label, name, there, _or_never(np.median(steps), ",.0f"), _or_never(_hours(seconds), ".2f")])
+    return headings, rows
+
+
+def difference_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """Config keys in which the runs differ: headings, and the values of every algorithm."""
+    runs = [run.newest for run in comparison.runs]
+    headings = ["key", *(group.label for group in comparison.groups)]
+    rows = []
+    for key in varying_keys(runs, ignore=()):
+        values = []
+        for group in comparison.groups:
+            distinct = sorted({str(run.newest.config.get(key, MISSING)) for run in group.runs})
+            shown = distinct[:8]
+            values.append(", ".join(shown) + (f", … ({len(distinct)} values)" if len(distinct) > len(shown) else ""))
+        rows.append([key, *values])
+    return headings, rows
+
+
+def troubled(comparison: Comparison) -> list[Run]:
+    """Runs that failed, were interrupted, or are probably dead."""
+    runs = [run.newest for run in comparison.runs]
+    return [run for run in runs if run.status_at() not in ("COMPLETED", "RUNNING", "QUEUED", "UNKNOWN")]
+
+
+def exported(comparison: Comparison, keys: list[str]) -> dict:
+    """The runs in marl-eval's layout; its algorithms are the report's."""
+    labelled = [(group.label, run) for group in comparison.groups for run in group.runs]
+    return to_marl_eval(((label, run.newest, comparison.results.curves(run, keys)) for label, run in labelled), keys)
+
+
+def _meeting(runs: list[Run], key: str, value: str) -> list[Run]:
+    known = {name for run in runs for name in run.config}
+    if key not in known:
+        raise ConfigError(f"--where: no run's config has the key '{key}'.{key_suggestion(key, known)}")
+    chosen = [run for run in runs if str(run.config.get(key, MISSING)) == value]
+    if not chosen:
+        values = {str(run.config[key]) for run in runs if key in run.config}
+        raise ConfigError(f"--where: no run has {key}={value}.{suggestion(value, values)}")
+    return chosen
+
+
+def _hours(seconds: list[float]) -> float:
+    return float(np.median(seconds)) / 3600
+
+
+def _or_never(value: float, form: str) -> str:
+    return "" if np.isnan(value) else "never (most runs)" if np.isinf(value) else format(value, form)

@@ -1,0 +1,150 @@
+"""The report's parts put on a page and, if asked for, into image files."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from browser import figures
+from browser.comparison import Comparison
+from browser.figures.wording import metric_title
+from browser.report import content
+from browser.report.arguments import Options
+from browser.report.content import Metric
+from browser.report.page import Page
+from utils.errors import ConfigError
+
+# the table of a report stays readable
+ROWS_SHOWN = 2000
+_TRACE_SHOWN = 4000
+
+
+def write_report(options: Options) -> list[Path]:
+    """Write everything that was asked for, and return the files.
+
+    Raises:
+        ConfigError: the results folder has no such runs, keys or metrics, or a file cannot be written.
+    """
+    _, comparison = content.choose(options)
+    keys = options.metrics or comparison.usual_metrics()
+    metrics = [content.compare(comparison, key, options) for key in keys]
+    page = render(comparison, metrics, options)
+    written = [_write(options.out, page)]
+    for folder, suffix in ((options.png, "png"), (options.svg, "svg")):
+        if folder is not None:
+            written += write_images(metrics, folder, suffix, options)
+    if options.marl_eval is not None:
+        written.append(_write(options.marl_eval, json.dumps(content.exported(comparison, keys), indent=1)))
+    return written
+
+
+def render(comparison: Comparison, metrics: list[Metric], options: Options) -> str:
+    """The report as HTML."""
+    page = Page(options.title or f"Runs of {comparison.results.root.name}")
+    n = len(comparison.runs)
+    page.text(f"{n} run{'s' if n != 1 else ''} in {len(comparison.groups)} groups by {', '.join(options.group_by)}.")
+    for label, keys in comparison.also_differ().items():
+        page.text(f"Runs of {label} on the same map also differ in {', '.join(keys)}; they count as repetitions here.")
+    page.heading("Runs")
+    headings, rows = content.run_rows(comparison, [metric.key for metric in metrics], options)
+    page.table(headings, rows[:ROWS_SHOWN])
+    if len(rows) > ROWS_SHOWN:
+        page.text(f"{len(rows) - ROWS_SHOWN} older runs are left out of this table.")
+    for metric in metrics:
+        _metric_sections(page, metric, options)
+    if options.threshold is not None and metrics:
+        page.heading(f"{metrics[0].key} of at least {options.threshold:g}")
+        page.table(*content.threshold_rows(comparison, metrics[0].key, options))
+    page.heading("Config differences")
+    page.table(*content.difference_rows(comparison))
+    stopped = content.troubled(comparison)
+    if stopped:
+        page.heading("Runs that did not complete")
+    for run in stopped:
+        trace = run.fail_trace or comparison.results.log_text(run, _TRACE_SHOWN)
+        page.log(f"{run.id}: {run.status_at()}", trace[-_TRACE_SHOWN:] or "Nothing was printed.")
+    return page.render()
+
+
+def drawn(metric: Metric, draw: Any, options: Options) -> list[tuple[str, Callable[[], Any]]]:
+    """The figures of a statistic by name, drawn when called.
+
+    Args:
+        draw: `browser.figures` or `browser.figures.paper`, which have the same functions.
+    """
+    title = metric_title(metric.key)
+    scale = "normalised score (lowest run 0, highest 1 on every map)" if metric.normalised else title
+    made = [
+        (f"curves_{name}", lambda name=name, bands=bands: draw.learning_curves(bands, metric.key, name))
+        for name, bands in metric.curves.items()
+    ]
+    matrix = metric.matrix
+    made.append(("matrix", lambda: draw.score_heatmap(matrix, title, f"{options.score} {title}")))
+    made.append(("aggregates", lambda: draw.aggregate_intervals(metric.aggregates, scale)))
+    made.append(("profiles", lambda: draw.profile_curves(metric.profiles, scale)))
+    if metric.improvements:
+        made.append(("improvement", lambda: draw.improvement_intervals(metric.improvements, title)))
+    return made
+
+
+def write_images(metrics: list[Metric], folder: Path, suffix: str, options: Options) -> list[Path]:
+    """Write every figure through matplotlib into a folder, as <metric>_<figure>.<suffix>."""
+    from browser.figures import paper
+
+    written = []
+    for metric in metrics:
+        for name, figure in drawn(metric, paper, options):
+            path = folder / f"{_file_name(f'{metric.key}_{name}')}.{suffix}"
+            with _writing(path):
+                folder.mkdir(parents=True, exist_ok=True)
+                figure().savefig(path, dpi=200)
+            written.append(path)
+    return written
+
+
+def _metric_sections(page: Page, metric: Metric, options: Options) -> None:
+    made: Mapping[str, Callable] = dict(drawn(metric, figures, options))
+    page.heading(f"{metric_title(metric.key)} ({metric.key})")
+    if not metric.curves:
+        page.text("No run has a value of this statistic.")
+        return
+    page.heading("Learning curves", 3)
+    for name, figure in made.items():
+        if name.startswith("curves_"):
+            page.figure(figure())
+    page.heading("Algorithm × map", 3)
+    last = f" (mean of the last {options.last} values)" if options.last > 1 and options.score == "final" else ""
+    page.text(f"Interquartile mean of the {options.score} values{last} with 95 % bootstrap intervals.")
+    page.figure(made["matrix"]())
+    page.heading("Over all maps", 3)
+    if metric.normalised:
+        page.text("Values of different maps are scaled: the lowest run on a map is 0, the highest 1.")
+    for name in ("aggregates", "profiles", "improvement"):
+        if name in made:
+            page.figure(made[name]())
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^\w.+-]+", "_", text)
+
+
+def _write(path: Path, text: str) -> Path:
+    with _writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+class _writing:
+    """A file that cannot be written is an error of one sentence."""
+
+    def __init__(self, path: Path):
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, OSError):
+            raise ConfigError(f"'{self._path}' cannot be written: {error.strerror}.") from None

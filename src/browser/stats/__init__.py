@@ -1,0 +1,40 @@
+"""Comparing runs: groups, curves on common steps, aggregates over seeds and maps. Needs NumPy and SciPy.
+
+groups = group_runs(runs, ["name", "env_args.map_name"])
+band = curve_band(groups[0].label, [results.curves(run, [key])[key] for run in groups[0].runs])
+"""
+
+from browser.stats.aggregates import AGGREGATES, Estimate, Scores, aggregate, bootstrap, iqm, normalised, score_matrix
+from browser.stats.alignment import Aligned, align, smooth
+from browser.stats.bands import BANDS, Band, curve_band
+from browser.stats.grouping import Group, group_runs
+from browser.stats.improvement import probability_of_improvement
+from browser.stats.marl_eval import to_marl_eval
+from browser.stats.outcomes import best_value, final_value, reached
+from browser.stats.profiles import Profile, performance_profile
+
+__all__ = [
+    "AGGREGATES",
+    "BANDS",
+    "Aligned",
+    "Band",
+    "Estimate",
+    "Group",
+    "Profile",
+    "Scores",
+    "aggregate",
+    "align",
+    "best_value",
+    "bootstrap",
+    "curve_band",
+    "final_value",
+    "group_runs",
+    "iqm",
+    "normalised",
+    "performance_profile",
+    "probability_of_improvement",
+    "reached",
+    "score_matrix",
+    "smooth",
+    "to_marl_eval",
+]

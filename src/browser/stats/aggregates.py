@@ -1,0 +1,154 @@
+"""One number over many runs and maps, with an interval.
+
+After Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice", NeurIPS 2021.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+# scores of one algorithm: one array per map (task), of a score per run; maps may have different numbers of runs
+Scores = Sequence[np.ndarray]
+
+LEVEL = 0.95
+REPETITIONS = 2000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95 % interval (NaN where one run is all there is) and how many runs it comes from."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+    def text(self, digits: int = 2) -> str:
+        """ "0.83 [0.71, 0.90], n = 5"; "no run" when there is none."""
+        if self.n == 0:
+            return "no run"
+        interval = f" [{self.low:.{digits}f}, {self.high:.{digits}f}]" if np.isfinite(self.low) else ""
+        return f"{self.value:.{digits}f}{interval}, n = {self.n}"
+
+
+def iqm(values: np.ndarray, axis: int | None = None) -> np.ndarray:
+    """Interquartile mean: the mean without the lowest and the highest quarter (⌊n/4⌋ values each)."""
+    return stats.trim_mean(values, 0.25, axis=axis)
+
+
+# each takes samples [S, runs of all maps together], grouped by map; `bounds` are the maps' ends
+def _iqm_of(samples: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    return iqm(samples, axis=1)
+
+
+def _mean_of(samples: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    return _task_means(samples, bounds).mean(axis=1)
+
+
+def _median_of(samples: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    return np.median(_task_means(samples, bounds), axis=1)
+
+
+def _optimality_gap_of(samples: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    return 1.0 - np.minimum(samples, 1.0).mean(axis=1)
+
+
+def _task_means(samples: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    starts = np.r_[0, bounds[:-1]]
+    return np.add.reduceat(samples, starts, axis=1) / (bounds - starts)
+
+
+AGGREGATES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "iqm": _iqm_of,
+    "mean": _mean_of,
+    "median": _median_of,
+    "optimality_gap": _optimality_gap_of,
+}
+
+
+def aggregate(scores: Scores, how: str = "iqm", repetitions: int = REPETITIONS, seed: int = 0) -> Estimate:
+    """Aggregate one algorithm's scores over runs and maps, with a stratified bootstrap interval.
+
+    "iqm" is the interquartile mean of all runs of all maps; "mean" and "median" are those of the maps' means;
+    "optimality_gap" is how far runs fall short of a score of 1 on average (scores above 1 count as 1).
+    Scores of different maps have to be comparable (win rates, or normalised returns).
+
+    Args:
+        scores: one array of scores per map; NaN is left out, and so is a map without runs.
+        repetitions: bootstrap samples.
+        seed: of the resampling; the same input always gives the same interval.
+
+    Raises:
+        ConfigError: there is no such aggregate.
+    """
+    if how not in AGGREGATES:
+        raise ConfigError(f"There is no aggregate '{how}'.{suggestion(how, AGGREGATES)}")
+    scores = finite(scores)
+    n = sum(map(len, scores))
+    if n == 0:
+        return Estimate(np.nan, np.nan, np.nan, 0)
+    bounds = np.cumsum([len(task) for task in scores])
+    function = AGGREGATES[how]
+    value = function(np.concatenate(scores)[None], bounds)[0]
+    low, high = (
+        interval_of(function(bootstrap(scores, repetitions, seed), bounds)) if resamples(scores) else (np.nan,) * 2
+    )
+    return Estimate(float(value), float(low), float(high), n)
+
+
+def bootstrap(scores: Scores, repetitions: int = REPETITIONS, seed: int = 0) -> np.ndarray:
+    """Stratified bootstrap: runs are drawn with replacement within each map.
+
+    Returns:
+        float64 [repetitions, runs of all maps together], grouped by map.
+    """
+    rng = np.random.default_rng(seed)
+    return np.concatenate([task[rng.integers(len(task), size=(repetitions, len(task)))] for task in scores], axis=1)
+
+
+def resamples(scores: Scores) -> bool:
+    """Whether any map has two runs: otherwise every bootstrap sample is the same, and an interval would mislead."""
+    return any(len(task) > 1 for task in scores)
+
+
+def interval_of(samples: np.ndarray) -> np.ndarray:
+    """The 95 % percentile interval of bootstrap samples [S, ...]: [2, ...]."""
+    return np.quantile(samples, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
+
+
+def finite(scores: Scores) -> list[np.ndarray]:
+    """Scores as float64 without NaN and infinities, and without maps that have none left."""
+    arrays = [np.asarray(task, dtype=np.float64) for task in scores]
+    return [kept for array in arrays if len(kept := array[np.isfinite(array)])]
+
+
+def normalised(scores: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, dict[str, np.ndarray]]:
+    """Scores by algorithm and map, scaled on every map so that its lowest run is 0 and its highest 1.
+
+    A map on which all runs score the same has 0.5. Gorsane et al., NeurIPS 2022, normalise returns this way.
+    """
+    scaled: dict[str, dict[str, np.ndarray]] = {algorithm: {} for algorithm in scores}
+    for name in {name for tasks in scores.values() for name in tasks}:
+        pooled = finite([tasks[name] for tasks in scores.values() if name in tasks])
+        low, high = (np.min(np.concatenate(pooled)), np.max(np.concatenate(pooled))) if pooled else (0.0, 1.0)
+        for algorithm, tasks in scores.items():
+            if name in tasks:
+                values = np.asarray(tasks[name], dtype=np.float64)
+                scaled[algorithm][name] = (values - low) / (high - low) if high > low else values * 0.0 + 0.5
+    return scaled
+
+
+def score_matrix(
+    scores: Mapping[str, Mapping[str, np.ndarray]], how: str = "iqm", repetitions: int = REPETITIONS
+) -> dict[str, dict[str, Estimate]]:
+    """Estimates by algorithm and map, from scores by algorithm and map; every map of any algorithm has a cell."""
+    maps = sorted({name for tasks in scores.values() for name in tasks})
+    return {
+        algorithm: {name: aggregate([tasks.get(name, np.zeros(0))], how, repetitions) for name in maps}
+        for algorithm, tasks in scores.items()
+    }

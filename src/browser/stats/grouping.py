@@ -1,0 +1,64 @@
+"""Groups of runs that differ in their seed only, as far as the chosen config keys tell."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from browser.records.configs import MISSING, key_suggestion
+from browser.records.record import Run
+from utils.errors import ConfigError
+
+SEED_KEYS = ("seed", "env_args.seed")
+
+
+class HasRun(Protocol):
+    """A lineage, which stands for its newest session."""
+
+    newest: Run
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs with the same values of the keys that they are grouped by.
+
+    Attributes:
+        values: those values by key; MISSING where the runs lack a key.
+        runs: what was grouped, in the given order.
+    """
+
+    values: dict[str, Any]
+    runs: tuple[Any, ...]
+
+    @property
+    def label(self) -> str:
+        """The values for a legend: "qmix · 3m"; "all runs" when grouped by nothing."""
+        return " · ".join(str(value) for value in self.values.values()) or "all runs"
+
+
+def group_runs(runs: Iterable[Run | HasRun], keys: Sequence[str]) -> list[Group]:
+    """Group runs (or lineages) by config keys, sorted by their values.
+
+    Raises:
+        ConfigError: a key that no run's config has, or a seed's: runs of one group differ in it.
+    """
+    runs = list(runs)
+    configs = [(run if isinstance(run, Run) else run.newest).config for run in runs]
+    known = {key for config in configs for key in config}
+    for key in keys:
+        if key in SEED_KEYS:
+            raise ConfigError(f"Runs cannot be grouped by '{key}': the runs of a group are repetitions over seeds.")
+        if runs and key not in known:
+            raise ConfigError(f"No run's config has the key '{key}'.{key_suggestion(key, known - set(SEED_KEYS))}")
+    groups: dict[Hashable, tuple[dict, list]] = {}
+    for run, config in zip(runs, configs, strict=True):
+        values = {key: config.get(key, MISSING) for key in keys}
+        groups.setdefault(repr(values), (values, []))[1].append(run)
+    ordered = sorted(groups.values(), key=lambda group: [_sort_key(value) for value in group[0].values()])
+    return [Group(values, tuple(members)) for values, members in ordered]
+
+
+def _sort_key(value: Any) -> tuple:
+    """Numbers by size, before anything else by its text."""
+    if isinstance(value, int | float):
+        return (0, value, "")
+    return (1, 0, str(value))

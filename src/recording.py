@@ -1,0 +1,87 @@
+"""What `save_replay=True` adds to a run: its last test is recorded (docs/replays.md)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch as th
+
+from assembly import Parts
+from learners import REGISTRY as le_REGISTRY
+from modules.mixers import REGISTRY as mixer_REGISTRY
+from replays.recorder import Recorder
+from utils.logging import Logger
+
+OUTPUTS = {"q": "q_values", "pi_logits": "policy"}
+ALGORITHM = ("name", "learner", "mixer", "mac", "agent")
+# where a replay goes is nothing that an episode depends on
+NOT_IN_HEADERS = ("replay_dir", "replay_prefix")
+
+
+def attach_recorder(args: SimpleNamespace, parts: Parts, logger: Logger) -> None:
+    """Let the runner record the first `replay_episodes` episodes of its last test, if `save_replay` is on."""
+    if not args.save_replay:
+        return
+    plays_only = args.evaluate or bool(args.checkpoint_path)
+    parts.runner.recorder = Recorder(
+        folder=Path(args.local_results_path, "replays", args.unique_token),
+        header=_header(args),
+        # training goes on until t_env is above t_max, so that what is tested then is tested last
+        due=lambda t_env: plays_only or t_env > args.t_max,
+        episodes=args.replay_episodes,
+        outputs=OUTPUTS[args.agent_output_type],
+        team_value=team_value(args, parts.learner),
+        warn=logger.console_logger.warning,
+    )
+
+
+def save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
+    """Say where the replays are; without any, let the environment save one of its own, or say that there is none."""
+    if not args.save_replay:
+        return
+    recorder = getattr(runner, "recorder", None)
+    if recorder is not None and recorder.paths:
+        if logger.use_sacred:
+            logger.sacred_info["replays"] = [str(path) for path in recorder.paths]
+        return
+    try:
+        runner.save_replay()
+    except NotImplementedError as error:
+        reasons = dict.fromkeys([recorder.refusal if recorder is not None else "", str(error)])
+        logger.console_logger.warning(f"No replay was saved: {', and '.join(filter(None, reasons))}.")
+
+
+def team_value(args: SimpleNamespace, learner: Any) -> Callable[[th.Tensor, th.Tensor, th.Tensor], float] | None:
+    """Q_tot of one moment from outputs `[n, A]`, actions `[n]` and state; None if no mixer mixes chosen values."""
+    mixer = getattr(learner, "mixer", None)
+    if mixer is None or args.mixer is None:
+        return None
+    taken = le_REGISTRY.entry(args.learner).traits.get("mixes", ())
+    mixes = mixer_REGISTRY.entry(args.mixer).traits.get("mixes", "chosen_values")
+    if "chosen_values" not in taken or mixes != "chosen_values":
+        return None
+
+    def q_tot(outputs: th.Tensor, actions: th.Tensor, state: th.Tensor) -> float:
+        chosen = outputs.gather(1, actions.to(outputs.device).unsqueeze(1)).reshape(1, 1, -1)
+        with th.no_grad():
+            return mixer(chosen.to(args.device), state.to(args.device).reshape(1, 1, *state.shape)).item()
+
+    return q_tot
+
+
+def _header(args: SimpleNamespace) -> dict[str, Any]:
+    env_args = {key: value for key, value in args.env_args.items() if key not in NOT_IN_HEADERS}
+    return {
+        "env": args.env,
+        "env_args": env_args,
+        "map": env_args.get("map_name") or env_args.get("key") or env_args.get("game") or args.env,
+        "seed": args.seed,
+        "n_agents": args.n_agents,
+        "n_actions": args.n_actions,
+        "episode_limit": args.episode_limit,
+        "algorithm": {key: vars(args)[key] for key in ALGORITHM},
+        "runner": args.runner,
+        "token": args.unique_token,
+        "checkpoint_path": args.checkpoint_path or None,
+    }

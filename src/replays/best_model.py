@@ -1,0 +1,66 @@
+"""Which of a run's saved models plays best."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from replays.run_folders import FoundRun
+from utils.errors import ConfigError
+
+STATISTIC = "test_return_mean"
+
+
+@dataclass
+class SavedModel:
+    """A model in `<folder>/<step>`, and the mean return of the test nearest to that step, if there was any."""
+
+    folder: Path
+    step: int
+    test_return: float | None
+
+
+def find_best_model(run: FoundRun) -> SavedModel:
+    """The saved model with the best test return, the newest of equals; without tests, the newest.
+
+    Raises:
+        ConfigError: the run has saved none.
+    """
+    folders = [run.results / "models" / run.token, run.results / "runs" / run.token / "checkpoints"]
+    tests = _tests(run)
+    models = [SavedModel(folder, step, _nearest(tests, step)) for folder in folders for step in _steps(folder)]
+    if not models:
+        raise ConfigError(
+            f"{run.token} has saved no models: {' and '.join(map(str, folders))} have none. Train with save_model=True."
+        )
+    return max(models, key=lambda model: (model.test_return if tests else 0.0, model.step))
+
+
+def _steps(folder: Path) -> list[int]:
+    if not folder.is_dir():
+        return []
+    return [int(path.name) for path in folder.iterdir() if path.name.isdecimal() and any(path.glob("*.th"))]
+
+
+def _tests(run: FoundRun) -> dict[int, float]:
+    """Step -> mean return of the test after it."""
+    metrics = run.results / "runs" / run.token / "metrics.csv"
+    if metrics.is_file():
+        with open(metrics, newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row.get("key") == STATISTIC]
+        tests = [_figures(row.get("t_env"), row.get("value")) for row in rows]
+    else:
+        pairs = zip(run.info.get(f"{STATISTIC}_T", []), run.info.get(STATISTIC, []), strict=False)
+        tests = [_figures(t_env, value) for t_env, value in pairs]
+    return {step: value for step, value in filter(None, tests) if value == value}
+
+
+def _figures(t_env: object, value: object) -> tuple[int, float] | None:
+    """None for a line that is being written just now."""
+    try:
+        return int(float(t_env)), float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _nearest(tests: dict[int, float], step: int) -> float | None:
+    return tests[min(tests, key=lambda t: (abs(t - step), -t))] if tests else None

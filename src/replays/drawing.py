@@ -1,0 +1,166 @@
+"""Pictures of snapshots, with NumPy alone; docs/replays.md has the fields."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from replays.canvas import Canvas, Colour
+from replays.font import dots
+
+GROUND: dict[str, Colour] = {".": (236, 233, 224), "^": (222, 214, 194), "#": (126, 128, 130)}
+GRID, INK, PALE = (214, 210, 200), (40, 44, 52), (250, 250, 248)
+TEAMS: tuple[Colour, ...] = ((38, 104, 196), (204, 62, 52), (40, 150, 90), (150, 80, 180), (220, 140, 30))
+NEUTRAL, DEAD = (176, 164, 140), (160, 156, 148)
+LINKS: dict[str, Colour] = {"attack": (238, 150, 30), "heal": (60, 180, 100)}
+OTHER_LINK = (190, 186, 176)
+METERS = (("health", (60, 170, 70)), ("shield", (80, 165, 230)), ("energy", (170, 110, 220)))
+LOST = (70, 70, 74)
+MARGIN = 0.6  # world units, where a scene has no bounds
+LEAST_METER = 10  # pixels
+CLOSE_MARGIN = 1.5  # world units
+
+
+def bounds_of(scene: dict, snapshots: Iterable[dict]) -> tuple[float, float, float, float]:
+    """What has to be shown, x0, y0, x1, y1: the scene's bounds, and all units of the snapshots."""
+    x0, y0, x1, y1 = scene.get("bounds") or (np.inf, np.inf, -np.inf, -np.inf)
+    margin = 0 if scene.get("bounds") else MARGIN
+    for snapshot in snapshots:
+        for unit in snapshot.get("units", []):
+            reach = unit.get("radius", 0.5) + margin
+            x0, y0 = min(x0, unit["x"] - reach), min(y0, unit["y"] - reach)
+            x1, y1 = max(x1, unit["x"] + reach), max(y1, unit["y"] + reach)
+    if not x0 < x1 or not y0 < y1:
+        return 0.0, 0.0, 1.0, 1.0
+    return x0, y0, x1, y1
+
+
+def close_up(scene: dict, snapshots: list[dict]) -> tuple[float, float, float, float]:
+    """As `bounds_of`, but of a scene with ground only the part in which units are and a margin."""
+    x0, y0, x1, y1 = bounds_of({}, snapshots)
+    widest = bounds_of(scene, snapshots)
+    if not scene.get("ground"):
+        return widest
+    # twice as wide as high at most, and the other way round
+    more_x, more_y = (max(CLOSE_MARGIN, (side / 2 - own) / 2) for own, side in ((x1 - x0, y1 - y0), (y1 - y0, x1 - x0)))
+    x0, y0 = max(x0 - more_x, widest[0]), max(y0 - more_y, widest[1])
+    return x0, y0, min(x1 + more_x, widest[2]), min(y1 + more_y, widest[3])
+
+
+def draw(
+    scene: dict, snapshot: dict, scale: float, bounds: tuple[float, float, float, float] | None = None
+) -> np.ndarray:
+    """A snapshot from above, the y axis up: uint8 `[height, width, 3]`.
+
+    Bodies have the colour of their team, bars above them are health, shield and energy; crosses are the dead, lines
+    the links.
+
+    Args:
+        scale: pixels of a world unit.
+        bounds: what is shown, x0, y0, x1, y1; None: `bounds_of` this snapshot.
+    """
+    nothing = GROUND["#" if scene.get("ground") else "."]
+    view = _View(bounds or bounds_of(scene, [snapshot]), scale, nothing)
+    _draw_ground(view, scene)
+    units = {unit["id"]: unit for unit in snapshot.get("units", [])}
+    alive = [unit for unit in units.values() if unit.get("alive", True)]
+    for unit in units.values():
+        if not unit.get("alive", True):
+            view.cross(unit)
+    acts = [link for link in snapshot.get("links", []) if link["from"] in units and link["to"] in units]
+    for link in acts:
+        if link.get("kind") not in LINKS:
+            view.link(units[link["from"]], units[link["to"]], OTHER_LINK)
+    for unit in alive:
+        view.body(unit)
+    for link in acts:
+        if link.get("kind") in LINKS:
+            view.link(units[link["from"]], units[link["to"]], LINKS[link["kind"]])
+    for unit in alive:
+        view.meters(unit)
+    for row, text in enumerate(snapshot.get("texts", [])):
+        view.canvas.text(6, 6 + 14 * row, str(text), INK)
+    return view.canvas.pixels()
+
+
+def colour_of(unit: dict) -> Colour:
+    """The unit's own colour, or its team's."""
+    if unit.get("colour"):
+        return tuple(unit["colour"])
+    team = unit.get("team")
+    return NEUTRAL if team is None else TEAMS[team % len(TEAMS)]
+
+
+def _draw_ground(view: "_View", scene: dict) -> None:
+    x0, y0, _, y1 = scene.get("bounds") or (0, 0, 0, 0)
+    ground = scene.get("ground")
+    if ground:
+        cell = ground.get("cell", 1)
+        for row, signs in enumerate(ground["rows"]):
+            for column, sign in enumerate(signs):
+                view.cell(x0 + column * cell, y1 - row * cell, cell, GROUND.get(sign, GROUND["."]))
+    if scene.get("grid"):
+        view.grid(x0, y0, scene["grid"])
+
+
+class _View:
+    """A canvas in the coordinates of the world."""
+
+    def __init__(self, bounds: tuple[float, float, float, float], scale: float, colour: Colour):
+        self.x0, self.y0, self.x1, self.y1 = bounds
+        self.scale = scale
+        width, height = (max(round(scale * side), 1) for side in (self.x1 - self.x0, self.y1 - self.y0))
+        self.canvas = Canvas(width, height, colour)
+
+    def place(self, unit: dict) -> tuple[float, float]:
+        return self.scale * (unit["x"] - self.x0), self.scale * (self.y1 - unit["y"])
+
+    def radius(self, unit: dict) -> float:
+        return max(self.scale * unit.get("radius", 0.5), 2.0)
+
+    def cell(self, x: float, y: float, side: float, colour: Colour) -> None:
+        """A square of ground whose upper left corner is (x, y)."""
+        s = self.scale
+        self.canvas.rectangle(s * (x - self.x0), s * (self.y1 - y), s * side, s * side, colour)
+
+    def grid(self, x: float, y: float, side: float) -> None:
+        """Lines along the cells, one of whose corners is (x, y)."""
+        for place in np.arange(x, self.x1 + side / 2, side):
+            self.canvas.rectangle(self.scale * (place - self.x0) - 0.5, 0, 1, self.canvas.height, GRID)
+        for place in np.arange(y, self.y1 + side / 2, side):
+            self.canvas.rectangle(0, self.scale * (self.y1 - place) - 0.5, self.canvas.width, 1, GRID)
+
+    def body(self, unit: dict) -> None:
+        x, y = self.place(unit)
+        radius, colour, shape = self.radius(unit), colour_of(unit), unit.get("shape", "disc")
+        label = str(unit.get("label", ""))
+        if shape == "ring":
+            self.canvas.ring(x, y, radius, max(radius / 8, 2), colour)
+            return
+        draw_shape = {"square": self.canvas.square, "diamond": self.canvas.diamond}.get(shape, self.canvas.disc)
+        draw_shape(x, y, radius, tuple(part * 2 // 3 for part in colour))
+        draw_shape(x, y, radius - max(radius / 8, 1), colour)
+        size = int(min(1.5 * radius / max(dots(label).shape[1], 1), 1.2 * radius / 5, 4))
+        if label and size >= 1:
+            self.canvas.text_around(x, y, label, PALE if sum(colour) < 500 else INK, size)
+
+    def cross(self, unit: dict) -> None:
+        """Where somebody has died."""
+        (x, y), arm = self.place(unit), max(self.radius(unit) / 2, 2)
+        self.canvas.line(x - arm, y - arm, x + arm, y + arm, 2, DEAD)
+        self.canvas.line(x - arm, y + arm, x + arm, y - arm, 2, DEAD)
+
+    def link(self, unit: dict, other: dict, colour: Colour) -> None:
+        self.canvas.line(*self.place(unit), *self.place(other), 2, colour)
+
+    def meters(self, unit: dict) -> None:
+        """Bars above the body."""
+        x, y = self.place(unit)
+        width = max(2 * self.radius(unit), LEAST_METER)
+        top = y - self.radius(unit) - 2
+        for name, colour in METERS:
+            full = unit.get(f"max_{name}")
+            if full:
+                top -= 4
+                share = min(max(unit.get(name, 0) / full, 0), 1)
+                self.canvas.rectangle(x - width / 2, top, width, 3, LOST)
+                self.canvas.rectangle(x - width / 2, top, width * share, 3, colour)

@@ -1,0 +1,117 @@
+"""The frames of a replay: the picture, and beside it what the agents chose and what they thought of it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from replays.canvas import Canvas, Colour
+from replays.drawing import DEAD, INK, TEAMS, close_up, colour_of, draw
+from replays.font import dots, shortened
+from replays.reader import Replay
+
+PANEL_WIDTH, LEAST_HEIGHT, MARGIN, ROW = 260, 320, 12, 18
+CURVE_HEIGHT = 70
+PAPER, FAINT, BAR = (250, 249, 245), (206, 202, 192), (176, 200, 232)
+LONGER_SIDE = 480  # pixels of a picture, unless a scale is given
+
+
+def frames(replay: Replay, scale: float | None = None) -> Iterator[np.ndarray]:
+    """A frame for each moment of the episode, its closing state included: uint8 `[height, width, 3]`, even sizes.
+
+    Args:
+        scale: pixels of a world unit; None: so that the longer side of the picture has `LONGER_SIDE`.
+    """
+    scene = replay.header.get("scene") or {}
+    bounds = close_up(scene, [step["snapshot"] for step in replay.steps])
+    if scale is None:
+        scale = LONGER_SIDE / max(bounds[2] - bounds[0], bounds[3] - bounds[1])
+    for t in range(len(replay.steps)):
+        picture = draw(scene, replay.steps[t]["snapshot"], scale, bounds)
+        yield _side_by_side(picture, _panel(replay, t, max(picture.shape[0], LEAST_HEIGHT)))
+
+
+def _side_by_side(picture: np.ndarray, panel: np.ndarray) -> np.ndarray:
+    # video codecs halve the colours' resolution, so that both sides have to be even
+    height = max(picture.shape[0], panel.shape[0])
+    width = picture.shape[1] + panel.shape[1]
+    frame = np.empty((height + height % 2, width + width % 2, 3), dtype=np.uint8)
+    frame[:] = PAPER
+    frame[: picture.shape[0], : picture.shape[1]] = picture
+    frame[: panel.shape[0], picture.shape[1] : width] = panel
+    return frame
+
+
+def _panel(replay: Replay, t: int, height: int) -> np.ndarray:
+    canvas, step = Canvas(PANEL_WIDTH, height, PAPER), replay.steps[t]
+    header = replay.header
+    title = str(header.get("map") or header.get("scene", {}).get("title") or header.get("env", ""))
+    canvas.text(MARGIN, MARGIN, shortened(title, (PANEL_WIDTH - 2 * MARGIN) // 2), INK)
+    canvas.text(MARGIN, MARGIN + ROW, f"step {step['t']}  return {step['return']:.4g}", INK)
+    curve = [entry.get("q_tot") for entry in replay.steps]
+    name = "Q_tot"
+    if all(value is None for value in curve):
+        curve, name = [entry["return"] for entry in replay.steps], "return"
+    _draw_curve(canvas, curve, t, name, height - CURVE_HEIGHT - MARGIN)
+    _draw_agents(canvas, replay, step, MARGIN + 3 * ROW, height - CURVE_HEIGHT - 3 * MARGIN)
+    return canvas.pixels()
+
+
+def _draw_agents(canvas: Canvas, replay: Replay, step: dict, top: int, bottom: int) -> None:
+    """A row for each agent: its number, what it does, and how it values that."""
+    actions = step.get("actions")
+    if actions is None:
+        footer = replay.footer or {}
+        ends = {True: "won", False: "not won", None: "the end"}
+        canvas.text(MARGIN, top, ends[footer.get("won")], INK)
+        return
+    outputs, names = step.get("q_values") or step.get("policy"), replay.header.get("action_names")
+    drawn = {unit["agent"]: unit for unit in step["snapshot"].get("units", []) if "agent" in unit}
+    room = max((bottom - top) // ROW, 1)
+    shown = len(actions) if len(actions) <= room else room - 1
+    for i in range(shown):
+        y, unit = top + i * ROW, drawn.get(i, {})
+        name = str(names[i][actions[i]]) if names else f"action {actions[i]}"
+        alive = unit.get("alive", True)
+        value = outputs[i][actions[i]] if outputs else None
+        if value is not None and alive:
+            _draw_value(canvas, y, value, _share(outputs[i], step["avail_actions"][i], actions[i]))
+        canvas.disc(MARGIN + 6, y + 5, 7, (colour_of(unit) if unit else TEAMS[0]) if alive else DEAD)
+        canvas.text_around(MARGIN + 6, y + 5, str(i), PAPER, 1)
+        canvas.text(MARGIN + 20, y, shortened(name, 72), INK if alive else DEAD)
+    if shown < len(actions):
+        canvas.text(MARGIN, top + shown * ROW, f"and {len(actions) - shown} more", DEAD)
+
+
+def _share(outputs: list, legal: list, action: int) -> float:
+    """Where the chosen action's output lies between the worst and the best legal one."""
+    values = [value for value, ok in zip(outputs, legal, strict=True) if ok and value is not None]
+    low, high = min(values, default=0), max(values, default=0)
+    return 1.0 if high == low else min(max((outputs[action] - low) / (high - low), 0), 1)
+
+
+def _draw_value(canvas: Canvas, y: int, value: float, share: float) -> None:
+    width, left = 70, PANEL_WIDTH - MARGIN - 70
+    canvas.rectangle(left, y - 2, width, 14, (232, 230, 222))
+    canvas.rectangle(left, y - 2, width * share, 14, BAR)
+    text = f"{value:.3g}"
+    canvas.text(PANEL_WIDTH - MARGIN - 4 - 2 * dots(text).shape[1], y, text, INK)
+
+
+def _draw_curve(canvas: Canvas, values: list, t: int, name: str, top: int) -> None:
+    """All values so far; those to come are faint."""
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return
+    low, high = min(known), max(known)
+    left, width, height = MARGIN, PANEL_WIDTH - 2 * MARGIN, CURVE_HEIGHT - 20
+    places = [
+        (left + width * i / (len(values) - 1), top + 16 + height * (1 - (value - low) / ((high - low) or 1)))
+        for i, value in enumerate(values)
+        if value is not None
+    ]
+    now = values[t] if values[t] is not None else known[-1]
+    canvas.text(left, top, f"{name} {now:.4g}", INK)
+    for i in range(len(places) - 1):
+        colour: Colour = TEAMS[0] if i + 1 <= t else FAINT
+        canvas.line(*places[i], *places[i + 1], 2, colour)
+    canvas.disc(*places[min(t, len(places) - 1)], 4, TEAMS[0])

@@ -1,0 +1,45 @@
+"""Values of any library, as JSON knows them."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+DIGITS = 7  # significant ones: what a float32 holds
+
+
+def plain(value: Any, digits: int = DIGITS) -> Any:
+    """`value` in dicts, lists, text, numbers, booleans and None. Floats are rounded; NaN and infinities become None.
+
+    Raises:
+        TypeError: there is something in it that is none of these.
+    """
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, float):
+        return _rounded(value, digits)
+    if isinstance(value, Mapping):
+        return {str(key): plain(below, digits) for key, below in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(below, digits) for below in value]
+    if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufU":
+        return plain(value.tolist(), digits)
+    raise TypeError(f"a {type(value).__name__} cannot be written into a replay")
+
+
+def plain_info(info: Mapping) -> dict[str, Any]:
+    """What of an environment's `info` a replay can hold; the rest is left out."""
+    kept = {}
+    for key, value in info.items():
+        try:
+            kept[str(key)] = plain(value)
+        except TypeError:
+            continue
+    return kept
+
+
+def _rounded(number: float, digits: int) -> float | None:
+    if not math.isfinite(number):
+        return None
+    return float(f"{number:.{digits}g}")

@@ -1,0 +1,180 @@
+"""Recording what a runner plays: a thin layer around its environment and its controller."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from replays.writer import ReplayWriter
+from utils.errors import MusterError
+
+
+class Recorder:
+    """Records copy 0 of a batched environment while tests are played, one file an episode.
+
+    A replay is an extra: what goes wrong with it ends the recording, not the run. Where nothing could be recorded,
+    `refusal` says why.
+
+    Args:
+        folder: where the files go, as `<t_env>_<k>.jsonl`.
+        header: of every file.
+        due: whether a test that is played after that many steps is to be recorded.
+        episodes: how many are recorded, at most.
+        outputs: what the controller's outputs are, "q_values" or "policy".
+        team_value: Q_tot of copy 0 from outputs `[n, A]`, actions `[n]` and state; None: nothing tells it.
+        warn: takes a message.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        header: dict[str, Any],
+        due: Callable[[int], bool],
+        episodes: int,
+        outputs: str,
+        team_value: Callable[[Any, Any, Any], float] | None,
+        warn: Callable[[str], None],
+    ):
+        self.folder, self.header, self.due, self.episodes = folder, header, due, episodes
+        self.outputs, self.team_value = outputs, team_value
+        self.paths: list[Path] = []
+        self.refusal = ""
+        self._warn = warn
+        self._stopped = False
+
+    def watch(self, env: Any, mac: Any, t_env: int) -> tuple[Any, Any]:
+        """What to play with instead of `env` and `mac`: these themselves if nothing is to be recorded."""
+        if self._stopped or len(self.paths) >= self.episodes or not self.due(t_env):
+            return env, mac
+        recording = _Recording(self, t_env)
+        return _WatchedEnvironment(env, recording), _WatchedController(mac, recording)
+
+    def stop(self, reason: str) -> None:
+        """Record nothing any more; what has been recorded stays."""
+        self._stopped = True
+        if self.paths:
+            self._warn(f"The recording of {self.paths[-1]} has stopped: {reason}")
+        else:
+            self.refusal = reason
+
+
+class _Recording:
+    """One episode of copy 0."""
+
+    def __init__(self, recorder: Recorder, t_env: int):
+        self._recorder, self._t_env = recorder, t_env
+        self._writer: ReplayWriter | None = None
+        self._snapshot: dict = {}
+        self._decision: dict[str, Any] = {}
+
+    @property
+    def on(self) -> bool:
+        return self._writer is not None
+
+    def guarded(self, act: Callable[..., None], *args: Any) -> None:
+        """Do something for the recording; if it fails, stop recording."""
+        try:
+            act(*args)
+        except MusterError:  # the environment itself has failed
+            raise
+        except NotImplementedError as error:
+            self._stop(str(error))
+        except Exception as error:
+            self._stop(f"{type(error).__name__}: {error}")
+
+    def _stop(self, reason: str) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        self._recorder.stop(reason)
+
+    def begin(self, env: Any) -> None:
+        if self._writer is not None:  # the environment was lost and begins anew
+            self._writer.close()
+            self._recorder.paths.pop().unlink()
+        self._snapshot = env.snapshot()
+        described = {"action_names": env.action_names(), "scene": env.scene()}
+        header = {**self._recorder.header, **described, "t_env": self._t_env, "episode": len(self._recorder.paths)}
+        self._writer = ReplayWriter(self._recorder.folder, f"{self._t_env}_{header['episode']}", header)
+        self._recorder.paths.append(self._writer.path)
+
+    def decide(self, outputs: Any, batch: Any, t: int, actions: Any) -> None:
+        """Keep what was thought and chosen at step t."""
+        self._decision = {"actions": actions[0].tolist(), "avail_actions": batch["avail_actions"][0, t].tolist()}
+        if outputs is None:
+            return
+        self._decision[self._recorder.outputs] = outputs[0].tolist()
+        if self._recorder.team_value is not None:
+            self._decision["q_tot"] = self._recorder.team_value(outputs[0], actions[0], batch["state"][0, t])
+
+    def take(self, env: Any, reward: float, ended: bool, truncated: bool) -> None:
+        """Write the step that has just been made."""
+        after, info = env.snapshot(), env.info(0)
+        outcome = {"terminated": ended and not truncated, "truncated": truncated, "info": info}
+        self._writer.step(self._snapshot, reward=reward, **self._decision, **outcome)
+        self._snapshot = after
+        if ended:
+            self._writer.end(after, **outcome)
+            self._writer = None
+
+
+class _WatchedEnvironment:
+    """A batched environment whose copy 0 is recorded."""
+
+    def __init__(self, env: Any, recording: _Recording):
+        self._env, self._recording = env, recording
+
+    def reset(self, which: Any = None) -> None:
+        self._env.reset(which)
+        if which is None or which[0]:
+            self._recording.guarded(self._recording.begin, self._env)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any]:
+        reward, ended, truncated = self._env.step(actions)
+        if self._recording.on:
+            outcome = float(reward[0]), bool(ended[0]), bool(truncated[0])
+            self._recording.guarded(self._recording.take, self._env, *outcome)
+        return reward, ended, truncated
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._env, name)
+
+
+class _WatchedController:
+    """A controller whose outputs are heard where its action selector gets them."""
+
+    def __init__(self, mac: Any, recording: _Recording):
+        self._mac, self._recording = mac, recording
+
+    def select_actions(self, ep_batch: Any, t_ep: int, t_env: int, **options: Any) -> Any:
+        mac = self._mac
+        if not self._recording.on:
+            return mac.select_actions(ep_batch, t_ep=t_ep, t_env=t_env, **options)
+        selector = getattr(mac, "action_selector", None)
+        listening = _ListeningSelector(selector)
+        if selector is not None:
+            mac.action_selector = listening
+        try:
+            actions = mac.select_actions(ep_batch, t_ep=t_ep, t_env=t_env, **options)
+        finally:
+            if selector is not None:
+                mac.action_selector = selector
+        # copy 0 acts as long as it is recorded, and is then the first of those that act
+        self._recording.guarded(self._recording.decide, listening.heard, ep_batch, t_ep, actions)
+        return actions
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mac, name)
+
+
+class _ListeningSelector:
+    """An action selector that keeps what it was given."""
+
+    def __init__(self, selector: Any):
+        self._selector, self.heard = selector, None
+
+    def select_action(self, agent_inputs: Any, *args: Any, **options: Any) -> Any:
+        self.heard = agent_inputs
+        return self._selector.select_action(agent_inputs, *args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._selector, name)

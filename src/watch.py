@@ -1,0 +1,113 @@
+"""Play the best model of a run and record it: `python src/watch.py RUN`."""
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+from utils.errors import ConfigError, MusterError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line (default: the process's own) and return its exit code."""
+    options = _parser().parse_args(argv)
+    warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
+    try:
+        _watch(options)
+    except MusterError as error:
+        print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; what was recorded so far is kept.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="watch.py", description="Play the best model of a run, and record it.")
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        help="the number of a Sacred run, a token, a folder under runs/, models/ or sacred/, or latest",
+    )
+    parser.add_argument("--results", default="results", help="folder of the results (default: results)")
+    parser.add_argument("--episodes", type=_count, default=1, help="number of episodes (default: 1)")
+    parser.add_argument("--seed", type=int, help="of the environments (default: the run's)")
+    return parser
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def _watch(options: argparse.Namespace) -> None:
+    from replays.best_model import find_best_model
+    from replays.run_folders import find_run
+
+    found = find_run(options.run, Path(options.results))
+    model = find_best_model(found)
+    shown = "not tested" if model.test_return is None else f"test return {model.test_return:.4g}"
+    print(f"{found.token}: the model after {model.step} steps ({shown})")
+    paths = play(found.config, model.folder, model.step, found.results, options.episodes, options.seed)
+    if not paths:
+        raise MusterError(f"env={found.config.get('env')} could not be recorded; the message above says why.")
+    for path in paths:
+        open_page(path)
+
+
+def play(
+    config: dict, models: Path, step: int, results: Path, episodes: int = 1, seed: int | None = None
+) -> list[Path]:
+    """Play test episodes with the model saved in `<models>/<step>`; returns the replays, if there are any.
+
+    Args:
+        config: of the run that trained it.
+        results: the folder under which the replays go.
+        seed: instead of the config's.
+    """
+    from run import run
+
+    environments = config.get("batch_size_run", 1)
+    changes = {
+        "evaluate": True,
+        "save_replay": True,
+        "checkpoint_path": str(models),
+        "load_step": step,
+        "local_results_path": str(results),
+        "test_nepisode": episodes * environments,
+        "replay_episodes": episodes,
+        "save_model": False,
+        "use_tensorboard": False,
+        # nothing is learned: as small as every learner takes it
+        "buffer_size": environments,
+        "batch_size": environments,
+    }
+    if seed is not None:
+        changes["seed"] = seed
+    record = _Record()
+    run({**config, **changes}, sacred_run=record)
+    return [Path(path) for path in record.info.get("replays", [])]
+
+
+class _Record(SimpleNamespace):
+    """As much of a Sacred run as `run` tells what it does."""
+
+    def __init__(self):
+        super().__init__(info={}, _id=None)
+
+    def log_scalar(self, key: str, value: float, t: int) -> None:
+        """Figures of the episodes are on the console."""
+
+
+def open_page(path: Path) -> None:
+    """Show a replay."""
+    print(f"Replay: {path}\n  as an animation: python src/replay.py {path} --gif {path.with_suffix('.gif').name}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

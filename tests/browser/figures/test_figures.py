@@ -1,0 +1,111 @@
+"""Figures: what is in them, not how they look."""
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from browser import figures
+from browser.figures import paper
+from browser.records import Curve
+from browser.stats import Estimate, Profile, curve_band
+
+
+def curve(steps, values, **others):
+    return Curve("test_return_mean", np.array(steps), np.array(values, dtype=float), **others)
+
+
+BANDS = [
+    curve_band("qmix", [curve([0, 10, 20], [0, 1, 2]), curve([0, 10, 20], [0, 3, 4])]),
+    curve_band("<b>vdn</b> $x$", [curve([0, 10, 20], [5, 5, np.nan])]),
+]
+MATRIX = {
+    "qmix": {"3m": Estimate(0.5, 0.25, 0.75, 5), "8m": Estimate(np.nan, np.nan, np.nan, 0)},
+    "vdn": {"3m": Estimate(0.125, np.nan, np.nan, 1), "8m": Estimate(1.0, 0.5, 1.0, 2)},
+}
+PROFILES = [Profile("qmix", np.linspace(0, 1, 3), np.array([1, 0.5, 0]), np.zeros(3), np.ones(3), 5)]
+PAIRS = [("qmix", "vdn", Estimate(0.75, 0.5, 0.875, 10))]
+AGGREGATES = {"iqm": {"qmix": Estimate(0.5, 0.4, 0.6, 4)}, "mean": {"qmix": Estimate(0.7, 0.65, 0.8, 4)}}
+
+
+def all_figures(module):
+    return [
+        module.learning_curves(BANDS, "test_return_mean", "3m"),
+        module.score_heatmap(MATRIX, "test win rate", "final"),
+        module.profile_curves(PROFILES, "test win rate"),
+        module.improvement_intervals(PAIRS),
+        module.aggregate_intervals(AGGREGATES),
+    ]
+
+
+def nothing_to_draw(module):
+    return [
+        module.learning_curves([], "test_return_mean"),
+        module.score_heatmap({}, "test win rate"),
+        module.profile_curves([], "test win rate"),
+        module.improvement_intervals([]),
+        module.aggregate_intervals({}),
+    ]
+
+
+def test_learning_curves_show_lines_bands_and_n():
+    figure = figures.learning_curves(BANDS, "test_return_mean", "3m")
+    lines = {trace.name: trace for trace in figure.data if trace.showlegend is not False}
+    assert list(lines) == ["qmix (n = 2)", "&lt;b&gt;vdn&lt;/b&gt; $x$ (n = 1)"]
+    assert lines["qmix (n = 2)"].y.tolist() == [0, 2, 3]
+    assert lines["qmix (n = 2)"].customdata[:, 2].tolist() == [2, 2, 2]
+    areas = [trace for trace in figure.data if trace.fill == "toself"]
+    assert len(areas) == 1, "a single run has no band"
+    assert areas[0].x.tolist() == [0, 10, 20, 20, 10, 0]
+    np.testing.assert_allclose(areas[0].y, np.r_[BANDS[0].high, BANDS[0].low[::-1]])
+    assert figure.layout.xaxis.title.text == "training environment steps (t_env)"
+
+
+def test_runs_are_drawn_as_logged():
+    curves = {"1": curve([0, 10], [1, np.inf], seconds=np.array([0.0, 5.0])), "2": curve([0], [1])}
+    figure = figures.run_curves(curves, "loss", axis="seconds")
+    assert [trace.name for trace in figure.data] == ["1"]
+    assert figure.data[0].x.tolist() == [0, 5] and np.isnan(figure.data[0].y[1])
+    assert "seconds" in figure.layout.xaxis.title.text
+
+
+def test_the_matrix_shows_values_intervals_and_n():
+    (heat,) = figures.score_heatmap(MATRIX, "test win rate").data
+    np.testing.assert_array_equal(heat.z, [[0.5, np.nan], [0.125, 1.0]])
+    assert heat.text[0] == ["0.50<br>[0.25, 0.75]<br>n = 5", ""] and heat.text[1][0] == "0.12<br>n = 1"
+
+
+def test_intervals_reach_from_low_to_high():
+    (dots,) = figures.improvement_intervals(PAIRS).data
+    assert dots.x.tolist() == [0.75] and dots.y == ("qmix > vdn",)
+    assert (dots.error_x.array.tolist(), dots.error_x.arrayminus.tolist()) == ([0.125], [0.25])
+    assert len(figures.aggregate_intervals(AGGREGATES).data) == 2
+
+
+def test_plotly_neither_advertises_nor_sends_data_away():
+    assert figures.CONFIG["displaylogo"] is False and figures.CONFIG["showSendToCloud"] is False
+
+
+def test_every_line_of_twenty_looks_different():
+    bands = [curve_band(str(i), [curve([0, 1], [i, i])]) for i in range(20)]
+    lines = figures.learning_curves(bands, "loss").data
+    assert len({(line.line.color, line.line.dash) for line in lines if line.showlegend is not False}) == 20
+
+
+@pytest.mark.parametrize("make", [all_figures, nothing_to_draw])
+def test_both_libraries_draw_the_same_figures(make, tmp_path):
+    for index, (shown, printed) in enumerate(zip(make(figures), make(paper), strict=True)):
+        assert isinstance(go.Figure(shown.to_dict()), go.Figure) and shown.to_json()
+        printed.savefig(tmp_path / f"{index}.svg")
+        assert (tmp_path / f"{index}.svg").read_text().startswith("<?xml")
+
+
+def test_papers_show_the_same_numbers():
+    axes = paper.learning_curves(BANDS, "test_return_mean").axes[0]
+    assert axes.lines[0].get_ydata().tolist() == [0, 2, 3]
+    assert axes.get_legend().get_texts()[0].get_text() == "qmix (n = 2)"
+    assert axes.get_xlabel() == "training environment steps (t_env)"
+    heat = paper.score_heatmap(MATRIX, "test win rate").axes[0]
+    assert [text.get_text() for text in heat.texts] == [
+        *("0.50\n[0.25, 0.75]\nn = 5", "0.12\nn = 1"),
+        "1.00\n[0.50, 1.00]\nn = 2",
+    ]

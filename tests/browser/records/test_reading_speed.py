@@ -1,0 +1,62 @@
+"""A thousand runs and a hundred curves, within the times that a page needs."""
+
+import os
+import shutil
+import time
+
+from browser.records import Results
+from browser_folders import write_log, write_run
+
+COLD, WARM, CURVES = 2.0, 0.3, 1.0
+
+
+def best_of(times, action):
+    """The shortest of several times, in seconds of this process: a busy machine is not a failure."""
+    taken = []
+    for _ in range(times):
+        start = time.process_time()
+        action()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def test_a_thousand_runs_are_listed_in_time(tmp_path):
+    config = {f"key_{i}": i for i in range(95)}
+    statistics = {name: [0.125] * 20 for i in range(20) for name in (f"stat_{i}", f"stat_{i}_T")}
+    info = {**statistics, "unique_token": "token_of_one"}
+    first = write_run(tmp_path, 0, config={**config, "seed": 12345}, info=info, bulk=60)
+    texts = {name: (first / name).read_text() for name in ("run.json", "config.json", "info.json")}
+    shutil.rmtree(first)
+    for i in range(1000):
+        folder = tmp_path / "sacred" / str(i)
+        folder.mkdir()
+        for name, text in texts.items():
+            (folder / name).write_text(text.replace("12345", str(i)).replace("token_of_one", f"token_{i}"))
+            os.utime(folder / name, (1e9, 1e9))
+    cache = tmp_path / "cache.json"
+
+    def cold():
+        cache.unlink(missing_ok=True)
+        assert len(Results(tmp_path, cache).runs()) == 1000
+
+    assert best_of(2, cold) < COLD
+    assert best_of(3, lambda: Results(tmp_path, cache).runs()) < WARM
+    results = Results(tmp_path, cache)
+    results.runs()
+    assert best_of(3, results.runs) < WARM
+
+
+def test_a_hundred_curves_of_2000_points_are_read_in_time(tmp_path):
+    rows = [(t * 100, t, t / 3, key, t / 7) for t in range(2000) for key in ("loss", "test_return_mean", "epsilon")]
+    text = write_log(tmp_path, "token_0", rows).read_bytes()
+    for i in range(100):
+        write_run(tmp_path, i, info={"unique_token": f"token_{i}"})
+        (tmp_path / "runs" / f"token_{i}").mkdir(exist_ok=True)
+        (tmp_path / "runs" / f"token_{i}" / "metrics.csv").write_bytes(text)
+
+    def read():
+        results = Results(tmp_path, cache=None)
+        curves = [results.curves(run, ["test_return_mean"])["test_return_mean"] for run in results.runs()]
+        assert [len(curve.steps) for curve in curves] == [2000] * 100
+
+    assert best_of(2, read) < CURVES

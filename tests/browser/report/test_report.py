@@ -1,0 +1,178 @@
+"""Reports: one file that opens offline, with what was asked for, and errors that say what to do."""
+
+import json
+import re
+import sys
+from datetime import timedelta
+
+import pytest
+
+from browser_folders import START, write_log, write_run, write_seeds
+from report import main
+
+SCORES = {"qmix": {"3m": [10.0, 12.0, 14.0], "8m": [4.0, 5.0]}, "vdn": {"3m": [6.0, 8.0, 7.0], "8m": [9.0, 3.0]}}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def results(tmp_path):
+    write_seeds(tmp_path / "results", SCORES)
+    return tmp_path / "results"
+
+
+def report(results, tmp_path, *words):
+    out = tmp_path / "report.html"
+    assert main([str(results), "--out", str(out), *words]) == 0
+    return out.read_text()
+
+
+def own_parts(page):
+    """The page without plotly's script."""
+    script = max(re.findall(r"<script>.*?</script>", page, re.DOTALL), key=len)
+    assert page.count(script) == 1 and "plotly.js v" in script
+    return page.replace(script, "")
+
+
+def figures_of(page):
+    found = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    return [json.loads(text) for text in found]
+
+
+def table_after(page, heading):
+    table = page[page.index(f">{heading}<") :].partition("</table>")[0]
+    return [re.findall(r"<t[hd]>(.*?)</t[hd]>", row) for row in table.split("</tr>")[:-1]]
+
+
+def test_a_report_has_its_sections_and_loads_nothing(results, tmp_path):
+    page = own_parts(report(results, tmp_path))
+    headings = re.findall(r"<h[123]>(.*?)</h", page)
+    assert headings == [
+        *("Runs of results", "Runs", "test return (test_return_mean)", "Learning curves", "Algorithm × map"),
+        *("Over all maps", "Config differences"),
+    ]
+    assert "default-src 'none'" in page
+    assert not re.search(r"(src|href)\s*=|@import|https?://", page)
+    names = [[trace.get("name") for trace in figure["data"]] for figure in figures_of(page)]
+    assert len(names) == 2 + 4 and "qmix (n = 3)" in names[0] and "vdn (n = 2)" in names[1]
+
+
+def test_tables_have_the_runs_and_their_differences(results, tmp_path):
+    page = report(results, tmp_path)
+    headings, *rows = table_after(page, "Runs")
+    assert len(rows) == 10
+    first = dict(zip(headings, next(row for row in rows if row[0] == "1"), strict=True))
+    assert (first["status"], first["algorithm"], first["map"], first["seed"]) == ("COMPLETED", "qmix", "3m", "0")
+    assert (first["steps"], first["final test return"], first["commit"]) == ("2,000", "10", "c0ffee")
+    differences = {row[0]: row[1:] for row in table_after(page, "Config differences")}
+    assert differences["env_args.map_name"] == ["3m, 8m", "3m, 8m"] and differences["name"] == ["qmix", "vdn"]
+
+
+def test_the_matrix_is_that_of_the_scores(results, tmp_path):
+    heat = next(figure for figure in figures_of(report(results, tmp_path)) if figure["data"][0]["type"] == "heatmap")
+    assert heat["data"][0]["text"][0][0].startswith("12.00<br>[") and heat["data"][0]["text"][1][1].startswith("6.00")
+    assert heat["data"][0]["x"] == ["3m", "8m"] and heat["data"][0]["y"] == ["qmix", "vdn"]
+
+
+def test_thresholds_say_how_many_got_there(results, tmp_path):
+    page = report(results, tmp_path, "--threshold", "5")
+    rows = table_after(page, "test_return_mean of at least 5")[1:]
+    assert rows == [
+        ["qmix", "3m", "3 of 3", "1,000", "0.00"],
+        ["qmix", "8m", "1 of 2", "never (most runs)", "never (most runs)"],
+        ["vdn", "3m", "3 of 3", "2,000", "0.01"],
+        ["vdn", "8m", "1 of 2", "never (most runs)", "never (most runs)"],
+    ]
+
+
+def test_images_and_export(results, tmp_path):
+    words = ["--png", tmp_path / "png", "--svg", tmp_path / "svg", "--marl-eval", tmp_path / "runs.json"]
+    report(results, tmp_path, *map(str, words))
+    names = ["aggregates", "curves_3m", "curves_8m", "improvement", "matrix", "profiles"]
+    for suffix, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+        files = sorted((tmp_path / suffix).iterdir())
+        assert [file.name for file in files] == [f"test_return_mean_{name}.{suffix}" for name in names]
+        assert all(file.read_bytes().startswith(start) for file in files)
+    exported = json.loads((tmp_path / "runs.json").read_text())
+    assert exported["skirmish"]["8m"]["vdn"]["seed_1"]["step_2"] == {"step_count": 2000, "test_return_mean": [3.0]}
+
+
+def test_what_runs_wrote_is_shown_as_text(tmp_path):
+    evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+    root = tmp_path / "results"
+    config = {"name": evil, "env_args": {"map_name": evil}}
+    info = {"unique_token": "a", evil: [1.0], f"{evil}_T": [0]}
+    write_run(root, 1, config=config, status="FAILED", info=info, cout=evil)
+    write_run(root, 2, config={"name": "vdn"}, status="RUNNING", info={"unique_token": "b"}, fail_trace=[evil])
+    write_log(root, "b", [(0, 0, 0, "test_return_mean", 1.0)])
+    page = own_parts(report(root, tmp_path, "--metric", evil, "--metric", "test_return_mean", "--title", evil))
+    assert "alert(1)" in page and "<img" not in page and "<script>alert" not in page
+    assert page.count("PROBABLY_DEAD") == 2 and "<summary>1: FAILED</summary>" in page
+
+
+def test_groups_that_mix_settings_are_pointed_out(tmp_path):
+    for run_id, lr in enumerate((1, 2)):
+        write_run(tmp_path, run_id, config={"seed": run_id, "lr": lr}, info={"loss": [1.0], "loss_T": [5]})
+    page = report(tmp_path, tmp_path)
+    assert "Runs of qmix on the same map also differ in lr" in page
+    assert "also differ" not in report(tmp_path, tmp_path, "--group-by", "name,lr")
+
+
+def test_resumed_runs_count_once(tmp_path):
+    write_run(tmp_path, 1, info={"unique_token": "t"}, status="INTERRUPTED")
+    resumed = {"unique_token": "t", "resumed_from": {"sacred_id": "1", "t_env": 10}}
+    write_run(tmp_path, 2, info=resumed, started=START + timedelta(hours=1))
+    write_log(tmp_path, "t", [(0, 0, 0, "test_return_mean", 1.0), (20, 2, 1, "test_return_mean", 2.0)])
+    rows = table_after(report(tmp_path, tmp_path), "Runs")[1:]
+    assert [row[0] for row in rows] == ["2"] and "2 sessions: 1, 2." in rows[0][-1]
+
+
+def test_runs_without_any_statistic_make_a_report_too(tmp_path):
+    write_run(tmp_path, 1, info={"loss": [float("nan")], "loss_T": [0]})
+    assert "No run has a value of this statistic." in report(tmp_path, tmp_path, "--metric", "loss")
+    (tmp_path / "sacred" / "1" / "info.json").unlink()
+    assert ">Runs<" in report(tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--metric", "test_retrun_mean"], "Did you mean 'test_return_mean'?"),
+        (["--group-by", "nmae"], "Did you mean 'name'?"),
+        (["--group-by", "map_name"], "Did you mean 'env_args.map_name'?"),
+        (["--group-by", "seed"], "repetitions over seeds"),
+        (["--where", "env_args.map_name=3mm"], "Did you mean '3m'?"),
+        (["--where", "map_name=3m"], "Did you mean 'env_args.map_name'?"),
+        (["--where", "name"], "--where is KEY=VALUE"),
+        (["--axis", "step"], "Did you mean 'steps'?"),
+        (["--band", "iqr"], "Did you mean 'iqm'?"),
+        (["--score", "bset"], "Did you mean 'best'?"),
+        (["--smooth", "0"], "--smooth is a number of values"),
+        (["--smooth", "x"], "--smooth: invalid int value"),
+        (["--metrc", "loss"], "Did you mean '--metric'?"),
+        (["--out", "/dev/null/report.html"], "cannot be written"),
+    ],
+)
+def test_mistakes_are_answered_with_what_to_do(results, capsys, words, message, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert main([str(results), *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_folder_without_runs_is_refused(tmp_path, capsys):
+    (tmp_path / "results").mkdir()
+    assert main([str(tmp_path / "result")]) == 2
+    assert "Did you mean" in capsys.readouterr().err
+    assert main([str(tmp_path / "results")]) == 2
+    assert "There are no runs" in capsys.readouterr().err
+
+
+def test_a_missing_package_is_named_with_its_requirements(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    assert main(["results"]) == 2
+    message = capsys.readouterr().err
+    assert "'plotly'" in message and "pip install -r requirements-browser.txt" in message

@@ -1,0 +1,117 @@
+"""Runs in processes of their own that can be killed, and what became of them."""
+
+import multiprocessing
+import time
+from pathlib import Path
+
+import torch as th
+
+# a server that has imported everything forks a process for each run, so that a run begins at once
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["run", "killed_runs", "learners.q_learner", "runners.batched_runner"])
+
+
+def play(config: dict, outcome: Path, resumed: bool) -> None:
+    """Run `config`, or go on with the newest run in its results, and write what it came to."""
+    import logging
+
+    import training
+    from checkpoints.resumption import Resumption
+    from checkpoints.writer import CheckpointWriter
+    from run import run
+
+    th.set_num_threads(1)
+    logging.getLogger().setLevel("WARNING")
+    finish = training.TrainingLoop._finish
+    begin = CheckpointWriter.begin
+    kept = {}
+
+    def keep(loop):
+        finish(loop)
+        kept.update(_outcome(loop))
+
+    def count(writer, *arguments):
+        begin(writer, *arguments)
+        with (outcome.parent / "begun").open("a") as file:
+            file.write("x")
+
+    training.TrainingLoop._finish = keep
+    CheckpointWriter.begin = count
+    if resumed:
+        resume = Resumption.of("latest", config["local_results_path"])
+        run(resume.config, resume=resume)
+    else:
+        run(config)
+    th.save(kept, outcome.with_suffix(".tmp"))
+    outcome.with_suffix(".tmp").rename(outcome)
+
+
+def _outcome(loop) -> dict:
+    from checkpoints.parts import state_of
+    from checkpoints.tree import tree_of_tensors
+    from utils.random_streams import global_generators
+
+    parts, buffer = loop.parts, loop.parts.buffer
+    data = {**buffer.data.transition_data, **buffer.data.episode_data}
+    return tree_of_tensors(
+        {
+            "learner": state_of(parts.learner),
+            "buffer": [data, buffer.inserted, buffer.oldest],
+            "stats": {key: sorted(values) for key, values in loop.logger.stats.items()},
+            "loop": {k: v for k, v in loop.state.state_dict().items() if k != "last_checkpoint_T"},
+            "t_env": loop.rollouts.t_env,
+            "generators": global_generators(),
+        }
+    )
+
+
+def finished(config: dict, folder: Path) -> dict:
+    """What a run comes to that nobody disturbs."""
+    folder.mkdir()
+    process = start(config, folder, resumed=False)
+    process.join(120)
+    return th.load(folder / "outcome")
+
+
+def start(config: dict, folder: Path, resumed: bool):
+    """A run in a process."""
+    process = CONTEXT.Process(target=play, args=(config, folder / "outcome", resumed))
+    process.start()
+    return process
+
+
+def killed_and_resumed(config: dict, folder: Path, kills: int, rng) -> tuple[dict, int]:
+    """What a run comes to that is killed, with SIGKILL at a random moment, `kills` times, and gone on with each time.
+
+    Returns:
+        what it came to; how often it was killed and gone on with.
+    """
+    folder.mkdir()
+    killed = 0
+    process = start(config, folder, resumed=False)
+    deadline = time.monotonic() + 200
+    while True:
+        assert time.monotonic() < deadline
+        begun = _begun(folder)
+        # a checkpoint more than there was: each session gets a little further
+        while process.is_alive() and (killed == kills or _begun(folder) <= begun):
+            process.join(0.002)
+        if process.is_alive():
+            process.join(rng.uniform(0, 0.08))
+        if not process.is_alive():
+            process.join()
+            assert process.exitcode == 0
+            return th.load(folder / "outcome"), killed
+        process.kill()
+        process.join()
+        # before its first checkpoint is whole, a run begins anew
+        resumed = any((folder / "results" / "runs").glob("*/checkpoints/*/manifest.json"))
+        killed += resumed
+        process = start(config, folder, resumed)
+
+
+def _begun(folder: Path) -> int:
+    try:
+        return (folder / "begun").stat().st_size
+    except FileNotFoundError:
+        return 0

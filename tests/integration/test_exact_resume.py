@@ -1,0 +1,92 @@
+"""Exactness over the whole registry: a run that is killed again and again ends as one that nobody disturbs."""
+
+import random
+
+import pytest
+import torch as th
+from killed_runs import finished, killed_and_resumed
+
+from cli.compose import compose_config
+from learners import REGISTRY as learners
+from runners import REGISTRY as runners
+from utils.config import config_names, recursive_dict_update
+
+KILLS = 3
+SETTINGS = {
+    "batch_size": 4,
+    "buffer_size": 12,
+    "seed": 5,
+    "test_nepisode": 2,
+    "test_interval": 80,
+    "log_interval": 30,
+    "runner_log_interval": 10,
+    "learner_log_interval": 1,
+    "rnn_hidden_dim": 16,
+    "rollout_steps": 8,
+    "epsilon_anneal_time": 300,
+    "target_update_interval": 5,
+}
+
+
+def cases():
+    """Every learner with every runner that carries it, in every mode, and with overlap where that is possible."""
+    for runner in sorted(runners):
+        for learner in sorted(learners):
+            traits, needs = runners.entry(runner).traits, learners.entry(learner).traits
+            if traits.get("cuts_episodes") and needs.get("needs_episodes"):
+                continue
+            modes = ("synchronous", "continuous") if runner == "batched" else ("synchronous",)
+            for mode in modes:
+                for overlap in (False,) if needs.get("on_policy") else (False, True):
+                    yield pytest.param(runner, learner, mode, overlap, id=f"{runner}-{learner}-{mode}-{overlap}")
+
+
+def config_of(runner, learner, mode, overlap):
+    algorithm = next(name for name in config_names("algs") if compose_config(name, "lbf").config["learner"] == learner)
+    batched = runners.entry(runner).traits.get("needs_batched", False)
+    config = compose_config(algorithm, "skirmish" if batched else "matrix").config
+    environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
+    changes = {**SETTINGS, "runner": runner, "batched_mode": mode, "overlap": overlap, "batch_size_run": environments}
+    changes["t_max"] = 240 if batched else 200
+    if not batched:
+        changes["env_args"] = {"game": "climbing", "episode_limit": 4}
+    recursive_dict_update(config, changes)
+    if learners.entry(learner).traits.get("newest_rollout_only"):
+        config["batch_size"] = config["buffer_size"] = environments
+    return config
+
+
+@pytest.mark.parametrize(("runner", "learner", "mode", "overlap"), list(cases()))
+def test_killed_runs_end_as_if_they_had_not_been(tmp_path, runner, learner, mode, overlap):
+    config = config_of(runner, learner, mode, overlap)
+    straight = finished({**config, "local_results_path": str(tmp_path / "a" / "results")}, tmp_path / "a")
+    # checkpoints at random intervals, so that they fall before and after tests, and into every phase of an episode
+    rng = random.Random(f"{runner} {learner} {mode} {overlap}")
+    config |= {"local_results_path": str(tmp_path / "b" / "results"), "checkpoint_interval": rng.randint(1, 30)}
+    resumed, killed = killed_and_resumed(config, tmp_path / "b", KILLS, rng)
+    assert killed == KILLS
+    assert straight["t_env"] >= config["t_max"]
+    assert "loss" in straight["stats"] or "critic_loss" in straight["stats"]
+    assert differences(straight, resumed) == []
+    log = max((tmp_path / "b").glob("results/runs/*/metrics.csv"), key=lambda path: path.stat().st_mtime)
+    logged = [line.split(",") for line in log.read_text().splitlines()[1:]]
+    by_key = {}
+    for t_env, _, _, key, value in logged:
+        by_key.setdefault(key, []).append((int(t_env), float(value)))
+    assert {key: sorted(values) for key, values in by_key.items()} == straight["stats"]
+
+
+def differences(a, b, where=""):
+    """Where two trees differ, in any bit."""
+    if isinstance(a, dict):
+        if set(a) != set(b):
+            return [f"{where}: {sorted(map(str, set(a) ^ set(b)))}"]
+        return [text for key in a for text in differences(a[key], b[key], f"{where}[{key!r}]")]
+    if isinstance(a, list | tuple):
+        if len(a) != len(b):
+            return [f"{where}: {len(a)} and {len(b)} entries"]
+        return [text for i, (x, y) in enumerate(zip(a, b, strict=True)) for text in differences(x, y, f"{where}[{i}]")]
+    if isinstance(a, th.Tensor):
+        same = a.dtype == b.dtype and a.shape == b.shape and a.numpy().tobytes() == b.numpy().tobytes()
+        return [] if same else [f"{where}: tensors differ"]
+    return [] if a == b or (a != a and b != b) else [f"{where}: {a} and {b}"]

@@ -1,0 +1,228 @@
+"""Signals, and going on by `--resume`, as a user types it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from helpers import hear_ctrl_c
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = ["--config=vdn", "--env-config=two_step", "with", "batch_size=4", "buffer_size=16", "seed=7", "test_interval=500"]
+ENDLESS = ["t_max=100000000", "log_interval=500", "runner_log_interval=100", "learner_log_interval=100"]
+
+
+def begin(*words, cwd, ready="Test after 5"):
+    """Start a run and wait until it has printed `ready`."""
+    command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=cwd, preexec_fn=hear_ctrl_c, **pipes)
+    for line in process.stdout:
+        if ready in line:
+            return process
+    raise AssertionError(process.stderr.read())
+
+
+def end(process, timeout=60):
+    out, err = process.communicate(timeout=timeout)
+    return process.returncode, out, err
+
+
+def resume(*words, cwd):
+    command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+
+
+def load(path):
+    return json.loads(path.read_text())
+
+
+def figures(results):
+    """The metric log: key -> steps."""
+    (log,) = results.glob("runs/*/metrics.csv")
+    steps = {}
+    for line in log.read_text().splitlines()[1:]:
+        t_env, _, _, key, _ = line.split(",")
+        steps.setdefault(key, []).append(int(t_env))
+    return steps
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_run_that_is_interrupted_goes_on(tmp_path, name):
+    process = begin(*RUN, *ENDLESS, "use_tensorboard=True", cwd=tmp_path)
+    process.send_signal(getattr(signal, name))
+    code, _, err = end(process)
+    assert code == 128 + getattr(signal, name)
+    assert f"{name}: finishing the step, then saving. Once more ends at once." in err
+    assert "Traceback" not in err
+    told = re.search(
+        rf"Interrupted by {name}\. Everything up to step (\d+) is kept\. "
+        r"Go on from the checkpoint of step (\d+) with: python src/main\.py (--resume=\S+)",
+        err,
+    )
+    stopped = int(told[1])
+    assert told[1] == told[2]
+    results = tmp_path / "results"
+    assert load(results / "sacred" / "1" / "run.json")["status"] == "INTERRUPTED"
+
+    done = resume(told[3], "with", f"t_max={stopped + 1000}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Finished Training" in done.stdout
+    info = load(results / "sacred" / "2" / "info.json")
+    assert load(results / "sacred" / "2" / "run.json")["status"] == "COMPLETED"
+    assert info["resumed_from"] == {"sacred_id": "1", "t_env": stopped}
+    assert info["unique_token"] == load(results / "sacred" / "1" / "info.json")["unique_token"]
+    # one curve: from the first step on, no step twice, none left out
+    steps = figures(results)
+    assert steps["test_return_mean"] == info["test_return_mean_T"] == sorted(set(steps["test_return_mean"]))
+    assert steps["test_return_mean"][0] == 2
+    assert steps["test_return_mean"][-1] > stopped
+    assert {b - a for a, b in zip(steps["loss"], steps["loss"][1:], strict=False)} == {100}
+    (folder,) = (results / "tb_logs").iterdir()
+    events = EventAccumulator(str(folder), size_guidance={"scalars": 0})
+    events.Reload()
+    assert [event.step for event in events.Scalars("loss")] == steps["loss"]
+
+
+def test_sigusr1_writes_a_checkpoint_and_goes_on(tmp_path):
+    process = begin(*RUN, *ENDLESS, cwd=tmp_path)
+    process.send_signal(signal.SIGUSR1)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("results/runs/*/checkpoints/*/manifest.json")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert process.poll() is None
+    process.kill()
+    process.communicate()
+    done = resume("--resume=latest", "with", "t_max=1000", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+STUCK = """
+import time
+from envs import REGISTRY
+from envs.two_step import TwoStepGame
+class Stuck(TwoStepGame):
+    def step(self, actions):
+        print("stuck now", flush=True)
+        time.sleep(1000)
+REGISTRY["stuck"] = Stuck
+"""
+
+
+def test_a_second_signal_ends_at_once(tmp_path):
+    (tmp_path / "stuck.py").write_text(STUCK)
+    settings = [*RUN, "plugins=['stuck.py']", "env=stuck", "env_args={}"]
+    process = begin(*settings, cwd=tmp_path, ready="stuck now")
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    code, _, err = end(process, timeout=5)
+    assert code == 143
+    assert "SIGTERM once more: ending at once." in err
+
+
+def test_what_may_change_and_what_may_not(tmp_path):
+    process = begin(*RUN, *ENDLESS, cwd=tmp_path)
+    process.send_signal(signal.SIGTERM)
+    end(process)
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    for change, told in {
+        "rnn_hidden_dim=32": ["rnn_hidden_dim=32", "(64)", "shapes of its networks"],
+        "env_args.x=1": ["env_args.x", "the environment 'two_step' has no such argument"],
+        "batch_size=8": ["batch_size=8", "what is learned"],
+        "buffer_size=99": ["buffer_size=99", "its replay buffer"],
+        "seed=1": ["seed=1", "random numbers"],
+        "t_max=-1": ["t_max=-1", "at least 1"],
+        "tmax=10": ["tmax", "Did you mean 't_max'?"],
+        "local_results_path=elsewhere": ["no run in elsewhere has written a checkpoint"],
+    }.items():
+        done = resume("--resume=latest", "with", change, cwd=tmp_path)
+        assert done.returncode == 2, change
+        assert all(part in done.stderr for part in told), done.stderr
+        assert "Traceback" not in done.stderr
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+    done = resume("--resume=1", "with", "t_max=600", "log_interval=50", "label=later", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--resume=latest"], ["no run in results has written a checkpoint"]),
+        (["--resume=7"], ["There is no run '7' in results"]),
+        (["--resume"], ["--resume needs a name"]),
+        (["--resume=latest", "--config=vdn"], ["--config does not go with --resume"]),
+        (["--resume=../.."], ["is no folder of a run"]),
+    ],
+)
+def test_runs_that_are_not_there(tmp_path, words, told):
+    done = resume(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert all(part in done.stderr for part in told), done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_checkpoint_before_a_damaged_one(tmp_path):
+    process = begin(*RUN, *ENDLESS, "checkpoint_interval=200", cwd=tmp_path)
+    process.send_signal(signal.SIGTERM)
+    end(process)
+    newest = max(tmp_path.glob("results/runs/*/checkpoints/*"), key=lambda path: int(path.name))
+    state = newest / "state.th"
+    state.write_bytes(state.read_bytes()[:-10])
+    done = resume("--resume=latest", "with", f"t_max={newest.name}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"Not used: {state.relative_to(tmp_path)} has" in done.stdout
+    assert "it was cut off" in done.stdout
+    assert f"Going on from {newest.parent.relative_to(tmp_path)}" in done.stdout
+
+
+def test_a_run_goes_on_in_one_process_only(tmp_path):
+    process = begin(*RUN, *ENDLESS, "checkpoint_interval=200", cwd=tmp_path)
+    try:
+        done = resume("--resume=1", cwd=tmp_path)
+        assert done.returncode == 1
+        assert f"is a run that is still going on, in the process {process.pid}" in done.stderr
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_an_unobserved_run_can_be_gone_on_with(tmp_path):
+    process = begin(*RUN[:2], "-u", *RUN[2:], *ENDLESS, cwd=tmp_path)
+    process.send_signal(signal.SIGTERM)
+    code, _, err = end(process)
+    assert code == 143
+    assert os.listdir(tmp_path / "results") == ["runs"]
+    (command,) = re.findall(r"--resume=\S+", err)
+    step = int(re.search(r"checkpoint of step (\d+)", err)[1])
+    done = resume(command, "-u", "with", f"t_max={step + 300}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    steps = figures(tmp_path / "results")["loss"]
+    assert steps == sorted(set(steps))
+    assert steps[0] == 8
+
+
+def test_a_finished_run_can_be_made_longer(tmp_path):
+    """And is then what it would have been at once, but for the test at the end of the first part."""
+    curves = []
+    for t_max in (150, 300):
+        where = f"local_results_path={t_max}"
+        words = [*RUN, f"t_max={t_max}", "checkpoint_interval=60", "test_interval=100", where]
+        done = resume(*words, "learner_log_interval=1", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    done = resume("--resume=1", "with", "local_results_path=150", "t_max=300", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("150", "300"):
+        (log,) = (tmp_path / name).glob("runs/*/metrics.csv")
+        rows = [line.split(",") for line in log.read_text().splitlines()[1:]]
+        curves.append([(t_env, key, value) for t_env, _, _, key, value in rows if not key.startswith("episode")])
+    assert curves[0] == curves[1]

@@ -1,0 +1,182 @@
+"""Pictures and animations of replays."""
+
+import numpy as np
+import pytest
+
+import replay as command
+from replays import export
+from replays.canvas import Canvas
+from replays.drawing import NEUTRAL, TEAMS, bounds_of, close_up, draw
+from replays.font import GLYPHS, HEIGHT, dots, shortened
+from replays.frames import frames
+from replays.reader import read_replay
+from replays.writer import ReplayWriter
+
+WHITE, BLACK = (255, 255, 255), (0, 0, 0)
+
+
+def unit(x, y, **more):
+    return {"id": f"{x} {y}", "x": x, "y": y, "radius": 1.0, "team": None, **more}
+
+
+def has_colour(picture, colour):
+    return bool((picture == colour).all(axis=2).any())
+
+
+def recorded(folder, length=4, **decision):
+    """A short replay of one unit that walks east."""
+    header = {"env": "x", "map": "a map", "action_names": [["stay", "east"]], "scene": {"bounds": [0, 0, 8, 4]}}
+    writer = ReplayWriter(folder, "0_0", header)
+    decision = {"actions": [1], "avail_actions": [[1, 1]], "q_values": [[0.5, 1.5]], "q_tot": 2.0, **decision}
+    for t in range(length):
+        moment = {"units": [unit(1 + t, 2, team=0, agent=0)]}
+        writer.step(moment, reward=1.0, terminated=t == length - 1, truncated=False, info={}, **decision)
+    writer.end({"units": [unit(1 + length, 2)]}, terminated=True, truncated=False, info={"battle_won": True})
+    return writer.path
+
+
+def test_shapes_are_where_they_should_be():
+    canvas = Canvas(20, 10, WHITE)
+    canvas.rectangle(2, 1, 3, 4, BLACK)
+    expected = np.full((10, 20, 3), 255, dtype=np.uint8)
+    expected[1:5, 2:5] = 0
+    assert np.array_equal(canvas.pixels(), expected)
+    canvas = Canvas(40, 40, WHITE)
+    canvas.disc(20, 20, 10, BLACK)
+    dark = 1 - canvas.pixels()[..., 0] / 255
+    assert dark.sum() == pytest.approx(np.pi * 100, rel=0.02)
+    assert np.array_equal(dark, dark.T)
+    canvas = Canvas(40, 40, WHITE)
+    canvas.line(5, 5, 35, 5, 4, BLACK)
+    assert (1 - canvas.pixels()[..., 0] / 255).sum() == pytest.approx(30 * 4 + np.pi * 4, rel=0.05)
+
+
+@pytest.mark.parametrize("place", [(-50, -50), (500, 3), (0, 0), (19, 9)])
+def test_what_lies_outside_is_cut_off(place):
+    canvas = Canvas(20, 10, WHITE)
+    x, y = place
+    for draw_shape in (canvas.disc, canvas.square, canvas.diamond):
+        draw_shape(x, y, 6, BLACK)
+    canvas.ring(x, y, 6, 2, BLACK)
+    canvas.line(x, y, -x, -y, 2, BLACK)
+    canvas.text_around(x, y, "outside", BLACK)
+    assert canvas.pixels().shape == (10, 20, 3)
+
+
+def test_north_is_up_and_bodies_have_their_colours():
+    scene = {"bounds": [0, 0, 10, 10]}
+    snapshot = {"units": [unit(2, 8, team=0), unit(8, 2, team=1), unit(8, 8, colour=[1, 2, 3]), unit(2, 2)]}
+    picture = draw(scene, snapshot, 10)
+    assert picture.shape == (100, 100, 3)
+    for (row, column), colour in {(20, 20): TEAMS[0], (80, 80): TEAMS[1], (20, 80): (1, 2, 3)}.items():
+        assert tuple(picture[row, column]) == colour
+    assert tuple(picture[80, 20]) == NEUTRAL
+
+
+def test_ground_links_meters_and_the_dead():
+    scene = {"bounds": [0, 0, 4, 2], "ground": {"cell": 1, "rows": ["#..#", "#^^#"]}}
+    empty = draw(scene, {"units": []}, 10)
+    assert len({tuple(empty[row, column]) for row, column in ((5, 5), (5, 15), (15, 15))}) == 3
+    assert tuple(empty[15, 5]) == tuple(empty[5, 5])
+    one, other = unit(1, 1, id=1, radius=0.2), unit(3, 1, id=2, radius=0.2, team=1)
+    link = {"from": 1, "to": 2, "kind": "attack"}
+    plain_picture = draw(scene, {"units": [one, other]}, 10)
+    for changed in (
+        {"units": [one, other], "links": [link]},
+        {"units": [one | {"health": 1, "max_health": 2}, other]},
+        {"units": [one | {"alive": False}, other]},
+        {"units": [one | {"label": "x", "radius": 0.5}, other]},
+        {"units": [one, other], "texts": ["text"]},
+    ):
+        assert not np.array_equal(draw(scene, changed, 10), plain_picture)
+    nobody = {"units": [one, other], "links": [{"from": 1, "to": 99}]}
+    assert np.array_equal(draw(scene, nobody, 10), plain_picture), "a link to nobody is left out"
+
+
+def test_everything_is_shown():
+    snapshots = [{"units": [unit(0, 0)]}, {"units": [unit(5, -3)]}, {}]
+    assert bounds_of({"bounds": [-0.5, -9, 2, 0.5]}, snapshots) == (-1, -9, 6, 1)
+    x0, y0, x1, y1 = bounds_of({}, snapshots)
+    assert (x0, y0) < (-1, -4)
+    assert (x1, y1) > (6, 1)
+    assert bounds_of({}, []) == (0, 0, 1, 1)
+    map_ = {"bounds": [-50, -50, 50, 50], "ground": {"rows": ["."]}}
+    x0, y0, x1, y1 = close_up(map_, snapshots)
+    assert -20 < x0 < -1 and -20 < y0 < -4
+    assert 6 < x1 < 20 and 1 < y1 < 20
+
+
+def test_text_is_as_wide_as_its_letters():
+    assert dots("").shape == (HEIGHT, 0)
+    assert dots("i").tolist() == [[True]] * HEIGHT
+    assert dots("11").shape == (HEIGHT, 2 * 2 + 1)
+    assert dots("ж").any(), "what the font does not have is a box"
+    for letter, glyph in GLYPHS.items():
+        rows = glyph.split()
+        assert len(rows) == HEIGHT, letter
+        assert len({len(row) for row in rows}) == 1, letter
+    assert len({dots(letter).tobytes() for letter in GLYPHS}) == len(GLYPHS)
+    assert shortened("attack", 100) == "attack"
+    assert dots(shortened("attack enemy 12", 20)).shape[1] <= 20
+
+
+@pytest.mark.parametrize("decision", [{}, {"q_values": None, "q_tot": None}, {"q_values": None, "policy": [[0, 1]]}])
+def test_a_frame_for_every_moment(tmp_path, decision):
+    replay = read_replay(recorded(tmp_path, **decision))
+    drawn = list(frames(replay))
+    assert len(drawn) == 5
+    assert len({frame.tobytes() for frame in drawn}) == 5
+    assert {frame.shape for frame in drawn} == {drawn[0].shape}
+    assert all(side % 2 == 0 for side in drawn[0].shape[:2])
+    assert next(frames(replay, scale=100)).shape[1] > drawn[0].shape[1]
+    assert has_colour(drawn[0], TEAMS[0])
+
+
+def test_many_agents_and_names_that_are_missing(tmp_path):
+    writer = ReplayWriter(tmp_path, "0_0", {"env": "x"})
+    many = {"actions": [0] * 40, "avail_actions": [[1]] * 40, "q_values": [[None]] * 40}
+    outcome = {"reward": 0.0, "terminated": True, "truncated": False, "info": {}}
+    writer.step({"units": []}, **many, **outcome)
+    writer.close()
+    assert len(list(frames(read_replay(writer.path)))) == 1
+
+
+@pytest.mark.parametrize("kind", ["gif", "mp4"])
+def test_animations_have_all_frames(tmp_path, capsys, kind):
+    imageio = pytest.importorskip("imageio.v2")
+    path, out = recorded(tmp_path), tmp_path / f"out.{kind}"
+    assert command.main([str(path), f"--{kind}", str(out), "--fps", "5", "--scale", "20"]) == 0
+    assert capsys.readouterr().out == f"{out}: 5 frames\n"
+    with imageio.get_reader(out) as reader:
+        found = [frame[..., :3] for frame in reader]
+        meta = reader.get_meta_data()
+    assert len(found) == 5
+    expected = list(frames(read_replay(path), 20))
+    for frame, drawn in zip(found, expected, strict=True):
+        assert frame.shape == drawn.shape
+        assert np.abs(frame.astype(int) - drawn).mean() < 6
+    assert meta["duration"] == pytest.approx(200 if kind == "gif" else 1.0, rel=0.01)
+
+
+def test_mistakes_of_the_command(tmp_path, capsys, monkeypatch):
+    path = recorded(tmp_path)
+    assert command.main([str(tmp_path / "nothing"), "--gif", "x.gif"]) == 2
+    assert command.main([str(path), "--gif", str(tmp_path / "no folder" / "x.gif")]) == 2
+    begun = ReplayWriter(tmp_path, "1_0", {"env": "x"})
+    begun.close()
+    assert command.main([str(begun.path), "--gif", str(tmp_path / "x.gif")]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    for error, words in zip(errors, ["cannot be read", "cannot be written", "has no steps yet"], strict=True):
+        assert error.startswith("error: ") and words in error
+    for words in (["--gif", "a", "--mp4", "b"], [], ["--gif", "a", "--fps", "0"], ["--gif", "a", "--scale", "x"]):
+        with pytest.raises(SystemExit) as stopped:
+            command.main([str(path), *words])
+        assert stopped.value.code == 2
+
+    def missing(name):
+        raise ModuleNotFoundError(name=name)
+
+    monkeypatch.setattr(export.importlib, "import_module", missing)
+    capsys.readouterr()
+    assert command.main([str(path), "--gif", str(tmp_path / "x.gif")]) == 2
+    assert "pip install -r requirements-browser.txt" in capsys.readouterr().err

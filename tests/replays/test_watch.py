@@ -1,0 +1,124 @@
+"""src/watch.py finds a run and its best model, and plays it."""
+
+import json
+import os
+
+import pytest
+
+import watch
+from cli.arguments import parse_arguments
+from cli.experiment import run_experiment
+from replays.best_model import find_best_model
+from replays.reader import read_replay
+from replays.run_folders import find_run
+from utils.errors import ConfigError
+
+
+def put(path, content=""):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    return path
+
+
+def record(results, number, token, **info):
+    put(results / "sacred" / str(number) / "info.json", json.dumps({"unique_token": token, **info}))
+    put(results / "sacred" / str(number) / "config.json", json.dumps({"env": "two_step", "name": token}))
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Runs 2 and 10, of which 10 is the newest, and one that has not told its token."""
+    record(tmp_path, 2, "old", test_return_mean=[1.0, 3.0, 3.0, 2.0], test_return_mean_T=[10, 21, 30, 40])
+    record(tmp_path, 10, "new")
+    put(tmp_path / "sacred" / "11" / "info.json", "{")
+    put(tmp_path / "sacred" / "_sources" / "info.json", "{}")
+    for step in (10, 20, 30, 40):
+        put(tmp_path / "models" / "old" / str(step) / "agent.th")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["2", "old", "sacred/2", "models/old", "runs/old"])
+def test_a_run_by_any_of_its_names(results, name, monkeypatch):
+    (results / "runs" / "old").mkdir(parents=True)
+    found = find_run(str(results / name) if "/" in name else name, results)
+    assert (found.token, found.results, found.config["name"]) == ("old", results, "old")
+    if "/" in name:
+        monkeypatch.chdir(results / name)
+        assert find_run(".", "elsewhere").token == "old"
+
+
+def test_the_latest_run(results):
+    assert find_run("latest", results).token == "new"
+
+
+def test_runs_that_are_not_there(results, tmp_path_factory):
+    with pytest.raises(ConfigError, match=r"There is no run 'odl' in .*old"):
+        find_run("odl", results)
+    with pytest.raises(ConfigError, match="has no runs"):
+        find_run("latest", tmp_path_factory.mktemp("empty"))
+    with pytest.raises(ConfigError, match="has not begun yet"):
+        find_run(str(results / "sacred" / "11"), results)
+    put(results / "models" / "unrecorded" / "5" / "agent.th")
+    with pytest.raises(ConfigError, match=r"(?s)unrecorded: Sacred has no record of this run"):
+        find_run("unrecorded", results)
+    os.remove(results / "sacred" / "2" / "config.json")
+    with pytest.raises(ConfigError, match=r"config\.json is missing"):
+        find_run("2", results)
+
+
+def test_the_best_model_by_the_tests_sacred_kept(results):
+    """21 is the test nearest to 20; of equals, the newest."""
+    model = find_best_model(find_run("old", results))
+    assert (model.step, model.test_return) == (30, 3)
+
+
+def test_the_best_model_by_the_figures_of_a_run(results):
+    rows = ["t_env,episode,seconds,key,value", "10,1,0.1,test_return_mean,5.0", "10,1,0.1,loss,99"]
+    rows += ["20,2,0.2,test_return_mean,4.0", "30,3,0.3,test_return_mean,nan"]
+    rows += ["40,4,0.4,test_return_mean,-1.0", "60,6,0.6,test_return_mean,7.0", "70,"]
+    put(results / "runs" / "old" / "metrics.csv", "\n".join(rows))
+    assert find_best_model(find_run("old", results)).step == 10
+    put(results / "runs" / "old" / "checkpoints" / "60" / "agent.th")
+    put(results / "runs" / "old" / "checkpoints" / "65.tmp" / "agent.th")
+    (results / "runs" / "old" / "checkpoints" / "90").mkdir()
+    model = find_best_model(find_run("old", results))
+    assert (model.step, model.test_return) == (60, 7.0)
+    assert model.folder == results / "runs" / "old" / "checkpoints"
+
+
+def test_without_tests_the_newest_model(results):
+    with pytest.raises(ConfigError, match=r"new has saved no models: .*save_model=True"):
+        find_best_model(find_run("new", results))
+    for step in (9, 100):
+        put(results / "models" / "new" / str(step) / "agent.th")
+    model = find_best_model(find_run("new", results))
+    assert (model.step, model.test_return) == (100, None)
+
+
+def test_it_plays_the_best_model(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    settings = "t_max=30 test_interval=10 test_nepisode=2 save_model=True save_model_interval=10 seed=3"
+    words = f"--config=vdn --env-config=two_step with {settings} runner=parallel batch_size_run=2"
+    run_experiment(parse_arguments(words.split()))
+    capsys.readouterr()
+    assert watch.main(["latest", "--episodes", "2"]) == 0
+    shown = capsys.readouterr().out
+    first, second = sorted((tmp_path / "results" / "replays").rglob("*.jsonl"))
+    assert os.path.relpath(first, tmp_path) in shown
+    assert f"{second.stem}.gif" in shown
+    replay = read_replay(first)
+    (token,) = os.listdir(tmp_path / "results" / "models")
+    assert replay.header["checkpoint_path"] == os.path.join("results", "models", token)
+    assert str(replay.header["t_env"]) in os.listdir(tmp_path / "results" / "models" / token)
+    assert replay.footer["length"] == 2
+    numbers = [name for name in os.listdir(tmp_path / "results" / "sacred") if name.isdigit()]
+    assert numbers == ["1"], "watching is no run of its own"
+
+
+def test_mistakes_of_the_command(tmp_path, capsys):
+    assert watch.main(["latest", "--results", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+    for words in ([], ["latest", "--episodes", "0"]):
+        with pytest.raises(SystemExit) as stopped:
+            watch.main(words)
+        assert stopped.value.code == 2

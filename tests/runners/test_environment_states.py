@@ -1,0 +1,188 @@
+"""What environments_state() returns lets another runner play on as if nothing had happened."""
+
+import contextlib
+import copy
+
+import pytest
+import torch as th
+
+from assembly import assemble
+from envs import REGISTRY
+from fakes import CountingEnv, DrawingEnv, RecordingLogger, UnsavableEnv
+from helpers import fill, make_args
+from helpers import recreation_seed_by_hand as stream
+from runners.transports.faults import EnvironmentWorkerError
+from utils.errors import MusterError
+from utils.random_streams import seed_everything
+
+SEED = 6
+ENVIRONMENTS = {
+    "two_step": {},
+    "matrix": {"game": "penalty", "episode_limit": 4},
+    "lbf": {"key": "Foraging-5x5-2p-1f-v3", "time_limit": 9},
+    "mpe": {"key": "mpe2.simple_tag_v3", "time_limit": 6},
+    "skirmish": {"map_name": "3m"},
+    "counting": {"lengths": [3, 1, 4, 2], "ends": ["terminated", "truncated"]},
+}
+
+
+@contextlib.contextmanager
+def running(runner, env="counting", copies=3, **changes):
+    """A runner with a greedy policy of random weights, so that environments alone make episodes differ."""
+    seed_everything(SEED)
+    copies = 1 if runner == "episode" else copies
+    args = make_args(
+        env=env,
+        env_args={**ENVIRONMENTS.get(env, {}), "seed": SEED},
+        runner=runner,
+        batch_size_run=copies,
+        rnn_hidden_dim=8,
+        epsilon_start=0.0,
+        epsilon_finish=0.0,
+        **changes,
+    )
+    parts = assemble(args, RecordingLogger())
+    fill(parts.mac.parameters(), scale=0.5)
+    try:
+        yield parts.runner
+    finally:
+        parts.runner.close_env()
+
+
+@pytest.fixture(autouse=True)
+def counting(monkeypatch):
+    for name, env in (("counting", CountingEnv), ("drawing", DrawingEnv), ("unsavable", UnsavableEnv)):
+        monkeypatch.setitem(REGISTRY._entries, name, None)
+        REGISTRY[name] = env
+
+
+def played(runner):
+    """Two rollouts with a test between them."""
+    return [runner.run(test_mode) for test_mode in (False, True, False)]
+
+
+def check_equal(batches, others):
+    for batch, other in zip(batches, others, strict=True):
+        for key in batch.scheme:
+            assert th.equal(batch[key], other[key]), key
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+@pytest.mark.parametrize("runner", ["episode", "parallel"])
+def test_another_runner_plays_on(runner, env):
+    with running(runner, env, worker_timeout=0) as first:
+        played(first)
+        state = copy.deepcopy(first.environments_state())
+        expected = played(first)
+    with running(runner, env) as second:
+        assert second.load_environments_state(state)
+        check_equal(played(second), expected)
+        assert len(second.environments_state()) == 2
+
+
+def test_a_batched_environment_plays_on():
+    with running("batched", "skirmish") as first:
+        played(first)
+        state = copy.deepcopy(first.environments_state())
+        expected = played(first)
+    with running("batched", "skirmish") as second:
+        assert second.load_environments_state(state)
+        check_equal(played(second), expected)
+
+
+@pytest.mark.parametrize("there", [{"env_transport": "pipe"}, {"envs_per_worker": 2}])
+def test_a_state_travels_between_transports(there):
+    with running("parallel") as first:
+        played(first)
+        state = first.environments_state()
+        expected = played(first)
+    with running("parallel", **there) as second:
+        second.load_environments_state(state)
+        check_equal(played(second), expected)
+
+
+def test_tests_may_share_the_training_environment():
+    with running("parallel", separate_test_env=False) as first:
+        played(first)
+        state = first.environments_state()
+        expected = played(first)
+    with running("parallel", separate_test_env=False) as second:
+        second.load_environments_state(state)
+        check_equal(played(second), expected)
+
+
+def test_global_generators_of_processes_go_on_where_processes_are_the_same():
+    with running("parallel", "drawing") as first:
+        played(first)
+        state = copy.deepcopy(first.environments_state())
+        expected = played(first)
+    with running("parallel", "drawing") as second:
+        second.load_environments_state(state)
+        check_equal(played(second), expected)
+    with running("parallel", "drawing", envs_per_worker=3) as third:
+        third.load_environments_state(state)
+        assert not th.equal(played(third)[0]["obs"], expected[0]["obs"])
+
+
+@pytest.mark.parametrize("runner", ["episode", "parallel"])
+def test_what_cannot_be_saved_begins_anew_with_the_next_seed_of_its_stream(runner):
+    with running(runner, "unsavable") as first:
+        assert first.run()["obs"][0, 0, 0, 0] == SEED
+        state = first.environments_state()
+    for recreated in (1, 2):
+        with running(runner, "unsavable") as resumed:
+            assert resumed.load_environments_state(state) == (runner == "parallel")
+            batch = resumed.run()
+            assert batch["obs"][:, 0, 0, 0].tolist() == [
+                stream(SEED + row, recreated) % 1000 for row in range(resumed.batch_size)
+            ]
+            assert (batch["obs"][:, 0, 0, 1] == 0).all(), "its first episode"
+            state = copy.deepcopy(resumed.environments_state())
+
+
+def test_after_a_fault_everything_else_can_still_be_asked():
+    with running("parallel", on_worker_fault="stop") as first:
+        first.run()
+        expected = copy.deepcopy(first.environments_state())
+        first.env.workers[1].process.kill()
+        with pytest.raises(EnvironmentWorkerError):
+            first.run()
+        state = first.environments_state()["training"]["state"]
+        states = [environment["training"]["state"] for environment in state["environments"]]
+        assert [state is None for state in states] == [False, True, False]
+        assert (
+            states[0]["episode"] == expected["training"]["state"]["environments"][0]["training"]["state"]["episode"] + 1
+        )
+        processes = state["processes"]
+    assert [process["generators"] is None for process in processes] == [False, True, False]
+    closed = first.environments_state()["training"]["state"]
+    assert [environment["training"]["state"] for environment in closed["environments"]] == [None] * 3
+    with running("parallel") as second:
+        second.load_environments_state({"training": {"recreated": 0, "state": closed}, "test": None})
+        assert second.run()["obs"][1, 0, 0, 0] == stream(SEED + 1, 1) % 1000
+
+
+def test_restarts_go_on_counting():
+    with running("parallel") as first:
+        first.run()
+        first.env.workers[1].process.kill()
+        first.run()
+        state = first.environments_state()
+        expected = played(first)
+    with running("parallel", max_worker_restarts=1) as second:
+        second.load_environments_state(state)
+        check_equal(played(second), expected)
+        assert second.worker_restarts == 1
+        second.env.workers[0].process.kill()
+        with pytest.raises(EnvironmentWorkerError, match="restarted 1 times"):
+            second.run()
+
+
+def test_the_number_of_environments_has_to_be_the_same():
+    with running("parallel") as first:
+        state = first.environments_state()
+    with (
+        running("parallel", copies=2) as second,
+        pytest.raises(MusterError, match="3 environments and this run 2"),
+    ):
+        second.load_environments_state(state)
