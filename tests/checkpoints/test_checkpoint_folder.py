@@ -163,7 +163,7 @@ def test_a_huge_manifest_is_not_read(tmp_path):
     folder = written(tmp_path)
     with (folder / MANIFEST).open("r+b") as file:
         file.truncate(10**10)
-    with pytest.raises(CheckpointError, match="10000000000 bytes long"):
+    with pytest.raises(CheckpointError, match="longer than 16777216 bytes"):
         read_manifest(folder)
 
 
@@ -179,3 +179,25 @@ def test_any_bytes_in_a_manifest(tmp_path_factory, data, position, over):
         newest_checkpoint(root)
     except CheckpointError as error:
         assert str(folder) in str(error)
+
+
+def test_a_manifest_that_is_a_pipe_is_not_waited_for(tmp_path):
+    folder = written(tmp_path)
+    (folder / MANIFEST).unlink()
+    os.mkfifo(folder / MANIFEST)
+    with pytest.raises(CheckpointError, match="not a regular file"):
+        read_manifest(folder)
+
+
+@pytest.mark.parametrize(
+    ("figures", "problem"),
+    [
+        ({"token": "../x"}, "no name of a run"),
+        ({"token": "-rf"}, "no name of a run"),
+        ({"config": {"py/object": "os.system"}}, "its config is none"),
+        ({"config": {"seed": 2**70}}, "its config is none"),
+    ],
+)
+def test_a_manifest_with_hostile_figures(tmp_path, figures, problem):
+    with pytest.raises(CheckpointError, match=problem):
+        read_manifest(written(tmp_path, **figures))
