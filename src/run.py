@@ -102,7 +102,7 @@ def _set_up_sinks(
     args: SimpleNamespace, logger: Logger, folder: RunFolder, sacred_run: Any, resume: Resumption | None
 ) -> None:
     """Say where statistics go. What is not observed has no metric log until it writes a checkpoint."""
-    if sacred_run is not None or resume is not None:
+    if folder.sacred_id is not None or resume is not None:
         folder.create()
         logger.setup_metric_log(str(folder.metrics))
     if args.use_tensorboard:

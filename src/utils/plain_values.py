@@ -35,7 +35,7 @@ def problem_of(value: Any, depth: int = 0) -> str | None:
         return None
     if isinstance(value, list | tuple):
         return next(filter(None, (problem_of(inner, depth + 1) for inner in value)), None)
-    if type(value) is int and abs(value) > LARGEST_NUMBER:
+    if type(value) is int and not -LARGEST_NUMBER <= value + (value < 0) <= LARGEST_NUMBER:
         return f"the number {shown(value)} has more than 64 bits"
     if value is None or type(value) in (bool, int, float, str):
         return None
