@@ -13,7 +13,7 @@ from checkpoints.errors import CheckpointError
 from checkpoints.parts import load_state, state_of
 from checkpoints.run_folder import RunFolder
 from checkpoints.segments import read_segment
-from checkpoints.store import Checkpoint
+from checkpoints.store import Checkpoint, settled
 from checkpoints.tree import load_tree, save_tree
 from checkpoints.writer import STATE, CheckpointWriter, segments_of
 from runners.rollouts import Rollouts
@@ -69,6 +69,7 @@ class RunKeeper:
         Raises:
             CheckpointError: it does not fit this experiment.
         """
+        checkpoint = settled(checkpoint)
         state = load_tree(checkpoint.folder / STATE)
         parts, buffer = self._parts, self._parts.buffer
         try:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 from utils.errors import ConfigError, MusterError
+from utils.plain_values import escaped
 from utils.stop_signals import Interrupted
 
 
@@ -16,10 +17,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _dispatch(sys.argv[1:] if argv is None else list(argv))
     except MusterError as error:
-        print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {error}", file=sys.stderr)
+        print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {escaped(str(error))}", file=sys.stderr)
         return error.exit_code
     except Interrupted as interrupted:
-        print(interrupted, file=sys.stderr)
+        print(escaped(str(interrupted)), file=sys.stderr)
         return interrupted.exit_code
     except KeyboardInterrupt:
         print("interrupted; Sacred's record of the run, and models that were saved, are kept.", file=sys.stderr)

@@ -3,7 +3,6 @@
 import copy
 import logging
 import os
-import re
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +24,7 @@ from utils.checkpoint import find_checkpoint
 from utils.config import default_config, recursive_dict_update
 from utils.logging import Logger, get_logger
 from utils.random_streams import RandomStream, seed_everything
+from utils.run_names import run_token
 from utils.stop_signals import StopSignals
 
 
@@ -102,7 +102,7 @@ def _set_up_sinks(
     args: SimpleNamespace, logger: Logger, folder: RunFolder, sacred_run: Any, resume: Resumption | None
 ) -> None:
     """Say where statistics go. What is not observed has no metric log until it writes a checkpoint."""
-    if sacred_run is not None or resume is not None:
+    if folder.sacred_id is not None or resume is not None:
         folder.create()
         logger.setup_metric_log(str(folder.metrics))
     if args.use_tensorboard:
@@ -118,10 +118,8 @@ def _set_up_sinks(
 
 
 def _unique_token(args: SimpleNamespace) -> str:
-    """`<name>_seed<seed>_<map>_<time>`, fit for a file name anywhere and, to the microsecond, for this run alone."""
     scenario = args.env_args.get("map_name") or args.env_args.get("key") or args.env_args.get("game") or args.env
-    now = datetime.now().strftime("%Y-%m-%d_%H-%M-%S-%f")
-    return re.sub(r"[^\w.-]+", "-", f"{args.name}_seed{args.seed}_{scenario}_{now}")
+    return run_token(args.name, args.seed, str(scenario), datetime.now())
 
 
 def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.errors import CheckpointError
+from utils.plain_values import problem_of, shown
+from utils.regular_files import read_regular
 
 MANIFEST = "manifest.json"
 FORMAT = 1
 # a manifest is small; whatever claims to be a larger one is none
 LARGEST_MANIFEST = 16 * 2**20
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+RUN_NAME = re.compile(r"\w[\w.-]*")
 
 
 class NewFolder:
@@ -63,18 +66,24 @@ class NewFolder:
         with HashedFile(self.path / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
         _sync(self.path)
-        replaced = self._place.with_name(f".{self._place.name}.replaced")
-        shutil.rmtree(replaced, ignore_errors=True)
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(self._place, replaced)
-        os.rename(self.path, self._place)
-        _sync(self._place.parent)
-        shutil.rmtree(replaced, ignore_errors=True)
+        put_in_place(self.path, self._place)
         return manifest
 
     def abandon(self) -> None:
         """Remove what was written."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def put_in_place(folder: Path, place: Path) -> None:
+    """Give a whole checkpoint its name; one that had it is removed."""
+    replaced = place.with_name(f".{place.name}.replaced")
+    if folder != replaced:
+        shutil.rmtree(replaced, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(place, replaced)
+    os.rename(folder, place)
+    _sync(place.parent)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 class HashedFile:
@@ -132,9 +141,7 @@ def read_manifest(folder: Path) -> dict:
     """
     path = folder / MANIFEST
     try:
-        if path.stat().st_size > LARGEST_MANIFEST:
-            raise CheckpointError(f"{path} is no manifest of a checkpoint: it is {path.stat().st_size} bytes long.")
-        manifest = json.loads(path.read_bytes())
+        manifest = json.loads(read_regular(path, LARGEST_MANIFEST))
     except FileNotFoundError:
         raise CheckpointError(f"{folder} has no {MANIFEST}: the checkpoint was not finished.") from None
     except OSError as error:
@@ -151,17 +158,19 @@ def _problem(manifest: Any) -> str | None:
     if not isinstance(manifest, dict):
         return "it is not a mapping"
     if manifest.get("format") != FORMAT:
-        return f"format is {manifest.get('format')!r}, and this program reads {FORMAT}"
+        return f"format is {shown(manifest.get('format'))}, and this program reads {FORMAT}"
     for key, kind in {"number": int, "t_env": int, "token": str, "config": dict, "files": dict}.items():
         if type(manifest.get(key)) is not kind:
             return f"'{key}' is missing or of another type"
     for name, entry in manifest["files"].items():
         if not PLAIN_NAME.fullmatch(name):
-            return f"{name!r} is no name of a file in it"
+            return f"{shown(name)} is no name of a file in it"
         if not isinstance(entry, dict) or type(entry.get("bytes")) is not int or type(entry.get("sha256")) is not str:
             return f"the entry of {name} has no size and checksum"
-    if not PLAIN_NAME.fullmatch(manifest["token"]):
-        return f"{manifest['token']!r} is no name of a run"
+    if not RUN_NAME.fullmatch(manifest["token"]):
+        return f"{shown(manifest['token'])} is no name of a run"
+    if problem := problem_of(manifest["config"]):
+        return f"its config is none: {problem}"
     return None
 
 

@@ -79,8 +79,10 @@ def _holds_state(value: Any) -> bool:
     """Whether it has a state of its own, or is a controller, a selector, or a dict of such parts and of figures."""
     if _has_own_state(value) or hasattr(value, "select_action") or hasattr(value, "select_actions"):
         return True
-    return isinstance(value, dict) and all(
-        isinstance(key, str) and (_holds_state(item) or _is_figure(item)) for key, item in value.items()
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and all(isinstance(key, str) and (_holds_state(item) or _is_figure(item)) for key, item in value.items())
     )
 
 

@@ -6,13 +6,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-from checkpoints.folder import PLAIN_NAME
+from checkpoints.folder import RUN_NAME
 from checkpoints.store import checkpoints_of
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
+from utils.plain_values import shown
+from utils.regular_files import read_regular
 
 RUNS, SACRED = "runs", "sacred"
 LATEST = "latest"
+# of the family's runs some have a hundred megabytes
+LARGEST_INFO = 2**30
 # folders of the results that have a subfolder for each run, named by its token
 NAMED_BY_TOKEN = (RUNS, "models", "tb_logs", "replays")
 
@@ -87,14 +91,14 @@ def find_run(name: str, results: str | Path) -> RunFolder:
     path = Path(name)
     if name == LATEST:
         return _latest(results)
-    if path.is_dir() and (len(path.parts) > 1 or not (results / SACRED / name).is_dir()):
+    if os.path.isdir(path) and (len(path.parts) > 1 or not os.path.isdir(results / SACRED / name)):
         return _at(path)
     for folder in (results / SACRED, results / RUNS):
-        if len(path.parts) == 1 and (folder / name).is_dir():
+        if len(path.parts) == 1 and os.path.isdir(folder / name):
             return _at(folder / name)
     runs = results / RUNS
-    known = sorted(p.name for p in runs.iterdir() if p.is_dir()) if runs.is_dir() else []
-    where = f"There is no run '{name}' in {results}."
+    known = sorted(p.name for p in runs.iterdir() if os.path.isdir(p)) if os.path.isdir(runs) else []
+    where = f"There is no run '{shown(name)}' in {results}."
     if not known:
         raise ConfigError(f"{where} No run there has written a checkpoint.")
     raise ConfigError(f"{where}{suggestion(name, [*known, LATEST], limit=3)} Sacred ids and paths will do, too.")
@@ -106,7 +110,8 @@ def _latest(results: Path) -> RunFolder:
     for path in runs.iterdir() if runs.is_dir() else []:
         checkpoints, _ = checkpoints_of(path)
         for checkpoint in checkpoints[:1]:
-            time = checkpoint.manifest.get("time", 0.0)
+            time = checkpoint.manifest.get("time")
+            time = time if isinstance(time, int | float) else 0.0
             if newest is None or time > newest:
                 newest, found = time, path
     if found is None:
@@ -129,9 +134,9 @@ def _at(path: Path) -> RunFolder:
 def _token_of(sacred_run: Path) -> str:
     """The token of a Sacred run: from its info.json or, before Sacred has written that, from the run's checkpoints."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        info = json.loads((sacred_run / "info.json").read_text())
+        info = json.loads(read_regular(sacred_run / "info.json", LARGEST_INFO))
         token = info.get("unique_token") if isinstance(info, dict) else None
-        if isinstance(token, str) and PLAIN_NAME.fullmatch(token):
+        if isinstance(token, str) and RUN_NAME.fullmatch(token):
             return token
     runs = sacred_run.parent.parent / RUNS
     for path in runs.iterdir() if runs.is_dir() else []:

@@ -10,6 +10,7 @@ import numpy as np
 import torch as th
 
 from checkpoints.errors import CheckpointError
+from utils.plain_values import shown
 
 # how much is copied out of the buffer, or read, at a time
 BLOCK_BYTES = 8 * 2**20
@@ -100,19 +101,27 @@ def _header(path: Path, file: Any, buffer: Any) -> dict:
         first, stop, steps, blocks = header["first"], header["stop"], header["steps"], header["blocks"]
         whole = [first, stop, *steps, *blocks]
         sound = all(type(x) is int and x >= 0 for x in whole) and all(blocks) and len(steps) == stop - first
-        sound = sound and sum(blocks) == len(steps) <= buffer.buffer_size
+        sound = sound and sum(blocks) == len(steps) <= buffer.buffer_size and _blocks_lie_whole(header, buffer)
         fields = [(key, dtype, shape) for key, dtype, shape in header["fields"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise CheckpointError(f"{path} is damaged: it does not say what is in it.") from None
     ours = [(key, str(tensor.dtype), _step_shape(buffer, key, tensor)) for key, tensor in _fields(buffer).items()]
     if fields != ours:
-        raise CheckpointError(f"{path} is of a replay buffer with other fields: {fields} instead of {ours}.")
+        raise CheckpointError(
+            f"{path} is of a replay buffer with other fields: {shown(fields, 300)} instead of {ours}."
+        )
     if not sound or max(steps, default=0) > buffer.max_seq_length:
         raise CheckpointError(f"{path} is damaged: its figures contradict each other.")
     expected = sum(_block_bytes(buffer, header, *block) for block in _blocks_of(header))
     if path.stat().st_size - len(line) != expected:
         raise CheckpointError(f"{path} is damaged: {expected} bytes should follow its first line.")
     return header
+
+
+def _blocks_lie_whole(header: dict, buffer: Any) -> bool:
+    """Whether no block goes over the end of the buffer."""
+    size = buffer.buffer_size
+    return all(first_of % size + stop_of - first_of <= size for first_of, stop_of in _blocks_of(header))
 
 
 def _blocks_of(header: dict) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkpoints.errors import CheckpointError
-from checkpoints.folder import MANIFEST, read_manifest, verify
+from checkpoints.folder import MANIFEST, put_in_place, read_manifest, verify
 
 CHECKPOINTS = "checkpoints"
 
@@ -65,6 +65,14 @@ def newest_checkpoint(run_folder: Path) -> tuple[Checkpoint, list[str]]:
         f"{run_folder} has no checkpoint to go on from. Runs write them as the keys checkpoint_interval and "
         "checkpoint_minutes say, and when they are interrupted."
     )
+
+
+def settled(checkpoint: Checkpoint) -> Checkpoint:
+    """The checkpoint under its own name, if the run was killed when it was whole, but had not got it yet."""
+    place = checkpoint.folder.with_name(str(checkpoint.manifest["t_env"]))
+    if checkpoint.folder != place:
+        put_in_place(checkpoint.folder, place)
+    return Checkpoint(place, checkpoint.manifest)
 
 
 def best_checkpoint(found: list[Checkpoint]) -> Checkpoint | None:

@@ -1,5 +1,7 @@
 """States as trees of plain values, tensors and arrays, in files from which no code is ever run."""
 
+import math
+import os
 import pickle
 from collections import deque
 from pathlib import Path
@@ -30,7 +32,9 @@ def load_tree(path: str | Path) -> Any:
         CheckpointError: the file is not such a tree.
     """
     try:
-        return _decoded(th.load(path, map_location="cpu", weights_only=True))
+        if not os.path.isfile(path):  # a pipe, say, would be waited for
+            raise FileNotFoundError(None, "there is no such file")
+        return _decoded(th.load(path, map_location="cpu", weights_only=True), set())
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None
     except pickle.UnpicklingError:  # torch's text advises to run the code in it
@@ -78,23 +82,30 @@ def _encoded_array(array: np.ndarray, where: str) -> dict:
     }
 
 
-def _decoded(tree: Any) -> Any:
+def _decoded(tree: Any, seen: set[int]) -> Any:
+    if isinstance(tree, th.Tensor) or type(tree) in PLAIN:
+        return tree
+    if type(tree) not in (dict, list, tuple):
+        raise ValueError(f"a {type(tree).__name__} in it")
+    # nothing that was saved is in two places, and a few lists in lists in lists could make more than fits any memory
+    if tree and id(tree) in seen:
+        raise ValueError("a part of it stands in two places")
+    seen.add(id(tree))
     if isinstance(tree, dict):
-        return _decoded_array(tree) if ARRAY in tree else {key: _decoded(value) for key, value in tree.items()}
-    if isinstance(tree, list | tuple):
-        return type(tree)(_decoded(value) for value in tree)
-    return tree
+        return _decoded_array(tree) if ARRAY in tree else {key: _decoded(value, seen) for key, value in tree.items()}
+    return type(tree)(_decoded(value, seen) for value in tree)
 
 
 def _decoded_array(tree: dict) -> np.ndarray:
     dtype = np.lib.format.descr_to_dtype(tree[ARRAY])
     if dtype.hasobject:
         raise ValueError("an array of Python objects")
+    data = tree["data"].numpy()
+    expected = math.prod(tree["shape"]) * dtype.itemsize
+    if data.nbytes != expected:
+        raise ValueError(f"an array of {expected} bytes has {data.nbytes}")
     # frombuffer is read-only and knows nothing of empty buffers
     array = np.empty(tree["shape"], dtype)
-    data = tree["data"].numpy()
-    if data.nbytes != array.nbytes:
-        raise ValueError(f"an array of {array.nbytes} bytes has {data.nbytes}")
     if array.size:
         array.reshape(-1).view(np.uint8)[...] = data
     return array

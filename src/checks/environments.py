@@ -5,8 +5,9 @@ import inspect
 from checks.values import converted
 from envs import REGISTRY
 from envs.instances import constructor_of, env_parameters
-from utils.errors import ConfigError
+from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
+from utils.plain_values import shown
 
 
 def check_environment(config: dict) -> None:
@@ -34,4 +35,12 @@ def check_environment(config: dict) -> None:
             if value is not None and example not in (None, inspect.Parameter.empty):
                 env_args[key] = converted(f"env_args.{key}", value, example)
     if hasattr(constructor_of(factory), "check_args"):
-        constructor_of(factory).check_args(**env_args)
+        try:
+            constructor_of(factory).check_args(**env_args)
+        except MusterError:
+            raise
+        except Exception as error:  # whatever nested values of the wrong kind may lead to
+            raise ConfigError(
+                f"env_args: the environment '{name}' cannot be made of these: {type(error).__name__}: "
+                f"{shown(str(error), 300)}"
+            ) from error

@@ -3,6 +3,7 @@
 from checks.registries import REGISTRIES
 from envs import batched_names
 from utils.errors import ConfigError
+from utils.plain_values import shown
 
 
 def check_pairings(config: dict) -> None:
@@ -20,7 +21,7 @@ def check_pairings(config: dict) -> None:
         try:
             traits[key] = registry.entry(name).traits
         except ConfigError as error:
-            raise ConfigError(f"{key}={name}: {error}") from None
+            raise ConfigError(f"{key}={shown(name)}: {error}") from None
     _check_learner(config, traits)
     _check_runner(config, traits)
     _check_sizes(config, traits)

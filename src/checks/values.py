@@ -4,9 +4,10 @@ import copy
 import math
 from typing import Any
 
-from utils.config import default_config
+from utils.config import default_config, flatten
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.plain_values import LARGEST_NUMBER, shown
 
 AT_LEAST_ONE = (
     "t_max batch_size_run test_nepisode test_interval log_interval runner_log_interval learner_log_interval "
@@ -39,6 +40,9 @@ CHOICES = {
 # keys whose default says too little about their type
 TYPED = {"mixer": "", "seed": 0, "lr_finish": 0.0}
 NULLABLE = ("mixer", "seed", "lr_finish")
+AT_MOST = {"seed": 2**32 - 1, "torch_threads": 1024}  # of what NumPy and torch take
+# the user's own text, which names nothing and is shown nowhere but in Sacred's record
+ANY_TEXT = ("label",)
 
 
 def normalised(config: dict) -> dict:
@@ -61,15 +65,20 @@ def normalised(config: dict) -> dict:
         _require(config, key, lambda x: x >= 0, "0 or more")
     for key in FRACTIONS:
         _require(config, key, lambda x: 0 <= x <= 1, "between 0 and 1")
+    for key, most in AT_MOST.items():
+        _require(config, key, lambda x, most=most: x <= most, f"at most {most}")
     for key, choices in CHOICES.items():
         if config[key] not in choices:
-            raise ConfigError(f"{key}={config[key]}: no such choice.{suggestion(config[key], choices)}")
+            raise ConfigError(f"{key}={shown(config[key])}: no such choice.{suggestion(config[key], choices)}")
+    for key, value in flatten(config).items():
+        if isinstance(value, str) and not value.isprintable() and key not in ANY_TEXT:
+            raise ConfigError(f"{key}={shown(value)}: it has characters that cannot be shown.")
     return config
 
 
 def _require(config: dict, key: str, holds, what: str) -> None:
     if config.get(key) is not None and not holds(config[key]):
-        raise ConfigError(f"{key}={config[key]}: it has to be {what}.")
+        raise ConfigError(f"{key}={shown(config[key])}: it has to be {what}.")
 
 
 def converted(key: str, value: Any, example: Any) -> Any:
@@ -109,15 +118,18 @@ def converted(key: str, value: Any, example: Any) -> Any:
             expected = "a mapping of keys to values"
         case _:
             return value
-    found = "nothing (null)" if value is None else f"{value!r}"
-    raise ConfigError(f"{key}={value}: expected {expected}, found {found}, as in '{key}={example}'.")
+    text = shown(value)
+    found = "nothing (null)" if value is None else f"'{text}'" if text == value else text
+    raise ConfigError(f"{key}={text}: expected {expected}, found {found}, as in '{key}={example}'.")
 
 
 FRACTIONAL = ("grad_norm_clip", "opt_loss", "checkpoint_minutes", "worker_timeout")
 
 
 def _number(value: Any) -> int | float | None:
-    """A finite number, whole where its value is; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    """A finite number, whole where its value is, then of at most 64 bits; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
+    if abs(value) > LARGEST_NUMBER or value != value:
+        return value if isinstance(value, float) and math.isfinite(value) else None
     return int(value) if isinstance(value, float) and value.is_integer() else value

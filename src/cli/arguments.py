@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from cli.settings import check_option, check_settings
 from utils.config import config_names
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
+from utils.plain_values import shown
 
 OUR_OPTIONS = {"--config": "algorithm", "--env-config": "environment", "--resume": "resume"}
 # Sacred's options (0.8.7); those in the second tuple take a value
@@ -41,7 +43,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         parsed.action = "help"
         return parsed
     words = iter(argv)
-    after_with = False
+    after_with, settings = False, []
     for word in words:
         option, equals, value = word.partition("=")
         if option in OUR_OPTIONS:
@@ -55,14 +57,17 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
             parsed.action = "help"
         elif word == "--list":
             parsed.action = "list"
-        elif word.startswith("-") and not after_with:
+        elif word.startswith("-"):
             parsed.sacred += _sacred_option(word, words)
         else:
-            if word == "with":
+            if after_with:
+                settings.append(word)
+            elif word == "with":
                 after_with = True
-            elif not after_with and word not in SACRED_COMMANDS and "help" not in parsed.sacred:
+            elif word not in SACRED_COMMANDS and "help" not in parsed.sacred:
                 raise ConfigError(_stray_word(word))
             parsed.sacred.append(word)
+    check_settings(settings)
     if parsed.action == "run" and "help" not in parsed.sacred:
         _require_choices(parsed)
     return parsed
@@ -76,24 +81,27 @@ def given_value(words: Sequence[str], key: str) -> str | None:
 
 def _sacred_option(word: str, words) -> list[str]:
     """The option and, if it takes one, its value."""
-    option, equals, _ = word.partition("=")
-    if option in SACRED_FLAGS or (len(word) > 2 and word[:2] in SACRED_OPTIONS and word[1] != "-"):
+    option, equals, value = word.partition("=")
+    if option in SACRED_FLAGS:
+        return [word]
+    if len(word) > 2 and word[:2] in SACRED_OPTIONS and word[1] != "-":  # -lINFO
+        check_option(word[:2], word[2:])
         return [word]
     if option not in SACRED_OPTIONS:
         options = [*OUR_OPTIONS, "--list", "--help", *SACRED_FLAGS, *SACRED_OPTIONS]
-        raise ConfigError(f"Unknown option '{option}'.{did_you_mean(option, options)} See --help.")
-    if equals:
-        return [word]
-    value = next(words, None)
-    if value is None:
-        raise ConfigError(f"The option {option} needs a value.")
-    return [word, value]
+        raise ConfigError(f"Unknown option '{shown(option)}'.{did_you_mean(option, options)} See --help.")
+    if not equals:
+        value = next(words, None)
+        if value is None:
+            raise ConfigError(f"The option {option} needs a value.")
+    check_option(option, value)
+    return [word] if equals else [word, value]
 
 
 def _stray_word(word: str) -> str:
     if "=" in word:
-        return f"'{word}' stands before 'with'. Settings come last: ... with {word}"
-    return f"Unknown command '{word}'.{suggestion(word, [*SACRED_COMMANDS, 'with'])}"
+        return f"'{shown(word)}' stands before 'with'. Settings come last: ... with {shown(word)}"
+    return f"Unknown command '{shown(word)}'.{suggestion(word, [*SACRED_COMMANDS, 'with'])}"
 
 
 def _require_choices(parsed: Arguments) -> None:

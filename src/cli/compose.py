@@ -6,6 +6,7 @@ from pathlib import Path
 
 from utils.config import CONFIG_DIR, config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError
+from utils.plain_values import shown
 from utils.yaml_files import load_yaml
 
 
@@ -43,7 +44,7 @@ def _load(path: Path) -> dict:
     defaults = default_config()
     for key, value in config.items():
         if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):
-            raise ConfigError(f"{path}: '{key}' has to be a mapping of keys to values, found {value!r}.")
+            raise ConfigError(f"{path}: '{key}' has to be a mapping of keys to values, found {shown(value)}.")
     return config
 
 

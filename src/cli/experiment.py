@@ -16,10 +16,13 @@ from checks import check_config
 from checks.changes import check_changes
 from cli.arguments import Arguments, given_value
 from cli.compose import Composed, compose_config
+from cli.mongo import mongo_recorder
 from cli.observer import RunRecorder, check_run_id
 from cli.past_sacred import PastSacredError, past_sacred
-from utils.config import default_config
+from utils.config import default_config, recursive_dict_update
+from utils.errors import ConfigError
 from utils.logging import get_logger
+from utils.plain_values import shown
 
 # prints of this process go to the console and into cout.txt; what environment processes print, to the console only
 SETTINGS.CAPTURE_MODE = "sys"
@@ -37,7 +40,7 @@ def run_experiment(arguments: Arguments) -> None:
     if arguments.resume is not None:
         results = given_value(arguments.sacred, "local_results_path") or default_config()["local_results_path"]
         resume = Resumption.of(arguments.resume, results)
-        composed = Composed(resume.config, {})
+        composed = Composed(recursive_dict_update(default_config(), _trusted(resume)), {})
     elif arguments.algorithm is None:  # `help COMMAND` needs no config
         composed = Composed(default_config(), {})
     else:
@@ -47,6 +50,18 @@ def run_experiment(arguments: Arguments) -> None:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])
     except PastSacredError as error:
         raise error.__cause__ from None
+
+
+def _trusted(resume: Resumption) -> dict:
+    """The config of a run to go on with. Code that came along with its results is not imported."""
+    plugins, results = resume.config.get("plugins"), resume.results.resolve()
+    for plugin in plugins if isinstance(plugins, list) else [plugins]:
+        if isinstance(plugin, str) and plugin.endswith(".py") and Path(plugin).resolve().is_relative_to(results):
+            raise ConfigError(
+                f"The run's plugin {shown(plugin)} lies among its results, from where no code is taken. "
+                "Put it elsewhere and name it: with plugins=PATH."
+            )
+    return resume.config
 
 
 def build_experiment(composed: Composed, resume: Resumption | None = None) -> Experiment:
@@ -67,9 +82,12 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
             checked = check_config(config, known=composed.config, own_keys=composed.own_keys)
             if resume is not None:
                 check_changes(composed.config, checked)
+            database = mongo_recorder(checked, console)
         if command_name == experiment.default_command:
             folder = os.path.join(checked["local_results_path"], "sacred")
             experiment.observers.append(RunRecorder(folder, console))
+            if database is not None:
+                experiment.observers.append(database)
         return {}
 
     @experiment.option_hook

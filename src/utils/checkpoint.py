@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from utils.errors import ConfigError
+from utils.plain_values import shown
 
 
 def load_weights(target: Any, path: str | Path) -> None:
@@ -16,10 +17,10 @@ def load_weights(target: Any, path: str | Path) -> None:
     """
     import torch as th
 
+    if not os.path.isfile(path):  # a pipe, say, would be waited for
+        raise ConfigError(f"The checkpoint has no file {path}.")
     try:
         state = th.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise ConfigError(f"The checkpoint has no file {path}.") from None
     except Exception as error:  # torch raises many kinds for a damaged or hostile file
         reason = str(error).split("\n")[0]
         raise ConfigError(f"{path} cannot be read as weights: {reason}") from None
@@ -49,9 +50,12 @@ def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
     """
     root = Path(checkpoint_path)
     expected = "It should have a subfolder for each saved step, such as 20000/ with agent.th in it."
-    if not root.is_dir():
-        raise ConfigError(f"checkpoint_path={checkpoint_path}: there is no such folder. {expected}")
-    steps = [int(p.name) for p in root.iterdir() if _is_step(p.name) and any(p.glob("*.th"))]
+    if not os.path.isdir(root):  # unlike Path.is_dir, False for a name that is too long, too
+        raise ConfigError(f"checkpoint_path={shown(checkpoint_path, 300)}: there is no such folder. {expected}")
+    try:
+        steps = [int(p.name) for p in root.iterdir() if _is_step(p.name) and any(p.glob("*.th"))]
+    except OSError as error:
+        raise ConfigError(f"checkpoint_path={checkpoint_path} cannot be read ({error.strerror}).") from None
     if not steps:
         hint = ""
         if (root / "agent.th").is_file():
@@ -62,7 +66,7 @@ def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
 
 
 def _is_step(name: str) -> bool:
-    return name.isascii() and name.isdigit() and str(int(name)) == name
+    return name.isascii() and name.isdigit() and len(name) < 20 and str(int(name)) == name
 
 
 def save_checkpoint(learner: Any, folder: str | Path) -> None:

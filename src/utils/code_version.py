@@ -6,6 +6,8 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from utils.plain_values import shown
+
 SOURCE = Path(__file__).resolve().parents[1]
 # those whose arithmetic a run consists of
 PACKAGES = ("torch", "numpy", "numba")
@@ -29,4 +31,6 @@ def code_version() -> dict[str, str]:
 def differences(theirs: dict[str, str]) -> list[str]:
     """What is not as in `theirs`, e.g. "torch 2.12.0 then, 2.13.0 now"."""
     ours = code_version()
-    return [f"{name} {theirs.get(name)} then, {ours[name]} now" for name in ours if theirs.get(name) != ours[name]]
+    return [
+        f"{name} {shown(theirs.get(name))} then, {ours[name]} now" for name in ours if theirs.get(name) != ours[name]
+    ]

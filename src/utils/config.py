@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.plain_values import shown
 from utils.yaml_files import load_yaml
 
 CONFIG_DIR = Path(__file__).resolve().parents[2] / "config"
@@ -26,14 +28,15 @@ def config_path(name: str, family: str) -> Path:
         ConfigError: there is no such file; the message has the nearest name.
     """
     if name.endswith((".yaml", ".yml")):
-        path = Path(name)
-        if not path.is_file():
-            raise ConfigError(f"There is no config file {path}.")
-        return path
+        # unlike Path.is_file, this is False for a name that is too long, too
+        if not os.path.isfile(name):
+            raise ConfigError(f"There is no config file {shown(name, 300)}.")
+        return Path(name)
     names = config_names(family)
     if name not in names:
         option = {"algs": "--config", "envs": "--env-config"}[family]
-        raise ConfigError(f"{option}={name}: there is no config/{family}/{name}.yaml.{suggestion(name, names)}")
+        given = shown(name)
+        raise ConfigError(f"{option}={given}: there is no config/{family}/{given}.yaml.{suggestion(name, names)}")
     return CONFIG_DIR / family / f"{name}.yaml"
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 def nearest(name: str, choices: Iterable[str]) -> str | None:
     """Return the choice most like `name`, or None when none is at least half alike."""
-    matches = difflib.get_close_matches(str(name), [str(c) for c in choices], n=1, cutoff=0.5)
+    # what is much longer than any name is like none, and takes difflib long to find that out
+    matches = difflib.get_close_matches(str(name)[:200], [str(c) for c in choices], n=1, cutoff=0.5)
     return matches[0] if matches else None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.plain_values import shown
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Registry(MutableMapping):
         try:
             return self._entries[name]
         except (KeyError, TypeError):
-            raise ConfigError(f"Unknown {self.kind} '{name}'.{suggestion(name, self._entries)}") from None
+            raise ConfigError(f"Unknown {self.kind} '{shown(name)}'.{suggestion(name, self._entries)}") from None
 
     def __getitem__(self, name: str) -> Any:
         target = self.entry(name).target

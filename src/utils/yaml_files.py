@@ -2,10 +2,19 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from utils.errors import ConfigError
+from utils.plain_values import DEEPEST, escaped, problem_of, problem_of_key, shown
+from utils.regular_files import read_regular
+
+# the largest of our own has 10,000 bytes
+LARGEST_FILE = 2**17
+# characters, and VALUE more for each value, after every alias (*name) has been replaced by what it stands for
+LARGEST_CONTENT, VALUE = 2**20, 50
+LONGEST_NUMBER = 400
 
 
 class _Loader(yaml.SafeLoader):
@@ -19,16 +28,21 @@ _Loader.add_implicit_resolver(
 )
 
 
+class _Refused(yaml.constructor.ConstructorError):
+    """YAML that is refused at `node`."""
+
+    def __init__(self, problem: str, node: yaml.Node):
+        super().__init__(None, None, problem, node.start_mark)
+
+
 def _mapping_without_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict:
     seen = set()
     for key_node, _ in node.value:
         key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, str):
-            raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is not a string", key_node.start_mark)
+        if problem := problem_of_key(key):
+            raise _Refused(problem, key_node)
         if key in seen:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the key '{key}' is written twice", key_node.start_mark
-            )
+            raise _Refused(f"the key '{key}' is written twice", key_node)
         seen.add(key)
     return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
 
@@ -39,23 +53,51 @@ def _construct_mapping(loader: _Loader, node: yaml.MappingNode):
     data.update(_mapping_without_duplicates(loader, node))
 
 
+def _construct_number(loader: _Loader, node: yaml.Node):
+    # Python takes the longer for a number the longer it is
+    if isinstance(node.value, str) and len(node.value) > LONGEST_NUMBER:
+        raise _Refused(f"the number {shown(node.value)} is {len(node.value)} characters long", node)
+    return yaml.SafeLoader.yaml_constructors[node.tag](loader, node)
+
+
 _Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
+_Loader.add_constructor("tag:yaml.org,2002:int", _construct_number)
+_Loader.add_constructor("tag:yaml.org,2002:float", _construct_number)
 
 
 def load_yaml(path: Path) -> dict:
     """Read a YAML file whose top level is a mapping; an empty file is an empty mapping.
 
     Raises:
-        ConfigError: not readable, not UTF-8, not YAML, or not a mapping.
+        ConfigError: not readable, not UTF-8, not YAML, too large, or not a mapping of plain values.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, LARGEST_FILE).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not a UTF-8 text file (byte {error.start}).") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
+    data = _parsed(path, text)
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: expected 'key: value' lines at the top level, found a {type(data).__name__}.")
+    if problem := problem_of(data):
+        raise ConfigError(f"{path}: {problem}.")
+    return data
+
+
+def _parsed(path: Path, text: str) -> Any:
     try:
-        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - _Loader is a SafeLoader
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            _measure(node, {}, 0)
+            return loader.construct_document(node)
+        finally:
+            loader.dispose()
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}{_where(error)}: invalid YAML: {_problem(error)}.") from None
     except RecursionError:
@@ -64,11 +106,22 @@ def load_yaml(path: Path) -> dict:
         raise ConfigError(f"{path}: invalid YAML: {error}.") from None
     except (AttributeError, LookupError, TypeError):  # PyYAML's, for an explicit tag such as `!!int ''`
         raise ConfigError(f"{path}: invalid YAML: a value does not fit its explicit tag (!!...).") from None
-    if data is None:
-        return {}
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path}: expected 'key: value' lines at the top level, found a {type(data).__name__}.")
-    return data
+
+
+def _measure(node: yaml.Node, measured: dict[int, int], depth: int) -> int:
+    """How much `node` stands for: a few aliases of aliases can make a file grow beyond any memory."""
+    if depth > DEEPEST:
+        raise _Refused(f"nested too deeply, or inside itself (more than {DEEPEST} deep)", node)
+    if id(node) not in measured:
+        if isinstance(node, yaml.ScalarNode):
+            inner = len(node.value)
+        else:
+            parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+            inner = sum(_measure(part, measured, depth + 1) for part in parts)
+        measured[id(node)] = VALUE + inner
+        if measured[id(node)] > LARGEST_CONTENT:
+            raise _Refused("too large a value, with what its aliases (*) stand for", node)
+    return measured[id(node)]
 
 
 def _where(error: yaml.YAMLError) -> str:
@@ -78,4 +131,4 @@ def _where(error: yaml.YAMLError) -> str:
 
 def _problem(error: yaml.YAMLError) -> str:
     text = getattr(error, "problem", None) or str(error).split("\n")[0]
-    return text.rstrip(".")
+    return escaped(text.rstrip("."))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checkpoints.errors import CheckpointError
 from checkpoints.folder import MANIFEST, NewFolder, read_manifest, verify
-from checkpoints.store import checkpoints_of, newest_checkpoint, prune
+from checkpoints.store import checkpoints_of, newest_checkpoint, prune, settled
 
 FIGURES = {"number": 1, "t_env": 400, "token": "run_1", "config": {"a": 1}}
 
@@ -106,6 +106,20 @@ def test_the_one_before_a_damaged_one_is_used(tmp_path, damage, file, told):
     assert str(old) in str(error.value)
 
 
+@pytest.mark.parametrize("unfinished", [".800.tmp", ".800.replaced"])
+def test_a_checkpoint_that_was_whole_before_it_had_its_name(tmp_path, unfinished):
+    """The run was killed between the last two renames."""
+    written(tmp_path, number=1)
+    os.rename(written(tmp_path, number=2), tmp_path / "checkpoints" / unfinished)
+    found, problems = newest_checkpoint(tmp_path)
+    assert (found.number, problems) == (2, [])
+    found = settled(found)
+    assert sorted(os.listdir(tmp_path / "checkpoints")) == ["400", "800"]
+    assert found.folder == tmp_path / "checkpoints" / "800"
+    verify(found.folder, found.manifest)
+    assert settled(found) == found
+
+
 def test_a_run_without_checkpoints_says_how_they_come_about(tmp_path):
     with pytest.raises(CheckpointError, match="checkpoint_interval"):
         newest_checkpoint(tmp_path)
@@ -149,7 +163,7 @@ def test_a_huge_manifest_is_not_read(tmp_path):
     folder = written(tmp_path)
     with (folder / MANIFEST).open("r+b") as file:
         file.truncate(10**10)
-    with pytest.raises(CheckpointError, match="10000000000 bytes long"):
+    with pytest.raises(CheckpointError, match="longer than 16777216 bytes"):
         read_manifest(folder)
 
 
@@ -165,3 +179,25 @@ def test_any_bytes_in_a_manifest(tmp_path_factory, data, position, over):
         newest_checkpoint(root)
     except CheckpointError as error:
         assert str(folder) in str(error)
+
+
+def test_a_manifest_that_is_a_pipe_is_not_waited_for(tmp_path):
+    folder = written(tmp_path)
+    (folder / MANIFEST).unlink()
+    os.mkfifo(folder / MANIFEST)
+    with pytest.raises(CheckpointError, match="not a regular file"):
+        read_manifest(folder)
+
+
+@pytest.mark.parametrize(
+    ("figures", "problem"),
+    [
+        ({"token": "../x"}, "no name of a run"),
+        ({"token": "-rf"}, "no name of a run"),
+        ({"config": {"py/object": "os.system"}}, "its config is none"),
+        ({"config": {"seed": 2**70}}, "its config is none"),
+    ],
+)
+def test_a_manifest_with_hostile_figures(tmp_path, figures, problem):
+    with pytest.raises(CheckpointError, match=problem):
+        read_manifest(written(tmp_path, **figures))

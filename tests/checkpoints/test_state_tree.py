@@ -152,3 +152,19 @@ def test_any_bytes_are_an_error_with_a_name(tmp_path_factory, data, position):
         load_tree(path)
     except CheckpointError as error:
         assert "state.th" in str(error)
+
+
+def test_lists_of_the_same_lists_are_not_multiplied(tmp_path):
+    """Forty of them, each with the one before in it twice, would be a million million values."""
+    tree = [1]
+    for _ in range(40):
+        tree = [tree, tree]
+    th.save({"x": tree}, tmp_path / "x")
+    with pytest.raises(CheckpointError, match="in two places"):
+        load_tree(tmp_path / "x")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "state.th")
+    with pytest.raises(CheckpointError, match="no such file"):
+        load_tree(tmp_path / "state.th")

@@ -23,8 +23,8 @@ def test_both_forms_in_any_order(words):
 
 
 def test_sacreds_words_go_to_sacred():
-    words = ["-n", "my run", "--config=a", "-u", "--comment=x y", "--env-config=b", "-lINFO", "with", "-x=1", "b=-2"]
-    assert parse_arguments(words).sacred == ["-n", "my run", "-u", "--comment=x y", "-lINFO", "with", "-x=1", "b=-2"]
+    words = ["-n", "my run", "--config=a", "-u", "--comment=x y", "--env-config=b", "-lINFO", "with", "a=1", "b=-2"]
+    assert parse_arguments(words).sacred == ["-n", "my run", "-u", "--comment=x y", "-lINFO", "with", "a=1", "b=-2"]
     assert parse_arguments(["print_config", "--config=a", "--env-config=b"]).sacred == ["print_config"]
     assert parse_arguments(["help", "print_config"]).sacred == ["help", "print_config"]
 

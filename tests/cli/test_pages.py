@@ -21,9 +21,9 @@ def test_every_choice_is_listed_on_an_aligned_line_with_a_description():
         assert name in names
 
 
-def test_help_is_a_screenful_with_three_examples():
+def test_help_is_a_screenful_with_four_examples():
     assert len(HELP.splitlines()) <= 40
-    assert HELP.count("  python src/main.py") == 4, "the form, and three examples"
+    assert HELP.count("  python src/main.py") == 5, "the form, and four examples"
     assert max(map(len, HELP.splitlines())) <= 120
 
 

@@ -129,7 +129,7 @@ def test_results_of_a_relative_and_an_absolute_path(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert os.listdir(tmp_path) == ["elsewhere"]
-    assert os.listdir(elsewhere) == ["sacred"]
+    assert sorted(os.listdir(elsewhere)) == ["runs", "sacred"]
 
 
 def test_on_a_terminal_a_bar_shows_progress_and_the_record_has_plain_lines(tmp_path):

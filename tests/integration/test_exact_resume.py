@@ -47,7 +47,7 @@ def config_of(runner, learner, mode, overlap):
     config = compose_config(algorithm, "skirmish" if batched else "matrix").config
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {**SETTINGS, "runner": runner, "batched_mode": mode, "overlap": overlap, "batch_size_run": environments}
-    changes["t_max"] = 240 if batched else 200
+    changes["t_max"] = 600 if batched else 300
     if not batched:
         changes["env_args"] = {"game": "climbing", "episode_limit": 4}
     recursive_dict_update(config, changes)

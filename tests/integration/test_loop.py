@@ -12,7 +12,8 @@ import torch as th
 from envs import REGISTRY
 from fakes import CountingEnv
 from learners.q_learner import QLearner
-from run import LoopState, run
+from run import run
+from training import LoopState, TrainingLoop
 from utils.config import config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError, MusterError
 from utils.logging import Logger
@@ -271,7 +272,7 @@ def test_runs_started_together_share_no_folder(tmp_path):
 def test_losses_that_turn_nan_are_logged_as_floats(tmp_path, watched, monkeypatch):
     """Defect 27: a tensor or NumPy scalar would be stored as a pickled object."""
     monkeypatch.setattr("learners.q_learner.masked_mean", lambda x, mask: (x * mask).sum() / mask.sum() * float("nan"))
-    run(_config(tmp_path, t_max=20))
+    run(_config(tmp_path, t_max=20, on_non_finite="skip"))
     (_, loss), *_ = _stats(watched, "loss")
     assert math.isnan(loss)
     assert json.loads(json.dumps({"loss": loss}))
@@ -323,18 +324,16 @@ def test_overlapping_runs_are_reproducible_and_lag_by_one_rollout(tmp_path, watc
 
 
 def test_an_acting_controller_of_its_own_has_the_learners_weights_in_tests(tmp_path, monkeypatch):
-    import run as run_module
-
     seen = []
-    test = run_module._test
+    test = TrainingLoop._test
 
-    def watched_test(args, rollouts, logger, test_stream):
-        result = test(args, rollouts, logger, test_stream)
+    def watched_test(loop):
+        test(loop)
+        rollouts = loop.rollouts
         ours, theirs = (list(mac.parameters()) for mac in (rollouts.mac, rollouts.acting_mac))
         seen.append(rollouts.mac is not rollouts.acting_mac and all(map(th.equal, ours, theirs)))
-        return result
 
-    monkeypatch.setattr(run_module, "_test", watched_test)
+    monkeypatch.setattr(TrainingLoop, "_test", watched_test)
     run(_config(tmp_path, t_max=40, test_interval=10, overlap=True))
     assert len(seen) > 2
     assert all(seen)

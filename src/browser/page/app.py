@@ -32,6 +32,7 @@ def create_app(root: Path, write: bool = False, token: str | None = None) -> Das
         "muster",
         assets_folder=str(_ASSETS),
         pages_folder="",
+        use_pages=False,
         include_pages_meta=False,
         serve_locally=True,
         suppress_callback_exceptions=True,

@@ -21,7 +21,7 @@ INDEX = """<!DOCTYPE html>
 </body>
 </html>"""
 
-_LINKS = (("/", "Runs"), ("/compare", "Compare"), ("/matrix", "Matrix"))
+_LINKS = (("/", "Runs"), ("/compare", "Compare"), ("/matrix", "Matrix"), ("/replay", "Replays"))
 
 
 def frame(context: Context) -> html.Div:

@@ -1,0 +1,298 @@
+"""Does a run survive whatever happens to it?
+
+python benchmarks/soak.py [--minutes 20] [--seed 1] [--folder DIR]
+
+Trains QMIX on Skirmish's 3m, in two environment processes, into a small disk (a tmpfs of 64 MB; where none can be
+mounted, an ordinary folder, and the disk is never full). Every few seconds something happens, at random:
+
+- an environment process is killed, or stopped so that it hangs
+- the whole run is killed (SIGKILL), or told to stop (SIGTERM, Ctrl-C), and gone on with by --resume=latest
+- it is told to write a checkpoint (SIGUSR1)
+- the disk is full for a few seconds
+- the newest checkpoint is damaged while the run is down
+
+When the time is up, the run is gone on with until it is finished. Then its records are compared: every statistic has
+to be there once for each step at which it was due, in the metric log, in Sacred's info and in TensorBoard. Prints what
+happened and what was found; the exit code is 0 if nothing is missing.
+"""
+
+import argparse
+import csv
+import itertools
+import json
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[1]
+DISK = 64 * 2**20
+LOG_EVERY = 200
+SETTINGS = (
+    "env_args.map_name=3m runner=parallel batch_size_run=2 batch_size=16 buffer_size=200 seed=1 "
+    f"log_interval={LOG_EVERY} test_interval=2000 test_nepisode=4 runner_log_interval={LOG_EVERY} "
+    "learner_log_interval=1000 checkpoint_interval=1000 checkpoint_minutes=0 use_tensorboard=True worker_timeout=3 "
+    "max_worker_restarts=1000000 t_max=1000000000"
+).split()
+EVENTS = {
+    "environment process killed": 4,
+    "environment process hangs": 1,
+    "run killed": 3,
+    "SIGTERM": 2,
+    "Ctrl-C": 1,
+    "SIGUSR1": 2,
+    "disk full": 2,
+    "run killed, its newest checkpoint damaged": 1,
+}
+
+
+class Soak:
+    """One run, what happens to it, and the count of what happened."""
+
+    def __init__(self, folder: Path, disk_is_small: bool, seed: int):
+        self.folder, self.results, self.disk_is_small = folder, folder / "results", disk_is_small
+        self.rng = random.Random(seed)
+        self.happened: Counter = Counter()
+        self.problems: list[str] = []
+        self.sessions = 0
+        self._output = (folder.parent / "soak-output.txt").open("w+")
+        self._start()
+
+    def _start(self, *changes: str) -> None:
+        self.sessions += 1
+        self._offset = Path(self._output.name).stat().st_size
+        resumed = any(self.results.glob("runs/*/checkpoints/*/manifest.json"))
+        words = ["--config=qmix_smac", "--env-config=skirmish", "with", *SETTINGS, f"local_results_path={self.results}"]
+        if resumed:
+            words = ["--resume=latest", "with", f"local_results_path={self.results}", *changes]
+        elif self.results.exists():  # killed before its first checkpoint: it begins anew
+            shutil.rmtree(self.results)
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "src" / "main.py"), *words],
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+            cwd=self.folder,
+            # started in a shell's background it would ignore Ctrl-C
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+
+    def _trains(self) -> bool:
+        """Whether this session has begun to train."""
+        return "Beginning training" in self._said()
+
+    def _said(self) -> str:
+        """What this session has printed."""
+        with open(self._output.name, errors="replace") as file:
+            file.seek(self._offset)
+            return file.read()
+
+    def play(self, seconds: float) -> None:
+        """Let things happen for so long."""
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends:
+            self._sleep(self.rng.uniform(1, 8))
+            if self.process.poll() is not None:
+                self._ended_by_itself()
+                continue
+            if not self._trains():  # a run that never begins tests nothing
+                continue
+            events = [event for event in EVENTS if self.disk_is_small or event != "disk full"]
+            event = self.rng.choices(events, [EVENTS[event] for event in events])[0]
+            self.happened[event] += 1
+            print(f"{time.strftime('%H:%M:%S')} {event}", flush=True)
+            self._do(event)
+
+    def _do(self, event: str) -> None:
+        if event.startswith("environment process"):
+            # the other children are Python's own
+            workers = [p for p in self._children() if any("spawn_main" in word for word in p.cmdline())]
+            if workers:
+                with suppress(psutil.Error):
+                    victim = self.rng.choice(workers)
+                    victim.send_signal(signal.SIGSTOP if "hangs" in event else signal.SIGKILL)
+        elif event == "disk full":
+            self._fill_the_disk(self.rng.uniform(1, 8))
+        elif event == "SIGUSR1":
+            self.process.send_signal(signal.SIGUSR1)
+        elif event.startswith("run killed"):
+            self._end(signal.SIGKILL, -signal.SIGKILL)
+            if event.endswith("damaged"):
+                self._damage()
+            self._start()
+        else:
+            number = {"SIGTERM": signal.SIGTERM, "Ctrl-C": signal.SIGINT}[event]
+            self._end(number, 128 + number)
+            self._start()
+
+    def _children(self) -> list[psutil.Process]:
+        with suppress(psutil.Error):
+            return psutil.Process(self.process.pid).children(recursive=True)
+        return []
+
+    def _end(self, number: int, code: int) -> None:
+        """Send a signal and see that the run ends as it should, and leaves no process behind."""
+        children = self._children()
+        self.process.send_signal(number)
+        try:
+            found = self.process.wait(90)
+        except subprocess.TimeoutExpired:
+            self.problems.append(f"signal {number}: the run did not end within 90 seconds")
+            self.process.kill()
+            self.process.wait()
+            return
+        if found != code:
+            self.problems.append(f"signal {number}: exit code {found} instead of {code}\n{self._tail()}")
+        _, left = psutil.wait_procs(children, timeout=20)
+        if left:
+            self.problems.append(f"signal {number}: left behind {[p.pid for p in left]}")
+
+    def _fill_the_disk(self, seconds: float) -> None:
+        ballast = self.folder / "ballast"
+        with suppress(OSError), ballast.open("wb") as file:
+            while True:
+                file.write(b"x" * 65536)
+                file.flush()
+        self._sleep(seconds)
+        ballast.unlink(missing_ok=True)
+
+    def _damage(self) -> None:
+        """Cut the last bytes off a file of the newest of several checkpoints."""
+        folders = [path.parent for path in self.results.glob("runs/*/checkpoints/[0-9]*/manifest.json")]
+        folders.sort(key=lambda path: json.loads((path / "manifest.json").read_text())["number"])
+        if len(folders) > 1:
+            own = [path for path in folders[-1].iterdir() if path.stat().st_nlink == 1]
+            victim = self.rng.choice(own)
+            victim.write_bytes(victim.read_bytes()[:-1])
+
+    def _ended_by_itself(self) -> None:
+        """On a disk that stays full a run stops cleanly; anything else is a fault."""
+        self.happened["stopped by itself"] += 1
+        tail = self._tail()
+        if self.process.returncode != 1 or "No checkpoint could be written" not in tail:
+            self.problems.append(f"the run ended by itself with exit code {self.process.returncode}\n{tail}")
+        self._start()
+
+    def _tail(self) -> str:
+        return self._said()[-1500:]
+
+    def _sleep(self, seconds: float) -> None:
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+
+    def finish(self) -> None:
+        """Stop the run and let it come to its end a little later."""
+        while self.process.poll() is None and not self._trains():
+            self._sleep(0.5)
+        if self.process.poll() is None:
+            self._end(signal.SIGTERM, 128 + signal.SIGTERM)
+        steps = [int(path.name) for path in self.results.glob("runs/*/checkpoints/[0-9]*")]
+        self._start(f"t_max={max(steps) + 3000}")
+        if self.process.wait(300) != 0:
+            self.problems.append(f"the last session ended with exit code {self.process.returncode}\n{self._tail()}")
+
+    def check(self) -> None:
+        """Compare the records."""
+        (log,) = self.results.glob("runs/*/metrics.csv")
+        curves: dict[str, list[tuple[int, float]]] = {}
+        with log.open() as file:
+            for row in csv.DictReader(file):
+                curves.setdefault(row["key"], []).append((int(row["t_env"]), float(row["value"])))
+        for key, points in curves.items():
+            steps = [t for t, _ in points]
+            if steps != sorted(set(steps)):
+                self.problems.append(f"{key}: steps twice or out of order")
+        # an episode has at most 60 steps, and two end together
+        self._check_intervals(curves, "episode", LOG_EVERY + 120)
+        self._check_intervals(curves, "return_mean", LOG_EVERY + 120)
+        self._check_intervals(curves, "test_return_mean", 2000 + 120)
+        self._check_intervals(curves, "loss", 1000 + 120)
+        self._check_sacred(curves)
+        self._check_tensorboard(curves)
+        self.steps = curves["episode"][-1][0]
+        self.restarts = int(curves.get("worker_restarts", [(0, 0)])[-1][1])
+
+    def _check_intervals(self, curves: dict, key: str, longest: int) -> None:
+        steps = [t for t, _ in curves[key]]
+        gaps = [b - a for a, b in itertools.pairwise(steps)]
+        if max(gaps, default=0) > longest:
+            self.problems.append(f"{key}: a gap of {max(gaps)} steps, where {longest} is the most")
+
+    def _check_sacred(self, curves: dict) -> None:
+        newest = max(self.results.glob("sacred/[0-9]*"), key=lambda path: int(path.name))
+        if json.loads((newest / "run.json").read_text())["status"] != "COMPLETED":
+            self.problems.append("Sacred's last run is not COMPLETED")
+        info = json.loads((newest / "info.json").read_text())
+        for key, points in curves.items():
+            told = list(zip(info[f"{key}_T"], info[key], strict=True))
+            # long series are thinned, and their last point is always there
+            if told[-1] != points[-1] or (len(points) <= 1000 and told != points):
+                self.problems.append(f"{key}: Sacred's info differs from the metric log")
+
+    def _check_tensorboard(self, curves: dict) -> None:
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+        (folder,) = self.results.glob("tb_logs/*")
+        events = EventAccumulator(str(folder), size_guidance={"scalars": 0})
+        events.Reload()
+        for key, points in curves.items():
+            steps = [event.step for event in events.Scalars(re.sub(r"[^\w./-]", "_", key))]
+            if steps != [t for t, _ in points]:
+                self.problems.append(f"{key}: TensorBoard has {len(steps)} points, the metric log {len(points)}")
+
+
+@contextmanager
+def small_disk(parent: Path):
+    """A folder on a disk of its own; whether it is one."""
+    parent.mkdir(parents=True, exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(parent)]
+    try:
+        mounted = subprocess.run(command, capture_output=True).returncode == 0
+    except OSError:
+        mounted = False
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", str(parent)], check=False)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--minutes", type=float, default=20.0, help="how long things happen (default 20)")
+    parser.add_argument("--seed", type=int, default=1, help="of what happens when (default 1)")
+    parser.add_argument("--folder", default=None, help="where to work (default: a temporary folder)")
+    arguments = parser.parse_args()
+    work = Path(arguments.folder or tempfile.mkdtemp(prefix="soak-"))
+    with small_disk(work / "disk") as mounted:
+        soak = Soak(work / "disk", mounted, arguments.seed)
+        try:
+            soak.play(60 * arguments.minutes)
+            soak.finish()
+            soak.check()
+        finally:
+            with suppress(OSError):
+                soak.process.kill()
+        print(f"\n{soak.steps} steps in {soak.sessions} sessions; environments were created anew {soak.restarts} times")
+    for event, count in soak.happened.most_common():
+        print(f"{count:5} x {event}")
+    if not mounted:
+        print("      No small disk could be mounted here, so that it was never full.")
+    print(
+        "\n".join(["Problems:", *soak.problems]) if soak.problems else "Nothing is missing, and nothing is there twice."
+    )
+    if arguments.folder is None and not soak.problems:
+        shutil.rmtree(work, ignore_errors=True)
+    return 1 if soak.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

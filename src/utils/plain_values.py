@@ -1,0 +1,56 @@
+"""What a value of a config may consist of, and how a message shows one that somebody else has made up."""
+
+from collections.abc import Mapping
+from typing import Any
+
+LARGEST_NUMBER = 2**63 - 1
+LONGEST_KEY = 200
+DEEPEST = 32
+# Sacred's serialiser would make Python objects of mappings with such keys, and call what they name
+RESERVED_KEYS = ("py/", "json://")
+
+
+def problem_of_key(key: Any) -> str | None:
+    """What is wrong with a key: Sacred stores none with a dot, and nobody wants one that a terminal obeys."""
+    if not isinstance(key, str):
+        return f"the key {shown(key)} is not a string"
+    if not key.isprintable() or len(key) > LONGEST_KEY:
+        return f"the key {shown(key)} is longer than {LONGEST_KEY} characters, or has some that cannot be shown"
+    if not key or key.startswith(("$", *RESERVED_KEYS)) or any(character in key for character in ".="):
+        return f"the key '{key}' is empty, has a '.' or '=' in it, or starts with '$', 'py/' or 'json://'"
+    return None
+
+
+def problem_of(value: Any, depth: int = 0) -> str | None:
+    """What is wrong with a value of a config; None if it is plain.
+
+    Plain are numbers of 64 bits, text, True, False, None, and lists and mappings of such.
+    """
+    if depth > DEEPEST:
+        return f"it is nested more than {DEEPEST} deep"
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if problem := problem_of_key(key) or problem_of(inner, depth + 1):
+                return problem
+        return None
+    if isinstance(value, list | tuple):
+        return next(filter(None, (problem_of(inner, depth + 1) for inner in value)), None)
+    if type(value) is int and not -LARGEST_NUMBER <= value + (value < 0) <= LARGEST_NUMBER:
+        return f"the number {shown(value)} has more than 64 bits"
+    if value is None or type(value) in (bool, int, float, str):
+        return None
+    return f"{shown(value)} is a {type(value).__name__}, and neither text (in quotes), a number nor a list or mapping"
+
+
+def shown(value: Any, longest: int = 80) -> str:
+    """`value` for a message: on one line, not too long, and nothing in it that a terminal obeys."""
+    try:
+        text = value if isinstance(value, str) and value.isprintable() else repr(value)
+    except ValueError:  # Python does not write out very large numbers
+        text = f"of {value.bit_length()} bits"
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def escaped(text: str) -> str:
+    """`text` with everything that a terminal would obey, except line ends, as `\\x1b` and the like."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

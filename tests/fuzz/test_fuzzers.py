@@ -1,0 +1,23 @@
+"""The config loader and the checkpoint reader under atheris, for a few seconds each."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SECONDS = 5
+LIMITS = ["-runs=100000", f"-max_total_time={SECONDS}", "-seed=7", "-timeout=30", "-rss_limit_mb=4096", "-max_len=300"]
+
+
+@pytest.mark.parametrize("name", ["fuzz_config", "fuzz_checkpoint"])
+def test_nothing_but_clear_errors(name, tmp_path):
+    pytest.importorskip("atheris", reason="atheris has no wheel for this Python or machine")
+    (tmp_path / "corpus").mkdir()
+    command = [sys.executable, str(HERE / f"{name}.py"), "corpus", *LIMITS, "-len_control=0", "-print_final_stats=1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-3000:]
+    (runs,) = (line for line in done.stderr.splitlines() if "number_of_executed_units" in line)
+    assert int(runs.split()[-1]) > 20
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]

@@ -1,0 +1,16 @@
+"""Imported by a server that forks a process for each run: what a run takes a second or two to import or compile."""
+
+import numpy as np
+import torch._dynamo  # noqa: F401 - the first optimiser of a process imports it
+
+import run  # noqa: F401
+from checks.registries import REGISTRIES
+from envs.skirmish.batch import BatchedSkirmish
+
+for registry in REGISTRIES.values():
+    for name in registry:
+        if not name.startswith("sc2"):
+            registry[name]
+battles = BatchedSkirmish(batch_size=1, map_name="3m", seed=0)
+battles.reset()
+battles.step(np.ones((1, battles.n_agents), dtype=int))

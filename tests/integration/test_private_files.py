@@ -1,0 +1,30 @@
+"""What a run writes is for its user alone, whatever the shell's umask, and stays within the results."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_everything_a_run_writes_is_private(tmp_path):
+    settings = "t_max=60 seed=3 batch_size=4 buffer_size=8 checkpoint_interval=30".split()
+    settings += "use_tensorboard=True save_model=True local_results_path=results".split()
+    name = "../../out /" + "x" * 300
+    words = ["--config=vdn", "--env-config=two_step", "with", *settings, f"name={name}"]
+    command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, preexec_fn=lambda: os.umask(0)
+    )
+    assert done.returncode == 0, done.stderr
+    assert os.listdir(tmp_path) == ["results"]
+    written = list((tmp_path / "results").rglob("*"))
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {"sacred", "runs", "tb_logs", "models"}
+    assert len(written) > 10
+    for path in (tmp_path / "results", *written):
+        assert stat.S_IMODE(path.lstat().st_mode) & 0o077 == 0, path
+    (run,) = (tmp_path / "results" / "runs").iterdir()
+    assert run.name.startswith("out-xxx")
+    assert len(run.name) <= 200
