@@ -60,8 +60,11 @@ def make_runs(results):
 def start_training(results):
     """A training that goes on until it is ended."""
     words = command(results, "vdn", "two_step", 9, t_max=10_000_000)
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen([sys.executable, str(ROOT / "src" / "main.py"), *words], env=environment(), **quiet)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    training = subprocess.Popen([sys.executable, "-c", _PROGRAM], text=True, env=environment(), **pipes)
+    training.stdin.write(" ".join(words))
+    training.stdin.close()
+    return training
 
 
 def environment():

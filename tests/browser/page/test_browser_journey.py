@@ -2,16 +2,19 @@
 
 import csv
 import json
-import threading
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-import chromium
+from browser_folders import write_log, write_run
+from replay_pages import chromium, page_over, requested
 from small_runs import make_runs, start_training
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 WAIT = 40
+EVIL = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
+OURS = ("http://127.0.0.1:", "data:", "blob:", "chrome:")  # a new tab is Chromium's own
+POINTS = "return Math.max(0, ...[...document.querySelectorAll('.js-plotly-plot')].map((p) => p.calcdata[0].length))"
 
 
 class Page:
@@ -56,43 +59,43 @@ class Page:
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    if not (chromium.PROGRAM and chromium.DRIVER):
-        pytest.skip("Chromium and its driver are not installed (apt-get install chromium chromium-driver)")
+def window(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chromium")
+    with chromium(folder / "profile") as driver:
+        (folder / "downloads").mkdir()
+        where = {"behavior": "allow", "downloadPath": str(folder / "downloads")}
+        driver.execute_cdp_cmd("Browser.setDownloadBehavior", where)
+        driver.set_window_size(1440, 1000)
+        yield driver, folder / "downloads"
+
+
+@pytest.fixture(scope="module")
+def results(window, tmp_path_factory):
     root = tmp_path_factory.mktemp("made") / "results"
     make_runs(root)
     return root
 
 
 @pytest.fixture(scope="module")
-def page(results, tmp_path_factory):
-    from browser.page.app import create_app
-    from browser.page.serving import listen, server_of
-
+def page(window, results, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        listening = listen("127.0.0.1", 0)
-        server = server_of(create_app(results).server, listening)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        driver, downloads = chromium.start(tmp_path_factory.mktemp("chromium"))
-        yield Page(driver, downloads, f"http://127.0.0.1:{listening.getsockname()[1]}")
-        driver.quit()
-        server.shutdown()
-        listening.close()
+        with page_over(results) as base:
+            yield Page(*window, base)
 
 
 @pytest.fixture(autouse=True)
-def nothing_from_elsewhere_and_no_complaints(page):
+def nothing_from_elsewhere_and_no_complaints(window):
+    driver, _ = window
+    requested(driver)
     yield
-    foreign = [url for url in chromium.requested(page.driver) if not url.startswith((page.base, "data:", "blob:"))]
-    assert foreign == []
-    assert chromium.console(page.driver) == []
+    assert [url for url in requested(driver) if not url.startswith(OURS)] == []
+    assert [entry for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
 
 
 def test_from_all_runs_to_a_comparison_and_its_files(page):
     page.open()
     page.says("#runs-count", "18 runs")
-
     page.find(".ag-floating-filter input[aria-label^=Algorithm]").send_keys("qmix")
     page.says("#runs-count", "6 of 18 runs")
     page.until(lambda driver: "qmix" in page.query().get("filter", ""))
@@ -160,6 +163,9 @@ def test_a_run_has_all_that_is_known_of_it(page):
     page.says("#run-console", "Finished Training")
     view = page.find("main").text
     assert "1 · qmix · two_step · seed 1" in view and "completed" in view
+    page.click("ul.links a")
+    page.find("#replay[data-step]")
+    assert page.query()["run"] == "1"
     page.open("/run?run=99")
     page.says("main", "There is no run '99'")
 
@@ -174,12 +180,36 @@ def test_a_training_is_watched_while_it_goes_on(page, results):
         page.click('.ag-row[row-index="0"] [col-id="id"] a')
         page.says("#run-status", "running")
         page.find("#run-figures .js-plotly-plot")
-        points = "return Math.max(0, ...[...document.querySelectorAll('.js-plotly-plot')].map(p => p.calcdata[0].length))"
-        first = page.script(points)
-        page.until(lambda driver: page.script(points) > first + 1)
+        first = page.script(POINTS)
+        page.until(lambda driver: page.script(POINTS) > first + 1)
         printed = len(page.find("#run-console").text)
         page.until(lambda driver: len(page.find("#run-console").text) > printed)
         assert page.script("return window.notReloaded")
     finally:
         training.terminate()
         training.wait(timeout=60)
+
+
+def test_what_runs_wrote_is_text_and_nothing_else(window, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "results"
+    config = {"name": EVIL, "env_args": {"map_name": EVIL}, "lr": EVIL, EVIL: 1}
+    info = {"unique_token": "a", EVIL: [1.0, 2.0], f"{EVIL}_T": [0, 10]}
+    write_run(root, 1, config=config, status="FAILED", info=info, cout=EVIL, fail_trace=[EVIL])
+    write_run(root, 2, config={"lr": 2, "name": "vdn"}, info={"unique_token": "b"})
+    write_log(root, "b", [(0, 0, 0, "test_return_mean", 1.0), (9, 1, 1, "test_return_mean", 2.0)])
+    with page_over(root) as base:
+        page = Page(*window, base)
+        page.open("/?columns=config:lr")
+        page.says("#runs-count", "2 runs")
+        assert EVIL in page.texts('.ag-row [col-id="config:lr"]')
+        page.open(f"/compare?metric={quote(EVIL)}")
+        page.find("#compare-configs .ag-row")
+        page.open("/matrix")
+        page.find("table.matrix")
+        page.open("/run?run=1")
+        page.says("#run-console", EVIL)
+        page.find("#run-config .ag-row")
+        page.open(f"/run?run={quote(EVIL)}")
+        page.says("main", "There is no run")
+        assert page.script("return window.hacked") is None

@@ -1,5 +1,6 @@
 """Algorithm × map: what a statistic came to, with intervals; every cell leads to its runs."""
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             html.Div(drawn(compared), id="matrix-content", className="view"),
             dcc.Store(id="matrix-address", data=wish.address(PATH)),
             dcc.Store(id="matrix-runs", data=list(wish.runs)),
+            dcc.Store(id="matrix-digest", data=digest_of(compared)),
             dcc.Download(id="matrix-download"),
         ],
         className="view",
@@ -72,13 +74,14 @@ def register(app: Dash, context: Context) -> None:
 
     @app.callback(
         Output("matrix-content", "children", allow_duplicate=True),
+        Output("matrix-digest", "data"),
         Input("tick", "n_intervals"),
+        State("matrix-digest", "data"),
         *states,
         prevent_initial_call=True,
     )
-    def follow(_: Any, runs: Any, *values: Any):
-        compared = compare(context, query_of(runs, **dict(zip(_CONTROLS, values, strict=True))))
-        return drawn(compared) if compared.running else no_update
+    def follow(_: Any, digest: Any, runs: Any, *values: Any):
+        return grown(context, query_of(runs, **dict(zip(_CONTROLS, values, strict=True))), digest)
 
     @app.callback(
         Output("matrix-download", "data"),
@@ -98,6 +101,21 @@ def changed(context: Context, query: dict[str, str]) -> tuple[list, Any, str]:
     """After a control was changed: the matrix, what is wrong, and the address."""
     compared = compare(context, query)
     return drawn(compared), notices(compared.wrong), compared.wish.address(PATH)
+
+
+def grown(context: Context, query: dict[str, str], digest: str | None) -> tuple[Any, Any]:
+    """The matrix and its digest anew if runs have gone on since; nothing otherwise."""
+    compared = compare(context, query)
+    now = digest_of(compared)
+    return (no_update, no_update) if now == digest else (drawn(compared), now)
+
+
+def digest_of(compared: Compared) -> str:
+    """Changes when any run that is shown gets a new score, and when there is another run."""
+    wish = compared.wish
+    scores = compared.comparison.scores(wish.metric, wish.score, wish.last, wish.step)
+    texts = {label: {name: values.tolist() for name, values in maps.items()} for label, maps in scores.items()}
+    return hashlib.sha256(repr((wish, texts)).encode()).hexdigest()
 
 
 def exported(context: Context, query: dict[str, str], form: str) -> dict[str, str]:

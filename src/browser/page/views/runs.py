@@ -18,14 +18,6 @@ PATH = "/"
 TITLE = "Runs"
 
 MOST_COLUMNS = 30
-_EVERY_COLUMN = {
-    "resizable": True,
-    "sortable": True,
-    "filter": True,
-    "floatingFilter": True,
-    "suppressFloatingFilterButton": True,
-    "suppressHeaderFilterButton": True,
-}
 
 
 def layout(context: Context, query: dict[str, str]) -> html.Div:
