@@ -8,7 +8,7 @@ from dash_ag_grid import AgGrid
 
 from browser.page import address
 from browser.page.columns import CONFIG, ROLL_UPS, USUAL, Column, definitions, parse_column
-from browser.page.components import GRID_OPTIONS, dropdown, field, notices, table_buttons
+from browser.page.components import EVERY_COLUMN, GRID_OPTIONS, dropdown, field, notices, table_buttons
 from browser.page.context import Context
 from browser.page.rows import RowTracker
 from browser.records import varying_keys
@@ -39,13 +39,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
         getRowId="params.data.id",
         selectedRows={"ids": ticked},
         filterModel=_filter_model(query, wrong),
-        defaultColDef={
-            "resizable": True,
-            "sortable": True,
-            "filter": True,
-            "floatingFilter": True,
-            "suppressFloatingFilterButton": True,
-        },
+        defaultColDef={**EVERY_COLUMN, "floatingFilter": True, "suppressFloatingFilterButton": True},
         dashGridOptions={
             **GRID_OPTIONS,
             "rowSelection": {"mode": "multiRow", "selectAll": "filtered", "enableClickSelection": False},
