@@ -19,7 +19,7 @@ from browser.page.views import compare as curves_view
 from browser.page.views import matrix as matrix_view
 from browser.records import Results
 from browser.stats import Estimate
-from browser_folders import write_log, write_run, write_seeds
+from browser_folders import alive, write_log, write_run, write_seeds
 
 SCORES = {"qmix": {"3m": [10.0, 12.0, 14.0], "8m": [4.0]}, "vdn": {"3m": [6.0, 8.0, 7.0]}}
 
@@ -64,7 +64,7 @@ def test_exported_curves_are_the_bands(context):
 
 
 def test_a_curve_grows_only_when_its_run_does(context, tmp_path):
-    write_run(tmp_path, 90, config={"name": "iql"}, status="RUNNING", info={"unique_token": "live"})
+    write_run(tmp_path, 90, config={"name": "iql"}, status="RUNNING", info={"unique_token": "live"}, started=alive())
     write_log(tmp_path, "live", [(0, 0, 0, "test_return_mean", 1.0)])
     context.forget_scan()
     query = {"runs": "90"}

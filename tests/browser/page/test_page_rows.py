@@ -11,7 +11,7 @@ from browser.page.context import Context
 from browser.page.rows import RowTracker
 from browser.page.views import runs as view
 from browser.records import Results
-from browser_folders import write_log, write_run
+from browser_folders import alive, write_log, write_run
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_only_what_changed_is_sent(context, root):
     assert first.whole and [row["id"] for row in first.added] == ["1"]
     assert not tracker.changes([], False, first.revision)
 
-    write_run(root, 2, status="RUNNING", info={"unique_token": "b"})
+    write_run(root, 2, status="RUNNING", info={"unique_token": "b"}, started=alive())
     write_log(root, "b", [(10, 1, 1, "test_return_mean", 1.0)])
     later(context)
     second = tracker.changes([], False, first.revision)

@@ -16,7 +16,7 @@ from browser.page.rows import RowTracker
 from browser.page.views import run as view
 from browser.page.writing import written
 from browser.records import Results, UnknownRunError
-from browser_folders import START, write_log, write_run
+from browser_folders import START, alive, write_log, write_run
 
 
 @pytest.fixture
@@ -106,10 +106,7 @@ def test_a_deleted_run_lies_in_the_bin_with_all_its_files(root):
 
 
 def test_a_run_that_goes_on_is_not_deleted(tmp_path):
-    import datetime
-
-    now = datetime.datetime.now(datetime.UTC)
-    write_run(tmp_path, 1, status="RUNNING", started=now - timedelta(seconds=55))
+    write_run(tmp_path, 1, status="RUNNING", started=alive())
     context = context_of(tmp_path, write=True)
     with pytest.raises(NotWrittenError, match="still goes on"):
         move_to_bin(tmp_path, context.lineage("1"))

@@ -10,7 +10,7 @@ from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from browser.figures import learning_curves, run_curves
-from browser.page.comparing import MOST_SMOOTHING, Compared, compare, metric_options, query_of
+from browser.page.comparing import MOST_SMOOTHING, Compared, compare, metric_options, query_of, settled, stands_for
 from browser.page.components import (
     card,
     dropdown,
@@ -136,8 +136,7 @@ def changed(context: Context, query: dict[str, str]) -> tuple[list, str, Any, st
 
 def grown(context: Context, query: dict[str, str], digest: str | None) -> tuple[Any, Any]:
     """Figures and digest anew if runs have gone on since; nothing otherwise."""
-    runs, _ = context.chosen(query.get("runs", "").split(",") if query.get("runs") else [])
-    if digest and not any(run.newest.status == "RUNNING" for run in runs) and digest.startswith(_of_runs(runs)):
+    if settled(context, query, digest):
         return no_update, no_update
     query, single = _without_single(query)
     figures, now = drawn(compare(context, query), single)
@@ -164,7 +163,7 @@ def drawn(compared: Compared, single: bool) -> tuple[list, str]:
         cards = [card("No curves", html.P("None of these runs has logged this statistic on this axis."))]
     if len(comparison.maps) > MOST_MAPS:
         cards.append(card("More maps", html.P(f"The first {MOST_MAPS} of {len(comparison.maps)} maps are shown.")))
-    return cards, _of_runs(compared.runs) + digest.hexdigest()
+    return cards, stands_for(compared.runs) + digest.hexdigest()
 
 
 def curve_rows(compared: Compared) -> list[dict[str, Any]]:
@@ -218,12 +217,6 @@ def _summary(compared: Compared) -> str:
     runs, groups, maps = len(compared.runs), len(compared.comparison.groups), len(compared.comparison.maps)
     counts = ((runs, "run"), (groups, "group"), (maps, "map"))
     return " · ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts)
-
-
-def _of_runs(runs: list) -> str:
-    """Part of a digest that changes when a run ends, or another one appears."""
-    text = json.dumps([[run.newest.id, run.newest.status, len(run.sessions)] for run in runs])
-    return hashlib.sha256(text.encode()).hexdigest()[:16] + " "
 
 
 def _without_single(query: dict[str, str]) -> tuple[dict[str, str], bool]:

@@ -10,7 +10,17 @@ from plotly.colors import sample_colorscale
 
 from browser.comparison import matrix_of
 from browser.figures import metric_title, score_heatmap
-from browser.page.comparing import MOST_SMOOTHING, MOST_STEPS, Compared, compare, metric_options, narrowed, query_of
+from browser.page.comparing import (
+    MOST_SMOOTHING,
+    MOST_STEPS,
+    Compared,
+    compare,
+    metric_options,
+    narrowed,
+    query_of,
+    settled,
+    stands_for,
+)
 from browser.page.components import card, dropdown, field, graph, notices, number, png_button
 from browser.page.context import Context
 from browser.page.frame import follow_address
@@ -105,6 +115,8 @@ def changed(context: Context, query: dict[str, str]) -> tuple[list, Any, str]:
 
 def grown(context: Context, query: dict[str, str], digest: str | None) -> tuple[Any, Any]:
     """The matrix and its digest anew if runs have gone on since; nothing otherwise."""
+    if settled(context, query, digest):
+        return no_update, no_update
     compared = compare(context, query)
     now = digest_of(compared)
     return (no_update, no_update) if now == digest else (drawn(compared), now)
@@ -115,7 +127,7 @@ def digest_of(compared: Compared) -> str:
     wish = compared.wish
     scores = compared.comparison.scores(wish.metric, wish.score, wish.last, wish.step)
     texts = {label: {name: values.tolist() for name, values in maps.items()} for label, maps in scores.items()}
-    return hashlib.sha256(repr((wish, texts)).encode()).hexdigest()
+    return stands_for(compared.runs) + hashlib.sha256(repr((wish, texts)).encode()).hexdigest()
 
 
 def exported(context: Context, query: dict[str, str], form: str) -> dict[str, str]:
