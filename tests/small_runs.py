@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -55,6 +56,23 @@ def make_runs(results):
         [sys.executable, "-c", _PROGRAM], input="\n".join(lines), text=True, capture_output=True, env=environment()
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def shared_runs(tmp_path_factory):
+    """The folder of `make_runs`, made once for all processes of pytest."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "small-runs"
+    try:
+        shared.mkdir()
+    except FileExistsError:
+        for _ in range(2500):
+            if (shared / "made").exists():
+                break
+            time.sleep(0.1)
+    else:
+        make_runs(shared / "results")
+        (shared / "made").touch()
+    return shared / "results"
 
 
 def start_training(results):

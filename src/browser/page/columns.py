@@ -69,7 +69,7 @@ def definitions(
     """
     usual = [
         {"field": "id", "headerName": "Run", "cellRenderer": "RunLink", "width": 110, "pinned": "left"},
-        {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 145},
+        {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 156},
         {"field": "name", "headerName": "Algorithm", "minWidth": 130, "flex": 1},
         {"field": "map", "headerName": "Map", "minWidth": 120, "flex": 1},
         _number("seed", "Seed", 80, "plain"),

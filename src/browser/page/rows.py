@@ -50,7 +50,7 @@ def _from_curves(context: Context, run: Lineage, columns: list[Column]) -> Row:
     asked = [column for column in columns if column.kind != CONFIG]
     keys = list(dict.fromkeys([*USUAL, *(column.key for column in asked)]))
     found = context.results.curves(run, keys)
-    t_env, _ = context.results.latest(run, [])
+    t_env, _ = context.results.latest(run, keys)
     row: Row = {"t_env": t_env, "rate": _steps_per_second(found)}
     for kind, key in [(kind, key) for key in USUAL for kind in ("last", "best")] + [tuple(column) for column in asked]:
         if key in found:

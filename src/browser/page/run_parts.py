@@ -13,6 +13,7 @@ from browser.records import Lineage
 from browser.records.record import Artifact, Run
 
 MOST_REPLAYS = 200
+_FILTERED = {"floatingFilter": True, "suppressFloatingFilterButton": True}
 # in the names of statistics that tell where time goes
 _TIMING = ("time", "seconds", "per_second", "fps", "_ms")
 
@@ -62,7 +63,7 @@ def timing(context: Context, run: Lineage) -> html.Section:
     newest, total = run.newest, run.seconds()
     keys = context.results.metric_keys(run)
     split = [key for key in keys if any(part in key for part in _TIMING)]
-    t_env, values = context.results.latest(run, split)
+    t_env, values = context.results.latest(run, [*split, *keys[:1]])
     trained = _training_seconds(context, run, keys)
     outside = None if total is None or trained is None or total < trained else total - trained
     return card(
@@ -77,7 +78,7 @@ def timing(context: Context, run: Lineage) -> html.Section:
                 "before and after it": _duration(outside),
                 "environment steps": None if t_env is None else f"{t_env:,}",
                 "steps a second": f"{t_env / trained:,.0f}" if t_env and trained else None,
-                **{key: f"{value:.4g}" for key, value in values.items()},
+                **{key: f"{values[key]:.4g}" for key in split if key in values},
             }
         ),
     )
@@ -157,8 +158,8 @@ def config(run: Run) -> html.Section:
     """All keys of its config."""
     rows = [{"key": key, "value": str(value)} for key, value in sorted(run.config.items())]
     columns = [
-        {"field": "key", "width": 260, "floatingFilter": True},
-        {"field": "value", "flex": 1, "minWidth": 200, "floatingFilter": True, "tooltipField": "value"},
+        {"field": "key", "width": 260, **_FILTERED},
+        {"field": "value", "flex": 1, "minWidth": 200, **_FILTERED, "tooltipField": "value"},
     ]
     return card("Config", table("run-config", columns, rows), tools=table_buttons("run-config", "config"))
 

@@ -8,7 +8,7 @@ import pytest
 
 from browser_folders import write_log, write_run
 from replay_pages import chromium, page_over, requested
-from small_runs import make_runs, start_training
+from small_runs import shared_runs, start_training
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 WAIT = 40
@@ -71,9 +71,7 @@ def window(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def results(window, tmp_path_factory):
-    root = tmp_path_factory.mktemp("made") / "results"
-    make_runs(root)
-    return root
+    return shared_runs(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -170,24 +168,28 @@ def test_a_run_has_all_that_is_known_of_it(page):
     page.says("main", "There is no run '99'")
 
 
-def test_a_training_is_watched_while_it_goes_on(page, results):
-    page.open()
-    page.says("#runs-count", "18 runs")
-    page.script("window.notReloaded = true")
-    training = start_training(results)
-    try:
-        page.says("#runs-count", "19 runs")
-        page.click('.ag-row[row-index="0"] [col-id="id"] a')
-        page.says("#run-status", "running")
-        page.find("#run-figures .js-plotly-plot")
-        first = page.script(POINTS)
-        page.until(lambda driver: page.script(POINTS) > first + 1)
-        printed = len(page.find("#run-console").text)
-        page.until(lambda driver: len(page.find("#run-console").text) > printed)
-        assert page.script("return window.notReloaded")
-    finally:
-        training.terminate()
-        training.wait(timeout=60)
+def test_a_training_is_watched_while_it_goes_on(window, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "results"
+    write_run(root, 1, info={"unique_token": "a"})
+    with page_over(root) as base:
+        page = Page(*window, base)
+        page.open()
+        page.says("#runs-count", "1 run")
+        page.script("window.notReloaded = true")
+        training = start_training(root)
+        try:
+            page.says("#runs-count", "2 runs")
+            page.click('.ag-row[row-index="0"] [col-id="id"] a')
+            page.says("#run-status", "running")
+            page.until(lambda driver: page.script(POINTS) > 1)
+            first, printed = page.script(POINTS), len(page.find("#run-console").text)
+            page.until(lambda driver: page.script(POINTS) > first)
+            page.until(lambda driver: len(page.find("#run-console").text) > printed)
+            assert page.script("return window.notReloaded")
+        finally:
+            training.terminate()
+            training.wait(timeout=60)
 
 
 def test_what_runs_wrote_is_text_and_nothing_else(window, tmp_path, monkeypatch):

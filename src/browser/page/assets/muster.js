@@ -43,6 +43,20 @@
     return [paused, paused ? "live paused" : "live", paused ? "paused; click to go on" : "live; click to pause"];
   };
 
+  // a console stays at its end, unless somebody has scrolled up
+  let end = null;
+  muster.tail = function (text) {
+    const console = document.getElementById("run-console");
+    if (console && (console !== end || console.dataset.up !== "yes")) {
+      console.scrollTop = console.scrollHeight;
+      console.onscroll = function () {
+        console.dataset.up = console.scrollHeight - console.scrollTop - console.clientHeight > 40 ? "yes" : "no";
+      };
+      end = console;
+    }
+    return text ? text.length : 0;
+  };
+
   // the table of runs
   muster.search = (text, options) => Object.assign({}, options, { quickFilterText: text || "" });
 

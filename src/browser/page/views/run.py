@@ -3,7 +3,7 @@
 import hashlib
 from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from browser.figures import metric_title, run_curves
 from browser.page import address, run_parts
@@ -117,6 +117,9 @@ def register(app: Dash, context: Context) -> None:
     def follow(_: Any, run_id: Any, digests: Any, metrics: Any, axis: Any):
         return news(context, str(run_id), digests, metrics, axis)
 
+    app.clientside_callback(
+        ClientsideFunction("muster", "tail"), Output("run-console", "data-tail"), Input("run-console", "children")
+    )
     register_writing(app, context)
 
 
