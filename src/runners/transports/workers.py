@@ -180,7 +180,7 @@ class WorkerTransport:
         return self._shown("action_names")
 
     def _shown(self, name: str) -> Any:
-        answer = self._ask([0], "show", name)[0]
+        answer = self.ask([0], "show", name)[0]
         if "refusal" in answer:
             raise NotImplementedError(answer["refusal"])
         if self._playing[0]:
