@@ -126,7 +126,7 @@ class RunKeeper:
         try:
             self._save_and_wait()
         except MusterError as error:
-            return str(error)
+            return f"{error} {self._how_to_go_on()}"
         return f"{self._kept()} {self._how_to_go_on()}"
 
     def save_after_fault(self) -> str:
@@ -216,11 +216,14 @@ class RunKeeper:
             return
         try:
             if self._writer.wait():
-                if self._failures:
-                    self._console.info("Checkpoints can be written again.")
-                self._failures = 0
+                self._succeeded()
         except (OSError, RuntimeError) as error:
             self._failed(error)
+
+    def _succeeded(self) -> None:
+        if self._failures:
+            self._console.info("Checkpoints can be written again.")
+        self._failures = 0
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1
@@ -236,6 +239,7 @@ class RunKeeper:
     def _save_and_wait(self) -> None:
         """Raises: MusterError: it could not be written, repeatedly."""
         self._with_retries(lambda: (self._begin(), self._writer.wait()))
+        self._succeeded()
 
     def _with_retries(self, write: Callable[[], Any]) -> None:
         for wait in (*RETRY_AT_THE_END, None):
@@ -244,9 +248,7 @@ class RunKeeper:
                 return
             except OSError as error:
                 if wait is None:
-                    raise MusterError(
-                        f"No checkpoint could be written in {self._folder.path}: {error}. {self._how_to_go_on()}"
-                    ) from None
+                    raise MusterError(f"No checkpoint could be written in {self._folder.path}: {error}.") from None
                 time.sleep(wait)
 
     def _kept(self) -> str:

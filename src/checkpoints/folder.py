@@ -93,17 +93,11 @@ class HashedFile:
         self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
         self._hash, self._bytes = hashlib.sha256(), 0
 
-    def write(self, data: Any) -> int:
-        """Write bytes or a contiguous buffer; returns how many bytes."""
+    def write(self, data: Any) -> None:
+        """Write bytes or a contiguous buffer."""
         self._hash.update(data)
-        size = memoryview(data).nbytes
-        self._bytes += size
+        self._bytes += memoryview(data).nbytes
         self._file.write(data)
-        return size
-
-    def flush(self) -> None:
-        """Hand over what was written; `torch.save` asks for that."""
-        self._file.flush()
 
     def entry(self) -> dict:
         """The file's entry in a manifest."""

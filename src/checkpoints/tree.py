@@ -11,6 +11,7 @@ import numpy as np
 import torch as th
 
 from checkpoints.errors import CheckpointError
+from utils.checkpoint import saved_bytes
 
 ARRAY = "numpy array"
 PLAIN = (bool, int, float, str, type(None))
@@ -20,9 +21,15 @@ def save_tree(tree: Any, path: str | Path) -> None:
     """Write a tree of dicts, lists, tuples, numbers, text, None, tensors and NumPy arrays.
 
     Raises:
-        TypeError: something else is in it; the message says where.
+        OSError: the file cannot be written.
+        TypeError: something else is in the tree; the message says where.
     """
-    th.save(tree_of_tensors(tree), path)
+    Path(path).write_bytes(tree_bytes(tree))
+
+
+def tree_bytes(tree: Any) -> memoryview:
+    """What `save_tree` writes."""
+    return saved_bytes(tree_of_tensors(tree))
 
 
 def load_tree(path: str | Path) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from checkpoints.folder import NewFolder
 from checkpoints.segments import segment_name, write_segment
 from checkpoints.store import CHECKPOINTS, checkpoints_of, prune
-from checkpoints.tree import save_tree, tree_of_tensors
+from checkpoints.tree import tree_bytes, tree_of_tensors
 
 STATE = "state.th"
 
@@ -109,7 +109,7 @@ class CheckpointWriter:
     ) -> None:
         try:
             with folder.new_file(STATE) as file:
-                save_tree(tree, file)
+                file.write(tree_bytes(tree))
             for segment in kept:
                 folder.link(segment.path, segment.entry)
             segments = [*kept]

@@ -10,7 +10,7 @@ from components.packing import PackedSteps
 from controllers.packed_inputs import PackedInputs
 from controllers.unroll import inherits_with, unroll_by_steps
 from modules.agents import REGISTRY as agent_REGISTRY
-from utils.checkpoint import load_weights
+from utils.checkpoint import load_weights, save_weights
 from utils.config import with_defaults
 from utils.rl_utils import episode_starts
 
@@ -135,7 +135,7 @@ class BasicMAC:
 
     def save_models(self, path: str) -> None:
         """Write `agent.th` into the folder `path`."""
-        th.save(self.agent.state_dict(), os.path.join(path, "agent.th"))
+        save_weights(self.agent, os.path.join(path, "agent.th"))
 
     def load_models(self, path: str) -> None:
         """Read `agent.th` from the folder `path`."""

@@ -9,7 +9,7 @@ import torch as th
 import torch.nn as nn
 
 from learners.non_finite import NonFiniteError, non_finite_figure
-from utils.checkpoint import load_weights
+from utils.checkpoint import load_weights, save_weights
 from utils.config import with_defaults
 
 
@@ -102,7 +102,7 @@ class BaseLearner:
         """Write agent.th, the networks and the optimisers into the folder `path` (PyMARL's files)."""
         self.mac.save_models(path)
         for name, part in (*self.networks.items(), *self.optimisers.items()):
-            th.save(part.state_dict(), os.path.join(path, f"{name}.th"))
+            save_weights(part, os.path.join(path, f"{name}.th"))
 
     def load_models(self, path: str) -> None:
         """Read what `save_models` wrote; the target networks become copies of what was read."""

@@ -1,5 +1,6 @@
 """Saved models: folders `<checkpoint_path>/<step>/` with PyMARL's files (`agent.th`, `mixer.th`, `opt.th`, ...)."""
 
+import io
 import os
 import shutil
 from pathlib import Path
@@ -69,13 +70,35 @@ def _is_step(name: str) -> bool:
     return name.isascii() and name.isdigit() and len(name) < 20 and str(int(name)) == name
 
 
+def saved_bytes(state: Any) -> memoryview:
+    """What `torch.save` would write: in memory first, because of a full disk it says nothing but where it stood."""
+    import torch as th
+
+    buffer = io.BytesIO()
+    th.save(state, buffer)
+    return buffer.getbuffer()
+
+
+def save_weights(part: Any, path: str | Path) -> None:
+    """Write the state dict of a network or an optimiser, as `torch.save` does.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    Path(path).write_bytes(saved_bytes(part.state_dict()))
+
+
 def save_checkpoint(learner: Any, folder: str | Path) -> None:
     """Let `learner` save into `folder`, which appears only when it is complete."""
     folder = Path(folder)
     unfinished = folder.with_name(f"{folder.name}.tmp")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    learner.save_models(str(unfinished))
+    try:
+        learner.save_models(str(unfinished))
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
     if folder.exists():  # the same step again, e.g. in a continued run: newer weights replace it
         shutil.rmtree(folder)
     os.replace(unfinished, folder)

@@ -5,14 +5,17 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from checkpoints.store import newest_checkpoint
 from helpers import fill_disk, small_disk
 from learners.q_learner import QLearner
 from run import run
 from utils.config import config_path, default_config, recursive_dict_update
+from utils.errors import MusterError
 from utils.yaml_files import load_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,3 +79,63 @@ def test_training_goes_on_without_its_results(tmp_path, monkeypatch, caplog, how
             2 if how == "removed" else 1
         )
         assert (disk / "results" / "tb_logs").is_dir()
+
+
+def _trained_on(disk, monkeypatch, fill, free, **changes):
+    """Run with checkpoints, on a disk that is full from step `fill` to step `free`."""
+    config = default_config()
+    recursive_dict_update(config, load_yaml(config_path("two_step", "envs")))
+    recursive_dict_update(config, load_yaml(config_path("vdn", "algs")))
+    small = {"t_max": 400, "batch_size": 4, "buffer_size": 16, "seed": 7, "test_interval": 100, "log_interval": 20}
+    config |= {**small, "checkpoint_interval": 20, "local_results_path": str(disk / "results"), **changes}
+    train = QLearner.train
+    filler = []
+
+    def train_on_a_bad_disk(learner, batch, t_env, episode_num):
+        if t_env == fill:
+            filler.append(fill_disk(disk))
+        elif t_env == free:
+            filler.pop().unlink()
+        time.sleep(0.002)
+        return train(learner, batch, t_env, episode_num)
+
+    monkeypatch.setattr(QLearner, "train", train_on_a_bad_disk)
+    return run(config)
+
+
+def test_a_run_stops_if_checkpoints_cannot_be_written_for_long(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("keeping.RETRY_AFTER", (0.01, 0.02))
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        with pytest.raises(MusterError, match=r"No checkpoint could be written in .*No space left on device") as error:
+            _trained_on(disk, monkeypatch, fill=100, free=None)
+        told = [message for message in caplog.messages if "A checkpoint could not be written" in message]
+        assert len(told) == 2
+        assert "next attempt in 0 seconds" in told[0]
+        # what was written before is whole, and named
+        newest, problems = newest_checkpoint(next((disk / "results" / "runs").iterdir()))
+        assert problems == []
+        assert newest.manifest["t_env"] <= 100
+        assert f"checkpoint of step {newest.manifest['t_env']} with: python src/main.py --resume=" in str(error.value)
+
+
+def test_a_run_goes_on_if_the_disk_has_room_again(tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO")
+    monkeypatch.setattr("keeping.RETRY_AFTER", (0.2, 60, 60))
+    with small_disk(tmp_path / "disk", "4m") as disk:
+        expected = _trained_on(disk, monkeypatch, fill=None, free=None, local_results_path=str(tmp_path / "elsewhere"))
+        caplog.clear()
+        # the second attempt finds room: the first is made within 20 steps of step 100
+        assert _trained_on(disk, monkeypatch, fill=100, free=122) == expected
+        newest, _ = newest_checkpoint(next((disk / "results" / "runs").iterdir()))
+        assert newest.manifest["t_env"] > 400
+    assert caplog.text.count("A checkpoint could not be written") == 1
+    assert caplog.text.count("Checkpoints can be written again") == 1
+
+
+def test_models_that_cannot_be_saved_do_not_end_the_training(tmp_path, monkeypatch, caplog):
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        settings = {"checkpoint_interval": 0, "save_model": True, "save_model_interval": 100}
+        _trained_on(disk, monkeypatch, fill=150, free=350, **settings)
+        saved = sorted(int(path.name) for path in (disk / "results").glob("models/*/[0-9]*"))
+    assert saved == [2, 102, 402]
+    assert caplog.text.count("could not be saved in") == 2
