@@ -23,7 +23,7 @@ for words in map(str.split, sys.stdin.read().splitlines()):
 """
 
 
-def command(results, algorithm, game, seed, t_max=300, **changes):
+def command(results, algorithm, game, seed, t_max=200, **changes):
     """The words of a command line that trains for some hundred steps and logs often."""
     settings = {
         "t_max": t_max,
@@ -31,7 +31,7 @@ def command(results, algorithm, game, seed, t_max=300, **changes):
         "log_interval": 100,
         "runner_log_interval": 50,
         "learner_log_interval": 50,
-        "epsilon_anneal_time": 150,
+        "epsilon_anneal_time": 100,
         "seed": seed,
         "local_results_path": results,
         **changes,
@@ -47,7 +47,7 @@ def command(results, algorithm, game, seed, t_max=300, **changes):
 def make_runs(results):
     """Three algorithms on two games with three seeds, in one process."""
     lines = [
-        " ".join(command(results, algorithm, game, seed, save_replay=seed == 1, save_model=seed == 1))
+        " ".join(command(results, algorithm, game, seed, save_replay=seed == 1))
         for game in GAMES
         for algorithm in ALGORITHMS
         for seed in SEEDS

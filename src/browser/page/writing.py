@@ -90,8 +90,5 @@ def written(context: Context, action: str, run_id: str, tags: str, text: str) ->
     else:
         note = replace(note, tags=tags_of(tags), text=text[:LONGEST_NOTE])
     context.notes.write(run, note)
-    return (
-        ("archived" if note.archived else "saved"),
-        ("Back from the archive" if note.archived else "Archive"),
-        no_update,
-    )
+    said, offered = ("archived", "Back from the archive") if note.archived else ("saved", "Archive")
+    return said, offered, no_update, no_update

@@ -190,6 +190,7 @@ def test_a_training_is_watched_while_it_goes_on(window, tmp_path, monkeypatch):
         finally:
             training.terminate()
             training.wait(timeout=60)
+            page.driver.get("about:blank")  # or it would ask a server that is gone
 
 
 def test_what_runs_wrote_is_text_and_nothing_else(window, tmp_path, monkeypatch):
@@ -215,3 +216,4 @@ def test_what_runs_wrote_is_text_and_nothing_else(window, tmp_path, monkeypatch)
         page.open(f"/run?run={quote(EVIL)}")
         page.says("main", "There is no run")
         assert page.script("return window.hacked") is None
+        page.driver.get("about:blank")

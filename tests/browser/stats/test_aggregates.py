@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from browser.stats import aggregate, bootstrap, iqm, normalised, performance_profile, probability_of_improvement
+from browser.records import Curve
+from browser.stats import (
+    aggregate,
+    bootstrap,
+    iqm,
+    normalised,
+    performance_profile,
+    probability_of_improvement,
+    value_at,
+)
 from browser.stats.aggregates import score_matrix
 from utils.errors import ConfigError
 
@@ -162,3 +171,12 @@ def test_results_are_those_of_rliable():
         pair, lambda a, b: np.array([metrics.probability_of_improvement(a, b)]), reps=1000
     )
     assert (ours.low, ours.high) == pytest.approx(interval["x,y"][:, 0], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("step", "value"), [(100, 1.0), (150, 2.0), (200, 3.0), (300, 7.0), (0, 1.0), (400, 7.0), (401, None), (-1, None)]
+)
+def test_a_value_at_a_step(step, value):
+    curve = Curve("x", np.array([100, 200, 250, 300]), np.array([1.0, 3.0, np.nan, 7.0]))
+    found = value_at(curve, step)
+    assert np.isnan(found) if value is None else found == value
