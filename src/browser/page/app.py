@@ -29,7 +29,7 @@ def create_app(root: Path, write: bool = False, token: str | None = None) -> Das
     """
     context = Context(Results(root), write)
     app = Dash(
-        "muster",
+        __name__,
         assets_folder=str(_ASSETS),
         pages_folder="",
         use_pages=False,

@@ -46,7 +46,8 @@ def test_what_sacred_itself_writes_is_read(tmp_path, monkeypatch):
         print("hello")
         return 11.0
 
-    experiment.run(options={"--beat-interval": 2.5})
+    # another test may have set up logging, which Sacred would then capture
+    experiment.run(options={"--beat-interval": 2.5, "--loglevel": "ERROR"})
     results = open_results(tmp_path)
     (run,) = results.runs()
     assert (run.id, run.name, run.map_name, run.seed, run.status, run.result) == (
