@@ -19,6 +19,7 @@ from cli.compose import Composed, compose_config
 from cli.mongo import mongo_recorder
 from cli.observer import RunRecorder, check_run_id
 from cli.past_sacred import PastSacredError, past_sacred
+from cli.summary import check_summary, leave_summary
 from utils.config import default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.logging import get_logger
@@ -82,6 +83,7 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
             checked = check_config(config, known=composed.config, own_keys=composed.own_keys)
             if resume is not None:
                 check_changes(composed.config, checked)
+            check_summary(checked)
             database = mongo_recorder(checked, console)
         if command_name == experiment.default_command:
             folder = os.path.join(checked["local_results_path"], "sacred")
@@ -102,7 +104,9 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
         from run import run
 
         with past_sacred():
-            return run(_plain(_config), _run, _log, resume)
+            result = run(_plain(_config), _run, _log, resume)
+            leave_summary(_config, _run, _log)
+            return result
 
     return experiment
 

@@ -42,6 +42,9 @@ class Rollouts:
             self.update_weights()
             self._ready = self.play()
         batch, self._ready = self._ready, None
+        if self.acting_mac is not self.mac and hasattr(getattr(self.mac, "action_selector", None), "anneal"):
+            # the exploration that was acted with is part of a policy that a learner differentiates
+            self.mac.action_selector.anneal(self.t_env)
         self.t_env = self.runner.t_env
         self.episodes = getattr(self.runner, "episodes_brought", self.runner.batch_size)
         return batch

@@ -226,3 +226,36 @@ def test_a_finished_run_can_be_made_longer(tmp_path):
         rows = [line.split(",") for line in log.read_text().splitlines()[1:]]
         curves.append([(t_env, key, value) for t_env, _, _, key, value in rows if not key.startswith("episode")])
     assert curves[0] == curves[1]
+
+
+FRAIL = """
+import os
+from envs import REGISTRY
+from envs.two_step import TwoStepGame
+class Frail(TwoStepGame):
+    steps = 0
+    def step(self, actions):
+        self.steps += 1
+        if self.steps == 150 and not os.path.exists("broke"):
+            open("broke", "w").close()
+            raise RuntimeError("the simulator lost its map")
+        return super().step(actions)
+REGISTRY["frail"] = Frail
+"""
+
+
+@pytest.mark.parametrize("runner", ["runner=episode", "runner=parallel"])
+def test_a_fault_that_ends_a_run_leaves_a_checkpoint(tmp_path, runner):
+    (tmp_path / "frail.py").write_text(FRAIL)
+    settings = ["plugins=['frail.py']", "env=frail", "env_args={}", "on_worker_fault=stop", "t_max=500", runner]
+    done = resume(*RUN, *settings, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "the simulator lost its map" in done.stderr
+    told = done.stdout + done.stderr
+    (step,) = set(re.findall(r"Everything up to step (\d+) is kept", told))
+    assert 140 <= int(step) <= 150
+    assert load(tmp_path / "results" / "sacred" / "1" / "run.json")["status"] == "FAILED"
+    (command,) = set(re.findall(r"--resume=\S+", told))
+    done = resume(command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert figures(tmp_path / "results")["test_return_mean"][-1] == 502

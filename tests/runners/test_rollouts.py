@@ -5,6 +5,8 @@ import threading
 import pytest
 import torch as th
 
+from components.action_selectors.exploring import Exploring
+from helpers import make_args
 from runners.rollouts import Rollouts
 
 
@@ -67,6 +69,17 @@ def test_an_overlapping_rollout_has_the_weights_it_began_with():
         assert runner.threads[2] == threading.current_thread().name
     finally:
         rollouts.close()
+
+
+def test_a_learner_with_a_controller_of_its_own_knows_the_exploration_that_was_acted_with():
+    """With the second rollout, which begins at step 10, of a decay from 1 to 0 in 40 steps: 0.75."""
+    mac, acting = _MAC(0), _MAC(0)
+    mac.action_selector = Exploring(make_args(epsilon_start=1.0, epsilon_finish=0.0, epsilon_anneal_time=40))
+    rollouts = Rollouts(_Runner(acting), mac, acting)
+    rollouts.take()
+    assert mac.action_selector.epsilon == 1.0
+    rollouts.take()
+    assert mac.action_selector.epsilon == 0.75
 
 
 def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():

@@ -201,7 +201,7 @@ def test_ctrl_c_closes_every_child(training):
     os.killpg(training.pid, signal.SIGINT)
     _, errors = training.communicate(timeout=20)
     assert training.returncode == 130
-    assert "interrupted" in errors
+    assert "Interrupted by SIGINT" in errors
     assert "Traceback" not in errors
     assert "resource_tracker" not in errors
     _wait_until(lambda: _gone(children), seconds=10)

@@ -1,0 +1,61 @@
+"""A page about one run, for its end: how its statistics went and what they came to."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from browser import figures
+from browser.figures.wording import metric_title
+from browser.records import Results
+from browser.records.curves import Curve
+from browser.report.page import Page
+from browser.stats.outcomes import best_value, final_value
+from utils.errors import ConfigError
+
+# statistics that belong into one picture
+TOGETHER = (
+    ("test_return_mean", "return_mean"),
+    ("test_battle_won_mean", "battle_won_mean"),
+    ("test_ep_length_mean", "ep_length_mean"),
+    ("loss", "td_loss", "critic_loss", "coma_loss"),
+    ("q_taken_mean", "target_mean"),
+    ("epsilon",),
+)
+
+
+def write_summary(root: Path, token: str, path: Path) -> None:
+    """Write the page of the run `token` of a results folder to `path`.
+
+    Raises:
+        ConfigError: there is no such run, or the file cannot be written.
+    """
+    results = Results(root, cache=None)
+    run = next((lineage for lineage in results.lineages() if lineage.token == token), None)
+    if run is None:
+        raise ConfigError(f"There is no run '{token}' in {root}.")
+    curves = results.curves(run)
+    page = Page(token)
+    newest = run.newest
+    page.text(f"{newest.name} on {newest.map_name}, seed {newest.seed}.")
+    page.heading("What it came to")
+    page.table(["statistic", "last", "greatest", "steps"], _rows(curves))
+    page.heading("How it went")
+    for keys in TOGETHER:
+        shown = {metric_title(key): curves[key] for key in keys if key in curves}
+        if shown:
+            page.figure(figures.run_curves(shown, next(key for key in keys if key in curves)))
+    page.heading("Config")
+    page.table(["key", "value"], [[key, str(value)] for key, value in sorted(newest.config.items())])
+    try:
+        path.write_text(page.render(), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def _rows(curves: Mapping[str, Curve]) -> list[list[str]]:
+    # tests first: they are what a run is judged by
+    keys = sorted(curves, key=lambda key: (not key.startswith("test_"), key))
+    return [
+        [key, f"{final_value(curves[key]):.4g}", f"{best_value(curves[key]):.4g}", f"{int(curves[key].steps[-1]):,}"]
+        for key in keys
+        if len(curves[key].steps)
+    ]

@@ -1,0 +1,34 @@
+"""The page that `summary=True` leaves in the run's folder."""
+
+from pathlib import Path
+from typing import Any
+
+from utils.errors import ConfigError
+
+
+def check_summary(config: dict) -> None:
+    """Refuse `summary=True` where the packages are missing that draw.
+
+    Raises:
+        ConfigError: which one, and how to install it.
+    """
+    if config["summary"]:
+        from browser.packages import require
+
+        require("summary=True", "scipy", "plotly")
+
+
+def leave_summary(config: dict, sacred_run: Any, log: Any) -> None:
+    """Write `summary.html` about a run that is recorded and has ended; what is wrong with it is no fault of the run."""
+    if not config["summary"] or sacred_run._id is None:
+        return
+    from browser.report.summary import write_summary
+
+    root, token = Path(config["local_results_path"]), sacred_run.info["unique_token"]
+    path = root / "runs" / token / "summary.html"
+    try:
+        write_summary(root, token, path)
+    except (ConfigError, OSError) as error:
+        log.warning(f"No summary was written: {error}")
+    else:
+        log.info(f"Summary: {path}")
