@@ -1,5 +1,7 @@
 """What the views Compare and Matrix ask for, read from an address or from their controls."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -60,11 +62,6 @@ class Compared:
     keys: list[str]
     wrong: list[str] = field(default_factory=list)
 
-    @property
-    def running(self) -> bool:
-        """Whether any run is still going on."""
-        return any(run.newest.status_at() == "RUNNING" for run in self.runs)
-
 
 def compare(context: Context, query: Mapping[str, str]) -> Compared:
     """The comparison that an address asks for; what is wrong in it is replaced by what is usual."""
@@ -98,6 +95,21 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
         address.whole_number(query, "step", 0, MOST_STEPS, None, wrong),
     )
     return Compared(wish, runs, comparison, sorted({*metrics, *([metric] if metric else [])}), keys, wrong)
+
+
+def stands_for(runs: list[Lineage]) -> str:
+    """Changes when a run ends, goes on or appears; the start of the digest of what is shown of them."""
+    states = [[run.newest.id, run.newest.status_at(), len(run.sessions)] for run in runs]
+    return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]
+
+
+def settled(context: Context, query: Mapping[str, str], digest: str | None) -> bool:
+    """Whether what was shown with this digest cannot have changed: the same runs, and none of them goes on."""
+    asked = address.names(query, "runs")
+    runs, _ = context.chosen(asked)
+    runs = [run for run in runs if asked or not context.notes.of(run).archived]
+    running = any(run.newest.status_at() == "RUNNING" for run in runs)
+    return bool(digest) and not running and digest.startswith(stands_for(runs))
 
 
 def query_of(runs: object, **controls: object) -> dict[str, str]:

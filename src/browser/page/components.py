@@ -19,6 +19,16 @@ GRID_OPTIONS = {
 }
 
 
+# of every table; without the last one, a column's type would be guessed from its first value
+EVERY_COLUMN = {
+    "resizable": True,
+    "sortable": True,
+    "filter": True,
+    "suppressHeaderFilterButton": True,
+    "cellDataType": False,
+}
+
+
 def field(label: str, control: Any, wide: bool = False) -> html.Div:
     """A control under its label."""
     return html.Div([html.Span(label, className="label"), control], className="field wide" if wide else "field")
@@ -85,7 +95,7 @@ def table(grid_id: str, columns: list[dict], rows: list[dict], **changes: Any) -
         id=grid_id,
         columnDefs=columns,
         rowData=rows,
-        defaultColDef={"resizable": True, "sortable": True, "filter": True, "suppressHeaderFilterButton": True},
+        defaultColDef=EVERY_COLUMN,
         dashGridOptions=options,
         className="ag-theme-quartz grid",
         style={"height": None if short else "460px"},

@@ -1,6 +1,6 @@
 """What surrounds every view: the bar at the top, where notices appear, and the clock of live views."""
 
-from dash import dcc, html
+from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 
 from browser.page.context import Context
 
@@ -53,3 +53,13 @@ def frame(context: Context) -> html.Div:
 def message(title: str, text: str) -> html.Div:
     """A view that has nothing to show but a sentence."""
     return html.Div([html.H1(title), html.P(text), dcc.Link("To the runs", href="/")], className="empty")
+
+
+def follow_address(app: Dash, store: str) -> None:
+    """Let the address line follow a view's store, from the moment that the view is shown."""
+    app.clientside_callback(
+        ClientsideFunction("muster", "same"),
+        Output("address", "data", allow_duplicate=True),
+        Input(store, "data"),
+        prevent_initial_call="initial_duplicate",
+    )

@@ -145,7 +145,7 @@ class RowTracker:
             key = run.newest.id
             before = table.rows.get(key)
             note = context.notes.of(run)
-            settled = (run, note) if run.newest.status != "RUNNING" else None
+            settled = (run, note) if run.newest.status_at() != "RUNNING" else None
             if before is not None and settled is not None and before[2] == settled:
                 continue
             late = time.monotonic() > until

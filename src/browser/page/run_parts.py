@@ -8,9 +8,11 @@ from dash import dcc, html
 from browser.page import address
 from browser.page.components import card, facts, status_badge, table, table_buttons
 from browser.page.context import Context
+from browser.page.replay_files import replays_of
 from browser.records import Lineage
 from browser.records.record import Artifact, Run
 
+MOST_REPLAYS = 200
 # in the names of statistics that tell where time goes
 _TIMING = ("time", "seconds", "per_second", "fps", "_ms")
 
@@ -142,9 +144,9 @@ def _from_manifest(context: Context, checkpoint: Artifact) -> dict[str, Any]:
 
 def replays(context: Context, run: Lineage) -> html.Section:
     """Links to its recorded episodes."""
-    found = [artifact for artifact in context.results.artifacts(run) if artifact.kind == "replay"]
+    found = replays_of(context, run.newest.id)[:MOST_REPLAYS]
     links = [
-        html.Li(dcc.Link(one.name, href=address.link("/replay", {"run": run.newest.id, "file": one.name})))
+        html.Li(dcc.Link(one.shown, href=address.link("/replay", {"run": run.newest.id, "file": one.name})))
         for one in found
     ]
     none = html.P("None; save_replay=True records the last test.", className="note")

@@ -51,7 +51,8 @@ def register_writing(app: Dash, context: Context) -> None:
     @app.callback(
         Output("note-state", "children"),
         Output("note-archive", "children"),
-        Output("url", "href", allow_duplicate=True),
+        Output("url", "pathname", allow_duplicate=True),
+        Output("url", "search", allow_duplicate=True),
         Input("note-save", "n_clicks"),
         Input("note-archive", "n_clicks"),
         Input("note-delete", "submit_n_clicks"),
@@ -66,8 +67,11 @@ def register_writing(app: Dash, context: Context) -> None:
         return written(context, str(ctx.triggered_id), str(run_id), str(tags or ""), str(text or ""))
 
 
-def written(context: Context, action: str, run_id: str, tags: str, text: str) -> tuple[Any, Any, Any]:
-    """Carry out "note-save", "note-archive" or "note-delete": what to say, the archive button's text, where to go.
+def written(context: Context, action: str, run_id: str, tags: str, text: str) -> tuple[Any, Any, Any, Any]:
+    """Carry out "note-save", "note-archive" or "note-delete".
+
+    Returns:
+        what to say, the archive button's text, and where to go: path and query.
 
     Raises:
         UnknownRunError: there is no such run.
@@ -80,7 +84,7 @@ def written(context: Context, action: str, run_id: str, tags: str, text: str) ->
     if action == "note-delete":
         move_to_bin(context.root, run)
         context.forget_scan()
-        return no_update, no_update, "/"
+        return no_update, no_update, "/", ""
     if action == "note-archive":
         note = replace(note, archived=not note.archived)
     else:

@@ -27,6 +27,8 @@
     return address;
   };
 
+  muster.same = (address) => address || skip();
+
   muster.here = function (path) {
     const titles = { "/": "Runs", "/compare": "Compare", "/matrix": "Matrix", "/run": "Run", "/replay": "Replay" };
     document.title = (titles[path] || "Not found") + " · Muster";
@@ -71,7 +73,7 @@
 
   function open(path, clicks, selected) {
     const grid = gridOf("runs-grid");
-    if (!clicks || !grid) return skip();
+    if (!clicks || !grid) return [skip(), skip()];
     let ids = idsOf(selected);
     if (!ids.length) {
       let total = 0;
@@ -79,7 +81,7 @@
       grid.forEachNodeAfterFilter((node) => ids.push(node.data.id));
       if (ids.length === total) ids = []; // all runs, also those that are still to come
     }
-    return link(path, { runs: ids.join(",") });
+    return [path, link("", { runs: ids.join(",") })];
   }
   muster.open_compare = (clicks, selected) => open("/compare", clicks, selected);
   muster.open_matrix = (clicks, selected) => open("/matrix", clicks, selected);

@@ -10,7 +10,7 @@ from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from browser.figures import learning_curves, run_curves
-from browser.page.comparing import MOST_SMOOTHING, Compared, compare, metric_options, query_of
+from browser.page.comparing import MOST_SMOOTHING, Compared, compare, metric_options, query_of, settled, stands_for
 from browser.page.components import (
     card,
     dropdown,
@@ -25,6 +25,7 @@ from browser.page.components import (
 )
 from browser.page.context import Context
 from browser.page.differences import config_rows, difference_columns, source_rows
+from browser.page.frame import follow_address
 from browser.stats.bands import BANDS
 
 PATH = "/compare"
@@ -74,6 +75,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             html.Div(figures, id="compare-figures", className="cards"),
             _differences("Config differences", "compare-configs", "key", configs, compared),
             _differences("Source and packages", "compare-sources", "what", sources, compared),
+            dcc.Store(id="compare-address", data=_address(compared, single)),
             dcc.Store(id="compare-runs", data=list(wish.runs)),
             dcc.Store(id="compare-digest", data=digest),
             dcc.Download(id="compare-download"),
@@ -84,13 +86,14 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
 
 def register(app: Dash, context: Context) -> None:
     """Its callbacks."""
+    follow_address(app, "compare-address")
     controls = [State("compare-runs", "data")] + [State(f"compare-{name}", "value") for name in _CONTROLS]
 
     @app.callback(
         Output("compare-figures", "children"),
         Output("compare-digest", "data"),
         Output("compare-wrong", "children"),
-        Output("address", "data", allow_duplicate=True),
+        Output("compare-address", "data"),
         [Input(f"compare-{name}", "value") for name in _CONTROLS],
         State("compare-runs", "data"),
         prevent_initial_call=True,
@@ -128,14 +131,12 @@ def changed(context: Context, query: dict[str, str]) -> tuple[list, str, Any, st
     query, single = _without_single(query)
     compared = compare(context, query)
     figures, digest = drawn(compared, single)
-    own = compared.wish.address(PATH)
-    return figures, digest, notices(compared.wrong), _with_single(own) if single else own
+    return figures, digest, notices(compared.wrong), _address(compared, single)
 
 
 def grown(context: Context, query: dict[str, str], digest: str | None) -> tuple[Any, Any]:
     """Figures and digest anew if runs have gone on since; nothing otherwise."""
-    runs, _ = context.chosen(query.get("runs", "").split(",") if query.get("runs") else [])
-    if digest and not any(run.newest.status == "RUNNING" for run in runs) and digest.startswith(_of_runs(runs)):
+    if settled(context, query, digest):
         return no_update, no_update
     query, single = _without_single(query)
     figures, now = drawn(compare(context, query), single)
@@ -162,7 +163,7 @@ def drawn(compared: Compared, single: bool) -> tuple[list, str]:
         cards = [card("No curves", html.P("None of these runs has logged this statistic on this axis."))]
     if len(comparison.maps) > MOST_MAPS:
         cards.append(card("More maps", html.P(f"The first {MOST_MAPS} of {len(comparison.maps)} maps are shown.")))
-    return cards, _of_runs(compared.runs) + digest.hexdigest()
+    return cards, stands_for(compared.runs) + digest.hexdigest()
 
 
 def curve_rows(compared: Compared) -> list[dict[str, Any]]:
@@ -218,16 +219,11 @@ def _summary(compared: Compared) -> str:
     return " · ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts)
 
 
-def _of_runs(runs: list) -> str:
-    """Part of a digest that changes when a run ends, or another one appears."""
-    text = json.dumps([[run.newest.id, run.newest.status, len(run.sessions)] for run in runs])
-    return hashlib.sha256(text.encode()).hexdigest()[:16] + " "
-
-
 def _without_single(query: dict[str, str]) -> tuple[dict[str, str], bool]:
     single = query.get("band") == SINGLE
     return {key: value for key, value in query.items() if not (single and key == "band")}, single
 
 
-def _with_single(own: str) -> str:
-    return f"{own}{'&' if '?' in own else '?'}band={SINGLE}"
+def _address(compared: Compared, single: bool) -> str:
+    own = compared.wish.address(PATH)
+    return f"{own}{'&' if '?' in own else '?'}band={SINGLE}" if single else own

@@ -1,5 +1,6 @@
 """Algorithm × map: what a statistic came to, with intervals; every cell leads to its runs."""
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,20 @@ from plotly.colors import sample_colorscale
 
 from browser.comparison import matrix_of
 from browser.figures import metric_title, score_heatmap
-from browser.page.comparing import MOST_SMOOTHING, MOST_STEPS, Compared, compare, metric_options, narrowed, query_of
+from browser.page.comparing import (
+    MOST_SMOOTHING,
+    MOST_STEPS,
+    Compared,
+    compare,
+    metric_options,
+    narrowed,
+    query_of,
+    settled,
+    stands_for,
+)
 from browser.page.components import card, dropdown, field, graph, notices, number, png_button
 from browser.page.context import Context
+from browser.page.frame import follow_address
 from browser.page.matrix_text import FORMS
 from browser.page.views import compare as compare_view
 from browser.stats import Estimate
@@ -45,7 +57,9 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             html.Div(controls, className="controls"),
             html.Div(notices(compared.wrong), id="matrix-wrong"),
             html.Div(drawn(compared), id="matrix-content", className="view"),
+            dcc.Store(id="matrix-address", data=wish.address(PATH)),
             dcc.Store(id="matrix-runs", data=list(wish.runs)),
+            dcc.Store(id="matrix-digest", data=digest_of(compared)),
             dcc.Download(id="matrix-download"),
         ],
         className="view",
@@ -54,12 +68,13 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
 
 def register(app: Dash, context: Context) -> None:
     """Its callbacks."""
+    follow_address(app, "matrix-address")
     states = [State("matrix-runs", "data")] + [State(f"matrix-{name}", "value") for name in _CONTROLS]
 
     @app.callback(
         Output("matrix-content", "children"),
         Output("matrix-wrong", "children"),
-        Output("address", "data", allow_duplicate=True),
+        Output("matrix-address", "data"),
         [Input(f"matrix-{name}", "value") for name in _CONTROLS],
         State("matrix-runs", "data"),
         prevent_initial_call=True,
@@ -69,13 +84,14 @@ def register(app: Dash, context: Context) -> None:
 
     @app.callback(
         Output("matrix-content", "children", allow_duplicate=True),
+        Output("matrix-digest", "data"),
         Input("tick", "n_intervals"),
+        State("matrix-digest", "data"),
         *states,
         prevent_initial_call=True,
     )
-    def follow(_: Any, runs: Any, *values: Any):
-        compared = compare(context, query_of(runs, **dict(zip(_CONTROLS, values, strict=True))))
-        return drawn(compared) if compared.running else no_update
+    def follow(_: Any, digest: Any, runs: Any, *values: Any):
+        return grown(context, query_of(runs, **dict(zip(_CONTROLS, values, strict=True))), digest)
 
     @app.callback(
         Output("matrix-download", "data"),
@@ -95,6 +111,23 @@ def changed(context: Context, query: dict[str, str]) -> tuple[list, Any, str]:
     """After a control was changed: the matrix, what is wrong, and the address."""
     compared = compare(context, query)
     return drawn(compared), notices(compared.wrong), compared.wish.address(PATH)
+
+
+def grown(context: Context, query: dict[str, str], digest: str | None) -> tuple[Any, Any]:
+    """The matrix and its digest anew if runs have gone on since; nothing otherwise."""
+    if settled(context, query, digest):
+        return no_update, no_update
+    compared = compare(context, query)
+    now = digest_of(compared)
+    return (no_update, no_update) if now == digest else (drawn(compared), now)
+
+
+def digest_of(compared: Compared) -> str:
+    """Changes when any run that is shown gets a new score, and when there is another run."""
+    wish = compared.wish
+    scores = compared.comparison.scores(wish.metric, wish.score, wish.last, wish.step)
+    texts = {label: {name: values.tolist() for name, values in maps.items()} for label, maps in scores.items()}
+    return stands_for(compared.runs) + hashlib.sha256(repr((wish, texts)).encode()).hexdigest()
 
 
 def exported(context: Context, query: dict[str, str], form: str) -> dict[str, str]:

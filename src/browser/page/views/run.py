@@ -10,6 +10,7 @@ from browser.page import address, run_parts
 from browser.page.comparing import AXES, metric_options
 from browser.page.components import card, dropdown, field, graph, notices, png_button, run_title, status_badge
 from browser.page.context import Context
+from browser.page.frame import follow_address
 from browser.page.writing import register_writing, writing_card
 from browser.records import Lineage
 from utils.nearest import suggestion
@@ -77,6 +78,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             ),
             run_parts.config(run.newest),
             dcc.Store(id="run-id", data=run.newest.id),
+            dcc.Store(id="run-address", data=_address(context, run, metrics, axis)),
             dcc.Store(id="run-digest", data=[figures_digest, _digest(console), _files_digest(context, run)]),
         ],
         className="view",
@@ -85,10 +87,11 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
 
 def register(app: Dash, context: Context) -> None:
     """Its callbacks."""
+    follow_address(app, "run-address")
 
     @app.callback(
         Output("run-figures", "children"),
-        Output("address", "data", allow_duplicate=True),
+        Output("run-address", "data"),
         Input("run-metrics", "value"),
         Input("run-axis", "value"),
         State("run-id", "data"),
@@ -122,9 +125,7 @@ def changed(context: Context, run_id: str, metrics: Any, axis: Any) -> tuple[lis
     run = context.lineage(run_id)
     chosen, axis = _controls(context, run, metrics, axis)
     figures, _ = drawn(context, run, chosen, axis)
-    usual = chosen == _asked_metrics(context.results.metric_keys(run), [], [])
-    query = {"run": run_id, "metrics": [] if usual else chosen, "axis": "" if axis == "steps" else axis}
-    return figures, address.link(PATH, query)
+    return figures, _address(context, run, chosen, axis)
 
 
 def news(context: Context, run_id: str, digests: Any, metrics: Any, axis: Any) -> tuple:
@@ -180,6 +181,12 @@ def _asked_metrics(known: list[str], names: list[str], wrong: list[str]) -> list
     asked = [name for name in dict.fromkeys(names) if name in known][:MOST_METRICS]
     usual = ("test_return_mean", "test_battle_won_mean", "return_mean", "loss")
     return asked or [key for key in usual if key in known][:3] or known[:2]
+
+
+def _address(context: Context, run: Lineage, metrics: list[str], axis: str) -> str:
+    usual = metrics == _asked_metrics(context.results.metric_keys(run), [], [])
+    query = {"run": run.newest.id, "metrics": [] if usual else metrics, "axis": "" if axis == "steps" else axis}
+    return address.link(PATH, query)
 
 
 def _repetitions(context: Context, run: Lineage) -> list[Lineage]:

@@ -8,7 +8,7 @@ from dash_ag_grid import AgGrid
 
 from browser.page import address
 from browser.page.columns import CONFIG, ROLL_UPS, USUAL, Column, definitions, parse_column
-from browser.page.components import GRID_OPTIONS, dropdown, field, notices, table_buttons
+from browser.page.components import EVERY_COLUMN, GRID_OPTIONS, dropdown, field, notices, table_buttons
 from browser.page.context import Context
 from browser.page.rows import RowTracker
 from browser.records import varying_keys
@@ -18,14 +18,6 @@ PATH = "/"
 TITLE = "Runs"
 
 MOST_COLUMNS = 30
-_EVERY_COLUMN = {
-    "resizable": True,
-    "sortable": True,
-    "filter": True,
-    "floatingFilter": True,
-    "suppressFloatingFilterButton": True,
-    "suppressHeaderFilterButton": True,
-}
 
 
 def layout(context: Context, query: dict[str, str]) -> html.Div:
@@ -47,13 +39,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
         getRowId="params.data.id",
         selectedRows={"ids": ticked},
         filterModel=_filter_model(query, wrong),
-        defaultColDef={
-            "resizable": True,
-            "sortable": True,
-            "filter": True,
-            "floatingFilter": True,
-            "suppressFloatingFilterButton": True,
-        },
+        defaultColDef={**EVERY_COLUMN, "floatingFilter": True, "suppressFloatingFilterButton": True},
         dashGridOptions={
             **GRID_OPTIONS,
             "rowSelection": {"mode": "multiRow", "selectAll": "filtered", "enableClickSelection": False},
@@ -161,7 +147,8 @@ def register(app: Dash, context: Context) -> None:
     for button, path in (("runs-compare", "/compare"), ("runs-matrix", "/matrix")):
         app.clientside_callback(
             ClientsideFunction("muster", f"open_{path[1:]}"),
-            Output("url", "href", allow_duplicate=True),
+            Output("url", "pathname", allow_duplicate=True),
+            Output("url", "search", allow_duplicate=True),
             Input(button, "n_clicks"),
             State("runs-grid", "selectedRows"),
             prevent_initial_call=True,
