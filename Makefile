@@ -1,5 +1,6 @@
 # make train    set up .venv and train QMIX on Skirmish's 3m, three marines against three (half a minute after installing)
 # make test     set up everything and run all checks: lint, import rules, tests
+# make browse   open the runs in results/ in the web browser (RESULTS=folder for another folder)
 # make lint     style and import rules only
 # make format   put the code in the house style
 
@@ -10,12 +11,15 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # small networks are fastest with one thread; two tests run side by side
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: train test lint format check-tests
+.PHONY: train browse test lint format check-tests
 
 train: $(VENV)/.core
 	$(BIN)/python src/main.py --config=qmix_fast --env-config=skirmish with env_args.map_name=3m \
 		t_max=120000 test_interval=10000 log_interval=40000 seed=1 \
 		save_model=True save_replay=True use_tensorboard=True
+
+browse: $(VENV)/.browser
+	$(BIN)/python src/browse.py $(RESULTS)
 
 test: lint check-tests
 
@@ -41,6 +45,11 @@ $(VENV)/.core: requirements.txt | $(VENV)/bin/python
 	@echo "Installing what a run needs into $(VENV) (about a minute, 1 GB)"
 	$(PIP) "$$(grep '^torch==' requirements.txt)"
 	$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.browser: requirements-browser.txt $(VENV)/.core
+	@echo "Installing what the run browser needs"
+	$(PIP) -r requirements.txt -r requirements-browser.txt
 	@touch $@
 
 $(VENV)/.dev: requirements-envs.txt requirements-browser.txt requirements-dev.txt $(VENV)/.core

@@ -1,8 +1,10 @@
-"""Play the best model of a run and record it: `python src/watch.py RUN`."""
+"""Play the best model of a run, record it and show it: `python src/watch.py RUN`."""
 
 import argparse
+import contextlib
 import sys
 import warnings
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="watch.py", description="Play the best model of a run, and record it.")
+    parser = argparse.ArgumentParser(
+        prog="watch.py", description="Play the best model of a run, record it, and show it in the web browser."
+    )
     parser.add_argument(
         "run",
         metavar="RUN",
@@ -35,6 +39,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--results", default="results", help="folder of the results (default: results)")
     parser.add_argument("--episodes", type=_count, default=1, help="number of episodes (default: 1)")
     parser.add_argument("--seed", type=int, help="of the environments (default: the run's)")
+    showing = parser.add_mutually_exclusive_group()
+    showing.add_argument("--no-open", action="store_true", help="print the page's address, but open no browser")
+    showing.add_argument("--no-page", action="store_true", help="only record")
     return parser
 
 
@@ -57,7 +64,9 @@ def _watch(options: argparse.Namespace) -> None:
     if not paths:
         raise MusterError(f"env={found.config.get('env')} could not be recorded; the message above says why.")
     for path in paths:
-        open_page(path)
+        print(f"Replay: {path}\n  as an animation: python src/replay.py {path} --gif {path.with_suffix('.gif').name}")
+    if not options.no_page:
+        show(found.results, paths[0], open_browser=not options.no_open)
 
 
 def play(
@@ -104,9 +113,20 @@ class _Record(SimpleNamespace):
         """Figures of the episodes are on the console."""
 
 
-def open_page(path: Path) -> None:
-    """Show a replay."""
-    print(f"Replay: {path}\n  as an animation: python src/replay.py {path} --gif {path.with_suffix('.gif').name}")
+def show(results: Path, replay: Path, open_browser: bool = True) -> None:
+    """Open the page (docs/browser.md) at a replay; it is served until Ctrl+C, if it is not already."""
+    from browser.packages import require
+
+    try:
+        require("The page that plays it", "scipy", "plotly", "dash", "dash_ag_grid")
+    except ConfigError as error:  # what was asked for is recorded all the same
+        print(error)
+        return
+    from browser.page.opening import open_page, replay_path
+
+    path = replay_path(replay.parent.name, replay.name)
+    with contextlib.suppress(KeyboardInterrupt):
+        open_page(results, path, webbrowser.open if open_browser else lambda address: None)
 
 
 if __name__ == "__main__":

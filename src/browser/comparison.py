@@ -23,6 +23,7 @@ from browser.stats import (
     probability_of_improvement,
     reached,
     score_matrix,
+    value_at,
 )
 from browser.stats.outcomes import Reached
 from utils.errors import ConfigError
@@ -105,11 +106,12 @@ class Comparison:
                 bands.append(band)
         return bands
 
-    def scores(self, metric: str, score: str = "final", last: int = 1) -> dict[str, ByMap]:
+    def scores(self, metric: str, score: str = "final", last: int = 1, step: int | None = None) -> dict[str, ByMap]:
         """A score per run, by algorithm and map.
 
         Args:
             score: "final" (the mean of the last `last` values) or "best".
+            step: the value at this environment step instead; runs that did not get there have no score.
 
         Raises:
             ConfigError: there is no such score.
@@ -121,8 +123,9 @@ class Comparison:
             values = defaultdict(list)
             for run in group.runs:
                 curve = self.curve(run, metric)
-                if curve is not None and np.isfinite(curve.values).any():
-                    values[self.map_of(run)].append(best_value(curve) if score == "best" else final_value(curve, last))
+                value = np.nan if curve is None else _score(curve, score, last, step)
+                if np.isfinite(value):
+                    values[self.map_of(run)].append(value)
             if values:
                 by_group[group.label] = {name: np.array(numbers) for name, numbers in sorted(values.items())}
         return by_group
@@ -151,6 +154,12 @@ class Comparison:
                     maps = found.setdefault(group.label, {})
                     maps.setdefault(self.map_of(run), []).append(reached(curve, threshold, smoothing))
         return found
+
+
+def _score(curve: Curve, score: str, last: int, step: int | None) -> float:
+    if step is not None:
+        return value_at(curve, step)
+    return best_value(curve) if score == "best" else final_value(curve, last)
 
 
 def comparable(scores: dict[str, ByMap]) -> tuple[dict[str, ByMap], bool]:

@@ -2,9 +2,10 @@
 
 import csv
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
-from replays.run_folders import FoundRun
+from replays.run_folders import FoundRun, manifests
 from utils.errors import ConfigError
 
 STATISTIC = "test_return_mean"
@@ -12,7 +13,7 @@ STATISTIC = "test_return_mean"
 
 @dataclass
 class SavedModel:
-    """A model in `<folder>/<step>`, and the mean return of the test nearest to that step, if there was any."""
+    """A model in `<folder>/<step>`, and its mean test return, if it was tested."""
 
     folder: Path
     step: int
@@ -22,17 +23,29 @@ class SavedModel:
 def find_best_model(run: FoundRun) -> SavedModel:
     """The saved model with the best test return, the newest of equals; without tests, the newest.
 
+    A checkpoint tells its return itself; for others, the test nearest to their step counts.
+
     Raises:
         ConfigError: the run has saved none.
     """
     folders = [run.results / "models" / run.token, run.results / "runs" / run.token / "checkpoints"]
     tests = _tests(run)
-    models = [SavedModel(folder, step, _nearest(tests, step)) for folder in folders for step in _steps(folder)]
+    told = {(folders[1], step): _told(manifest) for step, manifest in manifests(folders[1]).items()}
+    models = []
+    for folder in folders:
+        for step in _steps(folder):
+            value = told.get((folder, step))
+            models.append(SavedModel(folder, step, _nearest(tests, step) if value is None else value))
     if not models:
         raise ConfigError(
             f"{run.token} has saved no models: {' and '.join(map(str, folders))} have none. Train with save_model=True."
         )
-    return max(models, key=lambda model: (model.test_return if tests else 0.0, model.step))
+    return max(models, key=lambda model: (-inf if model.test_return is None else model.test_return, model.step))
+
+
+def _told(manifest: dict) -> float | None:
+    value = manifest.get(STATISTIC)
+    return value if isinstance(value, int | float) and value == value else None
 
 
 def _steps(folder: Path) -> list[int]:

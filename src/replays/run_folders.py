@@ -13,7 +13,7 @@ PARTS = ("models", "runs", "replays", "tb_logs")  # folders with one folder a to
 
 @dataclass
 class FoundRun:
-    """A run: the folder of results that it is in, its token, its config as it ran, and Sacred's `info`."""
+    """A run: the folder of results that it is in, its token, its config as it ran, and Sacred's `info` (or {})."""
 
     results: Path
     token: str
@@ -29,7 +29,7 @@ def find_run(name: str, results: Path) -> FoundRun:
         results: the folder to look in, if `name` is no folder itself.
 
     Raises:
-        ConfigError: there is no such run, or Sacred has kept no config of it.
+        ConfigError: there is no such run, or neither Sacred nor a checkpoint has kept its config.
     """
     folder = Path(name)
     if folder.is_dir() and folder.resolve().parent.name in (*PARTS, "sacred"):
@@ -37,10 +37,8 @@ def find_run(name: str, results: Path) -> FoundRun:
         results, name = folder.parent.parent, folder.name
         return _of_sacred(results, name) if folder.parent.name == "sacred" else _of_token(results, name)
     recorded = _recorded(results)
-    if not recorded:
-        raise ConfigError(f"{results}/sacred has no runs. Give another folder of results with --results.")
     if name == "latest":
-        return _of_sacred(results, max(recorded, key=int))
+        return _of_sacred(results, max(recorded, key=int)) if recorded else _of_token(results, _newest(results))
     if name in recorded:
         return _of_sacred(results, name)
     return _of_token(results, name)
@@ -65,13 +63,41 @@ def _of_sacred(results: Path, number: str) -> FoundRun:
 
 def _of_token(results: Path, token: str) -> FoundRun:
     tokens = {_json(results / "sacred" / number / "info.json")["unique_token"]: number for number in _recorded(results)}
-    if token not in tokens:
-        if any((results / part / token).is_dir() for part in PARTS):
-            raise ConfigError(
-                f"{token}: Sacred has no record of this run in {results}/sacred, so its config is unknown."
-            )
-        raise ConfigError(f"There is no run '{token}' in {results}.{suggestion(token, [*tokens, 'latest'], limit=3)}")
-    return _of_sacred(results, tokens[token])
+    if token in tokens:
+        return _of_sacred(results, tokens[token])
+    for manifest in manifests(results / "runs" / token / "checkpoints").values():
+        if isinstance(manifest.get("config"), dict):
+            return FoundRun(results, token, manifest["config"], {})
+    if any((results / part / token).is_dir() for part in PARTS):
+        raise ConfigError(
+            f"{token}: neither Sacred, in {results}/sacred, nor a checkpoint has a record of this run, "
+            "so its config is unknown."
+        )
+    known = [*tokens, *_unobserved(results)]
+    if not known:
+        raise ConfigError(f"{results} has no runs. Give another folder of results with --results.")
+    raise ConfigError(f"There is no run '{token}' in {results}.{suggestion(token, [*known, 'latest'], limit=3)}")
+
+
+def _unobserved(results: Path) -> list[str]:
+    """Tokens of the runs that have written checkpoints."""
+    return sorted({path.parent.parent.parent.name for path in (results / "runs").glob("*/checkpoints/*/manifest.json")})
+
+
+def _newest(results: Path) -> str:
+    """The token of the run that has written the newest checkpoint."""
+    files = list((results / "runs").glob("*/checkpoints/*/manifest.json"))
+    if not files:
+        raise ConfigError(f"{results} has no runs. Give another folder of results with --results.")
+    return max(files, key=lambda path: path.stat().st_mtime).parent.parent.parent.name
+
+
+def manifests(checkpoints: Path) -> dict[int, dict[str, Any]]:
+    """What the checkpoints in a folder tell of themselves, by step, the newest first; {} for what cannot be read."""
+    if not checkpoints.is_dir():
+        return {}
+    steps = [int(path.name) for path in checkpoints.iterdir() if path.name.isdecimal()]
+    return {step: _json(checkpoints / str(step) / "manifest.json") for step in sorted(steps, reverse=True)}
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def test_runs_that_are_not_there(results, tmp_path_factory):
     with pytest.raises(ConfigError, match="has not begun yet"):
         find_run(str(results / "sacred" / "11"), results)
     put(results / "models" / "unrecorded" / "5" / "agent.th")
-    with pytest.raises(ConfigError, match=r"(?s)unrecorded: Sacred has no record of this run"):
+    with pytest.raises(ConfigError, match=r"(?s)unrecorded: neither Sacred, in .*, nor a checkpoint has a record"):
         find_run("unrecorded", results)
     os.remove(results / "sacred" / "2" / "config.json")
     with pytest.raises(ConfigError, match=r"config\.json is missing"):
@@ -101,7 +101,7 @@ def test_it_plays_the_best_model(tmp_path, capsys, monkeypatch):
     words = f"--config=vdn --env-config=two_step with {settings} runner=parallel batch_size_run=2"
     run_experiment(parse_arguments(words.split()))
     capsys.readouterr()
-    assert watch.main(["latest", "--episodes", "2"]) == 0
+    assert watch.main(["latest", "--episodes", "2", "--no-page"]) == 0
     shown = capsys.readouterr().out
     first, second = sorted((tmp_path / "results" / "replays").rglob("*.jsonl"))
     assert os.path.relpath(first, tmp_path) in shown
@@ -113,6 +113,59 @@ def test_it_plays_the_best_model(tmp_path, capsys, monkeypatch):
     assert replay.footer["length"] == 2
     numbers = [name for name in os.listdir(tmp_path / "results" / "sacred") if name.isdigit()]
     assert numbers == ["1"], "watching is no run of its own"
+    assert os.listdir(tmp_path / "results" / "runs") == [token]
+
+
+def checkpoint(results, token, step, **figures):
+    put(results / "runs" / token / "checkpoints" / str(step) / "agent.th")
+    put(results / "runs" / token / "checkpoints" / str(step) / "manifest.json", json.dumps(figures))
+
+
+def test_a_run_that_sacred_did_not_observe(tmp_path):
+    """Its checkpoints tell its config, and how they were tested; a torn manifest tells nothing."""
+    checkpoint(tmp_path, "alone", 100, config={"env": "two_step", "name": "alone"}, test_return_mean=3.0)
+    checkpoint(tmp_path, "alone", 200, config={"env": "two_step", "name": "alone"}, test_return_mean=None)
+    checkpoint(tmp_path, "alone", 300)
+    put(tmp_path / "runs" / "alone" / "checkpoints" / "400" / "manifest.json", '{"config": {"na')
+    for name in ("alone", "latest", str(tmp_path / "runs" / "alone")):
+        found = find_run(name, tmp_path)
+        assert (found.token, found.config["name"], found.info) == ("alone", "alone", {})
+    model = find_best_model(found)
+    assert (model.folder.name, model.step, model.test_return) == ("checkpoints", 100, 3.0)
+    with pytest.raises(ConfigError, match=r"There is no run 'aloen' in .*alone"):
+        find_run("aloen", tmp_path)
+
+
+def test_a_checkpoint_that_tests_better_than_all_models(results):
+    checkpoint(results, "old", 35, test_return_mean=9.5)
+    model = find_best_model(find_run("old", results))
+    assert (model.folder, model.step) == (results / "runs" / "old" / "checkpoints", 35)
+
+
+def test_it_plays_a_checkpoint_of_an_unobserved_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    settings = "t_max=30 test_interval=10 test_nepisode=1 checkpoint_interval=10 seed=3"
+    run_experiment(parse_arguments(f"--config=vdn --env-config=two_step --unobserved with {settings}".split()))
+    assert not (tmp_path / "results" / "sacred").exists()
+    assert watch.main(["latest", "--no-page"]) == 0
+    (path,) = (tmp_path / "results" / "replays").rglob("*.jsonl")
+    assert read_replay(path).footer["length"] == 2
+
+
+@pytest.mark.parametrize(("words", "opened"), [((), 1), (("--no-open",), 0)])
+def test_it_shows_the_replay_on_the_page(results, words, opened, monkeypatch, capsys):
+    """Replays and page are stand-ins: what counts is where the page is opened, and whether a browser is."""
+    pytest.importorskip("dash", reason="the page's packages are not installed")
+    from browser.page import opening
+
+    replay = put(results / "replays" / "fresh" / "30_0.jsonl")
+    monkeypatch.setattr(watch, "play", lambda *args: [replay])
+    browsers = []
+    monkeypatch.setattr(watch.webbrowser, "open", browsers.append)
+    monkeypatch.setattr(opening, "open_page", lambda root, path, show: (print(root, path), show(path)))
+    assert watch.main(["2", "--results", str(results), *words]) == 0
+    assert f"{results} /replay?run=fresh&file=30_0.jsonl" in capsys.readouterr().out
+    assert len(browsers) == opened
 
 
 def test_mistakes_of_the_command(tmp_path, capsys):

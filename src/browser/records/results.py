@@ -12,6 +12,7 @@ from browser.records.curves import Curve
 from browser.records.json_files import JsonObject
 from browser.records.lineage import Lineage, lineages
 from browser.records.paths import OutsideResultsError, inside, is_file_name
+from browser.records.provenance import Provenance, provenance_of
 from browser.records.record import Artifact, Run
 from browser.records.sacred_folder import FILES, part_of, run_from
 from browser.records.scan import Found, find_runs, sacred_folder, subfolders
@@ -148,6 +149,11 @@ class Results:
         ]
         token = sessions[-1].token
         return given + (artifacts_of_token(self.root, token) if token and is_file_name(token) else [])
+
+    def provenance(self, run: Run | Lineage | str) -> Provenance:
+        """Packages and source files of a run."""
+        record = self._json(self._newest(run), "run.json")
+        return provenance_of(record.get("experiment") if record else None)
 
     def manifest(self, checkpoint: Artifact) -> dict:
         """What a checkpoint's manifest.json says; empty if it cannot be read."""

@@ -10,7 +10,7 @@ from browser.stats.bands import BANDS, Band, curve_band
 from browser.stats.grouping import Group, group_runs
 from browser.stats.improvement import probability_of_improvement
 from browser.stats.marl_eval import to_marl_eval
-from browser.stats.outcomes import best_value, final_value, reached
+from browser.stats.outcomes import best_value, final_value, reached, value_at
 from browser.stats.profiles import Profile, performance_profile
 
 __all__ = [
@@ -37,4 +37,5 @@ __all__ = [
     "score_matrix",
     "smooth",
     "to_marl_eval",
+    "value_at",
 ]

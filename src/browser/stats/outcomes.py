@@ -27,6 +27,20 @@ def best_value(curve: Curve) -> float:
     return float(values.max()) if len(values) else np.nan
 
 
+def value_at(curve: Curve, step: int) -> float:
+    """The value at an environment step, between logged ones by linear interpolation.
+
+    Runs log at slightly different steps, so the last value holds for one of the run's own intervals, and the first for
+    one before it; NaN further out, and for a curve without finite values.
+    """
+    curve = curve.finite()
+    if not len(curve.steps):
+        return np.nan
+    interval = np.median(np.diff(curve.steps)) if len(curve.steps) > 1 else 0
+    known = curve.steps[0] - interval <= step <= curve.steps[-1] + interval
+    return float(np.interp(step, curve.steps, curve.values)) if known else np.nan
+
+
 def reached(curve: Curve, threshold: float, smoothing: int = 1) -> Reached | None:
     """The first logged step at which the value is at least `threshold`; None if it never is.
 

@@ -1,0 +1,94 @@
+"""The web application: a frame around the views, and the way from an address to a view."""
+
+import logging
+from pathlib import Path
+
+from dash import ClientsideFunction, Dash, Input, Output, html
+
+from browser.page import address
+from browser.page.context import Context
+from browser.page.frame import INDEX, frame, message
+from browser.page.security import guard
+from browser.page.views import VIEWS
+from browser.records import Results
+from utils.errors import ConfigError
+
+_ASSETS = Path(__file__).parent / "assets"
+
+
+def create_app(root: Path, write: bool = False, token: str | None = None) -> Dash:
+    """The page over a results folder, ready to be served.
+
+    Args:
+        root: the results folder.
+        write: offer tags, notes, archiving and deleting.
+        token: what a browser has to show; None answers to this machine's own names only.
+
+    Raises:
+        ConfigError: there is no such folder.
+    """
+    context = Context(Results(root), write)
+    app = Dash(
+        "muster",
+        assets_folder=str(_ASSETS),
+        pages_folder="",
+        use_pages=False,
+        include_pages_meta=False,
+        serve_locally=True,
+        suppress_callback_exceptions=True,
+        update_title=None,
+        title="Muster",
+        index_string=INDEX,
+        add_log_handler=False,
+        enable_mcp=False,
+        on_error=_report,
+    )
+    app.logger.setLevel(logging.ERROR)
+    app.layout = frame(context)
+
+    @app.callback(Output("view", "children"), Input("url", "pathname"), Input("url", "search"))
+    def route(path: str | None, search: str | None):
+        return view_of(context, path, search)
+
+    app.clientside_callback(
+        ClientsideFunction("muster", "address"), Output("nav", "data-address"), Input("address", "data")
+    )
+    app.clientside_callback(
+        ClientsideFunction("muster", "here"),
+        Output("nav", "data-here"),
+        Input("url", "pathname"),
+        Input("view", "children"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("muster", "pause"),
+        Output("tick", "disabled"),
+        Output("live", "className"),
+        Output("live", "title"),
+        Input("live", "n_clicks"),
+    )
+    for view in VIEWS:
+        view.register(app, context)
+    guard(app.server, app.csp_hashes, token)
+    return app
+
+
+def view_of(context: Context, path: str | None, search: str | None) -> html.Div:
+    """The view at an address; one that is wrong is answered in a sentence."""
+    for view in VIEWS:
+        if (path or "/") == view.PATH:
+            try:
+                return view.layout(context, address.parse(search))
+            except ConfigError as error:
+                return message("This does not exist", str(error))
+    return message("There is no such page", "Choose one of the pages above.")
+
+
+def _report(error: Exception):
+    """What happens when a callback fails: a sentence on the page, and a traceback on the terminal if it is a bug."""
+    from dash import set_props
+
+    if isinstance(error, ConfigError):
+        set_props("notice", {"children": str(error)})
+    else:
+        logging.getLogger("browser").error("A part of the page could not be made.", exc_info=error)
+        set_props("notice", {"children": "A part of the page could not be made; the terminal says more."})

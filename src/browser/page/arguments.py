@@ -1,0 +1,84 @@
+"""The command line of browse.py."""
+
+import argparse
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from utils.errors import ConfigError
+from utils.nearest import did_you_mean
+
+_EPILOG = """examples:
+  python src/browse.py
+  python src/browse.py ~/old/results --port 9000 --no-open
+  python src/browse.py results --write             # tags, notes, archive, bin
+  python src/browse.py results --host 0.0.0.0      # for other machines, with a token
+"""
+
+
+@dataclass
+class Options:
+    """What the user asked for; see `--help`."""
+
+    results: Path = Path("results")
+    host: str = "127.0.0.1"
+    port: int = 8050
+    token: str | None = None
+    write: bool = False
+    open: bool = True
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors as ConfigError."""
+
+    def error(self, message: str) -> None:
+        raise ConfigError(f"{message[0].upper()}{message[1:]}. See --help.")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address (in brackets, too) is this machine's own, which nobody else can reach."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return False
+
+
+def parse_arguments(argv: Sequence[str]) -> Options:
+    """Parse the command line without the program's name; `--help` prints and exits.
+
+    Raises:
+        ConfigError: an unknown option, or a value that cannot be one.
+    """
+    parser = _parser()
+    parsed, rest = parser.parse_known_args(argv)
+    if rest:
+        known = [option for action in parser._actions for option in action.option_strings]
+        raise ConfigError(f"Unknown argument '{rest[0]}'.{did_you_mean(rest[0].partition('=')[0], known)} See --help.")
+    options = Options(**vars(parsed))
+    if not 0 <= options.port <= 65535:
+        raise ConfigError(f"--port is a number from 0 (any free one) to 65535, found {options.port}.")
+    if options.token is not None and len(options.token) < 16:
+        raise ConfigError("--token has at least 16 characters; without the option one is made.")
+    return options
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="browse.py",
+        description="Open a results folder in the web browser: runs, comparisons, replays. Reads only, and serves "
+        "this machine only, unless it is told otherwise.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("results", nargs="?", type=Path, default=Path("results"), help="results folder (default: results)")
+    add("--host", default="127.0.0.1", help="address to serve at (default: 127.0.0.1, this machine only)")
+    add("--port", type=int, default=8050, help="default: 8050, or the next that is free")
+    add("--token", help="what a browser from elsewhere has to show (default: one is made when --host needs it)")
+    add("--write", action="store_true", help="allow tags, notes, archiving, and deleting to a bin")
+    add("--no-open", dest="open", action="store_false", help="do not open the web browser")
+    return parser

@@ -1,0 +1,161 @@
+// What the page does in the browser alone: the address line, the bar, pausing, saving tables and images.
+(function () {
+  const muster = {};
+  const skip = () => window.dash_clientside.no_update;
+
+  function link(path, query) {
+    const parts = Object.entries(query)
+      .filter(([, value]) => value)
+      .map(([key, value]) => key + "=" + encodeURIComponent(value).replace(/%2C/g, ",").replace(/%2F/g, "/").replace(/%3A/g, ":"));
+    return parts.length ? path + "?" + parts.join("&") : path;
+  }
+
+  const gridOf = (id) => window.dash_ag_grid && document.getElementById(id) && window.dash_ag_grid.getApi(id);
+
+  // the address line follows the view without a visit to the server, and the bar's links keep the choice of runs
+  muster.address = function (address) {
+    if (!address) return skip();
+    const url = new URL(address, window.location.origin);
+    if (url.pathname !== window.location.pathname) return skip();
+    if (address !== window.location.pathname + window.location.search) {
+      window.history.replaceState(window.history.state, "", address);
+    }
+    const runs = url.searchParams.get("runs");
+    document.querySelectorAll("a.nav").forEach(function (item) {
+      item.setAttribute("href", link(new URL(item.href).pathname, { runs: runs }));
+    });
+    return address;
+  };
+
+  muster.same = (address) => address || skip();
+
+  muster.here = function (path) {
+    const titles = { "/": "Runs", "/compare": "Compare", "/matrix": "Matrix", "/run": "Run", "/replay": "Replay" };
+    document.title = (titles[path] || "Not found") + " · Muster";
+    document.querySelectorAll("a.nav").forEach(function (item) {
+      item.classList.toggle("here", new URL(item.href).pathname === path);
+    });
+    return path;
+  };
+
+  muster.pause = function (clicks) {
+    const paused = (clicks || 0) % 2 === 1;
+    return [paused, paused ? "live paused" : "live", paused ? "paused; click to go on" : "live; click to pause"];
+  };
+
+  // the table of runs
+  muster.search = (text, options) => Object.assign({}, options, { quickFilterText: text || "" });
+
+  const idsOf = (rows) => (Array.isArray(rows) ? rows.map((row) => row.id) : (rows && rows.ids) || []);
+
+  muster.runs = function (selected, filters, shown, search, columns, archived) {
+    const grid = gridOf("runs-grid");
+    if (!grid || !shown) return [skip(), skip(), skip()];
+    const sorted = grid.getColumnState().find((column) => column.sort);
+    const ticked = idsOf(selected);
+    let total = 0;
+    grid.forEachNode(() => total++);
+    const address = link("/", {
+      search: search,
+      columns: (columns || []).join(","),
+      filter: filters && Object.keys(filters).length ? JSON.stringify(filters) : "",
+      sort: sorted ? sorted.colId + ":" + sorted.sort : "",
+      archived: (archived || []).join(""),
+      runs: ticked.join(","),
+    });
+    const count = (shown.length === total ? total : shown.length + " of " + total) + (total === 1 ? " run" : " runs");
+    return [
+      address,
+      count + (ticked.length ? ", " + ticked.length + " ticked" : ""),
+      ticked.length ? "Compare ticked (" + ticked.length + ")" : "Compare shown (" + shown.length + ")",
+    ];
+  };
+
+  function open(path, clicks, selected) {
+    const grid = gridOf("runs-grid");
+    if (!clicks || !grid) return [skip(), skip()];
+    let ids = idsOf(selected);
+    if (!ids.length) {
+      let total = 0;
+      grid.forEachNode(() => total++);
+      grid.forEachNodeAfterFilter((node) => ids.push(node.data.id));
+      if (ids.length === total) ids = []; // all runs, also those that are still to come
+    }
+    return [path, link("", { runs: ids.join(",") })];
+  }
+  muster.open_compare = (clicks, selected) => open("/compare", clicks, selected);
+  muster.open_matrix = (clicks, selected) => open("/matrix", clicks, selected);
+
+  window.dash_clientside = Object.assign({}, window.dash_clientside, { muster: muster });
+
+  // cells of the tables
+  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
+  const element = (...parts) => window.React.createElement(...parts);
+
+  cells.RunLink = function (props) {
+    const search = link("", { run: props.value });
+    function follow(event) {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      window.dash_clientside.set_props("url", { pathname: "/run", search: search });
+    }
+    return element("a", { href: "/run" + search, onClick: follow }, props.value);
+  };
+
+  const colours = { RUNNING: "running", COMPLETED: "done", QUEUED: "quiet", UNKNOWN: "quiet" };
+  cells.Status = function (props) {
+    const text = String(props.value || "").toLowerCase().replace(/_/g, " ");
+    return element("span", { className: "badge " + (colours[props.value] || "bad") }, text);
+  };
+
+  const formats = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
+  const isNumber = (value) => typeof value === "number" && isFinite(value);
+  const other = (value) => (value === null || value === undefined ? "" : String(value));
+  formats.plain = other;
+  formats.whole = (value) => (isNumber(value) ? Math.round(value).toLocaleString("en") : other(value));
+  formats.percent = (value) => (isNumber(value) ? (100 * value).toFixed(1) + " %" : other(value));
+  formats.number = function (value) {
+    if (!isNumber(value)) return other(value);
+    const size = Math.abs(value);
+    return size && (size < 0.001 || size >= 1e6) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+  };
+  formats.age = function (started) {
+    if (!started) return "";
+    const minutes = Math.max(0, (Date.now() - Date.parse(started)) / 60000);
+    if (minutes < 60) return Math.floor(minutes) + " min";
+    return minutes < 48 * 60 ? Math.floor(minutes / 60) + " h" : Math.floor(minutes / 1440) + " d";
+  };
+  setInterval(function () {
+    const grid = gridOf("runs-grid");
+    if (grid) grid.refreshCells({ columns: ["started"], force: true });
+  }, 30000);
+
+  // saving: tables as they are filtered and sorted, figures as images
+  function save(name, type, text) {
+    const item = document.createElement("a");
+    item.href = URL.createObjectURL(new Blob([text], { type: type }));
+    item.download = name;
+    item.click();
+    setTimeout(() => URL.revokeObjectURL(item.href), 10000);
+  }
+
+  document.addEventListener("click", function (event) {
+    const button = event.target.closest("button[data-png], button[data-table]");
+    if (!button) return;
+    const data = button.dataset;
+    if (data.png) {
+      const plot = document.querySelector('[id*="' + CSS.escape(data.png) + '"] .js-plotly-plot');
+      if (plot) window.Plotly.downloadImage(plot, { format: "png", scale: 2, filename: data.file });
+      return;
+    }
+    const grid = gridOf(data.grid);
+    if (!grid) return;
+    if (data.table === "csv") {
+      grid.exportDataAsCsv({ fileName: data.file + ".csv" });
+    } else {
+      const rows = [];
+      grid.forEachNodeAfterFilterAndSort((node) => rows.push(node.data));
+      save(data.file + ".json", "application/json", JSON.stringify(rows, null, 1));
+    }
+  });
+})();

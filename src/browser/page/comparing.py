@@ -1,0 +1,138 @@
+"""What the views Compare and Matrix ask for, read from an address or from their controls."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from browser.comparison import SCORES, Comparison
+from browser.figures import metric_title
+from browser.page import address
+from browser.page.context import Context
+from browser.records import Lineage
+from browser.records.configs import key_suggestion
+from browser.records.curves import AXES
+from browser.stats.bands import BANDS
+from browser.stats.grouping import SEED_KEYS
+from utils.nearest import suggestion
+
+MOST_SMOOTHING = 1000
+MOST_STEPS = 10**15
+DEFAULT_GROUP = ("name",)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A comparison as somebody wants it.
+
+    Attributes:
+        runs: ids; empty for all runs.
+        metric: a statistic; empty if no run has any.
+        group: config keys that make an algorithm.
+        axis, band, smoothing: of the curves.
+        score, last, step: of the matrix, see `Comparison.scores`.
+    """
+
+    runs: tuple[str, ...] = ()
+    metric: str = ""
+    group: tuple[str, ...] = DEFAULT_GROUP
+    axis: str = "steps"
+    band: str = "mean"
+    smoothing: int = 1
+    score: str = "final"
+    last: int = 1
+    step: int | None = None
+
+    def address(self, path: str) -> str:
+        """The view's address; what is as it is by default is left out."""
+        usual = Wish()
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        kept = {name: value for name, value in values.items() if value != getattr(usual, name)}
+        return address.link(path, kept)
+
+
+@dataclass
+class Compared:
+    """A wish that can be fulfilled, what it is about, and what could not be (a sentence each)."""
+
+    wish: Wish
+    runs: list[Lineage]
+    comparison: Comparison
+    metrics: list[str]
+    keys: list[str]
+    wrong: list[str] = field(default_factory=list)
+
+
+def compare(context: Context, query: Mapping[str, str]) -> Compared:
+    """The comparison that an address asks for; what is wrong in it is replaced by what is usual."""
+    wrong: list[str] = []
+    asked = address.names(query, "runs")
+    runs, unknown = context.chosen(asked)
+    runs = [run for run in runs if asked or not context.notes.of(run).archived]
+    if unknown:
+        more = f", and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        wrong.append(f"There is no run '{unknown[0][:100]}'{more} in this folder.")
+    keys = sorted({key for run in runs for key in run.newest.config} - set(SEED_KEYS))
+    group = tuple(_known_keys(address.names(query, "group"), keys, wrong)) or tuple(
+        key for key in DEFAULT_GROUP if key in keys
+    )
+    comparison = Comparison(context.results, runs, group)
+    metrics = context.metric_keys(runs)
+    usual = next(iter(comparison.usual_metrics()), "")
+    metric = query.get("metric", usual)
+    if metric != usual and not comparison.has(metric):
+        wrong.append(f"No run has the statistic '{metric[:100]}'.{suggestion(metric[:100], metrics, limit=5)}")
+        metric = usual
+    wish = Wish(
+        tuple(run.newest.id for run in runs) if asked else (),
+        metric,
+        group,
+        address.choice(query, "axis", AXES, "steps", wrong),
+        address.choice(query, "band", BANDS, "mean", wrong),
+        address.whole_number(query, "smoothing", 1, MOST_SMOOTHING, 1, wrong),
+        address.choice(query, "score", SCORES, "final", wrong),
+        address.whole_number(query, "last", 1, MOST_SMOOTHING, 1, wrong),
+        address.whole_number(query, "step", 0, MOST_STEPS, None, wrong),
+    )
+    return Compared(wish, runs, comparison, sorted({*metrics, *([metric] if metric else [])}), keys, wrong)
+
+
+def stands_for(runs: list[Lineage]) -> str:
+    """Changes when a run ends, goes on or appears; the start of the digest of what is shown of them."""
+    states = [[run.newest.id, run.newest.status_at(), len(run.sessions)] for run in runs]
+    return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]
+
+
+def settled(context: Context, query: Mapping[str, str], digest: str | None) -> bool:
+    """Whether what was shown with this digest cannot have changed: the same runs, and none of them goes on."""
+    asked = address.names(query, "runs")
+    runs, _ = context.chosen(asked)
+    runs = [run for run in runs if asked or not context.notes.of(run).archived]
+    running = any(run.newest.status_at() == "RUNNING" for run in runs)
+    return bool(digest) and not running and digest.startswith(stands_for(runs))
+
+
+def query_of(runs: object, **controls: object) -> dict[str, str]:
+    """What controls hold, as an address would have it: one way in, with one check."""
+    query = {"runs": runs, **controls}
+    texts = {key: ",".join(map(str, value)) if isinstance(value, list) else value for key, value in query.items()}
+    return {key: str(value) for key, value in texts.items() if value not in (None, "")}
+
+
+def narrowed(wish: Wish, runs: list[Lineage]) -> Wish:
+    """The same wish for these runs only."""
+    return replace(wish, runs=tuple(run.newest.id for run in runs))
+
+
+def metric_options(metrics: list[str]) -> dict[str, str]:
+    """Statistics to choose from: by their words where there are some, and always by their key."""
+    return {key: key if metric_title(key) == key else f"{metric_title(key)} ({key})" for key in metrics}
+
+
+def _known_keys(names: list[str], keys: list[str], wrong: list[str]) -> list[str]:
+    for name in names:
+        if name in SEED_KEYS:
+            wrong.append("Runs of a group are repetitions over seeds, so they cannot be grouped by seed.")
+        elif name not in keys:
+            wrong.append(f"No run's config has the key '{name[:100]}'.{key_suggestion(name[:100], keys)}")
+    return [name for name in dict.fromkeys(names) if name in keys]

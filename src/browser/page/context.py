@@ -1,0 +1,98 @@
+"""What all views share: the results folder, scanned at most once a second."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from browser.page.notes import Notes
+from browser.records import Lineage, Results, UnknownRunError
+from utils.nearest import did_you_mean
+
+# seconds for which a scan of the folder counts as new; several windows poll at once
+SCAN_SECONDS = 1.0
+# runs whose logs are looked through for the names of statistics
+EXAMPLES = 60
+
+
+@dataclass
+class Context:
+    """A results folder as the views see it.
+
+    Attributes:
+        results: where runs, curves and logs come from; reads only.
+        write: whether tags, notes, archiving and deleting are offered.
+        notes: what people wrote about runs.
+    """
+
+    results: Results
+    write: bool = False
+    notes: Notes = field(init=False)
+    _runs: list[Lineage] = field(default_factory=list)
+    _scanned: float = -SCAN_SECONDS
+    _kept: dict[str, Any] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.notes = Notes(self.root)
+
+    @property
+    def root(self) -> Path:
+        """The results folder."""
+        return self.results.root
+
+    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+        """What a view keeps between requests, made when it is first asked for."""
+        with self._lock:
+            if name not in self._kept:
+                self._kept[name] = make()
+            return self._kept[name]
+
+    def lineages(self) -> list[Lineage]:
+        """All runs, the newest first, as they were at most SCAN_SECONDS ago."""
+        with self._lock:
+            if time.monotonic() - self._scanned >= SCAN_SECONDS:
+                self._runs = self.results.lineages()
+                self._scanned = time.monotonic()
+            return self._runs
+
+    def forget_scan(self) -> None:
+        """Scan anew when runs are asked for next: the page itself has changed the folder."""
+        with self._lock:
+            self._scanned = -SCAN_SECONDS
+
+    def lineage(self, run_id: str) -> Lineage:
+        """The run that has a session with this id.
+
+        Raises:
+            UnknownRunError: there is none; the message has the nearest id.
+        """
+        runs = self.lineages()
+        for run in runs:
+            if any(session.id == run_id for session in run.sessions):
+                return run
+        shown = run_id[:100]
+        known = [session.id for run in runs for session in run.sessions]
+        raise UnknownRunError(f"There is no run '{shown}' in this folder.{did_you_mean(shown, known)}")
+
+    def metric_keys(self, runs: list[Lineage]) -> list[str]:
+        """Statistics to choose from, sorted: those of the newest run of every algorithm on every map.
+
+        Reading the logs of all runs would take seconds, and what is left out can still be asked for by name.
+        """
+        examples = {(run.newest.name, run.newest.environment, run.newest.map_name): run for run in reversed(runs)}
+        keys: set[str] = set()
+        for run in list(examples.values())[-EXAMPLES:]:
+            keys.update(self.results.metric_keys(run))
+        return sorted(keys)
+
+    def chosen(self, run_ids: list[str]) -> tuple[list[Lineage], list[str]]:
+        """The runs with these ids (none: all runs), each once, and the ids that no run has."""
+        runs = self.lineages()
+        if not run_ids:
+            return runs, []
+        by_id = {session.id: run for run in runs for session in run.sessions}
+        found = {by_id[run_id].newest.id: by_id[run_id] for run_id in run_ids if run_id in by_id}
+        return list(found.values()), [run_id for run_id in run_ids if run_id not in by_id]

@@ -1,0 +1,65 @@
+"""What surrounds every view: the bar at the top, where notices appear, and the clock of live views."""
+
+from dash import ClientsideFunction, Dash, Input, Output, dcc, html
+
+from browser.page.context import Context
+
+# milliseconds between questions for news
+TICK = 2000
+
+INDEX = """<!DOCTYPE html>
+<html lang="en">
+<head>
+{%metas%}
+<title>{%title%}</title>
+<link rel="icon" type="image/svg+xml" href="/assets/favicon.svg">
+{%css%}
+</head>
+<body>
+{%app_entry%}
+<footer>{%config%}{%scripts%}{%renderer%}</footer>
+</body>
+</html>"""
+
+_LINKS = (("/", "Runs"), ("/compare", "Compare"), ("/matrix", "Matrix"), ("/replay", "Replays"))
+
+
+def frame(context: Context) -> html.Div:
+    """The page without a view; `view` is filled from the address.
+
+    Views write their state to the store `address`, as a path with its query: the browser's address line then follows,
+    and the links of the bar keep the choice of runs.
+    """
+    links = [dcc.Link(title, href=path, className="nav", id=f"nav-{title.lower()}") for path, title in _LINKS]
+    return html.Div(
+        [
+            dcc.Location(id="url", refresh=False),
+            dcc.Store(id="address"),
+            dcc.Interval(id="tick", interval=TICK),
+            html.Header(
+                [
+                    dcc.Link([html.Span(className="logo"), "Muster"], href="/", className="brand"),
+                    html.Nav(links, id="nav"),
+                    html.Span(html.Bdi(str(context.root)), className="folder", title="results folder"),
+                    html.Button([html.Span(className="dot"), html.Span(className="word")], id="live", className="live"),
+                ]
+            ),
+            html.Div(id="notice", className="notice", role="status"),
+            html.Main(html.Div("Reading runs …", className="empty"), id="view"),
+        ]
+    )
+
+
+def message(title: str, text: str) -> html.Div:
+    """A view that has nothing to show but a sentence."""
+    return html.Div([html.H1(title), html.P(text), dcc.Link("To the runs", href="/")], className="empty")
+
+
+def follow_address(app: Dash, store: str) -> None:
+    """Let the address line follow a view's store, from the moment that the view is shown."""
+    app.clientside_callback(
+        ClientsideFunction("muster", "same"),
+        Output("address", "data", allow_duplicate=True),
+        Input(store, "data"),
+        prevent_initial_call="initial_duplicate",
+    )

@@ -1,0 +1,170 @@
+"""The rows of the table of runs, and which of them changed since a browser last asked."""
+
+import math
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from browser.page.columns import CONFIG, ROLL_UPS, USUAL, Column, config_text
+from browser.page.context import Context
+from browser.page.notes import Note
+from browser.records import Lineage
+from browser.records.configs import MISSING
+
+Row = dict[str, Any]
+
+# seconds that one answer may spend on reading curves; the rows of what is left follow with the next
+BUDGET = 0.8
+# choices of columns that are kept; each window has one
+CHOICES = 16
+
+
+def run_row(context: Context, run: Lineage, columns: list[Column], curves: bool = True) -> Row:
+    """A run as a row: texts and finite numbers, None where nothing is known.
+
+    Args:
+        curves: also what has to be read from its logs.
+    """
+    newest = run.newest
+    seed = newest.seed
+    row: Row = {
+        "id": newest.id,
+        "status": newest.status_at(),
+        "name": newest.name,
+        "map": newest.map_name,
+        "seed": config_text(seed),
+        "started": newest.started.isoformat() if newest.started else None,
+        **context.notes.of(run).row(),
+    }
+    for column in columns:
+        if column.kind == CONFIG:
+            row[column.name] = config_text(newest.config.get(column.key, MISSING))
+    if curves:
+        row |= _from_curves(context, run, columns)
+    return {key: _json_value(value) for key, value in row.items()}
+
+
+def _from_curves(context: Context, run: Lineage, columns: list[Column]) -> Row:
+    asked = [column for column in columns if column.kind != CONFIG]
+    keys = list(dict.fromkeys([*USUAL, *(column.key for column in asked)]))
+    found = context.results.curves(run, keys)
+    t_env, _ = context.results.latest(run, [])
+    row: Row = {"t_env": t_env, "rate": _steps_per_second(found)}
+    for kind, key in [(kind, key) for key in USUAL for kind in ("last", "best")] + [tuple(column) for column in asked]:
+        if key in found:
+            row[f"{kind}:{key}"] = ROLL_UPS[kind](found[key])
+    return row
+
+
+def _steps_per_second(curves: dict) -> float | None:
+    for curve in curves.values():
+        if curve.seconds is not None and len(curve.steps) and curve.seconds[-1] > 0:
+            return float(curve.steps[-1] / curve.seconds[-1])
+    return None
+
+
+def _json_value(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@dataclass
+class _Table:
+    """The rows of one choice of columns.
+
+    Attributes:
+        rows: by id: the row, the revision in which it last changed, and, if it is final, what it was made from.
+        gone: by id: the revision in which a row was removed, and that in which it had first appeared.
+    """
+
+    rows: dict[str, tuple[Row, int, tuple[Lineage, Note] | None]] = field(default_factory=dict)
+    gone: dict[str, tuple[int, int]] = field(default_factory=dict)
+    revision: int = 0
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a browser has to change; `whole`: it has to start again with `added`."""
+
+    revision: str
+    whole: bool
+    added: list[Row]
+    updated: list[Row]
+    removed: list[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.whole or self.added or self.updated or self.removed)
+
+
+class RowTracker:
+    """Rows by choice of columns, and their changes; safe to call from several threads."""
+
+    def __init__(self, context: Context, budget: float = BUDGET):
+        self._context = context
+        self._budget = budget
+        self._tables: OrderedDict[tuple, _Table] = OrderedDict()
+        self._lock = threading.Lock()
+        # a browser's revision of an earlier server means nothing to this one
+        self._epoch = f"{time.time_ns():x}"
+
+    def changes(self, columns: list[Column], archived: bool, since: str = "") -> Changes:
+        """What changed after the revision `since`, which an earlier answer named; empty for everything."""
+        choice = (tuple(columns), archived)
+        with self._lock:
+            table = self._tables.setdefault(choice, _Table())
+            self._tables.move_to_end(choice)
+            while len(self._tables) > CHOICES:
+                self._tables.popitem(last=False)
+            self._bring_up_to_date(table, columns, archived)
+            epoch, _, number = since.partition(".")
+            known = epoch == self._epoch and number.isdecimal() and int(number) <= table.revision
+            from_revision = int(number) if known else -1
+            changed = self._changed(table, from_revision)
+            return Changes(
+                f"{self._epoch}.{table.revision}",
+                not known,
+                [row for row, born in changed if not known or born],
+                [row for row, born in changed if known and not born],
+                [key for key, (at, born) in table.gone.items() if at > from_revision >= born] if known else [],
+            )
+
+    def _changed(self, table: _Table, revision: int) -> list[tuple[Row, bool]]:
+        return [
+            ({key: value for key, value in row.items() if key != _BORN}, row[_BORN] > revision)
+            for row, changed, _ in table.rows.values()
+            if changed > revision
+        ]
+
+    def _bring_up_to_date(self, table: _Table, columns: list[Column], archived: bool) -> None:
+        context, revision = self._context, table.revision + 1
+        runs = [run for run in context.lineages() if archived or not context.notes.of(run).archived]
+        until = time.monotonic() + self._budget
+        changed = False
+        for run in runs:
+            key = run.newest.id
+            before = table.rows.get(key)
+            note = context.notes.of(run)
+            settled = (run, note) if run.newest.status_at() != "RUNNING" else None
+            if before is not None and settled is not None and before[2] == settled:
+                continue
+            late = time.monotonic() > until
+            if late and before is not None:
+                continue
+            row = run_row(context, run, columns, curves=not late)
+            row[_BORN] = before[0][_BORN] if before else revision
+            if before is None or row != before[0]:
+                table.rows[key] = row, revision, None if late else settled
+                table.gone.pop(key, None)
+                changed = True
+            elif not late:
+                table.rows[key] = before[0], before[1], settled
+        for key in table.rows.keys() - {run.newest.id for run in runs}:
+            table.gone[key] = revision, table.rows.pop(key)[0][_BORN]
+            changed = True
+        if changed:
+            table.revision = revision
+
+
+# in a row, the revision in which it first appeared
+_BORN = "_born"

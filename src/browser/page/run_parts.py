@@ -1,0 +1,179 @@
+"""The parts of a run's view that are tables and lists."""
+
+from datetime import datetime
+from typing import Any
+
+from dash import dcc, html
+
+from browser.page import address
+from browser.page.components import card, facts, status_badge, table, table_buttons
+from browser.page.context import Context
+from browser.page.replay_files import replays_of
+from browser.records import Lineage
+from browser.records.record import Artifact, Run
+
+MOST_REPLAYS = 200
+# in the names of statistics that tell where time goes
+_TIMING = ("time", "seconds", "per_second", "fps", "_ms")
+
+
+def overview(run: Lineage) -> html.Section:
+    """What was run, and what came of it."""
+    newest = run.newest
+    return card(
+        "Overview",
+        facts(
+            {
+                "algorithm": newest.name,
+                "environment": newest.environment,
+                "map": newest.map_name,
+                "seed": None if newest.seed is None else str(newest.seed),
+                "result": None if newest.result is None else str(newest.result),
+                "token": newest.token,
+                "folder": None if newest.folder is None else str(newest.folder),
+                "problems": " ".join(newest.problems),
+            }
+        ),
+    )
+
+
+def machine(run: Run) -> html.Section:
+    """Where it ran, and with which program."""
+    dirty = {True: " (files differed from it)", False: "", None: ""}[run.source.dirty]
+    return card(
+        "Host and program",
+        facts(
+            {
+                "machine": run.host.name,
+                "system": run.host.os,
+                "processor": run.host.cpu,
+                "graphics": ", ".join(run.host.gpus),
+                "Python": run.host.python,
+                "git commit": f"{run.source.commit[:12]}{dirty}" if run.source.commit else "",
+                "repository": run.source.url,
+                "main file": run.source.main_file,
+            }
+        ),
+    )
+
+
+def timing(context: Context, run: Lineage) -> html.Section:
+    """How long it took, and how that splits as far as it was recorded."""
+    newest, total = run.newest, run.seconds()
+    keys = context.results.metric_keys(run)
+    split = [key for key in keys if any(part in key for part in _TIMING)]
+    t_env, values = context.results.latest(run, split)
+    trained = _training_seconds(context, run, keys)
+    outside = None if total is None or trained is None or total < trained else total - trained
+    return card(
+        "Time",
+        facts(
+            {
+                "started (UTC)": _time(run.started),
+                "ended (UTC)": _time(newest.stopped),
+                "last sign of life (UTC)": _time(newest.heartbeat),
+                "wall-clock": _duration(total),
+                "in the training loop": _duration(trained),
+                "before and after it": _duration(outside),
+                "environment steps": None if t_env is None else f"{t_env:,}",
+                "steps a second": f"{t_env / trained:,.0f}" if t_env and trained else None,
+                **{key: f"{value:.4g}" for key, value in values.items()},
+            }
+        ),
+    )
+
+
+def _training_seconds(context: Context, run: Lineage, keys: list[str]) -> float | None:
+    usual = [key for key in ("return_mean", "test_return_mean") if key in keys] or keys[:1]
+    curves = context.results.curves(run, usual).values()
+    return max((float(c.seconds[-1]) for c in curves if c.seconds is not None and len(c.seconds)), default=None)
+
+
+def sessions(run: Lineage) -> html.Section | None:
+    """The sessions of a run that was resumed, oldest first."""
+    if len(run.sessions) == 1 and run.newest.resumed_from is None:
+        return None
+    head = html.Tr([html.Th(name) for name in ("session", "status", "started (UTC)", "went on from", "lasted")])
+    rows = []
+    for session in run.sessions:
+        origin = session.resumed_from
+        came = "" if origin is None else f"run {origin.sacred_id or '?'} at step {_steps(origin.t_env)}"
+        link = dcc.Link(session.id, href=address.link("/run", {"run": session.id}))
+        cells = [link, status_badge(session.status_at()), _time(session.started), came, _duration(session.seconds())]
+        rows.append(html.Tr([html.Td(cell) for cell in cells]))
+    return card("Sessions", html.Table([head, *rows], className="plain"))
+
+
+def left_behind(context: Context, run: Lineage) -> html.Section:
+    """Checkpoints, models and other files."""
+    found = [artifact for artifact in context.results.artifacts(run) if artifact.kind != "replay"]
+    rows = [
+        {
+            "kind": artifact.kind,
+            "step": artifact.t_env,
+            "path": str(artifact.path),
+            **(_from_manifest(context, artifact) if artifact.kind == "checkpoint" else {}),
+        }
+        for artifact in found
+    ]
+    if not rows:
+        return card("Checkpoints and files", html.P("None.", className="note"))
+    columns = [
+        {"field": "kind", "width": 120},
+        {"field": "step", "headerName": "t_env", "type": "rightAligned", "width": 110},
+        {"field": "episode", "type": "rightAligned", "width": 100},
+        {"field": "size", "type": "rightAligned", "width": 100},
+        {"field": "path", "flex": 1, "minWidth": 200},
+    ]
+    return card(
+        "Checkpoints and files", table("run-files", columns, rows), tools=table_buttons("run-files", "run-files")
+    )
+
+
+def _from_manifest(context: Context, checkpoint: Artifact) -> dict[str, Any]:
+    manifest = context.results.manifest(checkpoint)
+    files = manifest.get("files")
+    entries = [entry for entry in files.values() if isinstance(entry, dict)] if isinstance(files, dict) else []
+    sizes = [size for entry in entries if isinstance(size := entry.get("size", entry.get("bytes")), int)]
+    episode = manifest.get("episode")
+    return {
+        "episode": episode if isinstance(episode, int) else None,
+        "size": f"{sum(sizes) / 1e6:.1f} MB" if sizes else None,
+    }
+
+
+def replays(context: Context, run: Lineage) -> html.Section:
+    """Links to its recorded episodes."""
+    found = replays_of(context, run.newest.id)[:MOST_REPLAYS]
+    links = [
+        html.Li(dcc.Link(one.shown, href=address.link("/replay", {"run": run.newest.id, "file": one.name})))
+        for one in found
+    ]
+    none = html.P("None; save_replay=True records the last test.", className="note")
+    return card("Replays", html.Ul(links, className="links") if links else none)
+
+
+def config(run: Run) -> html.Section:
+    """All keys of its config."""
+    rows = [{"key": key, "value": str(value)} for key, value in sorted(run.config.items())]
+    columns = [
+        {"field": "key", "width": 260, "floatingFilter": True},
+        {"field": "value", "flex": 1, "minWidth": 200, "floatingFilter": True, "tooltipField": "value"},
+    ]
+    return card("Config", table("run-config", columns, rows), tools=table_buttons("run-config", "config"))
+
+
+def _time(time: datetime | None) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S") if time else ""
+
+
+def _steps(t_env: int | None) -> str:
+    return "?" if t_env is None else f"{t_env:,}"
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

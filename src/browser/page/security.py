@@ -1,0 +1,87 @@
+"""Who may ask the page for what: this machine's own browser, or one that has the token."""
+
+import hmac
+from collections.abc import Callable
+from urllib.parse import urlencode, urlsplit
+
+from flask import Flask, Response, redirect, request
+
+from browser.page.arguments import is_loopback
+
+COOKIE = "muster_token"
+
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+# AG Grid and plotly write style elements and attributes, and hold their icons and fonts as data
+_POLICY = (
+    "default-src 'none'; script-src 'self' {hashes}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "font-src 'self' data:; connect-src 'self'; media-src 'self' blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+
+
+def guard(server: Flask, hashes: Callable[[], list[str]], token: str | None) -> None:
+    """Check every request before it is answered, and put protective headers on every answer.
+
+    Without a token only requests that name this machine itself are answered, so that no page from elsewhere reaches
+    the server by a name of its own that points here (DNS rebinding). With one, a request needs it: once as
+    `?token=`, which is kept as a cookie. Whatever changes anything has to come from the page itself.
+
+    Args:
+        hashes: tells those of the inline scripts that may run, as 'sha256-...'; Dash adds one with the first request.
+    """
+
+    @server.before_request
+    def check() -> Response | None:
+        if token is None:
+            if not is_loopback(_host_name(request.host)):
+                return _refusal("This page answers to localhost only; the address names another machine.")
+        elif (answer := _without_token(token)) is not None:
+            return answer
+        if request.method not in ("GET", "HEAD") and not _from_this_page():
+            return _refusal("This request came from another page.")
+        return None
+
+    @server.after_request
+    def protect(response: Response) -> Response:
+        response.headers.update(_HEADERS)
+        response.headers["Content-Security-Policy"] = _POLICY.format(hashes=" ".join(hashes()))
+        return response
+
+
+def _without_token(token: str) -> Response | None:
+    given = request.args.get("token")
+    if given is not None and _same(given, token):
+        rest = [(key, value) for key, value in request.args.items(multi=True) if key != "token"]
+        answer = redirect("/" + request.path.lstrip("/\\") + (f"?{urlencode(rest)}" if rest else ""))
+        answer.set_cookie(COOKIE, token, httponly=True, samesite="Lax")
+        return answer
+    if _same(request.cookies.get(COOKIE, ""), token):
+        return None
+    return _refusal("This page needs a token: open the address that browse.py printed.")
+
+
+def _same(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode(errors="replace"), token.encode())
+
+
+def _from_this_page() -> bool:
+    origin = request.headers.get("Origin")
+    same = origin is not None and urlsplit(origin).netloc == request.host
+    return same and request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
+
+
+def _host_name(host: str) -> str:
+    """A Host header without its port."""
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdecimal() else host).lower()
+
+
+def _refusal(message: str) -> Response:
+    return Response(message + "\n", 403, mimetype="text/plain")

@@ -1,0 +1,99 @@
+"""Serving the page: the folder is looked at first, a free port is found, and nothing is printed but the address."""
+
+import contextlib
+import logging
+import secrets
+import socket
+import threading
+import webbrowser
+from pathlib import Path
+
+from flask import Flask
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+
+from browser.page.app import create_app
+from browser.page.arguments import Options, is_loopback
+from browser.records import Results
+from utils.errors import ConfigError
+
+# ports that are tried, beginning with the one that was asked for
+TRIED = 20
+
+
+class _QuietHandler(WSGIRequestHandler):
+    """Requests are not logged, and an idle browser keeps its connection."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "Muster"
+    sys_version = ""
+
+    def log(self, type: str, message: str, *args: object) -> None:
+        """Nothing is said of single requests; errors of the page itself are logged elsewhere."""
+
+
+def serve(options: Options) -> None:
+    """Serve until interrupted.
+
+    Raises:
+        ConfigError: there is no such folder, it has no runs, or the address cannot be served at.
+    """
+    check_folder(options.results)
+    token = options.token or (None if is_loopback(options.host) else secrets.token_urlsafe(24))
+    app = create_app(options.results, options.write, token)
+    listening = listen(options.host, options.port)
+    server = server_of(app.server, listening)
+    port = listening.getsockname()[1]
+    if options.port not in (0, port):
+        print(f"Port {options.port} is taken; this is {port}.")
+    if not is_loopback(options.host):
+        print("Other machines can reach this page. Whoever has this address, with its token, sees these results.")
+    address = f"http://{_shown(options.host)}:{port}/" + (f"?token={token}" if token else "")
+    print(f"{options.results} is at {address}  (Ctrl-C ends it)", flush=True)
+    if options.open:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    with contextlib.closing(listening):
+        server.serve_forever()
+
+
+def check_folder(results: Path) -> None:
+    """Refuse a folder in which there is nothing to show.
+
+    Raises:
+        ConfigError: it does not exist, or has no runs; the message says how to make some.
+    """
+    if not Results(results).runs():
+        raise ConfigError(
+            f"There are no runs in '{results}': neither Sacred's folders (sacred/<id>/run.json) nor runs/<token>/. "
+            "This makes one: python src/main.py --config=qmix --env-config=two_step with t_max=5000"
+        )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket at this port, or at the next that is free.
+
+    Raises:
+        ConfigError: the address is not this machine's, or none of TRIED ports is free.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    problem: OSError | None = None
+    for candidate in [port] if port == 0 else range(port, min(port + TRIED, 65536)):
+        try:
+            return socket.create_server((host, candidate), family=family)
+        except socket.gaierror as error:
+            raise ConfigError(f"--host {host} is no address: {error.strerror}.") from None
+        except OSError as error:
+            problem = error
+    raise ConfigError(f"{host}, port {port} and those after it: {problem.strerror if problem else 'not free'}.")
+
+
+def server_of(flask: Flask, listening: socket.socket) -> BaseWSGIServer:
+    """A server for a socket; each connection has its thread."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    host, port = listening.getsockname()[:2]
+    return make_server(host, port, flask, threaded=True, request_handler=_QuietHandler, fd=listening.fileno())
+
+
+def _shown(host: str) -> str:
+    if host in ("0.0.0.0", "::"):
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host

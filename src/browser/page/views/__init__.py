@@ -1,0 +1,5 @@
+"""The views: each module has PATH, TITLE, `layout(context, query)`, and `register(app, context)` for its callbacks."""
+
+from browser.page.views import compare, matrix, replay, run, runs
+
+VIEWS = (runs, compare, matrix, run, replay)

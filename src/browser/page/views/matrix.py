@@ -1,0 +1,207 @@
+"""Algorithm × map: what a statistic came to, with intervals; every cell leads to its runs."""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash.exceptions import PreventUpdate
+from plotly.colors import sample_colorscale
+
+from browser.comparison import matrix_of
+from browser.figures import metric_title, score_heatmap
+from browser.page.comparing import (
+    MOST_SMOOTHING,
+    MOST_STEPS,
+    Compared,
+    compare,
+    metric_options,
+    narrowed,
+    query_of,
+    settled,
+    stands_for,
+)
+from browser.page.components import card, dropdown, field, graph, notices, number, png_button
+from browser.page.context import Context
+from browser.page.frame import follow_address
+from browser.page.matrix_text import FORMS
+from browser.page.views import compare as compare_view
+from browser.stats import Estimate
+
+PATH = "/matrix"
+TITLE = "Matrix"
+
+SCORE_TITLES = {"final": "final value", "best": "best value"}
+_CONTROLS = ("metric", "group", "score", "last", "step")
+
+
+def layout(context: Context, query: dict[str, str]) -> html.Div:
+    """The matrix that an address asks for."""
+    compared = compare(context, query)
+    if not compared.runs:
+        return html.Div([notices(compared.wrong), html.Div([html.H1("No runs to compare")], className="empty")])
+    wish = compared.wish
+    controls = [
+        field("Statistic", dropdown("matrix-metric", metric_options(compared.metrics), wish.metric), wide=True),
+        field("Of a run counts", dropdown("matrix-score", SCORE_TITLES, wish.score)),
+        field("Mean of the last", number("matrix-last", wish.last, 1, MOST_SMOOTHING)),
+        field("At step (t_env)", number("matrix-step", wish.step, 0, MOST_STEPS, placeholder="the end")),
+        field(
+            "Algorithm is",
+            dropdown("matrix-group", compared.keys, list(wish.group), multi=True, searchable=True),
+            wide=True,
+        ),
+    ]
+    return html.Div(
+        [
+            html.Div(controls, className="controls"),
+            html.Div(notices(compared.wrong), id="matrix-wrong"),
+            html.Div(drawn(compared), id="matrix-content", className="view"),
+            dcc.Store(id="matrix-address", data=wish.address(PATH)),
+            dcc.Store(id="matrix-runs", data=list(wish.runs)),
+            dcc.Store(id="matrix-digest", data=digest_of(compared)),
+            dcc.Download(id="matrix-download"),
+        ],
+        className="view",
+    )
+
+
+def register(app: Dash, context: Context) -> None:
+    """Its callbacks."""
+    follow_address(app, "matrix-address")
+    states = [State("matrix-runs", "data")] + [State(f"matrix-{name}", "value") for name in _CONTROLS]
+
+    @app.callback(
+        Output("matrix-content", "children"),
+        Output("matrix-wrong", "children"),
+        Output("matrix-address", "data"),
+        [Input(f"matrix-{name}", "value") for name in _CONTROLS],
+        State("matrix-runs", "data"),
+        prevent_initial_call=True,
+    )
+    def change(metric: Any, group: Any, score: Any, last: Any, step: Any, runs: Any):
+        return changed(context, query_of(runs, metric=metric, group=group, score=score, last=last, step=step))
+
+    @app.callback(
+        Output("matrix-content", "children", allow_duplicate=True),
+        Output("matrix-digest", "data"),
+        Input("tick", "n_intervals"),
+        State("matrix-digest", "data"),
+        *states,
+        prevent_initial_call=True,
+    )
+    def follow(_: Any, digest: Any, runs: Any, *values: Any):
+        return grown(context, query_of(runs, **dict(zip(_CONTROLS, values, strict=True))), digest)
+
+    @app.callback(
+        Output("matrix-download", "data"),
+        [Input(f"matrix-{form}", "n_clicks") for form in FORMS],
+        *states,
+        prevent_initial_call=True,
+    )
+    def save(*values: Any):
+        clicks, runs, controls = values[: len(FORMS)], values[len(FORMS)], values[len(FORMS) + 1 :]
+        if not any(clicks):
+            raise PreventUpdate
+        query = query_of(runs, **dict(zip(_CONTROLS, controls, strict=True)))
+        return exported(context, query, str(ctx.triggered_id).removeprefix("matrix-"))
+
+
+def changed(context: Context, query: dict[str, str]) -> tuple[list, Any, str]:
+    """After a control was changed: the matrix, what is wrong, and the address."""
+    compared = compare(context, query)
+    return drawn(compared), notices(compared.wrong), compared.wish.address(PATH)
+
+
+def grown(context: Context, query: dict[str, str], digest: str | None) -> tuple[Any, Any]:
+    """The matrix and its digest anew if runs have gone on since; nothing otherwise."""
+    if settled(context, query, digest):
+        return no_update, no_update
+    compared = compare(context, query)
+    now = digest_of(compared)
+    return (no_update, no_update) if now == digest else (drawn(compared), now)
+
+
+def digest_of(compared: Compared) -> str:
+    """Changes when any run that is shown gets a new score, and when there is another run."""
+    wish = compared.wish
+    scores = compared.comparison.scores(wish.metric, wish.score, wish.last, wish.step)
+    texts = {label: {name: values.tolist() for name, values in maps.items()} for label, maps in scores.items()}
+    return stands_for(compared.runs) + hashlib.sha256(repr((wish, texts)).encode()).hexdigest()
+
+
+def exported(context: Context, query: dict[str, str], form: str) -> dict[str, str]:
+    """The matrix as a file in one of FORMS."""
+    compared = compare(context, query)
+    suffix, write = FORMS[form]
+    return {"content": write(estimates(compared), compared.wish.metric), "filename": f"matrix.{suffix}"}
+
+
+def estimates(compared: Compared) -> dict[str, dict[str, Estimate]]:
+    """Interquartile means and intervals by algorithm and map."""
+    wish = compared.wish
+    return matrix_of(compared.comparison.scores(wish.metric, wish.score, wish.last, wish.step))
+
+
+def drawn(compared: Compared) -> list:
+    """The table, and the same as a figure."""
+    wish, matrix = compared.wish, estimates(compared)
+    title = metric_title(wish.metric)
+    if not matrix:
+        there = "" if wish.step is None else f" at step {wish.step:,}"
+        return [card("No values", html.P(f"None of these runs has a value of {wish.metric or 'anything'}{there}."))]
+    buttons = [html.Button(name, id=f"matrix-{form}", className="small") for form, name in _BUTTONS.items()]
+    figure = score_heatmap(matrix, title)
+    return [
+        card(f"{title}: {_what(compared)}", html.Div(_table(compared, matrix), className="wide-table"), tools=buttons),
+        card(
+            "As a figure", graph(figure, "matrix-figure"), tools=[png_button("matrix-figure", f"matrix_{wish.metric}")]
+        ),
+    ]
+
+
+_BUTTONS = {"csv": "CSV", "markdown": "Markdown", "latex": "LaTeX", "json": "JSON"}
+
+
+def _what(compared: Compared) -> str:
+    wish = compared.wish
+    if wish.step is not None:
+        what = f"value at step {wish.step:,}"
+    elif wish.score == "final" and wish.last > 1:
+        what = f"mean of the last {wish.last} values"
+    else:
+        what = SCORE_TITLES[wish.score]
+    return f"{what}, interquartile mean with 95 % bootstrap interval"
+
+
+def _table(compared: Compared, matrix: dict[str, dict[str, Estimate]]) -> html.Table:
+    maps = list(next(iter(matrix.values())))
+    values = [cell.value for cells in matrix.values() for cell in cells.values() if cell.n]
+    low, high = min(values), max(values)
+    rows = [html.Tr([html.Th("")] + [html.Th(name, scope="col") for name in maps])]
+    for label, cells in matrix.items():
+        row = [_cell(compared, label, name, cells[name], low, high) for name in maps]
+        rows.append(html.Tr([html.Th(label, scope="row"), *row]))
+    return html.Table(rows, className="matrix")
+
+
+def _cell(compared: Compared, label: str, map_name: str, cell: Estimate, low: float, high: float) -> html.Td:
+    if not cell.n:
+        return html.Td("no run", className="none")
+    share = (cell.value - low) / (high - low) if high > low else 0.5
+    (color,) = sample_colorscale("Cividis", [share])
+    interval = f"[{cell.low:.2f}, {cell.high:.2f}] · " if np.isfinite(cell.low) else ""
+    content = [
+        html.Span(f"{cell.value:.2f}", className="value"),
+        html.Span(f"{interval}n = {cell.n}", className="interval"),
+    ]
+    href = narrowed(compared.wish, runs_of(compared, label, map_name)).address(compare_view.PATH)
+    style = {"background": color, "color": "#111" if share > 0.55 else "#fff"}
+    return html.Td(dcc.Link(content, href=href, title="its runs"), style=style)
+
+
+def runs_of(compared: Compared, label: str, map_name: str) -> list:
+    """The runs of a cell."""
+    comparison = compared.comparison
+    groups = [group for group in comparison.groups if group.label == label]
+    return [run for group in groups for run in group.runs if comparison.map_of(run) == map_name]

@@ -1,0 +1,71 @@
+"""Replay: an episode as it was recorded, drawn in the browser (assets/replay.js)."""
+
+from dash import Dash, dcc, html
+
+from browser.page import address
+from browser.page.context import Context
+from browser.page.frame import message
+from browser.page.replay_files import ReplayFile, all_replays, register_lines, replays_of, token_of
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+PATH = "/replay"
+TITLE = "Replay"
+
+# that many are offered to choose from
+LISTED = 200
+
+
+def layout(context: Context, query: dict[str, str]) -> html.Div:
+    """The view for an address: `run` (an id or a token) and `file`; by default the newest replay.
+
+    `step`, `agent`, `speed`, `trails`, `actions`, `smooth` and `zoom` are read and written by the script.
+
+    Raises:
+        ConfigError: there is no such run, or it has no such replay.
+    """
+    run = query.get("run", "")
+    found = replays_of(context, run) if run else all_replays(context)
+    if not found:
+        return message(
+            "No replays", "A run records its last test with save_replay=True; src/watch.py plays a saved one."
+        )
+    shown = _chosen(found, token_of(context, run) if run else "", query.get("file", ""))
+    source = address.link("/replay/lines", {"run": shown.token, "file": shown.name})
+    return html.Div(
+        [
+            html.H1(TITLE),
+            _list(found[:LISTED], shown, run),
+            html.Div(id="replay", className="replay", **{"data-source": source}),
+        ]
+    )
+
+
+def register(app: Dash, context: Context) -> None:
+    """The address under which the script finds a replay's lines."""
+    register_lines(app.server, context)
+
+
+def _chosen(found: list[ReplayFile], token: str, name: str) -> ReplayFile:
+    """The newest; of those with a name, the run's own before those that were played later."""
+    matching = [one for one in found if one.name == name]
+    if not name:
+        return found[0]
+    if not matching:
+        known = [one.name for one in found]
+        raise ConfigError(f"There is no replay '{name[:100]}' of this run.{suggestion(name[:100], known, limit=3)}")
+    return next((one for one in matching if one.token == token), matching[0])
+
+
+def _list(found: list[ReplayFile], shown: ReplayFile, run: str) -> html.Nav:
+    """Links to the replays, the newest first; where they are of several runs, each with its run's token."""
+    several = len({one.token for one in found}) > 1
+    items = []
+    for one in found:
+        text = [one.shown, html.Span(f" · {one.token}", className="of")] if several else one.shown
+        href = address.link(PATH, {"run": one.token if several else run, "file": one.name})
+        current = html.Span(text, **{"aria-current": "page"})
+        items.append(html.Li(current if one == shown else dcc.Link(text, href=href, title=one.name)))
+    if run:
+        items.append(html.Li(dcc.Link("replays of all runs", href=PATH, className="all")))
+    return html.Nav(html.Ul(items, className="replay-list"), **{"aria-label": "Replays"})

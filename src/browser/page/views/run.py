@@ -1,0 +1,206 @@
+"""One run: what it was told, what it did, and what it left behind."""
+
+import hashlib
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html, no_update
+
+from browser.figures import metric_title, run_curves
+from browser.page import address, run_parts
+from browser.page.comparing import AXES, metric_options
+from browser.page.components import card, dropdown, field, graph, notices, png_button, run_title, status_badge
+from browser.page.context import Context
+from browser.page.frame import follow_address
+from browser.page.writing import register_writing, writing_card
+from browser.records import Lineage
+from utils.nearest import suggestion
+
+PATH = "/run"
+TITLE = "Run"
+
+MOST_METRICS = 12
+FIGURE_HEIGHT = 260
+
+
+def layout(context: Context, query: dict[str, str]) -> html.Div:
+    """The run that an address names.
+
+    Raises:
+        UnknownRunError: there is none.
+    """
+    wrong: list[str] = []
+    run = context.lineage(query.get("run", ""))
+    known = context.results.metric_keys(run)
+    metrics = _asked_metrics(known, address.names(query, "metrics"), wrong)
+    axis = address.choice(query, "axis", AXES, "steps", wrong)
+    trace = next((session.fail_trace for session in reversed(run.sessions) if session.fail_trace), "")
+    alike = address.link("/compare", {"runs": [one.newest.id for one in _repetitions(context, run)]})
+    title = [
+        html.H1(run_title(run)),
+        html.Span(status_badge(run.newest.status_at()), id="run-status"),
+        html.Span(className="gap"),
+        dcc.Link("Compare with its other seeds", href=alike),
+    ]
+    controls = [
+        field("Statistics", dropdown("run-metrics", metric_options(known), metrics, multi=True), wide=True),
+        field(
+            "Over",
+            dropdown("run-axis", {"steps": "environment steps", "episodes": "episodes", "seconds": "wall-clock"}, axis),
+        ),
+    ]
+    figures, figures_digest = drawn(context, run, metrics, axis)
+    console = context.results.log_text(run)
+    return html.Div(
+        [
+            html.Div(title, className="title"),
+            notices(wrong),
+            html.Div(
+                [
+                    run_parts.overview(run),
+                    html.Div(run_parts.timing(context, run), id="run-timing"),
+                    run_parts.machine(run.newest),
+                ],
+                className="cards thirds",
+            ),
+            writing_card(context, run),
+            card("Crash", html.Pre(trace, className="trace")) if trace else None,
+            run_parts.sessions(run),
+            card(
+                "Curves",
+                html.Div(controls, className="controls"),
+                html.Div(figures, id="run-figures", className="cards"),
+            ),
+            card("Console", html.Pre(console or "Nothing was printed.", id="run-console", tabIndex="0")),
+            html.Div(
+                [run_parts.left_behind(context, run), run_parts.replays(context, run)],
+                id="run-files-and-replays",
+                className="cards",
+            ),
+            run_parts.config(run.newest),
+            dcc.Store(id="run-id", data=run.newest.id),
+            dcc.Store(id="run-address", data=_address(context, run, metrics, axis)),
+            dcc.Store(id="run-digest", data=[figures_digest, _digest(console), _files_digest(context, run)]),
+        ],
+        className="view",
+    )
+
+
+def register(app: Dash, context: Context) -> None:
+    """Its callbacks."""
+    follow_address(app, "run-address")
+
+    @app.callback(
+        Output("run-figures", "children"),
+        Output("run-address", "data"),
+        Input("run-metrics", "value"),
+        Input("run-axis", "value"),
+        State("run-id", "data"),
+        prevent_initial_call=True,
+    )
+    def change(metrics: Any, axis: Any, run_id: Any):
+        return changed(context, str(run_id), metrics, axis)
+
+    @app.callback(
+        Output("run-status", "children"),
+        Output("run-timing", "children"),
+        Output("run-figures", "children", allow_duplicate=True),
+        Output("run-console", "children"),
+        Output("run-files-and-replays", "children"),
+        Output("run-digest", "data"),
+        Input("tick", "n_intervals"),
+        State("run-id", "data"),
+        State("run-digest", "data"),
+        State("run-metrics", "value"),
+        State("run-axis", "value"),
+        prevent_initial_call=True,
+    )
+    def follow(_: Any, run_id: Any, digests: Any, metrics: Any, axis: Any):
+        return news(context, str(run_id), digests, metrics, axis)
+
+    register_writing(app, context)
+
+
+def changed(context: Context, run_id: str, metrics: Any, axis: Any) -> tuple[list, str]:
+    """After a control was changed: the figures, and the address."""
+    run = context.lineage(run_id)
+    chosen, axis = _controls(context, run, metrics, axis)
+    figures, _ = drawn(context, run, chosen, axis)
+    return figures, _address(context, run, chosen, axis)
+
+
+def news(context: Context, run_id: str, digests: Any, metrics: Any, axis: Any) -> tuple:
+    """What has changed since the digests were made, and the new digests; `no_update` for the rest."""
+    run = context.lineage(run_id)
+    old = digests if isinstance(digests, list) and len(digests) == 3 else ["", "", ""]
+    chosen, axis = _controls(context, run, metrics, axis)
+    figures, figures_digest = drawn(context, run, chosen, axis)
+    console = context.results.log_text(run)
+    new = [figures_digest, _digest(console), _files_digest(context, run)]
+    if new == old:
+        return (no_update,) * 6
+    files = [run_parts.left_behind(context, run), run_parts.replays(context, run)]
+    return (
+        status_badge(run.newest.status_at()),
+        run_parts.timing(context, run),
+        figures if new[0] != old[0] else no_update,
+        console if new[1] != old[1] else no_update,
+        files if new[2] != old[2] else no_update,
+        new,
+    )
+
+
+def drawn(context: Context, run: Lineage, metrics: list[str], axis: str) -> tuple[list, str]:
+    """A small figure per statistic, and a digest of them."""
+    curves = context.results.curves(run, metrics)
+    figures, digest = [], hashlib.sha256()
+    for index, key in enumerate(metrics):
+        if key not in curves:
+            continue
+        figure = run_curves({run.newest.id: curves[key]}, key, axis)
+        if not figure.data:
+            continue
+        figure.update_layout(height=FIGURE_HEIGHT, showlegend=False, margin={"t": 10, "b": 40})
+        figure.update_yaxes(title_text="")
+        digest.update(figure.to_json().encode())
+        figure_id = f"run-curve-{index}"
+        head = html.Div([html.Span(metric_title(key), className="label"), png_button(figure_id, key)], className="head")
+        figures.append(html.Div([head, graph(figure, figure_id)], key=key))
+    return figures or [html.P("Nothing was logged on this axis.", className="note")], digest.hexdigest()
+
+
+def _controls(context: Context, run: Lineage, metrics: Any, axis: Any) -> tuple[list[str], str]:
+    names = [name for name in metrics if isinstance(name, str)] if isinstance(metrics, list) else []
+    known = context.results.metric_keys(run)
+    return _asked_metrics(known, names, []), axis if isinstance(axis, str) and axis in AXES else "steps"
+
+
+def _asked_metrics(known: list[str], names: list[str], wrong: list[str]) -> list[str]:
+    for name in names:
+        if name not in known:
+            wrong.append(f"This run has no statistic '{name[:100]}'.{suggestion(name[:100], known, limit=5)}")
+    asked = [name for name in dict.fromkeys(names) if name in known][:MOST_METRICS]
+    usual = ("test_return_mean", "test_battle_won_mean", "return_mean", "loss")
+    return asked or [key for key in usual if key in known][:3] or known[:2]
+
+
+def _address(context: Context, run: Lineage, metrics: list[str], axis: str) -> str:
+    usual = metrics == _asked_metrics(context.results.metric_keys(run), [], [])
+    query = {"run": run.newest.id, "metrics": [] if usual else metrics, "axis": "" if axis == "steps" else axis}
+    return address.link(PATH, query)
+
+
+def _repetitions(context: Context, run: Lineage) -> list[Lineage]:
+    """The runs of the same algorithm on the same map."""
+    newest = run.newest
+    what = (newest.name, newest.environment, newest.map_name)
+    runs = context.lineages()
+    return [one for one in runs if (one.newest.name, one.newest.environment, one.newest.map_name) == what]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _files_digest(context: Context, run: Lineage) -> str:
+    files = [str(artifact.path) for artifact in context.results.artifacts(run)]
+    return _digest("\n".join([run.newest.status_at(), *(session.id for session in run.sessions), *files]))

@@ -1,0 +1,97 @@
+"""What can be written where browse.py was started with --write: tags and notes, archiving, deleting to the bin."""
+
+from dataclasses import replace
+from typing import Any
+
+from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash.exceptions import PreventUpdate
+
+from browser.page.bin import move_to_bin
+from browser.page.components import card, field
+from browser.page.context import Context
+from browser.page.notes import LONGEST_NOTE, NONE, NotWrittenError, tags_of
+from browser.records import Lineage
+
+
+def writing_card(context: Context, run: Lineage) -> html.Section | None:
+    """A run's tags and note: to be changed with --write, to be read without, left out if there are none."""
+    note = context.notes.of(run)
+    if not context.write:
+        if note == NONE:
+            return None
+        tags = [html.Span(tag, className="badge quiet") for tag in note.tags]
+        return card("Notes", html.P(tags), html.P(note.text, className="note-text"))
+    return card(
+        "Notes",
+        html.Div(
+            [
+                field("Tags, separated by commas", dcc.Input(id="note-tags", value=", ".join(note.tags)), wide=True),
+                field("Note", dcc.Textarea(id="note-text", value=note.text, maxLength=LONGEST_NOTE), wide=True),
+            ],
+            className="controls",
+        ),
+        html.Span("archived" if note.archived else "", id="note-state", className="count"),
+        tools=[
+            html.Button("Save", id="note-save", className="primary"),
+            html.Button("Back from the archive" if note.archived else "Archive", id="note-archive"),
+            dcc.ConfirmDialogProvider(
+                html.Button("Delete", className="danger"),
+                id="note-delete",
+                message="Move this run with its models, checkpoints and replays to the bin?",
+            ),
+        ],
+    )
+
+
+def register_writing(app: Dash, context: Context) -> None:
+    """The callbacks of that card; there are none without --write."""
+    if not context.write:
+        return
+
+    @app.callback(
+        Output("note-state", "children"),
+        Output("note-archive", "children"),
+        Output("url", "pathname", allow_duplicate=True),
+        Output("url", "search", allow_duplicate=True),
+        Input("note-save", "n_clicks"),
+        Input("note-archive", "n_clicks"),
+        Input("note-delete", "submit_n_clicks"),
+        State("run-id", "data"),
+        State("note-tags", "value"),
+        State("note-text", "value"),
+        prevent_initial_call=True,
+    )
+    def write(saved: Any, archived: Any, deleted: Any, run_id: Any, tags: Any, text: Any):
+        if not (saved or archived or deleted):
+            raise PreventUpdate
+        return written(context, str(ctx.triggered_id), str(run_id), str(tags or ""), str(text or ""))
+
+
+def written(context: Context, action: str, run_id: str, tags: str, text: str) -> tuple[Any, Any, Any, Any]:
+    """Carry out "note-save", "note-archive" or "note-delete".
+
+    Returns:
+        what to say, the archive button's text, and where to go: path and query.
+
+    Raises:
+        UnknownRunError: there is no such run.
+        NotWrittenError: writing is not allowed here, or it failed.
+    """
+    if not context.write:
+        raise NotWrittenError("This page only reads; browse.py --write lets it write.")
+    run = context.lineage(run_id)
+    note = context.notes.of(run)
+    if action == "note-delete":
+        move_to_bin(context.root, run)
+        context.forget_scan()
+        return no_update, no_update, "/", ""
+    if action == "note-archive":
+        note = replace(note, archived=not note.archived)
+    else:
+        note = replace(note, tags=tags_of(tags), text=text[:LONGEST_NOTE])
+    context.notes.write(run, note)
+    return (
+        ("archived" if note.archived else "saved"),
+        ("Back from the archive" if note.archived else "Archive"),
+        no_update,
+    )

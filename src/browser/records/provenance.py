@@ -1,0 +1,34 @@
+"""What a run was made of: the packages and source files that Sacred noted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Packages and source files of a run; empty where Sacred recorded none.
+
+    Attributes:
+        dependencies: versions by package.
+        sources: by path, the name under which Sacred keeps the file, which has its digest.
+    """
+
+    dependencies: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+def provenance_of(experiment: Any) -> Provenance:
+    """From the part `experiment` of run.json; whatever is no list of texts is left out."""
+    if not isinstance(experiment, Mapping):
+        return Provenance()
+    dependencies = (text.partition("==") for text in _list(experiment.get("dependencies")) if isinstance(text, str))
+    pairs = (pair for pair in _list(experiment.get("sources")) if isinstance(pair, list) and len(pair) == 2)
+    return Provenance(
+        {name: version for name, _, version in dependencies},
+        {str(path): str(stored).rpartition("/")[2] for path, stored in pairs},
+    )
+
+
+def _list(value: Any) -> list:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,215 @@
+"""The page in a real browser: from all runs to a comparison and its files, over runs that the project made itself."""
+
+import csv
+import json
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+from browser_folders import write_log, write_run
+from replay_pages import chromium, page_over, requested
+from small_runs import make_runs, start_training
+
+pytest.importorskip("dash", reason="the run browser's packages are not installed")
+WAIT = 40
+EVIL = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
+OURS = ("http://127.0.0.1:", "data:", "blob:", "chrome:")  # a new tab is Chromium's own
+POINTS = "return Math.max(0, ...[...document.querySelectorAll('.js-plotly-plot')].map((p) => p.calcdata[0].length))"
+
+
+class Page:
+    """A browser window on a served results folder."""
+
+    def __init__(self, driver, downloads, base):
+        self.driver, self.downloads, self.base = driver, downloads, base
+
+    def open(self, address="/"):
+        self.driver.get(self.base + address)
+
+    def until(self, what, of=lambda driver: driver):
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        return WebDriverWait(self.driver, WAIT, poll_frequency=0.1).until(lambda driver: what(of(driver)))
+
+    def script(self, text, *arguments):
+        return self.driver.execute_script(text, *arguments)
+
+    def find(self, selector):
+        found = lambda driver: driver.find_elements("css selector", selector)  # noqa: E731
+        return self.until(found)[0]
+
+    def click(self, selector):
+        element = self.find(selector)
+        self.script("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+
+    def says(self, selector, text):
+        self.until(lambda driver: text in self.find(selector).text)
+
+    def texts(self, selector):
+        return [element.text for element in self.driver.find_elements("css selector", selector)]
+
+    def query(self):
+        return {key: values[-1] for key, values in parse_qs(urlsplit(self.driver.current_url).query).items()}
+
+    def file(self, name):
+        path = self.downloads / name
+        self.until(lambda driver: path.exists() and path.stat().st_size > 0)
+        return path
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chromium")
+    with chromium(folder / "profile") as driver:
+        (folder / "downloads").mkdir()
+        where = {"behavior": "allow", "downloadPath": str(folder / "downloads")}
+        driver.execute_cdp_cmd("Browser.setDownloadBehavior", where)
+        driver.set_window_size(1440, 1000)
+        yield driver, folder / "downloads"
+
+
+@pytest.fixture(scope="module")
+def results(window, tmp_path_factory):
+    root = tmp_path_factory.mktemp("made") / "results"
+    make_runs(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def page(window, results, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        with page_over(results) as base:
+            yield Page(*window, base)
+
+
+@pytest.fixture(autouse=True)
+def nothing_from_elsewhere_and_no_complaints(window):
+    driver, _ = window
+    requested(driver)
+    yield
+    assert [url for url in requested(driver) if not url.startswith(OURS)] == []
+    assert [entry for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
+
+
+def test_from_all_runs_to_a_comparison_and_its_files(page):
+    page.open()
+    page.says("#runs-count", "18 runs")
+    page.find(".ag-floating-filter input[aria-label^=Algorithm]").send_keys("qmix")
+    page.says("#runs-count", "6 of 18 runs")
+    page.until(lambda driver: "qmix" in page.query().get("filter", ""))
+
+    for row in range(4):
+        page.click(f'.ag-row[row-index="{row}"] .ag-selection-checkbox input')
+    page.says("#runs-compare", "Compare ticked (4)")
+    ticked = page.query()["runs"].split(",")
+    assert len(ticked) == 4
+
+    page.click('button[data-table="csv"]')
+    rows = list(csv.DictReader(page.file("runs.csv").open(encoding="utf-8-sig")))
+    assert len(rows) in (4, 6) and {row["Algorithm"] for row in rows} == {"qmix"}
+
+    page.click("#runs-compare")
+    page.find("#compare-figures .js-plotly-plot .legend")
+    assert urlsplit(page.driver.current_url).path == "/compare" and page.query()["runs"].split(",") == ticked
+    legends = page.texts("#compare-figures .legendtext")
+    assert sorted(legends) == ["qmix (n = 1)", "qmix (n = 3)"]
+    assert page.driver.find_elements("css selector", ".modebar-btn[data-title*=Plotly]") == []
+    names = page.texts('#compare-configs .ag-pinned-left-cols-container [col-id="name"]')
+    assert "seed" in names and "env" in names
+
+    page.click("#compare-csv")
+    curves = list(csv.DictReader(page.file("curves.csv").open()))
+    assert {row["algorithm"] for row in curves} == {"qmix"} and {row["map"] for row in curves} == {
+        "matrix/climbing",
+        "two_step",
+    }
+    page.click('button[data-png="curves-0"]')
+    name = "test_return_mean_matrix_climbing.png"
+    assert page.file(name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_matrix_leads_to_its_runs_and_into_a_paper(page):
+    page.open("/matrix")
+    page.find("table.matrix td a")
+    assert page.texts("table.matrix th[scope=row]") == ["iql", "qmix", "vdn"]
+    page.click("#matrix-latex")
+    assert page.file("matrix.tex").read_text().startswith(r"\begin{tabular}{lrr}")
+    page.click("#matrix-json")
+    cells = json.loads(page.file("matrix.json").read_text())
+    assert len(cells) == 6 and all(cell["n"] == 3 for cell in cells)
+    page.click("table.matrix td a")
+    page.find("#compare-figures .js-plotly-plot .legend")
+    assert len(page.query()["runs"].split(",")) == 3
+    assert page.texts("#compare-figures .legendtext") == ["iql (n = 3)"]
+
+
+def test_an_address_brings_a_view_back(page):
+    address = "/compare?runs=1,2,3&metric=loss&axis=episodes&band=median&smoothing=3"
+    page.open(address)
+    page.find("#compare-figures .js-plotly-plot .legend")
+    assert "loss" in page.find("#compare-figures .ytitle").text
+    assert "episodes" in page.find("#compare-figures .xtitle").text
+    page.open("/?sort=t_env:asc&columns=config:lr&runs=4,5")
+    page.says("#runs-count", "18 runs, 2 ticked")
+    assert page.find('.ag-header-cell[col-id="config:lr"]').text == "lr"
+    assert page.query() == {"sort": "t_env:asc", "columns": "config:lr", "runs": "5,4"} or page.query()["runs"] == "4,5"
+
+
+def test_a_run_has_all_that_is_known_of_it(page):
+    page.open("/run?run=1")
+    page.find("#run-figures .js-plotly-plot")
+    page.says("#run-console", "Finished Training")
+    view = page.find("main").text
+    assert "1 · qmix · two_step · seed 1" in view and "completed" in view
+    page.click("ul.links a")
+    page.find("#replay[data-step]")
+    assert page.query()["run"] == "1"
+    page.open("/run?run=99")
+    page.says("main", "There is no run '99'")
+
+
+def test_a_training_is_watched_while_it_goes_on(page, results):
+    page.open()
+    page.says("#runs-count", "18 runs")
+    page.script("window.notReloaded = true")
+    training = start_training(results)
+    try:
+        page.says("#runs-count", "19 runs")
+        page.click('.ag-row[row-index="0"] [col-id="id"] a')
+        page.says("#run-status", "running")
+        page.find("#run-figures .js-plotly-plot")
+        first = page.script(POINTS)
+        page.until(lambda driver: page.script(POINTS) > first + 1)
+        printed = len(page.find("#run-console").text)
+        page.until(lambda driver: len(page.find("#run-console").text) > printed)
+        assert page.script("return window.notReloaded")
+    finally:
+        training.terminate()
+        training.wait(timeout=60)
+
+
+def test_what_runs_wrote_is_text_and_nothing_else(window, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "results"
+    config = {"name": EVIL, "env_args": {"map_name": EVIL}, "lr": EVIL, EVIL: 1}
+    info = {"unique_token": "a", EVIL: [1.0, 2.0], f"{EVIL}_T": [0, 10]}
+    write_run(root, 1, config=config, status="FAILED", info=info, cout=EVIL, fail_trace=[EVIL])
+    write_run(root, 2, config={"lr": 2, "name": "vdn"}, info={"unique_token": "b"})
+    write_log(root, "b", [(0, 0, 0, "test_return_mean", 1.0), (9, 1, 1, "test_return_mean", 2.0)])
+    with page_over(root) as base:
+        page = Page(*window, base)
+        page.open("/?columns=config:lr")
+        page.says("#runs-count", "2 runs")
+        assert EVIL in page.texts('.ag-row [col-id="config:lr"]')
+        page.open(f"/compare?metric={quote(EVIL)}")
+        page.find("#compare-configs .ag-row")
+        page.open("/matrix")
+        page.find("table.matrix")
+        page.open("/run?run=1")
+        page.says("#run-console", EVIL)
+        page.find("#run-config .ag-row")
+        page.open(f"/run?run={quote(EVIL)}")
+        page.says("main", "There is no run")
+        assert page.script("return window.hacked") is None

@@ -1,0 +1,140 @@
+"""Compare and Matrix as plain functions: an address in, figures, tables and files out."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+pytest.importorskip("dash", reason="the run browser's packages are not installed")
+
+from dash import no_update
+
+from browser.page import differences
+from browser.page.comparing import compare
+from browser.page.context import Context
+from browser.page.matrix_text import as_latex, as_markdown
+from browser.page.views import compare as curves_view
+from browser.page.views import matrix as matrix_view
+from browser.records import Results
+from browser.stats import Estimate
+from browser_folders import alive, write_log, write_run, write_seeds
+
+SCORES = {"qmix": {"3m": [10.0, 12.0, 14.0], "8m": [4.0]}, "vdn": {"3m": [6.0, 8.0, 7.0]}}
+
+
+@pytest.fixture
+def context(tmp_path):
+    write_seeds(tmp_path, SCORES)
+    return Context(Results(tmp_path, cache=None))
+
+
+def test_curves_of_every_map_with_their_numbers_of_runs(context):
+    figures, digest, wrong, own = curves_view.changed(context, {"metric": "test_return_mean"})
+    legends = re.findall(r"\w+ \(n = \d\)", json.dumps([str(card.to_plotly_json()) for card in figures]))
+    assert set(legends) == {"qmix (n = 3)", "vdn (n = 3)", "qmix (n = 1)"} and len(figures) == 2
+    assert wrong is None and own == "/compare?metric=test_return_mean" and digest
+
+
+def test_what_is_wrong_in_an_address_is_told(context):
+    query = {"runs": "1,99", "metric": "nope", "axis": "<b>", "smoothing": "0", "group": "nam,seed,lr", "band": "x"}
+    compared = compare(context, query)
+    assert compared.wish.runs == ("1",) and compared.wish.metric == "test_return_mean"
+    assert compared.wish.group == ("name",) and compared.wish.smoothing == 1
+    text = " ".join(compared.wrong)
+    for part in (
+        "no run '99'",
+        "statistic 'nope'",
+        "axis '<b>'",
+        "smoothing is a whole",
+        "Did you mean 'name'",
+        "seed",
+    ):
+        assert part in text
+
+
+def test_exported_curves_are_the_bands(context):
+    rows = list(csv.DictReader(io.StringIO(curves_view.exported(context, {}, "csv")["content"])))
+    last = next(row for row in reversed(rows) if (row["map"], row["algorithm"]) == ("3m", "qmix"))
+    # of 10, 12 and 14: Student's t with two degrees of freedom, 4.3027, times 2 / sqrt(3)
+    assert (float(last["steps"]), float(last["mean"]), last["n"]) == (2000.0, 12.0, "3")
+    assert float(last["low"]) == pytest.approx(12 - 4.968, abs=1e-3)
+    assert len(json.loads(curves_view.exported(context, {}, "json")["content"])) == len(rows)
+
+
+def test_a_curve_grows_only_when_its_run_does(context, tmp_path):
+    write_run(tmp_path, 90, config={"name": "iql"}, status="RUNNING", info={"unique_token": "live"}, started=alive())
+    write_log(tmp_path, "live", [(0, 0, 0, "test_return_mean", 1.0)])
+    context.forget_scan()
+    query = {"runs": "90"}
+    _, digest, _, _ = curves_view.changed(context, query)
+    assert curves_view.grown(context, query, digest) == (no_update, no_update)
+    write_log(tmp_path, "live", [(0, 0, 0, "test_return_mean", 1.0), (5, 0, 0, "test_return_mean", 2.0)])
+    figures, new = curves_view.grown(context, query, digest)
+    assert figures is not no_update and new != digest
+
+
+def test_config_differences_of_any_number_of_runs(context):
+    runs = context.lineages()
+    rows = {row["name"]: row for row in differences.config_rows(runs)}
+    assert set(rows) == {"env_args.map_name", "name", "seed"}
+    by_id = {run.newest.id: run for run in runs}
+    assert all(rows["name"][f"run:{run_id}"] == run.newest.name for run_id, run in by_id.items())
+
+
+def test_source_and_package_differences(tmp_path):
+    def experiment(version, digest):
+        return {
+            "dependencies": ["numpy==2.0", f"torch=={version}"],
+            "sources": [["run.py", f"_sources/run_{digest}.py"]],
+        }
+
+    write_run(tmp_path, 1, experiment=experiment("2.1", "aaaa"))
+    write_run(tmp_path, 2, experiment=experiment("2.2", "bbbb"))
+    context = Context(Results(tmp_path, cache=None))
+    rows = {row["name"]: (row["run:1"], row["run:2"]) for row in differences.source_rows(context, context.lineages())}
+    assert rows == {"package torch": ("2.1", "2.2"), "file run.py": ("aaaa", "bbbb")}
+
+
+@pytest.mark.parametrize(
+    ("query", "value"),
+    [({}, 12.0), ({"step": "1000"}, 6.0), ({"step": "500"}, 3.0), ({"last": "2"}, 9.0), ({"score": "best"}, 12.0)],
+)
+def test_the_matrix_at_a_step(context, query, value):
+    matrix = matrix_view.estimates(compare(context, query))
+    assert matrix["qmix"]["3m"].value == pytest.approx(value) and matrix["qmix"]["3m"].n == 3
+    assert matrix["vdn"]["8m"].n == 0
+
+
+def test_cells_lead_to_their_runs(context):
+    shown = str([part.to_plotly_json() for part in matrix_view.changed(context, {"step": "1000"})[0]])
+    links = {tuple(sorted(link.split(","))) for link in re.findall(r"/compare\?runs=([\d,]+)&", shown)}
+    assert links == {("1", "2", "3"), ("4",), ("5", "6", "7")} and "no run" in shown
+
+
+def test_a_step_that_nobody_reached(context):
+    content, _, own = matrix_view.changed(context, {"step": "99999999"})
+    assert "at step 99,999,999" in str(content[0].to_plotly_json()) and own.endswith("step=99999999")
+
+
+def test_matrices_in_papers():
+    nothing = Estimate(float("nan"), float("nan"), float("nan"), 0)
+    matrix = {"q_mix & <b>|x": {"3m_v%": Estimate(0.5, 0.25, 0.75, 3), "8m": nothing}}
+    assert as_markdown(matrix, "win") == (
+        "| win | 3m\\_v% | 8m |\n| --- | ---: | ---: |\n| q\\_mix & \\<b\\>\\|x | 0.50 [0.25, 0.75] | – |\n"
+    )
+    lines = as_latex(matrix, "win").splitlines()
+    assert lines[2] == r"win & 3m\_v\% & 8m \\" and lines[4] == r"q\_mix \& <b>|x & 0.50 [0.25, 0.75] & -- \\"
+
+
+def test_files_of_the_matrix(context):
+    rows = list(csv.DictReader(io.StringIO(matrix_view.exported(context, {}, "csv")["content"])))
+    assert [(row["algorithm"], row["map"], row["iqm"], row["n"]) for row in rows] == [
+        ("qmix", "3m", "12.0", "3"),
+        ("qmix", "8m", "4.0", "1"),
+        ("vdn", "3m", "7.0", "3"),
+    ]
+    assert {matrix_view.exported(context, {}, form)["filename"] for form in ("markdown", "latex", "json")} == {
+        *("matrix.md", "matrix.tex", "matrix.json")
+    }

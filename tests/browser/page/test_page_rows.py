@@ -1,0 +1,115 @@
+"""The table of runs: its rows, and what a browser is told of changes."""
+
+import pytest
+
+pytest.importorskip("dash", reason="the run browser's packages are not installed")
+
+from dash import no_update
+
+from browser.page.columns import Column, parse_column
+from browser.page.context import Context
+from browser.page.rows import RowTracker
+from browser.page.views import runs as view
+from browser.records import Results
+from browser_folders import alive, write_log, write_run
+
+
+@pytest.fixture
+def root(tmp_path):
+    config = {"env": "skirmish", "env_args": {"map_name": "3m"}, "lr": 0.5}
+    write_run(tmp_path, 1, config=config, info={"unique_token": "a"})
+    rows = [(0, 0, 1, "test_return_mean", 3.0), (500, 9, 10, "test_return_mean", 7.0)]
+    write_log(tmp_path, "a", [*rows, (1000, 20, 20, "test_return_mean", 5.0), (1000, 20, 20, "loss", float("nan"))])
+    return tmp_path
+
+
+@pytest.fixture
+def context(root):
+    return Context(Results(root, cache=None))
+
+
+def later(context):
+    context.forget_scan()
+    return context
+
+
+def test_a_row_has_what_its_files_say(context):
+    columns = [Column("config", "lr"), Column("lowest", "test_return_mean"), Column("mean10", "test_return_mean")]
+    (row,) = RowTracker(context).changes([*columns, Column("last", "loss")], False).added
+    expected = {
+        "id": "1",
+        "status": "COMPLETED",
+        "name": "qmix",
+        "map": "3m",
+        "seed": 1,
+        "t_env": 1000,
+        "rate": 50.0,
+        "last:test_return_mean": 5.0,
+        "best:test_return_mean": 7.0,
+        "lowest:test_return_mean": 3.0,
+        "mean10:test_return_mean": 5.0,
+        "config:lr": 0.5,
+        "last:loss": None,
+    }
+    assert {key: row[key] for key in expected} == expected
+
+
+def test_only_what_changed_is_sent(context, root):
+    tracker = RowTracker(context)
+    first = tracker.changes([], False)
+    assert first.whole and [row["id"] for row in first.added] == ["1"]
+    assert not tracker.changes([], False, first.revision)
+
+    write_run(root, 2, status="RUNNING", info={"unique_token": "b"}, started=alive())
+    write_log(root, "b", [(10, 1, 1, "test_return_mean", 1.0)])
+    later(context)
+    second = tracker.changes([], False, first.revision)
+    assert ([row["id"] for row in second.added], second.updated, second.removed) == (["2"], [], [])
+
+    write_log(root, "b", [(10, 1, 1, "test_return_mean", 1.0), (20, 2, 2, "test_return_mean", 2.0)])
+    third = tracker.changes([], False, second.revision)
+    assert [(row["id"], row["t_env"]) for row in third.updated] == [("2", 20)] and not third.added
+
+    for folder in ("sacred/2", "runs/b"):
+        for path in (root / folder).iterdir():
+            path.unlink()
+        (root / folder).rmdir()
+    later(context)
+    fourth = tracker.changes([], False, third.revision)
+    assert fourth.removed == ["2"] and not fourth.added and not fourth.updated
+    assert not tracker.changes([], False, first.revision), "it came and went in between"
+
+
+def test_another_servers_revision_means_nothing(context):
+    revision = RowTracker(context).changes([], False).revision
+    tracker = RowTracker(context)
+    assert tracker.changes([], False, f"0{revision}").whole and tracker.changes([], False, "<script>").whole
+
+
+def test_rows_that_take_long_follow_later(context):
+    tracker = RowTracker(context, budget=-1.0)
+    first = tracker.changes([], False)
+    assert first.added[0]["id"] == "1" and "t_env" not in first.added[0]
+    tracker._budget = 10.0
+    second = tracker.changes([], False, first.revision)
+    assert second.updated[0]["t_env"] == 1000
+
+
+def test_callbacks_of_the_table(context):
+    definitions, rows, revision = view.chosen_table(context, ["config:lr", "best:loss", "config:nope", 3], [])
+    assert [definition["field"] for definition in definitions][-2:] == ["config:lr", "best:loss"]
+    assert rows[0]["config:lr"] == 0.5
+    assert view.news(context, revision, ["config:lr", "best:loss"], []) == (no_update, no_update)
+    transaction, _ = view.news(context, "", [], [])
+    assert [row["id"] for row in transaction["update"]] == ["1"]
+
+
+@pytest.mark.parametrize("name", ["", "config", "config:", ":lr", "worst:loss", "<script>"])
+def test_what_is_no_column(name):
+    assert parse_column(name) is None
+
+
+def test_the_layout_says_what_is_wrong_in_an_address(context):
+    shown = str(view.layout(context, {"columns": "best:los", "filter": "{", "runs": "7"}).to_plotly_json())
+    assert "There is no column 'best:los'. Did you mean 'best:loss'?" in shown
+    assert "filter could not be read" in shown and "There is no run '7'" in shown

@@ -1,0 +1,143 @@
+"""The addresses of replays: which a run has, and only their bytes, from any place on."""
+
+import os
+
+import pytest
+
+pytest.importorskip("dash", reason="the page's packages are not installed")
+
+from browser.page.app import create_app
+from browser.page.context import Context
+from browser.page.replay_files import all_replays, replays_of
+from browser.page.views import replay as view
+from browser.records import Results, UnknownRunError
+from browser_folders import write_run
+from replay_pages import write_replay
+from utils.errors import ConfigError
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Run 3, of token `trained`, with two replays; a replay that was played later with its models; and a stranger."""
+    folder = tmp_path / "results"
+    write_run(folder, 3, info={"unique_token": "trained"})
+    files = [
+        write_replay(folder, "trained", "100_0.jsonl"),
+        write_replay(folder, "trained", "2000_1.jsonl"),
+        write_replay(folder, "watched", "2000_0.jsonl", header={"checkpoint_path": "elsewhere/models/trained"}),
+        write_replay(folder, "stranger", "7_0.jsonl", header={"checkpoint_path": None}),
+    ]
+    for age, path in enumerate(files):
+        os.utime(path, (1000 + age, 1000 + age))
+    (folder / "replays" / "trained" / "game.SC2Replay").write_bytes(b"another format")
+    return folder
+
+
+@pytest.fixture
+def client(results):
+    return create_app(results).server.test_client()
+
+
+def lines(client, **query):
+    return client.get("/replay/lines", query_string=query, base_url="http://localhost")
+
+
+def names(files):
+    return [(one.token, one.name) for one in files]
+
+
+@pytest.mark.parametrize("run", ["3", "trained", "watched"])
+def test_a_run_has_its_own_replays_and_those_played_with_its_models(results, run):
+    found = names(replays_of(Context(Results(results, cache=None)), run))
+    assert found == [("watched", "2000_0.jsonl"), ("trained", "2000_1.jsonl"), ("trained", "100_0.jsonl")]
+
+
+def test_replays_of_checkpoints_belong_to_their_run(results):
+    path = "elsewhere/runs/trained/checkpoints"
+    write_replay(results, "later", "1_0.jsonl", header={"checkpoint_path": path})
+    context = Context(Results(results, cache=None))
+    assert ("later", "1_0.jsonl") in names(replays_of(context, "trained"))
+    assert names(replays_of(context, "stranger")) == [("stranger", "7_0.jsonl")]
+    assert len(all_replays(context)) == 5
+    with pytest.raises(UnknownRunError, match="stranger"):
+        replays_of(context, "strangr")
+
+
+def test_what_the_view_shows(results):
+    context = Context(Results(results, cache=None))
+
+    def source(**query):
+        return view.layout(context, query).children[-1].to_plotly_json()["props"]["data-source"]
+
+    assert source(run="3") == "/replay/lines?run=watched&file=2000_0.jsonl"
+    assert source(run="trained", file="100_0.jsonl") == "/replay/lines?run=trained&file=100_0.jsonl"
+    assert source() == "/replay/lines?run=stranger&file=7_0.jsonl"
+    with pytest.raises(ConfigError, match=r"no replay '10_0.jsonl'.*100_0\.jsonl"):
+        view.layout(context, {"run": "3", "file": "10_0.jsonl"})
+    write_run(results, 4, info={"unique_token": "unrecorded"})
+    context.forget_scan()
+    assert "save_replay=True" in str(view.layout(context, {"run": "4"}))
+
+
+def test_the_bytes_from_any_place_of_a_file_that_grows(results, client):
+    path = results / "replays" / "trained" / "100_0.jsonl"
+    body = path.read_bytes()
+    query = {"run": "trained", "file": "100_0.jsonl"}
+    answer = lines(client, **query)
+    assert (answer.status_code, answer.data, answer.headers["Cache-Control"]) == (200, body, "no-store")
+    assert lines(client, **query, **{"from": 17}).data == body[17:]
+    assert lines(client, **query, **{"from": len(body)}).data == b""
+    with open(path, "ab") as file:
+        file.write(b"more")
+    assert lines(client, **query, **{"from": len(body)}).data == b"more"
+    assert lines(client, **query, **{"from": len(body) + 5}).status_code == 409
+    for wrong in ("-1", "x", "1" * 30, "²"):
+        assert lines(client, **query, **{"from": wrong}).status_code == 400
+
+
+def test_what_is_added_while_it_is_sent_waits_for_the_next_question(results, client):
+    """The length is announced before the bytes are read."""
+    path = results / "replays" / "trained" / "100_0.jsonl"
+    body = path.read_bytes()
+    answer = client.get("/replay/lines?run=trained&file=100_0.jsonl", base_url="http://localhost", buffered=False)
+    with open(path, "ab") as file:
+        file.write(b"more")
+    assert int(answer.headers["Content-Length"]) == len(body)
+    assert answer.data == body
+
+
+@pytest.mark.parametrize(
+    ("run", "file"),
+    [
+        ("trained", "../../../secret.jsonl"),
+        ("..", "secret.jsonl"),
+        ("../..", "secret.jsonl"),
+        ("trained", "/etc/passwd"),
+        ("trained", "game.SC2Replay"),
+        ("trained", "100_0.jsonl\0"),
+        ("trained", ".."),
+        ("trained", "link.jsonl"),
+        ("linked", "secret.jsonl"),
+        ("trained", "pipe.jsonl"),
+        ("trained", "folder.jsonl"),
+        ("", ""),
+    ],
+)
+def test_nothing_else_is_served(results, client, run, file):
+    (results.parent / "secret.jsonl").write_text("secret")
+    folder = results / "replays" / "trained"
+    (folder / "link.jsonl").symlink_to(results.parent / "secret.jsonl")
+    (results / "replays" / "linked").symlink_to(results.parent)
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "folder.jsonl").mkdir()
+    answer = lines(client, run=run, file=file)
+    assert answer.status_code == 404
+    assert b"secret" not in answer.data
+
+
+def test_broken_headers_belong_to_nobody(results):
+    for number, body in enumerate((b"", b"{", b"[1]\n", b'{"checkpoint_path": 5}\n', b'{"checkpoint_path": ".."}\n')):
+        path = write_replay(results, f"odd{number}", "1_0.jsonl")
+        path.write_bytes(body)
+        context = Context(Results(results, cache=None))
+        assert names(replays_of(context, f"odd{number}")) == [(f"odd{number}", "1_0.jsonl")]

@@ -1,0 +1,94 @@
+"""A page over a results folder, and a browser to look at it with; for the browser's tests."""
+
+import json
+import shutil
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
+QUIET = ("--disable-background-networking", "--disable-component-update", "--window-size=1300,950")
+
+
+def write_replay(results, token, name, steps=4, footer=True, header=None, unit=None):
+    """A replay of two agents and an enemy that walk east, a unit a step; returns its path.
+
+    Args:
+        header, unit: changes to the header, and to agent 0's unit.
+    """
+    head = {
+        "type": "header",
+        "format": "muster-replay",
+        "version": 1,
+        "env": "walk",
+        "map": "walk",
+        "seed": 1,
+        "n_agents": 2,
+        "n_actions": 3,
+        "action_names": [["stay", "east", "hit"]] * 2,
+        "scene": {"bounds": [0, 0, 10, 6], "grid": 1},
+        "t_env": 100,
+        "episode": 0,
+        **(header or {}),
+    }
+    lines = [head]
+    for t in range(steps + 1):
+        units = [
+            {"id": 0, "team": 0, "agent": 0, "label": "0", "kind": "walker", "x": 1 + t, "y": 4, **(unit or {})},
+            {"id": 1, "team": 0, "agent": 1, "label": "1", "x": 1 + t, "y": 2, "health": 10 - t, "max_health": 10},
+            {"id": 2, "team": 1, "label": "e0", "x": 9, "y": 3, "alive": t < 3},
+        ]
+        step = {"type": "step", "t": t, "snapshot": {"units": units, "links": [{"from": 0, "to": 2, "kind": "attack"}]}}
+        if t < steps:
+            step |= {"actions": [1, 2], "avail_actions": [[1, 1, 0], [0, 0, 1]], "policy": None, "q_tot": 2.5 - t}
+            step |= {"q_values": [[-1.0, 4.0, 9.0], [0.25, 0.5, 0.75]], "reward": 1.0, "return": t + 1.0}
+        lines.append(step | {"return": t + 1.0})
+    if footer:
+        lines.append({"type": "footer", "return": 4.0, "length": steps, "won": True, "truncated": False})
+    path = Path(results) / "replays" / token / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@contextmanager
+def page_over(results):
+    """The page's address, while it is served."""
+    from browser.page.opening import find_or_start
+
+    port, server = find_or_start(Path(results), 0)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def chromium(profile):
+    """A new Chromium that keeps its console and network logs; the test is skipped where there is none."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    binary, driver_binary = (shutil.which(name) for name in ("chromium", "chromedriver"))
+    if not (binary and driver_binary):
+        pytest.skip("chromium and chromedriver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for argument in (*CHROMIUM, *QUIET, f"--user-data-dir={profile}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_binary))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def requested(driver):
+    """The addresses that the browser has asked for since the last call."""
+    events = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]

@@ -1,0 +1,71 @@
+"""Runs that the project makes itself, small and quick, for tests of what reads results."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+ALGORITHMS = ("qmix", "vdn", "iql")
+GAMES = ("two_step", "matrix")
+SEEDS = (1, 2, 3)
+
+# Sacred asks git three things about every source file; one answer serves all files of a checkout
+_PROGRAM = """
+import sys, main, sacred.dependencies
+answer = sacred.dependencies.get_commit_if_possible(main.__file__, True)
+sacred.dependencies.get_commit_if_possible = lambda *_: answer
+for words in map(str.split, sys.stdin.read().splitlines()):
+    code = main.main(words)
+    if code:
+        sys.exit(code)
+"""
+
+
+def command(results, algorithm, game, seed, t_max=300, **changes):
+    """The words of a command line that trains for some hundred steps and logs often."""
+    settings = {
+        "t_max": t_max,
+        "test_interval": 100,
+        "log_interval": 100,
+        "runner_log_interval": 50,
+        "learner_log_interval": 50,
+        "epsilon_anneal_time": 150,
+        "seed": seed,
+        "local_results_path": results,
+        **changes,
+    }
+    return [
+        f"--config={algorithm}",
+        f"--env-config={game}",
+        "with",
+        *(f"{key}={value}" for key, value in settings.items()),
+    ]
+
+
+def make_runs(results):
+    """Three algorithms on two games with three seeds, in one process."""
+    lines = [
+        " ".join(command(results, algorithm, game, seed, save_replay=seed == 1, save_model=seed == 1))
+        for game in GAMES
+        for algorithm in ALGORITHMS
+        for seed in SEEDS
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], input="\n".join(lines), text=True, capture_output=True, env=environment()
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def start_training(results):
+    """A training that goes on until it is ended."""
+    words = command(results, "vdn", "two_step", 9, t_max=10_000_000)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    training = subprocess.Popen([sys.executable, "-c", _PROGRAM], text=True, env=environment(), **pipes)
+    training.stdin.write(" ".join(words))
+    training.stdin.close()
+    return training
+
+
+def environment():
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")}
