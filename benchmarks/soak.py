@@ -40,7 +40,7 @@ LOG_EVERY = 200
 SETTINGS = (
     "env_args.map_name=3m runner=parallel batch_size_run=2 batch_size=16 buffer_size=200 seed=1 "
     f"log_interval={LOG_EVERY} test_interval=2000 test_nepisode=4 runner_log_interval={LOG_EVERY} "
-    "learner_log_interval=1000 checkpoint_interval=1000 checkpoint_minutes=0 use_tensorboard=True worker_timeout=3 "
+    "learner_log_interval=1000 checkpoint_interval=1000 checkpoint_minutes=0 use_tensorboard=True worker_timeout=20 "
     "max_worker_restarts=1000000 t_max=1000000000"
 ).split()
 EVENTS = {
