@@ -114,11 +114,10 @@ class Soak:
     def _do(self, event: str) -> None:
         if event.startswith("environment process"):
             # the other children are Python's own
-            workers = [p for p in self._children() if any("spawn_main" in word for word in p.cmdline())]
+            workers = [p for p in self._children() if "spawn_main" in _command(p)]
             if workers:
                 with suppress(psutil.Error):
-                    victim = self.rng.choice(workers)
-                    victim.send_signal(signal.SIGSTOP if "hangs" in event else signal.SIGKILL)
+                    self.rng.choice(workers).send_signal(signal.SIGSTOP if "hangs" in event else signal.SIGKILL)
         elif event == "disk full":
             self._fill_the_disk(self.rng.uniform(1, 8))
         elif event == "SIGUSR1":
@@ -247,6 +246,12 @@ class Soak:
             steps = [event.step for event in events.Scalars(re.sub(r"[^\w./-]", "_", key))]
             if steps != [t for t, _ in points]:
                 self.problems.append(f"{key}: TensorBoard has {len(steps)} points, the metric log {len(points)}")
+
+
+def _command(process: psutil.Process) -> str:
+    with suppress(psutil.Error):  # it has just ended
+        return " ".join(process.cmdline())
+    return ""
 
 
 @contextmanager
