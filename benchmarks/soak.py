@@ -40,7 +40,7 @@ LOG_EVERY = 200
 SETTINGS = (
     "env_args.map_name=3m runner=parallel batch_size_run=2 batch_size=16 buffer_size=200 seed=1 "
     f"log_interval={LOG_EVERY} test_interval=2000 test_nepisode=4 runner_log_interval={LOG_EVERY} "
-    "learner_log_interval=1000 checkpoint_interval=1000 checkpoint_minutes=0 use_tensorboard=True worker_timeout=3 "
+    "learner_log_interval=1000 checkpoint_interval=1000 checkpoint_minutes=0 use_tensorboard=True worker_timeout=20 "
     "max_worker_restarts=1000000 t_max=1000000000"
 ).split()
 EVENTS = {
@@ -114,11 +114,10 @@ class Soak:
     def _do(self, event: str) -> None:
         if event.startswith("environment process"):
             # the other children are Python's own
-            workers = [p for p in self._children() if any("spawn_main" in word for word in p.cmdline())]
+            workers = [p for p in self._children() if "spawn_main" in _command(p)]
             if workers:
                 with suppress(psutil.Error):
-                    victim = self.rng.choice(workers)
-                    victim.send_signal(signal.SIGSTOP if "hangs" in event else signal.SIGKILL)
+                    self.rng.choice(workers).send_signal(signal.SIGSTOP if "hangs" in event else signal.SIGKILL)
         elif event == "disk full":
             self._fill_the_disk(self.rng.uniform(1, 8))
         elif event == "SIGUSR1":
@@ -247,6 +246,12 @@ class Soak:
             steps = [event.step for event in events.Scalars(re.sub(r"[^\w./-]", "_", key))]
             if steps != [t for t, _ in points]:
                 self.problems.append(f"{key}: TensorBoard has {len(steps)} points, the metric log {len(points)}")
+
+
+def _command(process: psutil.Process) -> str:
+    with suppress(psutil.Error):  # it has just ended
+        return " ".join(process.cmdline())
+    return ""
 
 
 @contextmanager

@@ -61,6 +61,8 @@ class RunKeeper:
         self._retry_at = 0.0
         self._last_time = time.monotonic()
         self._inspected = 0
+        # why this run cannot be saved at all, if a part of the user's own cannot
+        self._unsavable = ""
         self.resumed = False
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -97,6 +99,8 @@ class RunKeeper:
     def due(self, t_env: int) -> bool:
         """Whether a checkpoint should be written now; also looks after the one that is being written."""
         self._collect()
+        if self._unsavable:
+            return False
         if self._failures:
             return time.monotonic() >= self._retry_at
         args = self._args
@@ -114,11 +118,14 @@ class RunKeeper:
             self._begin()
         except OSError as error:
             self._failed(error)
+        except TypeError as error:
+            self._unsavable = f"No checkpoint can be written of this run: {error}"
+            self._console.warning(f"{self._unsavable} It goes on without.")
 
     def save_last(self) -> None:
         """At the end of training: a checkpoint from which a longer run can go on, if the run has written any."""
         self._collect()
-        if self._args.checkpoint_interval or self._writer is not None:
+        if not self._unsavable and (self._args.checkpoint_interval or self._writer is not None):
             self._save_and_wait()
 
     def save_now(self) -> str:
@@ -238,7 +245,13 @@ class RunKeeper:
 
     def _save_and_wait(self) -> None:
         """Raises: MusterError: it could not be written, repeatedly."""
-        self._with_retries(lambda: (self._begin(), self._writer.wait()))
+        if not self._unsavable:
+            try:
+                self._with_retries(lambda: (self._begin(), self._writer.wait()))
+            except TypeError as error:
+                self._unsavable = f"No checkpoint can be written of this run: {error}"
+        if self._unsavable:
+            raise MusterError(self._unsavable)
         self._succeeded()
 
     def _with_retries(self, write: Callable[[], Any]) -> None:

@@ -1,7 +1,9 @@
 """The command line: choose configs, merge them, hand them to Sacred. `python src/main.py --help` explains it."""
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 
@@ -12,6 +14,9 @@ from utils.stop_signals import Interrupted
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
+    # until a run looks at it, SIGUSR1 (write a checkpoint) has nothing to do, and shall not end the process
+    if hasattr(signal, "SIGUSR1") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     # results are the user's own: nobody else reads or changes them
     os.umask(os.umask(0o077) | 0o077)
     try:

@@ -76,16 +76,25 @@ class Rollouts:
         return {
             "t_env": self.t_env,
             "episodes": self.episodes,
-            "runner": self.runner.state_dict(),
+            "runner": self._runner_state(),
             "ready": None if self._ready is None else batch_state(self._ready),
         }
 
     def load_state_dict(self, state: dict[str, Any], like: EpisodeBatch) -> None:
         """Go on from where `state_dict` was taken. `like`: a batch with the fields of rollouts."""
         self.t_env, self.episodes = state["t_env"], state["episodes"]
-        self.runner.load_state_dict(state["runner"])
+        if hasattr(self.runner, "load_state_dict"):
+            self.runner.load_state_dict(state["runner"])
+        else:
+            vars(self.runner).update(state["runner"])
         if state["ready"] is not None:
             self._ready = batch_from_state(state["ready"], like)
+
+    def _runner_state(self) -> dict[str, Any]:
+        """Its own, or of a runner that says nothing of it, as PyMARL's do not, its counts."""
+        if hasattr(self.runner, "state_dict"):
+            return self.runner.state_dict()
+        return {name: value for name, value in vars(self.runner).items() if type(value) in (int, float)}
 
     def play(self, test_mode: bool = False) -> Any:
         # nothing played is differentiated through, whatever a controller of a user's own computes

@@ -120,15 +120,14 @@ def test_a_run_stops_if_checkpoints_cannot_be_written_for_long(tmp_path, monkeyp
 
 def test_a_run_goes_on_if_the_disk_has_room_again(tmp_path, monkeypatch, caplog):
     caplog.set_level("INFO")
-    monkeypatch.setattr("keeping.RETRY_AFTER", (0.2, 60, 60))
+    monkeypatch.setattr("keeping.RETRY_AFTER", (0.2,) * 50)
     with small_disk(tmp_path / "disk", "4m") as disk:
         expected = _trained_on(disk, monkeypatch, fill=None, free=None, local_results_path=str(tmp_path / "elsewhere"))
         caplog.clear()
-        # the second attempt finds room: the first is made within 20 steps of step 100
         assert _trained_on(disk, monkeypatch, fill=100, free=122) == expected
         newest, _ = newest_checkpoint(next((disk / "results" / "runs").iterdir()))
         assert newest.manifest["t_env"] > 400
-    assert caplog.text.count("A checkpoint could not be written") == 1
+    assert "A checkpoint could not be written" in caplog.text
     assert caplog.text.count("Checkpoints can be written again") == 1
 
 

@@ -259,3 +259,23 @@ def test_a_fault_that_ends_a_run_leaves_a_checkpoint(tmp_path, runner):
     done = resume(command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert figures(tmp_path / "results")["test_return_mean"][-1] == 502
+
+
+UNSAVABLE = """
+from envs import REGISTRY
+from envs.two_step import TwoStepGame
+class Unsavable(TwoStepGame):
+    def state_dict(self):
+        return {"socket": object()}
+REGISTRY["unsavable"] = Unsavable
+"""
+
+
+def test_a_run_that_cannot_be_saved_is_told_so_and_goes_on(tmp_path):
+    (tmp_path / "unsavable.py").write_text(UNSAVABLE)
+    settings = ["plugins=['unsavable.py']", "env=unsavable", "env_args={}", "t_max=200", "checkpoint_interval=20"]
+    done = resume(*RUN, *settings, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("No checkpoint can be written of this run: state") == 1
+    assert "['socket'] is a object, which cannot be saved. It goes on without." in done.stdout
+    assert not list(tmp_path.glob("results/runs/*/checkpoints/[0-9]*"))

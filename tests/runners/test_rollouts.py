@@ -82,6 +82,17 @@ def test_a_learner_with_a_controller_of_its_own_knows_the_exploration_that_was_a
     assert mac.action_selector.epsilon == 0.75
 
 
+def test_a_runner_without_a_state_of_its_own_keeps_its_counts():
+    mac = _MAC(0)
+    rollouts = Rollouts(_Runner(mac), mac, mac)
+    rollouts.take()
+    state = rollouts.state_dict()
+    assert state == {"t_env": 10, "episodes": 2, "runner": {"t_env": 10}, "ready": None}
+    other = Rollouts(_Runner(mac), mac, mac)
+    other.load_state_dict(state, like=None)
+    assert (other.t_env, other.episodes, other.runner.t_env) == (10, 2, 10)
+
+
 def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():
     acting = _MAC(0)
     rollouts = Rollouts(_Runner(acting), _MAC(0), acting, overlap=True)

@@ -18,7 +18,7 @@ class FaultPolicy:
     """What follows on a fault.
 
     Args:
-        restart: whether what failed is created anew, unless it never worked; otherwise a fault stops the run.
+        restart: whether what failed is created anew, unless it raised before it ever worked; else a fault stops all.
         max_restarts: faults of the whole run that are borne; one more stops it.
         timeout: seconds without an answer after which a process counts as hung; 0: never.
     """

@@ -280,7 +280,9 @@ class WorkerTransport:
         waiting = deque(faults)
         while waiting:
             fault = waiting.popleft()
-            if not self._policy.restart or fault.worker.indices[0] not in self._proven:
+            # an environment that raises before it ever worked was given something wrong, and would raise again
+            hopeless = fault.index is not None and fault.worker.indices[0] not in self._proven
+            if hopeless or not self._policy.restart:
                 raise EnvironmentWorkerError(fault.text)
             if self.restarts >= self._policy.max_restarts:
                 raise fault.beyond(self._policy.max_restarts)

@@ -201,14 +201,21 @@ def test_an_environment_that_cannot_be_created_anew_is_another_fault():
 
 
 @pytest.mark.parametrize("step", [0, 1])
-@pytest.mark.parametrize("how", ["kill", "raise"])
-def test_what_never_worked_stops_the_run_at_once(how, step):
+def test_what_raises_before_it_ever_worked_stops_the_run_at_once(step):
     with (
-        running(faults=[[11, 0, step, how]]) as runner,
+        running(faults=[[11, 0, step, "raise"]]) as runner,
         pytest.raises(EnvironmentWorkerError, match="Environment 1"),
     ):
         runner.run()
     assert runner.worker_restarts == 0
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_process_that_is_killed_is_made_good_at_any_time(step):
+    """Somebody else may have ended it, also in the first moments of a run that goes on."""
+    with running(faults=[[11, 0, step, "kill"]]) as runner:
+        check_row(runner.run(), 1, stream(11, 1), 0)
+        assert runner.worker_restarts == 1
 
 
 def test_a_hanging_process_is_ended_with_what_it_has_started():
