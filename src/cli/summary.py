@@ -24,6 +24,7 @@ def leave_summary(config: dict, sacred_run: Any, log: Any) -> None:
         return
     from browser.report.summary import write_summary
 
+    sacred_run._emit_heartbeat()  # until then a short run's record does not name the token
     root, token = Path(config["local_results_path"]), sacred_run.info["unique_token"]
     path = root / "runs" / token / "summary.html"
     try:

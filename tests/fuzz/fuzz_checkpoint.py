@@ -22,7 +22,7 @@ with atheris.instrument_imports(include=["checkpoints", "utils"], enable_loader_
     from checkpoints.errors import CheckpointError
     from checkpoints.folder import MANIFEST, NewFolder, read_manifest, verify
     from checkpoints.segments import read_segment, write_segment
-    from checkpoints.tree import load_tree, save_tree
+    from checkpoints.tree import load_tree, tree_bytes
     from checkpoints.writer import segments_of
     from components.episode_buffer import ReplayBuffer
     from helpers import random_batch
@@ -61,7 +61,7 @@ def valid_files(folder: Path) -> dict[str, bytes]:
     with new.new_file("buffer-0-3.bin") as file:
         write_segment(file, buffer, 0, 3)
     with new.new_file("state.th") as file:
-        save_tree({"a": th.ones(3), "b": [1, ("x", 2.5)], "c": np.ones((2, 2))}, file)
+        file.write(tree_bytes({"a": th.ones(3), "b": [1, ("x", 2.5)], "c": np.ones((2, 2))}))
     new.finish({"number": 1, "t_env": 400, "token": "run_1", "config": {"a": 1}, "code": {}})
     return {path.name: path.read_bytes() for path in (folder / "400").iterdir()}
 
