@@ -1,13 +1,15 @@
 """One experiment under Sacred: its config, its record, its errors."""
 
 import copy
+import functools
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sacred import SETTINGS, Experiment
+from sacred import SETTINGS, Experiment, dependencies
 from sacred.observers import FileStorageObserver
 from sacred.utils import apply_backspaces_and_linefeeds
 
@@ -122,10 +124,23 @@ class _RecordedExperiment(Experiment):
         return run
 
 
+@contextmanager
+def _one_repository() -> Iterator[None]:
+    """Let Sacred ask git for the commit once, and not again for each of the source files, which took seconds."""
+    ask = dependencies.get_commit_if_possible
+    answer = functools.cache(lambda save_git_info: ask(__file__, save_git_info))
+    dependencies.get_commit_if_possible = lambda filename, save_git_info: answer(save_git_info)
+    try:
+        yield
+    finally:
+        dependencies.get_commit_if_possible = ask
+
+
 def _experiment() -> Experiment:
     base_dir = str(Path(__file__).resolve().parents[1])
     try:
-        return _RecordedExperiment("muster", base_dir=base_dir)
+        with _one_repository():
+            return _RecordedExperiment("muster", base_dir=base_dir)
     except Exception:
         # a repository without commits, or one that git refuses to read, e.g. another user's in a container
         return _RecordedExperiment("muster", base_dir=base_dir, save_git_info=False)
