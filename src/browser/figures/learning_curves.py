@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from browser.figures.style import TEMPLATE, axis_title, color, dash, faint, metric_title, plain_text
+from browser.figures.wording import is_share
 from browser.records.curves import Curve
 from browser.stats.bands import BANDS, Band
 
@@ -37,7 +38,7 @@ def learning_curves(bands: Sequence[Band], metric: str, title: str = "") -> go.F
         )
     x_title = axis_title(bands[0].axis) if bands else ""
     y_title = f"{plain_text(metric_title(metric))}<br><sub>{BANDS[bands[0].kind]}</sub>" if bands else ""
-    return _laid_out(figure, title, x_title, y_title)
+    return _laid_out(figure, title, x_title, y_title, metric)
 
 
 def run_curves(curves: Mapping[str, Curve], metric: str, axis: str = "steps", title: str = "") -> go.Figure:
@@ -62,7 +63,7 @@ def run_curves(curves: Mapping[str, Curve], metric: str, axis: str = "steps", ti
                 hovertemplate=f"<b>{plain_text(label)}</b><br>%{{x:,.0f}}: %{{y:.4g}}<extra></extra>",
             )
         )
-    return _laid_out(figure, title, axis_title(axis), plain_text(metric_title(metric)))
+    return _laid_out(figure, title, axis_title(axis), plain_text(metric_title(metric)), metric)
 
 
 def _area(band: Band, index: int, name: str) -> list[go.Scatter]:
@@ -86,7 +87,9 @@ def _area(band: Band, index: int, name: str) -> list[go.Scatter]:
     ]
 
 
-def _laid_out(figure: go.Figure, title: str, x_title: str, y_title: str) -> go.Figure:
+def _laid_out(figure: go.Figure, title: str, x_title: str, y_title: str, metric: str) -> go.Figure:
+    if is_share(metric):
+        figure.update_yaxes(range=[-0.03, 1.03])
     return figure.update_layout(
         template=TEMPLATE,
         title_text=plain_text(title),

@@ -9,12 +9,15 @@ from browser.figures.style import TEMPLATE, plain_text
 from browser.stats.aggregates import Estimate
 
 
-def score_heatmap(matrix: Mapping[str, Mapping[str, Estimate]], metric: str, title: str = "") -> go.Figure:
+def score_heatmap(
+    matrix: Mapping[str, Mapping[str, Estimate]], metric: str, title: str = "", share: bool = False
+) -> go.Figure:
     """A cell per algorithm and map with the interquartile mean, its interval and n; empty where nobody ran.
 
     Args:
         matrix: estimates by algorithm and map, as `score_matrix` makes them; rows from top to bottom.
         metric: what the scores are, for the colour bar.
+        share: whether they lie between 0 and 1, which are then the ends of the colours.
     """
     algorithms = list(matrix)
     maps = list(next(iter(matrix.values()), {}))
@@ -33,6 +36,7 @@ def score_heatmap(matrix: Mapping[str, Mapping[str, Estimate]], metric: str, tit
             xgap=2,
             ygap=2,
             hoverongaps=True,
+            **({"zmin": 0, "zmax": 1} if share else {}),
             colorbar={"title": {"text": plain_text(metric)}},
         )
     )

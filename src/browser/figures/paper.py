@@ -34,7 +34,9 @@ def learning_curves(bands: Sequence[Band], metric: str, title: str = "") -> Figu
     return figure
 
 
-def score_heatmap(matrix: Mapping[str, Mapping[str, Estimate]], metric: str, title: str = "") -> Figure:
+def score_heatmap(
+    matrix: Mapping[str, Mapping[str, Estimate]], metric: str, title: str = "", share: bool = False
+) -> Figure:
     """A cell per algorithm and map; see `figures.score_heatmap`."""
     algorithms = list(matrix)
     maps = list(next(iter(matrix.values()), {}))
@@ -42,7 +44,8 @@ def score_heatmap(matrix: Mapping[str, Mapping[str, Estimate]], metric: str, tit
     if not maps:
         return figure
     values = np.array([[matrix[row][column].value for column in maps] for row in algorithms])
-    image = axes.imshow(np.ma.masked_invalid(values), cmap="cividis", aspect="auto")
+    ends = {"vmin": 0, "vmax": 1} if share else {}
+    image = axes.imshow(np.ma.masked_invalid(values), cmap="cividis", aspect="auto", **ends)
     for row, algorithm in enumerate(algorithms):
         for column, name in enumerate(maps):
             cell = matrix[algorithm][name]

@@ -28,6 +28,14 @@ def metric_title(key: str) -> str:
     return _METRIC_TITLES.get(key, key)
 
 
+def is_share(key: str) -> bool:
+    """Whether a statistic lies between 0 and 1, so that its axis shows just that.
+
+    An interval after Student's t, or a curve of zeros, would have an axis that means nothing.
+    """
+    return key.endswith("won_mean")
+
+
 def axis_title(axis: str) -> str:
     """What an axis counts, in words."""
     return AXES[axis]

@@ -8,7 +8,7 @@ from typing import Any
 
 from browser import figures
 from browser.comparison import Comparison
-from browser.figures.wording import metric_title
+from browser.figures.wording import is_share, metric_title
 from browser.report import content
 from browser.report.arguments import Options
 from browser.report.content import Metric
@@ -80,7 +80,7 @@ def drawn(metric: Metric, draw: Any, options: Options) -> list[tuple[str, Callab
         for name, bands in metric.curves.items()
     ]
     matrix = metric.matrix
-    made.append(("matrix", lambda: draw.score_heatmap(matrix, title, f"{options.score} {title}")))
+    made.append(("matrix", lambda: draw.score_heatmap(matrix, title, f"{options.score} {title}", is_share(metric.key))))
     made.append(("aggregates", lambda: draw.aggregate_intervals(metric.aggregates, scale)))
     made.append(("profiles", lambda: draw.profile_curves(metric.profiles, scale)))
     if metric.improvements:

@@ -109,3 +109,13 @@ def test_papers_show_the_same_numbers():
         *("0.50\n[0.25, 0.75]\nn = 5", "0.12\nn = 1"),
         "1.00\n[0.50, 1.00]\nn = 2",
     ]
+
+
+def test_win_rates_are_shown_from_0_to_1():
+    zeros = Curve("test_battle_won_mean", np.array([10, 20]), np.zeros(2))
+    assert figures.run_curves({"run": zeros}, "test_battle_won_mean").layout.yaxis.range == (-0.03, 1.03)
+    assert figures.run_curves({"run": zeros}, "test_return_mean").layout.yaxis.range is None
+    cell = {"vdn": {"3m": Estimate(0.0, 0.0, 0.0, 3)}}
+    heat = figures.score_heatmap(cell, "test win rate", share=True).data[0]
+    assert (heat.zmin, heat.zmax) == (0, 1)
+    assert figures.score_heatmap(cell, "test return").data[0].zmin is None

@@ -34,8 +34,6 @@ TITLE = "Compare"
 SINGLE = "runs"
 SPREADS = {**{kind: title.partition(" with ")[0] for kind, title in BANDS.items()}, SINGLE: "every run"}
 AXIS_TITLES = {"steps": "environment steps", "episodes": "episodes", "seconds": "wall-clock"}
-# statistics from 0 to 1; an interval after Student's t would stretch their axis far beyond
-SHARES = "won_mean"
 # figures on one page, and lines in one of them, beyond which a browser would stall
 MOST_MAPS = 24
 MOST_LINES = 200
@@ -158,8 +156,6 @@ def drawn(compared: Compared, single: bool) -> tuple[list, str]:
         if not figure.data:
             continue
         figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0}, margin={"t": 12})
-        if wish.metric.endswith(SHARES):
-            figure.update_yaxes(range=[-0.03, 1.03])
         digest.update(figure.to_json().encode())
         tools = [png_button(f"curves-{index}", f"{wish.metric}_{name}")]
         cards.append(card(name, graph(figure, f"curves-{index}"), tools=tools, key=name))

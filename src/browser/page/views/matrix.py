@@ -10,6 +10,7 @@ from plotly.colors import sample_colorscale
 
 from browser.comparison import matrix_of
 from browser.figures import metric_title, score_heatmap
+from browser.figures.wording import is_share
 from browser.page.comparing import (
     MOST_SMOOTHING,
     MOST_STEPS,
@@ -151,7 +152,7 @@ def drawn(compared: Compared) -> list:
         there = "" if wish.step is None else f" at step {wish.step:,}"
         return [card("No values", html.P(f"None of these runs has a value of {wish.metric or 'anything'}{there}."))]
     buttons = [html.Button(name, id=f"matrix-{form}", className="small") for form, name in _BUTTONS.items()]
-    figure = score_heatmap(matrix, title)
+    figure = score_heatmap(matrix, title, share=is_share(wish.metric))
     return [
         card(f"{title}: {_what(compared)}", html.Div(_table(compared, matrix), className="wide-table"), tools=buttons),
         card(
@@ -177,7 +178,7 @@ def _what(compared: Compared) -> str:
 def _table(compared: Compared, matrix: dict[str, dict[str, Estimate]]) -> html.Table:
     maps = list(next(iter(matrix.values())))
     values = [cell.value for cells in matrix.values() for cell in cells.values() if cell.n]
-    low, high = min(values), max(values)
+    low, high = (0.0, 1.0) if is_share(compared.wish.metric) else (min(values), max(values))
     rows = [html.Tr([html.Th("")] + [html.Th(name, scope="col") for name in maps])]
     for label, cells in matrix.items():
         row = [_cell(compared, label, name, cells[name], low, high) for name in maps]
