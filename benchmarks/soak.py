@@ -70,7 +70,7 @@ class Soak:
     def _start(self, *changes: str) -> None:
         self.sessions += 1
         self._offset = Path(self._output.name).stat().st_size
-        resumed = any(self.results.glob("runs/*/checkpoints/*/manifest.json"))
+        resumed = any(self.results.glob("runs/*/checkpoints/[0-9]*/manifest.json"))
         words = ["--config=qmix_smac", "--env-config=skirmish", "with", *SETTINGS, f"local_results_path={self.results}"]
         if resumed:
             words = ["--resume=latest", "with", f"local_results_path={self.results}", *changes]

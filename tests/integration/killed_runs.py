@@ -118,7 +118,7 @@ def killed_and_resumed(config: dict, folder: Path, kills: int, rng) -> tuple[dic
         process.kill()
         process.join()
         # before its first checkpoint is whole, a run begins anew
-        resumed = any((folder / "results" / "runs").glob("*/checkpoints/*/manifest.json"))
+        resumed = any((folder / "results" / "runs").glob("*/checkpoints/[0-9]*/manifest.json"))
         killed += resumed
         process = start(config, folder, resumed)
 
