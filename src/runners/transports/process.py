@@ -101,8 +101,8 @@ class WorkerProcess:
         self.indices = list(factories)
         self.rows = slice(self.indices[0], self.indices[-1] + 1)
         self.channel = channel
-        # whether its process has ended, or was ended, without being told to
-        self.lost = False
+        # how its process has ended, or why it was ended, without being told to
+        self.lost: Fault | None = None
         numbers = "-".join(str(index) for index in dict.fromkeys((self.indices[0], self.indices[-1])))
         self.process = CONTEXT.Process(
             target=env_worker,
@@ -138,10 +138,10 @@ class WorkerProcess:
     def _lost(self, what: str) -> Fault:
         first, last = self.indices[0], self.indices[-1]
         whose = f"Environment {first}'s process" if first == last else f"The process of environments {first} to {last}"
-        self.lost = True
         self.channel.close()
         self._kill()
-        return Fault(self, f"{whose} (pid {self.process.pid}) {what}")
+        self.lost = Fault(self, f"{whose} (pid {self.process.pid}) {what}")
+        return self.lost
 
     def dismiss(self) -> None:
         """Tell it to close its environments and to end."""

@@ -234,14 +234,15 @@ class WorkerTransport:
 
     def _ask(self, indices: list[int], command: str, argument: Any = None) -> tuple[dict[int, Any], list[Fault]]:
         asked = [worker for worker in self.workers if not set(worker.indices).isdisjoint(indices)]
-        for worker in asked:
-            if worker.lost:
-                raise EnvironmentWorkerError(f"The process of environment {worker.indices[0]} has ended.")
+        # lost before, where nothing was to be made good, as when a checkpoint asked
+        lost = [worker.lost for worker in asked if worker.lost]
+        asked = [worker for worker in asked if not worker.lost]
         self.interrupted = True
         for worker in asked:
             with contextlib.suppress(OSError):
                 worker.channel.send((command, [index for index in worker.indices if index in indices], argument))
-        return self._collect(asked, command)
+        answers, faults = self._collect(asked, command)
+        return answers, [*lost, *faults]
 
     def _collect(self, workers: list[WorkerProcess], command: str) -> tuple[dict[int, Any], list[Fault]]:
         collected: dict[int, Any] = {}

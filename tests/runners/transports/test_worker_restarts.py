@@ -218,6 +218,19 @@ def test_a_process_that_is_killed_is_made_good_at_any_time(step):
         assert runner.worker_restarts == 1
 
 
+def test_a_process_that_dies_between_rollouts_is_made_good_though_a_checkpoint_asks_first():
+    with running() as runner:
+        runner.run()
+        process = runner.env.workers[1].process
+        process.kill()
+        process.join()
+        state = runner.environments_state()["training"]["state"]["environments"]
+        assert state[1]["training"]["state"] is None
+        assert state[0]["training"]["state"] is not None
+        check_row(runner.run(), 1, stream(11, 1), 0)
+        assert runner.worker_restarts == 1
+
+
 def test_a_hanging_process_is_ended_with_what_it_has_started():
     with running(faults=[[11, 1, 1, "hang with a child"]]) as runner:
         runner.run()
