@@ -14,7 +14,10 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 OURS = Path(__file__).resolve().parents[1] / "src"
 PARTS = ("env", "acting", "insert", "sample", "train")
@@ -71,7 +74,6 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     """Steps a second, and the share of each part, of one code on one map."""
     sys.path.insert(0, src)
     import time
-    from types import SimpleNamespace
 
     import torch as th
     import yaml
@@ -122,28 +124,20 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     timed(buffer, "sample", "sample")
     timed(learner, "train", "train")
 
-    from run import _learn
-
     try:
-        from runners.rollouts import Rollouts
-    except ImportError:  # older code has no such thing
-
-        def rollouts(count: int) -> None:
-            for episode in range(count):
-                with th.no_grad():
-                    batch = runner.run()
-                buffer.insert_episode_batch(batch)
-                _learn(args, parts, episode * SCHEDULES[schedule])
+        from training import TrainingLoop
+        from utils.stop_signals import StopSignals
+    except ImportError:  # older code
+        rollouts = _older_loop(args, parts)
     else:
-        playing = Rollouts(runner, parts.mac, parts.acting_mac, args.overlap)
+        loop = TrainingLoop(args, parts, SimpleNamespace(console_logger=console, episode=0), None, StopSignals())
+        # tests are not measured
+        args.test_interval, args.t_max, loop.state.last_test_T = 10**12, 10**12, 0
 
         def rollouts(count: int) -> None:
-            for episode in range(count):
-                batch = playing.take()
-                playing.begin_next()
-                buffer.insert_episode_batch(batch)
-                _learn(args, parts, playing.t_env, episode * SCHEDULES[schedule])
-            playing.take()
+            for _ in range(count):
+                loop._gather_and_learn()
+            loop.rollouts.take()
 
     rollouts(40)
     spent.clear()
@@ -152,6 +146,36 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     total = now() - start
     runner.close_env()
     return {"rate": (runner.t_env - before) / total, "parts": {part: spent[part] / total for part in PARTS}}
+
+
+def _older_loop(args: SimpleNamespace, parts: Any) -> Callable[[int], None]:
+    """The same of code without `training.TrainingLoop`, and of code without `Rollouts`."""
+    import torch as th
+
+    from run import _learn
+
+    try:
+        from runners.rollouts import Rollouts
+    except ImportError:
+
+        def rollouts(count: int) -> None:
+            for episode in range(count):
+                with th.no_grad():
+                    batch = parts.runner.run()
+                parts.buffer.insert_episode_batch(batch)
+                _learn(args, parts, episode * parts.runner.batch_size)
+    else:
+        playing = Rollouts(parts.runner, parts.mac, parts.acting_mac, args.overlap)
+
+        def rollouts(count: int) -> None:
+            for episode in range(count):
+                batch = playing.take()
+                playing.begin_next()
+                parts.buffer.insert_episode_batch(batch)
+                _learn(args, parts, playing.t_env, episode * parts.runner.batch_size)
+            playing.take()
+
+    return rollouts
 
 
 if __name__ == "__main__":
