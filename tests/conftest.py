@@ -1,9 +1,19 @@
 """Settings of all tests."""
 
+import logging
 import os
 
+import pytest
 from hypothesis import settings
 
 # a busy machine is not a failure; in CI the same examples are tried every time
 settings.register_profile("muster", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("muster")
+
+
+@pytest.fixture(autouse=True)
+def usual_logging():
+    """Command lines that earlier tests ran in this process may have changed which messages are logged."""
+    for name, level in ((None, logging.WARNING), ("muster", logging.NOTSET)):
+        logging.getLogger(name).setLevel(level)
+        logging.getLogger(name).disabled = False

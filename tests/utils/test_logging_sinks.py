@@ -31,12 +31,6 @@ def impatient(monkeypatch):
     monkeypatch.setattr(append_file, "RETRY_SECONDS", 0.0)
 
 
-@pytest.fixture(autouse=True)
-def warnings_only(caplog):
-    """What earlier tests set the level of other packages' messages to does not matter here."""
-    caplog.set_level("WARNING")
-
-
 def _logger(folder, run=None):
     logger = Logger(logging.getLogger("test"))
     logger.setup_tb(str(folder / "tb"))
