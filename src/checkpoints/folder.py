@@ -12,6 +12,7 @@ from typing import Any
 
 from checkpoints.errors import CheckpointError
 from utils.plain_values import problem_of, shown
+from utils.recorded_runs import RUN_NAME
 from utils.regular_files import read_regular
 
 MANIFEST = "manifest.json"
@@ -19,7 +20,6 @@ FORMAT = 1
 # a manifest is small; whatever claims to be a larger one is none
 LARGEST_MANIFEST = 16 * 2**20
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-RUN_NAME = re.compile(r"\w[\w.-]*")
 
 
 class NewFolder:

@@ -1,24 +1,16 @@
 """A run's own folder, `<results>/runs/<token>`, and how it is found."""
 
-import contextlib
-import json
 import os
 from pathlib import Path
 from typing import Any
 
-from checkpoints.folder import RUN_NAME
 from checkpoints.store import checkpoints_of
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.regular_files import read_regular
+from utils.recorded_runs import RUNS, SACRED, json_mapping, place_of_run, token_in
 
-RUNS, SACRED = "runs", "sacred"
 LATEST = "latest"
-# of the family's runs some have a hundred megabytes
-LARGEST_INFO = 2**30
-# folders of the results that have a subfolder for each run, named by its token
-NAMED_BY_TOKEN = (RUNS, "models", "tb_logs", "replays")
 
 
 class RunFolder:
@@ -121,23 +113,21 @@ def _latest(results: Path) -> RunFolder:
 
 def _at(path: Path) -> RunFolder:
     """The run that one of its folders belongs to: that of its Sacred record, or one named by its token."""
-    path = path.resolve() if path.name in ("", ".", "..") else path
-    for folder in (path, *path.parents):
-        family = folder.parent.name
-        if family == SACRED:
-            return RunFolder(folder.parent.parent, _token_of(folder))
-        if family in NAMED_BY_TOKEN:
-            return RunFolder(folder.parent.parent, folder.name)
-    raise ConfigError(f"{path} is no folder of a run, as results/{RUNS}/<name of the run> and results/{SACRED}/3 are.")
+    place = place_of_run(path)
+    if place is None:
+        path = path.resolve()
+        raise ConfigError(
+            f"{path} is no folder of a run, as results/{RUNS}/<name of the run> and results/{SACRED}/3 are."
+        )
+    results, family, name = place
+    return RunFolder(results, _token_of(results / SACRED / name) if family == SACRED else name)
 
 
 def _token_of(sacred_run: Path) -> str:
     """The token of a Sacred run: from its info.json or, before Sacred has written that, from the run's checkpoints."""
-    with contextlib.suppress(OSError, ValueError, RecursionError):
-        info = json.loads(read_regular(sacred_run / "info.json", LARGEST_INFO))
-        token = info.get("unique_token") if isinstance(info, dict) else None
-        if isinstance(token, str) and RUN_NAME.fullmatch(token):
-            return token
+    token = token_in(json_mapping(sacred_run / "info.json"))
+    if token is not None:
+        return token
     runs = sacred_run.parent.parent / RUNS
     for path in runs.iterdir() if runs.is_dir() else []:
         checkpoints, _ = checkpoints_of(path)

@@ -1,14 +1,12 @@
 """Finding a run among the results, by whatever a user calls it."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-
-PARTS = ("models", "runs", "replays", "tb_logs")  # folders with one folder a token
+from utils.recorded_runs import NAMED_BY_TOKEN, SACRED, json_mapping, place_of_run, token_in
 
 
 @dataclass
@@ -32,10 +30,10 @@ def find_run(name: str, results: Path) -> FoundRun:
         ConfigError: there is no such run, or neither Sacred nor a checkpoint has kept its config.
     """
     folder = Path(name)
-    if folder.is_dir() and folder.resolve().parent.name in (*PARTS, "sacred"):
-        folder = folder.resolve()
-        results, name = folder.parent.parent, folder.name
-        return _of_sacred(results, name) if folder.parent.name == "sacred" else _of_token(results, name)
+    place = place_of_run(folder) if folder.is_dir() else None
+    if place is not None:
+        results, family, name = place
+        return _of_sacred(results, name) if family == SACRED else _of_token(results, name)
     recorded = _recorded(results)
     if name == "latest":
         return _of_sacred(results, max(recorded, key=int)) if recorded else _of_token(results, _newest(results))
@@ -47,28 +45,29 @@ def find_run(name: str, results: Path) -> FoundRun:
 def _recorded(results: Path) -> list[str]:
     """Numbers of the Sacred runs that have told their token."""
     files = [path for path in (results / "sacred").glob("*/info.json") if path.parent.name.isdigit()]
-    return [path.parent.name for path in files if "unique_token" in _json(path)]
+    return [path.parent.name for path in files if token_in(json_mapping(path))]
 
 
 def _of_sacred(results: Path, number: str) -> FoundRun:
     folder = results / "sacred" / number
-    info = _json(folder / "info.json")
-    if "unique_token" not in info:
+    info = json_mapping(folder / "info.json")
+    token = token_in(info)
+    if token is None:
         raise ConfigError(f"{folder}: it is no folder of a run, or the run has not begun yet (info.json has no token).")
-    config = _json(folder / "config.json")
+    config = json_mapping(folder / "config.json")
     if not config:
         raise ConfigError(f"{folder}: config.json is missing, so the run cannot be played.")
-    return FoundRun(results, info["unique_token"], config, info)
+    return FoundRun(results, token, config, info)
 
 
 def _of_token(results: Path, token: str) -> FoundRun:
-    tokens = {_json(results / "sacred" / number / "info.json")["unique_token"]: number for number in _recorded(results)}
+    tokens = {token_in(json_mapping(results / SACRED / n / "info.json")): n for n in _recorded(results)}
     if token in tokens:
         return _of_sacred(results, tokens[token])
     for manifest in manifests(results / "runs" / token / "checkpoints").values():
         if isinstance(manifest.get("config"), dict):
             return FoundRun(results, token, manifest["config"], {})
-    if any((results / part / token).is_dir() for part in PARTS):
+    if any((results / part / token).is_dir() for part in NAMED_BY_TOKEN):
         raise ConfigError(
             f"{token}: neither Sacred, in {results}/sacred, nor a checkpoint has a record of this run, "
             "so its config is unknown."
@@ -97,13 +96,4 @@ def manifests(checkpoints: Path) -> dict[int, dict[str, Any]]:
     if not checkpoints.is_dir():
         return {}
     steps = [int(path.name) for path in checkpoints.iterdir() if path.name.isdecimal()]
-    return {step: _json(checkpoints / str(step) / "manifest.json") for step in sorted(steps, reverse=True)}
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """What the file holds; {} if it is missing, or being written just now."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    return {step: json_mapping(checkpoints / str(step) / "manifest.json") for step in sorted(steps, reverse=True)}

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoints.folder import RUN_NAME
+from utils.recorded_runs import RUN_NAME
 from utils.run_names import run_token
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, 7)
