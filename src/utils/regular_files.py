@@ -1,26 +1,89 @@
 """Reading files that somebody else has named or written: no device or pipe is waited for, nothing endless is read."""
 
+import errno
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
+
+_KINDS = {
+    stat.S_IFLNK: "a link",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 
 
-def read_regular(path: str | Path, largest: int) -> bytes:
-    """The bytes of a regular file.
+def problem_of(status: os.stat_result, largest: int | None = None) -> str:
+    """Why a file with this `lstat` is not read: it is not a regular file, or is longer than `largest` bytes.
+
+    Returns:
+        The end of a sentence, such as "it is not a regular file but a link"; empty if the file may be read.
+    """
+    kind = stat.S_IFMT(status.st_mode)
+    if kind != stat.S_IFREG:
+        return f"it is not a regular file but {_KINDS.get(kind, 'something else')}"
+    if largest is not None and status.st_size > largest:
+        return f"it is {size_text(status.st_size)} long, longer than {largest} bytes"
+    return ""
+
+
+def open_regular(path: str | Path, largest: int | None = None, follow_links: bool = False) -> BinaryIO:
+    """Open a regular file for reading.
+
+    Args:
+        path: its folders' links are followed; whoever distrusts them has to look before (`browser.records.paths`).
+        largest: refuse a file that is longer, in bytes.
+        follow_links: open what a link leads to if that is a regular file; a link is refused otherwise.
 
     Raises:
-        OSError: it is not there, no regular file, or longer than `largest` bytes; `strerror` says so.
+        OSError: it is not there, not a regular file, or too long; `strerror` says so.
     """
+    # a pipe nobody writes into would be waited for
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        # a pipe nobody writes into would be waited for
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, flags if follow_links else flags | getattr(os, "O_NOFOLLOW", 0))
     except ValueError as error:  # a NUL in the name
         raise OSError(None, str(error), str(path)) from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    except OSError as error:
+        # what a link at the end of the path leads to: ELOOP (EMLINK on FreeBSD); a socket cannot be opened at all
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO) and (problem := _problem_at(path)):
+            raise OSError(None, problem, str(path)) from None
+        raise
+    if problem := problem_of(os.fstat(descriptor), largest):
         os.close(descriptor)
-        raise OSError(None, "it is not a regular file", str(path))
-    with os.fdopen(descriptor, "rb") as file:
+        raise OSError(None, problem, str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def read_regular(path: str | Path, largest: int, follow_links: bool = False) -> bytes:
+    """The bytes of a regular file, see `open_regular`.
+
+    Raises:
+        OSError: it is not there, not a regular file, or longer than `largest` bytes; `strerror` says so.
+    """
+    with open_regular(path, largest, follow_links) as file:
         data = file.read(largest + 1)
-    if len(data) > largest:
+    if len(data) > largest:  # it has grown since it was opened
         raise OSError(None, f"it is longer than {largest} bytes", str(path))
     return data
+
+
+def size_text(size: int) -> str:
+    """A number of bytes for people: "12 bytes", "3.4 kB", "1.2 GB"."""
+    if size < 1000:
+        return f"{size} byte{'' if size == 1 else 's'}"
+    thousands = 1
+    while size / 1000**thousands >= 999.95 and thousands < len(_UNITS):
+        thousands += 1
+    return f"{size / 1000**thousands:.1f} {_UNITS[thousands - 1]}"
+
+
+def _problem_at(path: str | Path) -> str:
+    try:
+        return problem_of(os.lstat(path))
+    except OSError:
+        return ""

@@ -72,7 +72,7 @@ def load_yaml(path: Path) -> dict:
         ConfigError: not readable, not UTF-8, not YAML, too large, or not a mapping of plain values.
     """
     try:
-        text = read_regular(path, LARGEST_FILE).decode("utf-8")
+        text = read_regular(path, LARGEST_FILE, follow_links=True).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not a UTF-8 text file (byte {error.start}).") from None
     except OSError as error:
