@@ -173,7 +173,7 @@ def run_sequential(
 
 def evaluate_sequential(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: RandomStream) -> None:
     """Play `test_nepisode` test episodes, log them, and save a replay if asked to."""
-    rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac)
+    rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac, logger)
     played = 0
     with test_stream.active():
         while rollouts.test_goes_on(played):

@@ -59,7 +59,7 @@ class TrainingLoop:
         self.signals = signals
         self.console = logger.console_logger
         self.state = LoopState()
-        self.rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac, args.overlap)
+        self.rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac, logger, args.overlap)
         self._start_time = self._last_time = time.time()
 
     def run(self, keeper: RunKeeper) -> None:

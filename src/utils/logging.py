@@ -5,6 +5,8 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,7 @@ class Logger:
         self._earlier_seconds = 0.0
         self._session_start = time.monotonic()
         self._lock = threading.RLock()
+        self._collected = threading.local()
 
     def setup_tb(self, directory_name: str) -> None:
         """Also write TensorBoard events into this folder, which is made with the first of them."""
@@ -75,6 +78,10 @@ class Logger:
     def log_stat(self, key: str, value: float, t: int, to_sacred: bool = True) -> None:
         """Log a number (of any library; NaN and infinity too) after `t` steps."""
         value, t = float(value), int(t)
+        collected = getattr(self._collected, "calls", None)
+        if collected is not None:
+            collected.append((key, value, t, to_sacred))
+            return
         with self._lock:
             self.stats[key].append((t, value))
             self._in_sacred[key] = to_sacred
@@ -83,6 +90,19 @@ class Logger:
                 self.tb_logger(key, value, t)
             if self.use_sacred and to_sacred:
                 self._tell_sacred(key, value, t)
+
+    @contextmanager
+    def collecting(self, calls: list[tuple[str, float, int, bool]]) -> Iterator[None]:
+        """Within the block, collect what this thread logs, as arguments of `log_stat`; other threads log as ever.
+
+        What a thread logs at moments of its own would otherwise be logged in another order, and with another count of
+        episodes, in each run of the same seed.
+        """
+        self._collected.calls = calls
+        try:
+            yield
+        finally:
+            self._collected.calls = None
 
     def _tell_sacred(self, key: str, value: float, t: int) -> None:
         self.sacred_info.setdefault(f"{key}_T", []).append(t)

@@ -59,7 +59,9 @@ def config_of(runner, learner, mode, overlap):
 @pytest.mark.parametrize(("runner", "learner", "mode", "overlap"), list(cases()))
 def test_killed_runs_end_as_if_they_had_not_been(tmp_path, runner, learner, mode, overlap):
     config = config_of(runner, learner, mode, overlap)
-    straight = finished({**config, "local_results_path": str(tmp_path / "a" / "results")}, tmp_path / "a")
+    # its only checkpoint is the one at the end, with which an unobserved run begins its metric log
+    undisturbed = {"local_results_path": str(tmp_path / "a" / "results"), "checkpoint_interval": 10**9}
+    straight = finished({**config, **undisturbed}, tmp_path / "a")
     # checkpoints at random intervals, so that they fall before and after tests, and into every phase of an episode
     rng = random.Random(f"{runner} {learner} {mode} {overlap}")
     config |= {"local_results_path": str(tmp_path / "b" / "results"), "checkpoint_interval": rng.randint(1, 30)}
@@ -68,12 +70,26 @@ def test_killed_runs_end_as_if_they_had_not_been(tmp_path, runner, learner, mode
     assert straight["t_env"] >= config["t_max"]
     assert "loss" in straight["stats"] or "critic_loss" in straight["stats"]
     assert differences(straight, resumed) == []
-    log = max((tmp_path / "b").glob("results/runs/*/metrics.csv"), key=lambda path: path.stat().st_mtime)
-    logged = [line.split(",") for line in log.read_text().splitlines()[1:]]
-    by_key = {}
-    for t_env, _, _, key, value in logged:
-        by_key.setdefault(key, []).append((int(t_env), float(value)))
-    assert {key: sorted(values) for key, values in by_key.items()} == straight["stats"]
+    assert metric_log(tmp_path / "b") == metric_log(tmp_path / "a")
+
+
+def metric_log(folder):
+    """The lines of the newest metric log without the seconds."""
+    log = max(folder.glob("results/runs/*/metrics.csv"), key=lambda path: path.stat().st_mtime)
+    lines = [line.split(",") for line in log.read_text().splitlines()]
+    return [(t_env, episode, key, value) for t_env, episode, _, key, value in lines]
+
+
+@pytest.mark.parametrize("runner", ["parallel", "episode"])
+def test_runs_with_overlap_log_the_same_in_the_same_order(tmp_path, runner):
+    logs = []
+    for name in "abc":
+        config = config_of(runner, "q_learner", "synchronous", overlap=True)
+        config |= {"local_results_path": str(tmp_path / name / "results"), "checkpoint_interval": 10**9}
+        finished(config, tmp_path / name)
+        logs.append(metric_log(tmp_path / name))
+    assert len(logs[0]) > 100
+    assert logs[0] == logs[1] == logs[2]
 
 
 def differences(a, b, where=""):

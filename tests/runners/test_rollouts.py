@@ -1,13 +1,17 @@
 """Rollouts one after another, and overlapping with learning."""
 
+import logging
 import threading
 
 import pytest
 import torch as th
 
 from components.action_selectors.exploring import Exploring
-from helpers import make_args
+from helpers import empty_batch, make_args
 from runners.rollouts import Rollouts
+from utils.logging import Logger
+
+CONSOLE = logging.getLogger("test")
 
 
 class _MAC:
@@ -39,7 +43,7 @@ class _Runner:
 
 def test_each_rollout_has_the_newest_weights():
     mac = _MAC(0)
-    rollouts = Rollouts(_Runner(mac), mac, mac)
+    rollouts = Rollouts(_Runner(mac), mac, mac, Logger(CONSOLE))
     for weight in (0, 1, 2):
         mac.weight = weight
         assert rollouts.take() == weight
@@ -52,7 +56,7 @@ def test_an_overlapping_rollout_has_the_weights_it_began_with():
     mac, acting, gate = _MAC(0), _MAC(None), threading.Event()
     gate.set()
     runner = _Runner(acting, gate)
-    rollouts = Rollouts(runner, mac, acting, overlap=True)
+    rollouts = Rollouts(runner, mac, acting, Logger(CONSOLE), overlap=True)
     try:
         assert rollouts.take() == 0
         gate.clear()
@@ -75,7 +79,7 @@ def test_a_learner_with_a_controller_of_its_own_knows_the_exploration_that_was_a
     """With the second rollout, which begins at step 10, of a decay from 1 to 0 in 40 steps: 0.75."""
     mac, acting = _MAC(0), _MAC(0)
     mac.action_selector = Exploring(make_args(epsilon_start=1.0, epsilon_finish=0.0, epsilon_anneal_time=40))
-    rollouts = Rollouts(_Runner(acting), mac, acting)
+    rollouts = Rollouts(_Runner(acting), mac, acting, Logger(CONSOLE))
     rollouts.take()
     assert mac.action_selector.epsilon == 1.0
     rollouts.take()
@@ -84,18 +88,18 @@ def test_a_learner_with_a_controller_of_its_own_knows_the_exploration_that_was_a
 
 def test_a_runner_without_a_state_of_its_own_keeps_its_counts():
     mac = _MAC(0)
-    rollouts = Rollouts(_Runner(mac), mac, mac)
+    rollouts = Rollouts(_Runner(mac), mac, mac, Logger(CONSOLE))
     rollouts.take()
     state = rollouts.state_dict()
-    assert state == {"t_env": 10, "episodes": 2, "runner": {"t_env": 10}, "ready": None}
-    other = Rollouts(_Runner(mac), mac, mac)
+    assert state == {"t_env": 10, "episodes": 2, "runner": {"t_env": 10}, "ready": None, "logged": []}
+    other = Rollouts(_Runner(mac), mac, mac, Logger(CONSOLE))
     other.load_state_dict(state, like=None)
     assert (other.t_env, other.episodes, other.runner.t_env) == (10, 2, 10)
 
 
 def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():
     acting = _MAC(0)
-    rollouts = Rollouts(_Runner(acting), _MAC(0), acting, overlap=True)
+    rollouts = Rollouts(_Runner(acting), _MAC(0), acting, Logger(CONSOLE), overlap=True)
     for _ in range(3):
         rollouts.take()
     rollouts.begin_next()
@@ -108,8 +112,69 @@ def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():
 def test_close_waits_for_what_is_being_played():
     acting, gate = _MAC(0), threading.Event()
     runner = _Runner(acting, gate)
-    rollouts = Rollouts(runner, _MAC(0), acting, overlap=True)
+    rollouts = Rollouts(runner, _MAC(0), acting, Logger(CONSOLE), overlap=True)
     rollouts.begin_next()
     threading.Timer(0.2, gate.set).start()
     rollouts.close()
     assert runner.t_env == 10
+
+
+class _LoggingRunner(_Runner):
+    """Logs as it plays, as PyMARL's runners do: straight to the logger."""
+
+    def __init__(self, mac, logger, gate=None):
+        super().__init__(mac, gate)
+        self.logger = logger
+
+    def run(self, test_mode=False):
+        self.logger.log_stat("began", 1, self.t_env)
+        super().run(test_mode)
+        self.logger.log_stat("return_mean", th.tensor(2.5), self.t_env, to_sacred=False)
+        return empty_batch(2, 3)
+
+
+def rows(folder):
+    return [line.split(",") for line in (folder / "metrics.csv").read_text().splitlines()[1:]]
+
+
+def test_what_an_overlapping_rollout_logs_is_logged_when_it_is_taken(tmp_path):
+    """With the count of episodes of that moment, and after what the learner has logged meanwhile."""
+    logger, gate = Logger(CONSOLE), threading.Event()
+    logger.setup_metric_log(str(tmp_path / "metrics.csv"))
+    acting = _MAC(0)
+    rollouts = Rollouts(_LoggingRunner(acting, logger, gate), _MAC(0), acting, logger, overlap=True)
+    rollouts.begin_next()
+    gate.set()
+    rollouts.settle()
+    logger.log_stat("loss", 0.5, 0)
+    logger.episode = 7
+    rollouts.take()
+    logged = [(t_env, episode, key, value) for t_env, episode, _, key, value in rows(tmp_path)]
+    assert logged == [("0", "0", "loss", "0.5"), ("0", "7", "began", "1.0"), ("10", "7", "return_mean", "2.5")]
+    rollouts.close()
+
+
+def test_what_a_rollout_played_ahead_has_logged_is_part_of_the_state(tmp_path):
+    logger, acting = Logger(CONSOLE), _MAC(0)
+    rollouts = Rollouts(_LoggingRunner(acting, logger), _MAC(0), acting, logger, overlap=True)
+    rollouts.begin_next()
+    state = rollouts.state_dict()
+    assert not logger.stats
+    rollouts.close()
+    other = Rollouts(_LoggingRunner(acting, logger), _MAC(0), acting, logger, overlap=True)
+    other.load_state_dict(state, like=empty_batch(2, 3))
+    other.take()
+    assert logger.stats == {"began": [(0, 1.0)], "return_mean": [(10, 2.5)]}
+    other.close()
+
+
+def test_what_was_logged_before_a_fault_is_kept():
+    logger, acting = Logger(CONSOLE), _MAC(0)
+    runner = _LoggingRunner(acting, logger)
+    runner.t_env = 30
+    rollouts = Rollouts(runner, _MAC(0), acting, logger, overlap=True)
+    rollouts.begin_next()
+    with pytest.raises(RuntimeError, match="lost its map"):
+        rollouts.take()
+    assert logger.stats == {"began": [(30, 1.0)]}
+    rollouts.close()
