@@ -2,10 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from browser.records import Curve, Lineage, Results, varying_keys
+from browser.records.configs import value_of
 from browser.records.record import MAP_KEYS
 from browser.stats import (
     AGGREGATES,
@@ -26,12 +28,13 @@ from browser.stats import (
     value_at,
 )
 from browser.stats.outcomes import Reached
+from browser.usual import metric_counts, usual_metrics
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
-# the statistics that people compare by, best first
-USUAL_METRICS = ("test_battle_won_mean", "test_return_mean", "battle_won_mean", "return_mean")
 SCORES = ("final", "best")
+# stands for the map of runs whose config names neither a map nor an environment
+NO_MAP = "no map"
 
 ByMap = dict[str, np.ndarray]
 
@@ -66,19 +69,22 @@ class Comparison:
     def map_of(self, run: Lineage) -> str:
         """What a run plays, as `maps` names it."""
         environment, name = run.newest.environment, run.newest.map_name
-        return f"{environment}/{name}" if self._several and name != environment else name or "unknown"
+        return f"{environment}/{name}" if self._several and name != environment else name or NO_MAP
 
     def metric_keys(self) -> list[str]:
-        """The statistics that any run has, sorted."""
-        return sorted({key for run in self.runs for key in self.results.metric_keys(run)})
+        """The statistics to choose from, sorted; see `metric_counts`."""
+        return list(self._counts)
 
     def usual_metrics(self) -> list[str]:
-        """Of USUAL_METRICS the tests' that any run has; else those of training; else the first statistic."""
-        usual = [key for key in USUAL_METRICS if self.has(key)]
-        return [key for key in usual if key.startswith("test_")] or usual or self.metric_keys()[:1]
+        """What to compare by when nobody says; empty if no run has logged anything."""
+        return usual_metrics(self._counts)
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        return metric_counts(self.results, self.runs)
 
     def has(self, metric: str) -> bool:
-        """Whether any run has this statistic; much quicker than `metric_keys`."""
+        """Whether any run has this statistic."""
         return any(self.curve(run, metric) is not None for run in self.runs)
 
     def curve(self, run: Lineage, metric: str) -> Curve | None:
@@ -139,7 +145,10 @@ class Comparison:
         for group in self.groups:
             keys = set()
             for name in self.maps:
-                keys |= set(varying_keys(run.newest for run in group.runs if self.map_of(run) == name))
+                runs = [run.newest for run in group.runs if self.map_of(run) == name]
+                keys |= set(varying_keys(runs))
+                if len({str(value_of(run, "name")) for run in runs}) > 1:
+                    keys.add("name")
             if keys:
                 differing[group.label] = sorted(keys)
         return differing

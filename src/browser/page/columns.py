@@ -1,13 +1,14 @@
 """Columns of the table of runs: the usual ones, and one for any config key or roll-up of a statistic."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from browser.records import Curve
+from browser.records import Curve, Lineage
 from browser.records.configs import MISSING
 from browser.stats import best_value, final_value
+from browser.usual import USUAL_METRICS, usual_metrics
 
 CONFIG = "config"
 
@@ -31,6 +32,7 @@ ROLL_UPS: Mapping[str, Callable[[Curve], float]] = {
 _ROLL_UP_TITLES = {"last": "last", "best": "best", "lowest": "lowest", "mean10": "mean of the last 10"}
 
 USUAL = ("test_return_mean", "test_battle_won_mean")
+_USUAL_TITLES = {USUAL[0]: "Return", USUAL[1]: "Win rate"}
 
 
 class Column(NamedTuple):
@@ -56,46 +58,79 @@ def parse_column(name: str) -> Column | None:
     return Column(kind, key) if colon and key and (kind == CONFIG or kind in ROLL_UPS) else None
 
 
+class Usual(NamedTuple):
+    """The columns that nobody has to ask for, as the runs of a folder have them.
+
+    Attributes:
+        metrics: statistics of which the last and the best value are shown.
+        maps: whether any run names what it plays.
+        results: whether runs of other programs have returned anything; Muster's return what their last test came to.
+    """
+
+    metrics: tuple[str, ...]
+    maps: bool = True
+    results: bool = False
+
+    def columns(self) -> list[Column]:
+        """Those that are read from curves."""
+        return [Column(kind, key) for key in self.metrics for kind in ("last", "best")]
+
+
+def usual_columns(runs: Sequence[Lineage], counts: Mapping[str, int]) -> Usual:
+    """The columns for these runs.
+
+    Args:
+        counts: by statistic, how many runs have it.
+    """
+    metrics = [key for key in USUAL if key in counts]
+    first = next(iter(usual_metrics(counts)), USUAL[0])
+    if first not in USUAL_METRICS:
+        metrics.insert(0, first)
+    return Usual(
+        tuple(metrics or USUAL[:1]),
+        maps=any(run.newest.map_name for run in runs) or not runs,
+        results=any(run.newest.result is not None for run in runs if run.token is None),
+    )
+
+
 def definitions(
-    columns: list[Column], wins: bool, write: bool, sort: tuple[str, str] | None = None
+    columns: list[Column], usual: Usual, write: bool, sort: tuple[str, str] | None = None
 ) -> list[dict[str, Any]]:
     """AG Grid's definitions; all that a config or a log has written is a title or a value there, never code.
 
+    What somebody asked for stands before the usual statistics, where it is seen without scrolling.
+
     Args:
         columns: beyond the usual ones.
-        wins: whether there are win rates.
         write: whether there are tags.
         sort: a column's field, and "asc" or "desc".
     """
-    usual = [
-        {"field": "id", "headerName": "Run", "cellRenderer": "RunLink", "width": 110, "pinned": "left"},
-        {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 156},
-        {"field": "name", "headerName": "Algorithm", "minWidth": 130, "flex": 1},
-        {"field": "map", "headerName": "Map", "minWidth": 120, "flex": 1},
-        _number("seed", "Seed", 80, "plain"),
-        _number("t_env", "t_env", 110, "whole"),
-        _number("last:test_return_mean", "Return, last", 118),
-        _number("best:test_return_mean", "Return, best", 118),
-    ]
-    if wins:
-        usual += [
-            _number("last:test_battle_won_mean", "Win rate, last", 125, "percent"),
-            _number("best:test_battle_won_mean", "Win rate, best", 125, "percent"),
-        ]
-    age = {"field": "started", "headerName": "Age", "width": 95, "filter": False}
-    usual += [
-        _number("rate", "Steps/s", 100, "whole"),
+    age = {"field": "started", "headerName": "Age", "width": 84, "filter": False}
+    defined = [
+        {"field": "id", "headerName": "Run", "cellRenderer": "RunLink", "width": 96, "pinned": "left"},
+        {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 138},
         {**age, "valueFormatter": {"function": "age(params.value)"}},
+        {"field": "name", "headerName": "Algorithm", "minWidth": 115, "flex": 1},
     ]
-    if write:
-        usual.append({"field": "tags", "headerName": "Tags", "width": 130})
-    asked = [
-        {"field": column.name, "headerName": column.title, "width": 150}
+    if usual.maps:
+        defined.append({"field": "map", "headerName": "Map", "minWidth": 105, "flex": 1})
+    defined.append(_number("seed", "Seed", 76, "plain"))
+    defined += [
+        {"field": column.name, "headerName": column.title, "width": 125}
         if column.kind == CONFIG
-        else _number(column.name, column.title, 150)
+        else _number(column.name, column.title, 125)
         for column in columns
+        if column not in usual.columns()
     ]
-    defined = usual + asked
+    defined.append(_number("t_env", "t_env", 108, "whole"))
+    for column in usual.columns():
+        title = f"{_USUAL_TITLES.get(column.key, column.key)}, {column.kind}"
+        defined.append(_number(column.name, title, 104, "percent" if column.key == USUAL[1] else "number"))
+    if usual.results:
+        defined.append(_number("result", "Result", 104))
+    defined.append(_number("rate", "Steps/s", 96, "whole"))
+    if write:
+        defined.append({"field": "tags", "headerName": "Tags", "width": 130})
     for definition in defined:
         if sort and definition["field"] == sort[0]:
             definition["sort"] = sort[1]

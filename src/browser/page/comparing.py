@@ -72,12 +72,10 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
     if unknown:
         more = f", and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         wrong.append(f"There is no run '{unknown[0][:100]}'{more} in this folder.")
-    keys = sorted({key for run in runs for key in run.newest.config} - set(SEED_KEYS))
-    group = tuple(_known_keys(address.names(query, "group"), keys, wrong)) or tuple(
-        key for key in DEFAULT_GROUP if key in keys
-    )
+    keys = sorted(({"name"} | {key for run in runs for key in run.newest.config}) - set(SEED_KEYS))
+    group = tuple(_known_keys(address.names(query, "group"), keys, wrong)) or DEFAULT_GROUP
     comparison = Comparison(context.results, runs, group)
-    metrics = context.metric_keys(runs)
+    metrics = comparison.metric_keys()
     usual = next(iter(comparison.usual_metrics()), "")
     metric = query.get("metric", usual)
     if metric != usual and not comparison.has(metric):

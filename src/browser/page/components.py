@@ -123,8 +123,8 @@ def status_class(status: str) -> str:
 def run_title(run: Lineage) -> str:
     """A run in a few words: its id, algorithm, map and seed."""
     newest = run.newest
-    seed = "" if newest.seed is None else f" · seed {newest.seed}"
-    return f"{newest.id} · {newest.name} · {newest.map_name or 'no map'}{seed}"
+    seed = "" if newest.seed is None else f"seed {newest.seed}"
+    return " · ".join(part for part in (newest.id, newest.name, newest.map_name, seed) if part)
 
 
 def notices(sentences: Sequence[str]) -> html.Div | None:

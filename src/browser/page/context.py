@@ -13,8 +13,6 @@ from utils.nearest import did_you_mean
 
 # seconds for which a scan of the folder counts as new; several windows poll at once
 SCAN_SECONDS = 1.0
-# runs whose logs are looked through for the names of statistics
-EXAMPLES = 60
 
 
 @dataclass
@@ -76,17 +74,6 @@ class Context:
         shown = run_id[:100]
         known = [session.id for run in runs for session in run.sessions]
         raise UnknownRunError(f"There is no run '{shown}' in this folder.{did_you_mean(shown, known)}")
-
-    def metric_keys(self, runs: list[Lineage]) -> list[str]:
-        """Statistics to choose from, sorted: those of the newest run of every algorithm on every map.
-
-        Reading the logs of all runs would take seconds, and what is left out can still be asked for by name.
-        """
-        examples = {(run.newest.name, run.newest.environment, run.newest.map_name): run for run in reversed(runs)}
-        keys: set[str] = set()
-        for run in list(examples.values())[-EXAMPLES:]:
-            keys.update(self.results.metric_keys(run))
-        return sorted(keys)
 
     def chosen(self, run_ids: list[str]) -> tuple[list[Lineage], list[str]]:
         """The runs with these ids (none: all runs), each once, and the ids that no run has."""

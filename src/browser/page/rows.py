@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from browser.page.columns import CONFIG, ROLL_UPS, USUAL, Column, config_text
+from browser.page.columns import CONFIG, ROLL_UPS, Column, config_text
 from browser.page.context import Context
 from browser.page.notes import Note
 from browser.records import Lineage
@@ -35,6 +35,7 @@ def run_row(context: Context, run: Lineage, columns: list[Column], curves: bool 
         "name": newest.name,
         "map": newest.map_name,
         "seed": config_text(seed),
+        "result": None if newest.result is None else config_text(newest.result),
         "started": newest.started.isoformat() if newest.started else None,
         **context.notes.of(run).row(),
     }
@@ -48,13 +49,13 @@ def run_row(context: Context, run: Lineage, columns: list[Column], curves: bool 
 
 def _from_curves(context: Context, run: Lineage, columns: list[Column]) -> Row:
     asked = [column for column in columns if column.kind != CONFIG]
-    keys = list(dict.fromkeys([*USUAL, *(column.key for column in asked)]))
+    keys = list(dict.fromkeys(column.key for column in asked))
     found = context.results.curves(run, keys)
-    t_env, _ = context.results.latest(run, keys)
+    t_env, _ = context.results.latest(run, keys if found else context.results.metric_keys(run)[:1])
     row: Row = {"t_env": t_env, "rate": _steps_per_second(found)}
-    for kind, key in [(kind, key) for key in USUAL for kind in ("last", "best")] + [tuple(column) for column in asked]:
-        if key in found:
-            row[f"{kind}:{key}"] = ROLL_UPS[kind](found[key])
+    for column in asked:
+        if column.key in found:
+            row[column.name] = ROLL_UPS[column.kind](found[column.key])
     return row
 
 

@@ -23,6 +23,16 @@ class _Missing:
 MISSING = _Missing()
 
 
+def value_of(run: Run, key: str) -> Any:
+    """A run's value of a config key; as `name`, Sacred's name of the experiment where the config has none.
+
+    MISSING if there is no value.
+    """
+    if key == "name":
+        return run.config.get(key) or run.experiment or MISSING
+    return run.config.get(key, MISSING)
+
+
 def flatten(config: Mapping, prefix: str = "") -> dict[str, Any]:
     """Nested mappings as one, keys joined by dots; lists and empty mappings stay values."""
     flat: dict[str, Any] = {}

@@ -54,6 +54,7 @@ class Results:
         self._cache = FileCache(default_cache_path(self.root) if cache == "default" else cache and Path(cache))
         self._runs: dict[str, Run] | None = None
         self._curves: dict[tuple, tuple[tuple | None, Curve | None]] = {}
+        self._keys: dict[str, tuple[tuple, list[str]]] = {}
         self._lock = threading.RLock()
 
     def runs(self) -> list[Run]:
@@ -94,10 +95,16 @@ class Results:
     def metric_keys(self, run: Run | Lineage | str) -> list[str]:
         """The keys that a run has curves of, sorted."""
         run = self._newest(run)
-        body = self._log(run)
-        if body is not None:
-            return metric_log.keys_of(body)
-        return curve_files.keys_in(self._json(run, "metrics.json"), self._json(run, "info.json"))
+        stamp = self._stamp(run)
+        known = self._keys.get(run.id)
+        if known is None or known[0] != stamp:
+            body = self._log(run)
+            if body is not None:
+                keys = metric_log.keys_of(body)
+            else:
+                keys = curve_files.keys_in(self._json(run, "metrics.json"), self._json(run, "info.json"))
+            known = self._keys[run.id] = stamp, keys
+        return list(known[1])
 
     def curves(self, run: Run | Lineage | str, keys: Iterable[str] | None = None) -> dict[str, Curve]:
         """Curves by key, from the metric log if the run has one, from Sacred's files otherwise.

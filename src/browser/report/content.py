@@ -1,6 +1,7 @@
 """What a report says: runs, their curves and comparisons, before it is drawn or written."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from browser.report.arguments import Options
 from browser.stats import Band, Estimate, Profile, best_value, final_value, to_marl_eval
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+
+# characters of a result that a table shows
+MOST_RESULT = 200
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ def compare(comparison: Comparison, key: str, options: Options) -> Metric:
 def run_rows(comparison: Comparison, keys: list[str], options: Options) -> tuple[list[str], list[list[str]]]:
     """The table of runs: headings, and a row per run, the newest first."""
     headings = "run,status,algorithm,map,seed,started (UTC),hours,steps".split(",")
-    headings += [f"{what} {metric_title(key)}" for key in keys for what in ("final", "best")] + ["commit", "notes"]
+    headings += [f"{what} {metric_title(key)}" for key in keys for what in ("final", "best")]
+    headings += ["result", "commit", "notes"]
     rows = []
     for group in comparison.groups:
         rows += [(run, _run_row(comparison, run, group.label, keys, options)) for run in group.runs]
@@ -115,9 +120,16 @@ def _run_row(comparison: Comparison, run: Lineage, label: str, keys: list[str], 
         f"{seconds / 3600:.2f}" if seconds is not None else "",
         f"{steps:,}" if steps is not None else "",
         *values,
+        _result_text(newest.result),
         commit,
         " ".join(notes),
     ]
+
+
+def _result_text(result: Any) -> str:
+    """What a run returned; what is longer than a cell is cut."""
+    text = "" if result is None else f"{result:.4g}" if isinstance(result, float) else str(result)
+    return text if len(text) <= MOST_RESULT else f"{text[:MOST_RESULT]} …"
 
 
 def threshold_rows(comparison: Comparison, key: str, options: Options) -> tuple[list[str], list[list[str]]]:

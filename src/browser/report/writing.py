@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from browser import figures
-from browser.comparison import Comparison
+from browser.comparison import NO_MAP, Comparison
 from browser.figures.wording import is_share, metric_title
 from browser.report import content
 from browser.report.arguments import Options
@@ -76,7 +76,7 @@ def drawn(metric: Metric, draw: Any, options: Options) -> list[tuple[str, Callab
     title = metric_title(metric.key)
     scale = "normalised score (lowest run 0, highest 1 on every map)" if metric.normalised else title
     made = [
-        (f"curves_{name}", lambda name=name, bands=bands: draw.learning_curves(bands, metric.key, name))
+        (f"curves_{name}", lambda name=name, bands=bands: draw.learning_curves(bands, metric.key, _map_title(name)))
         for name, bands in metric.curves.items()
     ]
     matrix = metric.matrix
@@ -86,6 +86,10 @@ def drawn(metric: Metric, draw: Any, options: Options) -> list[tuple[str, Callab
     if metric.improvements:
         made.append(("improvement", lambda: draw.improvement_intervals(metric.improvements, title)))
     return made
+
+
+def _map_title(name: str) -> str:
+    return "" if name == NO_MAP else name
 
 
 def write_images(metrics: list[Metric], folder: Path, suffix: str, options: Options) -> list[Path]:
@@ -105,7 +109,8 @@ def write_images(metrics: list[Metric], folder: Path, suffix: str, options: Opti
 
 def _metric_sections(page: Page, metric: Metric, options: Options) -> None:
     made: Mapping[str, Callable] = dict(drawn(metric, figures, options))
-    page.heading(f"{metric_title(metric.key)} ({metric.key})")
+    title = metric_title(metric.key)
+    page.heading(title if title == metric.key else f"{title} ({metric.key})")
     if not metric.curves:
         page.text("No run has a value of this statistic.")
         return

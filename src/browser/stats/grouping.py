@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from browser.records.configs import MISSING, key_suggestion
+from browser.records.configs import key_suggestion, value_of
 from browser.records.record import Run
 from utils.errors import ConfigError
 
@@ -38,20 +38,22 @@ class Group:
 def group_runs(runs: Iterable[Run | HasRun], keys: Sequence[str]) -> list[Group]:
     """Group runs (or lineages) by config keys, sorted by their values.
 
+    `name` is a key of every run: where the config lacks it, Sacred's name of the experiment counts.
+
     Raises:
         ConfigError: a key that no run's config has, or a seed's: runs of one group differ in it.
     """
     runs = list(runs)
-    configs = [(run if isinstance(run, Run) else run.newest).config for run in runs]
-    known = {key for config in configs for key in config}
+    newest = [run if isinstance(run, Run) else run.newest for run in runs]
+    known = {"name"} | {key for run in newest for key in run.config}
     for key in keys:
         if key in SEED_KEYS:
             raise ConfigError(f"Runs cannot be grouped by '{key}': the runs of a group are repetitions over seeds.")
         if runs and key not in known:
             raise ConfigError(f"No run's config has the key '{key}'.{key_suggestion(key, known - set(SEED_KEYS))}")
     groups: dict[Hashable, tuple[dict, list]] = {}
-    for run, config in zip(runs, configs, strict=True):
-        values = {key: config.get(key, MISSING) for key in keys}
+    for run, session in zip(runs, newest, strict=True):
+        values = {key: value_of(session, key) for key in keys}
         groups.setdefault(repr(values), (values, []))[1].append(run)
     ordered = sorted(groups.values(), key=lambda group: [_sort_key(value) for value in group[0].values()])
     return [Group(values, tuple(members)) for values, members in ordered]

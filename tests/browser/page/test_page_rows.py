@@ -34,8 +34,8 @@ def later(context):
 
 
 def test_a_row_has_what_its_files_say(context):
-    columns = [Column("config", "lr"), Column("lowest", "test_return_mean"), Column("mean10", "test_return_mean")]
-    (row,) = RowTracker(context).changes([*columns, Column("last", "loss")], False).added
+    columns = [Column(kind, "test_return_mean") for kind in ("last", "best", "lowest", "mean10")]
+    (row,) = RowTracker(context).changes([*columns, Column("config", "lr"), Column("last", "loss")], False).added
     expected = {
         "id": "1",
         "status": "COMPLETED",
@@ -50,6 +50,7 @@ def test_a_row_has_what_its_files_say(context):
         "mean10:test_return_mean": 5.0,
         "config:lr": 0.5,
         "last:loss": None,
+        "result": 8.0,
     }
     assert {key: row[key] for key in expected} == expected
 
@@ -97,11 +98,25 @@ def test_rows_that_take_long_follow_later(context):
 
 def test_callbacks_of_the_table(context):
     definitions, rows, revision = view.chosen_table(context, ["config:lr", "best:loss", "config:nope", 3], [])
-    assert [definition["field"] for definition in definitions][-2:] == ["config:lr", "best:loss"]
+    fields = [definition["field"] for definition in definitions]
+    assert fields.index("seed") < fields.index("config:lr") < fields.index("best:loss") < fields.index("t_env")
     assert rows[0]["config:lr"] == 0.5
-    assert view.news(context, revision, ["config:lr", "best:loss"], []) == (no_update, no_update)
-    transaction, _ = view.news(context, "", [], [])
+    usual = list(view.known_columns(context)[1])
+    assert view.news(context, revision, usual, ["config:lr", "best:loss"], []) == (no_update,) * 5
+    transaction, *_ = view.news(context, "", usual, [], [])
     assert [row["id"] for row in transaction["update"]] == ["1"]
+
+
+def test_columns_follow_the_first_runs_that_come(tmp_path):
+    context = Context(Results(tmp_path, cache=None))
+    before = list(view.known_columns(context)[1])
+    rows = [(0, 0, 1, key, 0.5) for key in ("test_return_mean", "test_battle_won_mean")]
+    write_run(tmp_path, 1, info={"unique_token": "a"})
+    write_log(tmp_path, "a", rows)
+    transaction, revision, definitions, shown, after = view.news(later(context), "", before, [], [])
+    assert transaction is no_update and [row["last:test_battle_won_mean"] for row in shown] == [0.5]
+    assert "best:test_battle_won_mean" in [definition["field"] for definition in definitions]
+    assert view.news(context, revision, after, [], []) == (no_update,) * 5
 
 
 @pytest.mark.parametrize("name", ["", "config", "config:", ":lr", "worst:loss", "<script>"])

@@ -9,7 +9,8 @@ from typing import Any
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from browser.figures import learning_curves, run_curves
+from browser.comparison import NO_MAP
+from browser.figures import learning_curves, metric_title, run_curves
 from browser.page.comparing import MOST_SMOOTHING, Compared, compare, metric_options, query_of, settled, stands_for
 from browser.page.components import (
     card,
@@ -157,8 +158,10 @@ def drawn(compared: Compared, single: bool) -> tuple[list, str]:
             continue
         figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0}, margin={"t": 12})
         digest.update(figure.to_json().encode())
-        tools = [png_button(f"curves-{index}", f"{wish.metric}_{name}")]
-        cards.append(card(name, graph(figure, f"curves-{index}"), tools=tools, key=name))
+        known = name != NO_MAP
+        title, file_name = name if known else metric_title(wish.metric), wish.metric + (f"_{name}" if known else "")
+        tools = [png_button(f"curves-{index}", file_name)]
+        cards.append(card(title, graph(figure, f"curves-{index}"), tools=tools, key=name))
     if not cards:
         cards = [card("No curves", html.P("None of these runs has logged this statistic on this axis."))]
     if len(comparison.maps) > MOST_MAPS:

@@ -7,11 +7,12 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from dash_ag_grid import AgGrid
 
 from browser.page import address
-from browser.page.columns import CONFIG, ROLL_UPS, USUAL, Column, definitions, parse_column
+from browser.page.columns import CONFIG, ROLL_UPS, Column, Usual, definitions, parse_column, usual_columns
 from browser.page.components import EVERY_COLUMN, GRID_OPTIONS, dropdown, field, notices, table_buttons
 from browser.page.context import Context
 from browser.page.rows import RowTracker
 from browser.records import varying_keys
+from browser.usual import metric_counts
 from utils.nearest import suggestion
 
 PATH = "/"
@@ -24,17 +25,17 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     """The table as an address wants it: its columns, filters, order, ticks and search."""
     wrong: list[str] = []
     runs = context.lineages()
-    known = column_names(context)
+    known, usual = known_columns(context)
     columns = asked_columns(known, address.names(query, "columns"), wrong)
     archived = query.get("archived") == "1"
-    changes = tracker(context).changes(columns, archived)
+    changes = tracker(context).changes([*usual.columns(), *columns], archived)
     _, unknown = context.chosen(address.names(query, "runs"))
     if unknown:
         wrong.append(f"There is no run '{unknown[0][:100]}' in this folder.")
     ticked = [run_id for run_id in address.names(query, "runs") if run_id not in unknown]
     grid = AgGrid(
         id="runs-grid",
-        columnDefs=definitions(columns, _has_wins(known), context.write, _sort(query)),
+        columnDefs=definitions(columns, usual, context.write, _sort(query)),
         rowData=changes.added,
         getRowId="params.data.id",
         selectedRows={"ids": ticked},
@@ -93,6 +94,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             bar,
             grid,
             dcc.Store(id="runs-revision", data=changes.revision),
+            dcc.Store(id="runs-usual", data=list(usual)),
         ],
         className="view runs",
     )
@@ -104,14 +106,18 @@ def register(app: Dash, context: Context) -> None:
     @app.callback(
         Output("runs-grid", "rowTransaction"),
         Output("runs-revision", "data"),
+        Output("runs-grid", "columnDefs", allow_duplicate=True),
+        Output("runs-grid", "rowData", allow_duplicate=True),
+        Output("runs-usual", "data"),
         Input("tick", "n_intervals"),
         State("runs-revision", "data"),
+        State("runs-usual", "data"),
         State("runs-columns", "value"),
         State("runs-archived", "value"),
         prevent_initial_call=True,
     )
-    def follow(_: int | None, revision: str | None, columns: list[str] | None, archived: list[str] | None):
-        return news(context, revision, columns, archived)
+    def follow(_: Any, revision: str | None, usual: Any, columns: list[str] | None, archived: list[str] | None):
+        return news(context, revision, usual, columns, archived)
 
     @app.callback(
         Output("runs-grid", "columnDefs"),
@@ -155,25 +161,38 @@ def register(app: Dash, context: Context) -> None:
         )
 
 
-def news(context: Context, revision: str | None, columns: Any, archived: Any) -> tuple[Any, Any]:
-    """What a table has to change since a revision: a row transaction and the new revision, or nothing."""
-    chosen = asked_columns(column_names(context), _texts(columns), [])
-    changes = tracker(context).changes(chosen, bool(archived), str(revision or ""))
+def news(context: Context, revision: str | None, shown: Any, columns: Any, archived: Any) -> tuple:
+    """What a table has to change since a revision.
+
+    Args:
+        shown: the `Usual` columns that it has, as a list.
+
+    Returns:
+        A row transaction and the new revision; or, when runs have come that need other usual columns, the revision with
+        definitions, all rows, and those columns. `no_update` for what stays.
+    """
+    known, usual = known_columns(context)
+    if json.dumps(shown) != json.dumps(usual):
+        definitions_now, rows, new = chosen_table(context, columns, archived)
+        return no_update, new, definitions_now, rows, list(usual)
+    chosen = asked_columns(known, _texts(columns), [])
+    changes = tracker(context).changes([*usual.columns(), *chosen], bool(archived), str(revision or ""))
     if not changes:
-        return no_update, no_update
+        return (no_update,) * 5
     if changes.whole:
         # another server was asked before; a row that is there already is one to change, which "add" would double
-        return {"update": changes.added}, changes.revision
+        return {"update": changes.added}, changes.revision, *(no_update,) * 3
     transaction = {"add": changes.added, "update": changes.updated, "remove": [{"id": key} for key in changes.removed]}
-    return {what: rows for what, rows in transaction.items() if rows} | {"addIndex": 0}, changes.revision
+    made = {what: rows for what, rows in transaction.items() if rows} | {"addIndex": 0}
+    return made, changes.revision, *(no_update,) * 3
 
 
 def chosen_table(context: Context, columns: Any, archived: Any) -> tuple[list[dict], list[dict], str]:
     """Definitions of the chosen columns, all rows, and their revision."""
-    known = column_names(context)
+    known, usual = known_columns(context)
     chosen = asked_columns(known, _texts(columns), [])
-    changes = tracker(context).changes(chosen, bool(archived))
-    return definitions(chosen, _has_wins(known), context.write), changes.added, changes.revision
+    changes = tracker(context).changes([*usual.columns(), *chosen], bool(archived))
+    return definitions(chosen, usual, context.write), changes.added, changes.revision
 
 
 def tracker(context: Context) -> RowTracker:
@@ -181,12 +200,13 @@ def tracker(context: Context) -> RowTracker:
     return context.kept("rows", lambda: RowTracker(context))
 
 
-def column_names(context: Context) -> list[str]:
-    """Every column that can be asked for."""
+def known_columns(context: Context) -> tuple[list[str], Usual]:
+    """The names of all columns that can be asked for, and the usual columns."""
     runs = context.lineages()
     config = sorted({key for run in runs for key in run.newest.config})
-    metrics = context.metric_keys(runs)
-    return [f"{CONFIG}:{key}" for key in config] + [f"{kind}:{key}" for key in metrics for kind in ROLL_UPS]
+    counts = metric_counts(context.results, runs)
+    names = [f"{CONFIG}:{key}" for key in config] + [f"{kind}:{key}" for key in counts for kind in ROLL_UPS]
+    return names, usual_columns(runs, counts)
 
 
 def asked_columns(known: list[str], names: list[str], wrong: list[str]) -> list[Column]:
@@ -200,10 +220,6 @@ def asked_columns(known: list[str], names: list[str], wrong: list[str]) -> list[
         else:
             columns.append(column)
     return columns
-
-
-def _has_wins(known: list[str]) -> bool:
-    return f"last:{USUAL[1]}" in known
 
 
 def _offered(context: Context, known: list[str], columns: list[Column]) -> dict[str, str]:
