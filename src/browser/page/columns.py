@@ -108,7 +108,7 @@ def definitions(
     age = {"field": "started", "headerName": "Age", "width": 84, "filter": False}
     defined = [
         {"field": "id", "headerName": "Run", "cellRenderer": "RunLink", "width": 96, "pinned": "left"},
-        {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 138},
+        {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 138, "tooltipField": "problems"},
         {**age, "valueFormatter": {"function": "age(params.value)"}},
         {"field": "name", "headerName": "Algorithm", "minWidth": 115, "flex": 1},
     ]

@@ -11,9 +11,12 @@ from typing import Any
 
 from browser.records import Lineage
 from utils.errors import MusterError
+from utils.regular_files import read_regular
 
 # hidden, so that no reader of results takes it for a run
 FILE = ".browser-notes.json"
+# bytes; a thousand notes as long as they may be
+LARGEST_FILE = 2**26
 LONGEST_NOTE = 20_000
 LONGEST_TAG = 60
 MOST_TAGS = 20
@@ -82,12 +85,12 @@ class Notes:
             stamp = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
             if stamp == self._stamp:
                 return
-            stored = json.loads(self._path.read_text(encoding="utf-8"))["runs"]
+            stored = json.loads(read_regular(self._path, LARGEST_FILE))["runs"]
             self._notes = {str(key): _note(value) for key, value in stored.items()}
             self._stamp = stamp
         except FileNotFoundError:
             self._notes, self._stamp = {}, None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             # somebody is at work on it by hand: the last good reading counts
             pass
 

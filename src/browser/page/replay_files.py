@@ -5,18 +5,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 from flask import Flask, Response, request
 
 from browser.page.context import Context
-from browser.records import OutsideResultsError, UnknownRunError
+from browser.records import UnknownRunError
+from browser.records.files import ResultsFiles
 from browser.records.json_files import parse
-from browser.records.paths import inside, is_file_name
-from browser.records.scan import subfolders
-from utils.errors import ConfigError
+from browser.records.paths import is_file_name
+from browser.records.scan import entries_of, subfolders
 from utils.nearest import did_you_mean
 
+FOLDER = "replays"
 SUFFIX = ".jsonl"
+# bytes; an episode of 27m_vs_30m takes a few million, and a browser has to hold it
+LARGEST_REPLAY = 2**28
 CHUNK = 1 << 18
 LONGEST_HEADER = 1 << 20
 
@@ -47,7 +51,7 @@ def replays_of(context: Context, run: str) -> list[ReplayFile]:
     Raises:
         UnknownRunError: there is no such run.
     """
-    trained, tokens = origin_of(context, token_of(context, run)), subfolders(context.root / "replays")
+    trained, tokens = origin_of(context, token_of(context, run)), subfolders(context.root, FOLDER)
     recorded = {session.token for lineage in context.lineages() for session in lineage.sessions}
     later = [one for one in tokens if one not in recorded and one != trained and origin_of(context, one) == trained]
     return _newest_first([file for one in (trained, *later) for file in _in_folder(context, one)])
@@ -55,7 +59,7 @@ def replays_of(context: Context, run: str) -> list[ReplayFile]:
 
 def all_replays(context: Context) -> list[ReplayFile]:
     """The replays of all runs, the newest first."""
-    return _newest_first([one for token in subfolders(context.root / "replays") for one in _in_folder(context, token)])
+    return _newest_first([one for token in subfolders(context.root, FOLDER) for one in _in_folder(context, token)])
 
 
 def token_of(context: Context, run: str) -> str:
@@ -67,7 +71,7 @@ def token_of(context: Context, run: str) -> str:
     try:
         return context.lineage(run).newest.token or ""
     except UnknownRunError:
-        tokens = subfolders(context.root / "replays")
+        tokens = subfolders(context.root, FOLDER)
         recorded = {session.token for lineage in context.lineages() for session in lineage.sessions}
         if run in recorded or run in tokens:
             return run
@@ -80,36 +84,34 @@ def origin_of(context: Context, token: str) -> str:
     files = _in_folder(context, token)
     if not files:
         return token
-    path = _checkpoint_path(path_of(context, token, files[-1].name))
+    path = _checkpoint_path(context.results.files, token, files[-1].name)
     # <results>/models/<token>, or <results>/runs/<token>/checkpoints
     name = path.parent.name if path.name == "checkpoints" else path.name
     return name if is_file_name(name) else token
 
 
 @lru_cache(maxsize=4096)
-def _checkpoint_path(path: Path) -> Path:
+def _checkpoint_path(files: ResultsFiles, token: str, name: str) -> Path:
     """Where a replay's header says that its models were; headers never change."""
-    with open(path, "rb") as file:
-        line = file.readline(LONGEST_HEADER)
+    try:
+        with files.open(FOLDER, token, name) as file:
+            line = file.readline(LONGEST_HEADER)
+    except OSError:
+        return Path()
     header = parse(line).value if line.endswith(b"\n") else None
     found = header.get("checkpoint_path") if isinstance(header, dict) else None
     return Path(found if isinstance(found, str) else "")
 
 
-def path_of(context: Context, token: str, name: str) -> Path:
-    """The file, which exists.
+def open_replay(context: Context, token: str, name: str) -> BinaryIO:
+    """The file, opened for reading.
 
     Raises:
-        ConfigError: there is none, or it is not among the replays.
+        OSError: there is none, it is not among the replays, or it is not to be read; `strerror` says so.
     """
-    try:
-        if is_file_name(token) and is_file_name(name) and name.endswith(SUFFIX):
-            path = inside(inside(context.root, "replays"), token, name)
-            if path.is_file():
-                return path
-    except OutsideResultsError:
-        pass
-    raise ConfigError("There is no such replay.")
+    if is_file_name(token) and is_file_name(name) and name.endswith(SUFFIX):
+        return context.results.files.open(FOLDER, token, name, largest=LARGEST_REPLAY)
+    raise FileNotFoundError(None, "it is not the name of a replay")
 
 
 def register_lines(server: Flask, context: Context) -> None:
@@ -124,13 +126,18 @@ def register_lines(server: Flask, context: Context) -> None:
         if not (start.isascii() and start.isdecimal() and len(start) < 16):
             return _refusal("from is a number of bytes.", 400)
         try:
-            path = path_of(context, request.args.get("run", ""), request.args.get("file", ""))
-            size = path.stat().st_size
-        except (ConfigError, OSError):
+            file = open_replay(context, request.args.get("run", ""), request.args.get("file", ""))
+        except FileNotFoundError:
             return _refusal("There is no such replay.", 404)
+        except OSError as error:
+            return _refusal(f"This replay is not read: {error.strerror}.", 404)
+        size = file.seek(0, os.SEEK_END)
         if int(start) > size:
+            file.close()
             return _refusal("The replay has become shorter: reload the page.", 409)
-        answer = Response(_chunks(path, int(start), size), mimetype="application/x-ndjson")
+        file.seek(int(start))
+        answer = Response(chunks(file, size - int(start)), mimetype="application/x-ndjson")
+        answer.call_on_close(file.close)
         answer.content_length = size - int(start)
         answer.headers["Cache-Control"] = "no-store"
         return answer
@@ -140,13 +147,11 @@ def register_lines(server: Flask, context: Context) -> None:
         return Response(str(context.root), mimetype="text/plain")
 
 
-def _chunks(path: Path, start: int, end: int) -> Iterator[bytes]:
-    """The bytes from `start` to `end`: what is added meanwhile would contradict the length that was announced."""
-    with open(path, "rb") as file:
-        file.seek(start)
-        while start < end and (chunk := file.read(min(CHUNK, end - start))):
-            start += len(chunk)
-            yield chunk
+def chunks(file: BinaryIO, length: int) -> Iterator[bytes]:
+    """The next bytes of a file: what is added meanwhile would contradict the length that was announced."""
+    while length > 0 and (chunk := file.read(min(CHUNK, length))):
+        length -= len(chunk)
+        yield chunk
 
 
 def _refusal(text: str, status: int) -> Response:
@@ -156,14 +161,10 @@ def _refusal(text: str, status: int) -> Response:
 def _in_folder(context: Context, token: str) -> list[ReplayFile]:
     if not is_file_name(token):
         return []
-    try:
-        folder = inside(context.root, "replays", token)
-        with os.scandir(folder) as listing:
-            entries = [entry for entry in listing if entry.name.endswith(SUFFIX) and entry.name[0] != "."]
-            found = [ReplayFile(token, entry.name, entry.stat().st_mtime) for entry in entries if entry.is_file()]
-    except (OSError, OutsideResultsError):
-        return []
-    return _newest_first(found)
+    files = context.results.files
+    names = (entry.name for entry in entries_of(context.root, FOLDER, token))
+    stamps = ((name, files.stamp(FOLDER, token, name)) for name in names if name.endswith(SUFFIX) and name[0] != ".")
+    return _newest_first([ReplayFile(token, name, stamp[1] / 1e9) for name, stamp in stamps if stamp])
 
 
 def _newest_first(files: list[ReplayFile]) -> list[ReplayFile]:

@@ -37,6 +37,7 @@ def run_row(context: Context, run: Lineage, columns: list[Column], curves: bool 
         "seed": config_text(seed),
         "result": None if newest.result is None else config_text(newest.result),
         "started": newest.started.isoformat() if newest.started else None,
+        "problems": problems_of(run),
         **context.notes.of(run).row(),
     }
     for column in columns:
@@ -45,6 +46,11 @@ def run_row(context: Context, run: Lineage, columns: list[Column], curves: bool 
     if curves:
         row |= _from_curves(context, run, columns)
     return {key: _json_value(value) for key, value in row.items()}
+
+
+def problems_of(run: Lineage) -> str | None:
+    """What could not be read of its sessions; None if nothing is wrong."""
+    return " ".join(dict.fromkeys(problem for session in run.sessions for problem in session.problems)) or None
 
 
 def _from_curves(context: Context, run: Lineage, columns: list[Column]) -> Row:

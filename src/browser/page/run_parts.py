@@ -9,6 +9,7 @@ from browser.page import address
 from browser.page.components import card, facts, status_badge, table, table_buttons
 from browser.page.context import Context
 from browser.page.replay_files import replays_of
+from browser.page.rows import problems_of
 from browser.records import Lineage
 from browser.records.record import Artifact, Run
 
@@ -32,7 +33,7 @@ def overview(run: Lineage) -> html.Section:
                 "result": None if newest.result is None else str(newest.result),
                 "token": newest.token,
                 "folder": None if newest.folder is None else str(newest.folder),
-                "problems": " ".join(newest.problems),
+                "problems": problems_of(run),
             }
         ),
     )

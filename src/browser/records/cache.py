@@ -7,7 +7,11 @@ import os
 import time
 from pathlib import Path
 
-VERSION = 1
+from utils.regular_files import read_regular
+
+VERSION = 2
+# bytes; ten thousand runs with two hundred config keys take a tenth of it
+LARGEST_CACHE = 2**30
 
 # a file written this recently may be written again within the same tick of its file system's clock
 RACY_SECONDS = 2.0
@@ -70,7 +74,7 @@ class FileCache:
         if self._path is None:
             return
         try:
-            stored = json.loads(self._path.read_bytes())
+            stored = json.loads(read_regular(self._path, LARGEST_CACHE))
             entries = stored["entries"] if stored["version"] == VERSION else {}
             self._entries = {
                 name: entry for name, entry in entries.items() if len(entry) == 3 and isinstance(entry[2], dict)

@@ -1,9 +1,10 @@
 """Configs as flat mappings, and what differs between them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from browser.records.record import Run
+from browser.records.limits import LONGEST_KEY, MOST_CONFIG_KEYS, cut, cut_value
+from browser.records.record import MAP_KEYS, Run
 from utils.nearest import suggestion
 
 # where a run was written and what it was called says nothing about what was run
@@ -11,6 +12,8 @@ BOOKKEEPING = frozenset(
     "checkpoint_path label load_step local_results_path plugins repeat_id save_model save_replay unique_token "
     "use_tensorboard wandb_mode wandb_project wandb_team".split()
 )
+# without these a run has no name in any table
+NAMING = frozenset(("name", "env", "seed", *MAP_KEYS))
 
 
 class _Missing:
@@ -33,16 +36,29 @@ def value_of(run: Run, key: str) -> Any:
     return run.config.get(key, MISSING)
 
 
-def flatten(config: Mapping, prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as one, keys joined by dots; lists and empty mappings stay values."""
+def flatten(config: Mapping) -> tuple[dict[str, Any], int]:
+    """Nested mappings as one, keys joined by dots; lists and empty mappings stay values.
+
+    Returns:
+        At most MOST_CONFIG_KEYS keys, and those that name a run wherever they stand; and how many are left out.
+    """
     flat: dict[str, Any] = {}
-    for key, value in config.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping) and value:
-            flat |= flatten(value, f"{name}.")
+    left_out = 0
+    for key, value in _items(config, ""):
+        if len(flat) < MOST_CONFIG_KEYS or key in NAMING:
+            flat[key] = cut_value(value)
         else:
-            flat[name] = value
-    return flat
+            left_out += 1
+    return flat, left_out
+
+
+def _items(config: Mapping, prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in config.items():
+        name = cut(f"{prefix}{key}", LONGEST_KEY)
+        if isinstance(value, Mapping) and value:
+            yield from _items(value, f"{name}.")
+        else:
+            yield name, value
 
 
 def key_suggestion(key: str, known: Iterable[str]) -> str:

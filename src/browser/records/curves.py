@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from browser.records.json_files import JsonObject, plain
-from browser.records.metric_log import Rows
+from browser.records.limits import LONGEST_KEY, MOST_METRICS
+from browser.records.metric_log import LARGEST_STEP, Rows
 
 # what a curve may be drawn over, and what that counts
 AXES = {
@@ -59,12 +60,12 @@ def from_rows(key: str, rows: Rows, source: str) -> Curve:
 
 
 def keys_in(metrics: JsonObject | None, info: JsonObject | None) -> list[str]:
-    """The keys that Sacred's files of a run have curves of, sorted."""
-    keys = set(metrics.keys()) if metrics else set()
+    """The keys that Sacred's files of a run have curves of, sorted; at most MOST_METRICS of each file."""
+    keys = set(metrics.keys(MOST_METRICS)) if metrics else set()
     if info:
-        in_info = set(info.keys())
+        in_info = set(info.keys(2 * MOST_METRICS))
         keys |= {key for key in in_info if f"{key}_T" in in_info}
-    return sorted(keys)
+    return sorted(key for key in keys if len(key) <= LONGEST_KEY)[:MOST_METRICS]
 
 
 def from_sacred(
@@ -93,7 +94,7 @@ def join(parts: Iterable[tuple[Curve, int | None]]) -> Curve | None:
     that lived it.
 
     Args:
-        parts: for each session, oldest first, its curve and the step that it went on from (None: not recorded; then
+        parts: for each session, oldest first, its curve and the step from which it resumed (None: not recorded; then
             it replaces what it repeats).
     """
     joined = None
@@ -140,7 +141,7 @@ def _curve(key: str, steps: Any, values: Any, seconds: np.ndarray | None, source
     if steps is None or values is None:
         return None
     n = min(len(steps), len(values)) if seconds is None else min(len(steps), len(values), len(seconds))
-    steps = np.where(np.isfinite(steps[:n]), steps[:n], np.inf)
+    steps = np.where(np.abs(steps[:n]) <= LARGEST_STEP, steps[:n], np.inf)
     keep = steps < np.minimum.accumulate(np.r_[steps[1:], np.inf][::-1])[::-1] if n else np.zeros(0, bool)
     seconds = None if seconds is None else seconds[:n][keep]
     return Curve(key, steps[keep].astype(np.int64), values[:n][keep], None, seconds, source)
@@ -178,7 +179,7 @@ def _seconds(times: list, started: datetime | None) -> np.ndarray | None:
     """Sacred's times (UTC) as seconds since the start; float64 [n]."""
     try:
         times = np.array(times, dtype="datetime64[us]")
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     if started is None or not len(times):
         return None

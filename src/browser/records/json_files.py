@@ -1,12 +1,19 @@
-"""JSON that may be half-written: what can be read is read, and whether it was whole is told."""
+"""JSON that may be half-written: what can be read is read, and whether it was whole is reported."""
 
 import json
 import re
+from itertools import islice
 from typing import Any, NamedTuple
+
+from utils.regular_files import size_text
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
 # no file of a run nests as deep as this
 _DEEPEST = 200
+# bytes of which values are made at once: a value takes up to twenty times its text
+PARSED = 32 * 2**20
+# characters of a text that is cut off in which complete values are looked for
+_REPAIRED = 2 * 2**20
 
 _DECODER = json.JSONDecoder()
 
@@ -33,6 +40,7 @@ def _before_the_cut(text: str) -> Any:
     cut, closing = 0, ""
     after_key = False
     previous_end = 0
+    text = text[:_REPAIRED]
     for match in _TOKEN.finditer(text):
         if text[previous_end : match.start()].strip():
             break
@@ -52,7 +60,7 @@ def _before_the_cut(text: str) -> Any:
         elif token == ",":
             after_key = False
         elif closers and match.end() < len(text) and (closers[-1] == "]" or after_key):
-            # a number at the very end may go on behind the cut
+            # a number at the very end may continue behind the cut
             cut, closing = match.end(), "".join(reversed(closers))
             after_key = False
     try:
@@ -66,69 +74,83 @@ class JsonObject:
 
     Sacred begins a line, indented by two, for every top-level key; our observer writes every top-level key with its
     value in one line. In these layouts a key is found and decoded without parsing the rest, which is what makes a
-    folder of thousands of runs quick to read. Any other layout is parsed in full.
+    folder of thousands of runs quick to read, and a file of a hundred megabytes cheap. Any other layout is parsed in
+    full.
+
+    Raises:
+        OSError: the file is in another layout and longer than PARSED bytes.
     """
 
     def __init__(self, data: bytes):
-        self._text = data.decode("utf-8", "replace")
+        self._data = data
         self._values: dict = {}
-        self._line_start = _line_start(self._text)
+        self._line_start = _line_start(data)
         if self._line_start is not None:
-            self.whole = self._text.rstrip().endswith("\n}")
+            self.whole = data[-64:].rstrip().endswith(b"\n}")
+        elif len(data) > PARSED:
+            raise OSError(None, f"it is {size_text(len(data))} long and not in Sacred's layout")
         else:
-            value, self.whole = parse(self._text)
+            value, self.whole = parse(data)
             self._values = value if isinstance(value, dict) else {}
 
-    def keys(self) -> list[str]:
-        """The top-level keys."""
+    def keys(self, most: int) -> list[str]:
+        """The first `most` of the top-level keys."""
         if self._line_start is None:
-            return list(self._values)
-        return [json.loads(key) for key in re.findall(self._line_start + r'("(?:[^"\\\n]|\\.)*"): ', self._text)]
+            return list(islice(self._values, most))
+        found = re.finditer(self._line_start + rb'("(?:[^"\\\n]|\\.)*"): ', self._data)
+        return [key for match in islice(found, most) if isinstance(key := parse(match[1]).value, str)]
 
     def get(self, key: str) -> Any:
         """The value of a top-level key; of one that is cut off, what precedes the cut; None if there is none."""
         if self._line_start is None:
             return self._values.get(key)
-        mark = f"{self._line_start}{json.dumps(key)}: "
-        start = self._text.find(mark)
+        mark = self._line_start + json.dumps(key).encode() + b": "
+        start = self._data.find(mark)
         if start < 0:
             return None
         start += len(mark)
+        stop = self._data.find(self._line_start + b'"', start)
+        stop = len(self._data) if stop < 0 else stop
+        if stop - start > PARSED:
+            return None
+        text = self._data[start:stop].decode("utf-8", "replace")
         try:
-            value, end = _DECODER.raw_decode(self._text, start)
+            value, end = _DECODER.raw_decode(text)
         except (ValueError, RecursionError):
-            return parse(self._text[start:]).value
-        # a number whose end is not in sight may go on behind the cut
-        return value if self._text[end - 1] in '"]}' or self._text[end : end + 1] in (",", "\n") else None
+            return parse(text).value
+        # a number whose end is not in sight may continue behind the cut
+        return value if text[end - 1] in '"]}' or text[end : end + 1] in (",", "\n") else None
 
 
-def _line_start(text: str) -> str | None:
+def _line_start(data: bytes) -> bytes | None:
     """What stands before every top-level key and before nothing else; None if the layout does not tell."""
-    if text.startswith('{\n  "'):
-        return "\n  "
-    one_line_each = text.startswith('{\n"') and "{\n" not in text[2:] and "[\n" not in text
-    return "\n" if one_line_each else None
+    if data.startswith(b'{\n  "'):
+        return b"\n  "
+    one_line_each = data.startswith(b'{\n"') and data.find(b"{\n", 2) < 0 and b"[\n" not in data
+    return b"\n" if one_line_each else None
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, deepest: int = _DEEPEST) -> Any:
     """Sacred's encodings (jsonpickle) of NumPy scalars and arrays, tuples and sets -> plain values.
 
     A reference to an object written before ({"py/id": 7}) is None: Sacred sorts keys, after which nobody can tell the
-    seventh object.
+    seventh object. So is what is nested deeper than `deepest`.
     """
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    if not isinstance(value, dict):
+    if not isinstance(value, list | dict):
         return value
+    if deepest == 0:
+        return None
+    if isinstance(value, list):
+        return [plain(item, deepest - 1) for item in value]
     if "value" in value and ("dtype" in value or "py/object" in value):
-        return plain(value["value"])
+        return plain(value["value"], deepest - 1)
     if "values" in value and ("dtype" in value or "py/object" in value):
-        return plain(value["values"])
+        return plain(value["values"], deepest - 1)
     for wrapper in ("py/tuple", "py/set"):
         if wrapper in value:
-            return plain(value[wrapper])
+            return plain(value[wrapper], deepest - 1)
     if "py/type" in value:
         return value["py/type"]
     if "py/id" in value:
         return None
-    return {key: plain(item) for key, item in value.items() if not key.startswith("py/")}
+    return {key: plain(item, deepest - 1) for key, item in value.items() if not key.startswith("py/")}

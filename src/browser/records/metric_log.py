@@ -2,13 +2,20 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from browser.records.limits import LONGEST_KEY, MOST_METRICS
+
 HEADER = b"t_env,episode,seconds,key,value"
 _QUOTE = b'"'
+# more steps than any run takes, and as int64 exact
+LARGEST_STEP = 2.0**53
+# bytes of a line that can be a row; of what is looked at in one go
+LONGEST_LINE = 8 * LONGEST_KEY
+_PART = 4 * 2**20
 
 
 class Rows(NamedTuple):
@@ -42,26 +49,32 @@ def read_rows(body: bytes, keys: Iterable[str] | None = None, resumed: bool = Fa
     if keys is not None and not resumed:
         found = {key: _rows_of(body, key) for key in keys}
         return {key: rows for key, rows in found.items() if len(rows.t_env)}
-    table, names = _all_rows(body)
+    table, which, names = _all_rows(body)
     up_to_date = _never_undercut(table[1]) & _never_undercut(table[2])
-    table, names = table[:, up_to_date], names[up_to_date]
+    table, which = table[:, up_to_date], which[up_to_date]
     wanted = None if keys is None else set(keys)
     by_key = {}
-    order = np.argsort(names, kind="stable")
-    firsts = np.flatnonzero(np.r_[True, names[order][1:] != names[order][:-1]]) if len(names) else []
-    for positions in np.split(order, firsts[1:]) if len(names) else []:
-        key = names[positions[0]]
+    order = np.argsort(which, kind="stable")
+    firsts = np.flatnonzero(np.r_[True, which[order][1:] != which[order][:-1]]) if len(which) else []
+    for positions in np.split(order, firsts[1:]) if len(which) else []:
+        key = names[which[positions[0]]]
         if wanted is None or key in wanted:
             by_key[key] = _up_to_date(Rows(*table[:, positions]))
     return by_key
 
 
 def keys_of(body: bytes) -> list[str]:
-    """The keys that have rows, sorted."""
-    if _QUOTE in body:
-        return sorted(set(_all_rows(body)[1].tolist()))
-    keys = {line.split(b",", 4)[3] for line in body.splitlines() if line.count(b",") == 4}
-    return sorted(key.decode("utf-8", "replace") for key in keys if key)
+    """The keys that have rows, sorted; at most MOST_METRICS."""
+    keys: set[str] = set()
+    for part in _parts(body):
+        if _QUOTE in part:
+            keys.update(_rows_in(part)[1])
+        else:
+            found = {line.split(b",", 4)[3] for line in part.splitlines() if line.count(b",") == 4}
+            keys.update(key.decode("utf-8", "replace") for key in found)
+        if len(keys) > MOST_METRICS:
+            break
+    return sorted(key for key in keys if 0 < len(key) <= LONGEST_KEY)[:MOST_METRICS]
 
 
 def last_values(body: bytes, keys: Iterable[str]) -> tuple[int | None, dict[str, float]]:
@@ -73,7 +86,7 @@ def last_values(body: bytes, keys: Iterable[str]) -> tuple[int | None, dict[str,
         if at >= 0 and (numbers := _numbers([body[at + len(mark) : body.find(b"\n", at)]])) is not None:
             values[key] = numbers[0]
     last = _numbers([body[body.rfind(b"\n", 0, -1) + 1 :].partition(b",")[0]])
-    return (None if last is None else int(last[0])), values
+    return (int(last[0]) if last is not None and abs(last[0]) <= LARGEST_STEP else None), values
 
 
 def _rows_of(body: bytes, key: str) -> Rows:
@@ -82,8 +95,9 @@ def _rows_of(body: bytes, key: str) -> Rows:
     fields: list[bytes] = []
     at = body.find(mark)
     while at >= 0:
-        end = body.find(b"\n", at)
-        fields += (body[body.rfind(b"\n", 0, at) + 1 : at], body[at + len(mark) : end])
+        start, end = body.rfind(b"\n", 0, at) + 1, body.find(b"\n", at)
+        if end - start <= LONGEST_LINE:
+            fields += (body[start:at], body[at + len(mark) : end])
         at = body.find(mark, end)
     numbers = _numbers(b",".join(fields).split(b",")) if fields else []
     if numbers is None or len(numbers) != 2 * len(fields):
@@ -92,22 +106,59 @@ def _rows_of(body: bytes, key: str) -> Rows:
     return _up_to_date(Rows(*np.array(numbers, dtype=np.float64).reshape(-1, 4).T))
 
 
-def _all_rows(body: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Every well-formed row: numbers [4, rows], and keys [rows]."""
-    if _QUOTE in body:
-        rows = csv.reader(io.StringIO(body.decode("utf-8", "replace"), newline=""))
-        return _table([row for row in rows if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None])
-    cells = body.decode("utf-8", "replace").replace("\n", ",").split(",")[:-1]
+def _all_rows(body: bytes) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Every well-formed row: numbers [4, rows], and which of the keys each has [rows]; at most MOST_METRICS keys."""
+    tables, names, codes = [np.empty((4, 0))], [np.empty(0, np.int32)], {}
+    for part in _parts(body):
+        table, keys = _rows_in(part)
+        for key in dict.fromkeys(keys):
+            if len(codes) < MOST_METRICS:
+                codes.setdefault(key, len(codes))
+        which = np.array([codes.get(key, -1) for key in keys], dtype=np.int32)
+        tables.append(table[:, which >= 0])
+        names.append(which[which >= 0])
+    return np.concatenate(tables, axis=1), np.concatenate(names), list(codes)
+
+
+def _parts(body: bytes) -> Iterator[bytes]:
+    """The log a few thousand lines at a time: as Python's objects they take twenty times the memory."""
+    start = 0
+    while start < len(body):
+        end = body.rfind(b"\n", start, start + _PART) + 1 or body.find(b"\n", start) + 1 or len(body)
+        while body.count(_QUOTE, start, end) % 2 and end < len(body):  # within a key that has a line's end
+            end = body.find(b"\n", end) + 1 or len(body)
+        if end - start <= 2 * _PART:
+            yield body[start:end]
+        start = end
+
+
+def _rows_in(part: bytes) -> tuple[np.ndarray, list[str]]:
+    """Every well-formed row of whole lines: numbers [4, rows], and keys."""
+    text = part.decode("utf-8", "replace")
+    if _QUOTE in part:
+        return _table([row for row in _csv_rows(text) if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None])
+    cells = text.replace("\n", ",").split(",")[:-1]
     numbers = [_numbers(cells[column::5]) for column in (0, 1, 2, 4)]
     if len(cells) % 5 or any(column is None for column in numbers):
-        rows = [line.split(",") for line in body.decode("utf-8", "replace").splitlines()]
+        rows = [line.split(",") for line in text.splitlines()]
         return _table([row for row in rows if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None])
-    return np.array(numbers, dtype=np.float64), np.array(cells[3::5], dtype=np.str_)
+    return np.array(numbers, dtype=np.float64), cells[3::5]
 
 
-def _table(rows: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
+def _csv_rows(text: str) -> Iterator[list[str]]:
+    rows = csv.reader(io.StringIO(text, newline=""))
+    while True:
+        try:
+            yield next(rows)
+        except StopIteration:
+            return
+        except csv.Error:  # a cell that is longer than the module reads
+            continue
+
+
+def _table(rows: list[list[str]]) -> tuple[np.ndarray, list[str]]:
     numbers = np.array([_numbers(row[:3] + row[4:]) for row in rows], dtype=np.float64).reshape(-1, 4).T
-    return numbers, np.array([row[3] for row in rows], dtype=np.str_)
+    return numbers, [row[3] for row in rows]
 
 
 def _mark(key: str) -> bytes:
@@ -131,7 +182,7 @@ def _never_undercut(counter: np.ndarray) -> np.ndarray:
 
 def _up_to_date(rows: Rows) -> Rows:
     """Without rows at or after the step of a later row, and without rows whose step is no number."""
-    t_env = np.where(np.isfinite(rows.t_env), rows.t_env, np.inf)
+    t_env = np.where(np.abs(rows.t_env) <= LARGEST_STEP, rows.t_env, np.inf)
     later = np.minimum.accumulate(np.r_[t_env[1:], np.inf][::-1])[::-1]
     keep = t_env < later
     return rows if keep.all() else Rows(*(column[keep] for column in rows))

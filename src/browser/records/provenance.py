@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from browser.records.limits import MOST_SOURCES, cut
+
 
 @dataclass(frozen=True)
 class Provenance:
@@ -22,13 +24,14 @@ def provenance_of(experiment: Any) -> Provenance:
     """From the part `experiment` of run.json; whatever is no list of texts is left out."""
     if not isinstance(experiment, Mapping):
         return Provenance()
-    dependencies = (text.partition("==") for text in _list(experiment.get("dependencies")) if isinstance(text, str))
+    texts = (text for text in _list(experiment.get("dependencies")) if isinstance(text, str))
     pairs = (pair for pair in _list(experiment.get("sources")) if isinstance(pair, list) and len(pair) == 2)
     return Provenance(
-        {name: version for name, _, version in dependencies},
-        {str(path): str(stored).rpartition("/")[2] for path, stored in pairs},
+        {cut(name): cut(version) for name, _, version in (text.partition("==") for text in texts)},
+        {cut(path): cut(stored).rpartition("/")[2] for path, stored in pairs if {type(path), type(stored)} == {str}},
     )
 
 
 def _list(value: Any) -> list:
-    return value if isinstance(value, list) else []
+    """A list's first MOST_SOURCES items; of anything else none."""
+    return value[:MOST_SOURCES] if isinstance(value, list) else []

@@ -1,6 +1,5 @@
 """A results folder: its runs, their curves, logs and files."""
 
-import os
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,19 +8,21 @@ from browser.records import curves as curve_files
 from browser.records import metric_log
 from browser.records.cache import FileCache, default_cache_path
 from browser.records.curves import Curve
+from browser.records.files import ResultsFiles
 from browser.records.json_files import JsonObject
 from browser.records.lineage import Lineage, lineages
-from browser.records.paths import OutsideResultsError, inside, is_file_name
+from browser.records.paths import inside
 from browser.records.provenance import Provenance, provenance_of
 from browser.records.record import Artifact, Run
-from browser.records.sacred_folder import FILES, part_of, run_from
-from browser.records.scan import Found, find_runs, sacred_folder, subfolders
-from browser.records.tokens import artifacts_of_token, manifest, run_of_token
+from browser.records.scan import subfolders
+from browser.records.sessions import SessionReader
+from browser.records.tokens import artifacts_of_token, log_path, manifest, run_of_token
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 
-# curves kept in memory; one of 2,000 points takes 64 KB
+# curves, and their points, kept in memory; a point takes 32 bytes
 CURVES_KEPT = 4000
+POINTS_KEPT = 8_000_000
 
 
 class UnknownRunError(ConfigError):
@@ -51,10 +52,13 @@ class Results:
         self.root = root.resolve()
         if self.root.name == "sacred" and (self.root.parent / "runs").is_dir():
             self.root = self.root.parent
-        self._cache = FileCache(default_cache_path(self.root) if cache == "default" else cache and Path(cache))
+        self.files = ResultsFiles(self.root)
+        cache_path = default_cache_path(self.root) if cache == "default" else cache and Path(cache)
+        self._sessions = SessionReader(self.files, self.root, FileCache(cache_path))
         self._runs: dict[str, Run] | None = None
         self._curves: dict[tuple, tuple[tuple | None, Curve | None]] = {}
         self._keys: dict[str, tuple[tuple, list[str]]] = {}
+        self._points = 0
         self._lock = threading.RLock()
 
     def runs(self) -> list[Run]:
@@ -64,12 +68,10 @@ class Results:
         reading counts; if there was none, what precedes the cut, and `Run.problems` says so.
         """
         with self._lock:
-            found = [run for run in map(self._read, find_runs(sacred_folder(self.root))) if run is not None]
-            self._cache.keep_only({f"{run.folder}/{name}" for run in found for name in FILES})
-            self._cache.save()
+            found = self._sessions.runs()
             recorded = {run.token for run in found}
-            tokens = [token for token in subfolders(self.root / "runs") if token not in recorded and token[0] != "."]
-            found += [run_of_token(self.root, token) for token in tokens]
+            tokens = [token for token in subfolders(self.root, "runs") if token not in recorded and token[0] != "."]
+            found += [run_of_token(self.files, token) for token in tokens]
             found.sort(key=lambda run: (run.started.timestamp() if run.started else 0.0, run.id), reverse=True)
             self._runs = {run.id: run for run in reversed(found)}
             return found
@@ -115,7 +117,7 @@ class Results:
         if isinstance(run, str):
             run = self.run(run)
         keys = None if keys is None else list(keys)
-        if self._log_path(self._newest(run)) is None and isinstance(run, Lineage):
+        if not self._has_log(self._newest(run)) and isinstance(run, Lineage):
             return self._joined(run, keys)
         resumed = len(run.sessions) > 1 if isinstance(run, Lineage) else run.resumed_from is not None
         run = self._newest(run)
@@ -138,11 +140,8 @@ class Results:
         if run.folder is None:
             return ""
         try:
-            with open(inside(self.root, run.folder, "cout.txt"), "rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - last))
-                return file.read(last).decode("utf-8", "replace")
-        except (OSError, OutsideResultsError):
+            return self.files.end(last, run.folder, "cout.txt").decode("utf-8", "replace")
+        except OSError:
             return ""
 
     def artifacts(self, run: Run | Lineage | str) -> list[Artifact]:
@@ -152,10 +151,10 @@ class Results:
             Artifact("artifact", name, session.folder / name)
             for session in sessions
             for name in session.artifacts
-            if session.folder is not None and is_file_name(name)
+            if session.folder is not None
         ]
         token = sessions[-1].token
-        return given + (artifacts_of_token(self.root, token) if token and is_file_name(token) else [])
+        return given + (artifacts_of_token(self.root, token) if token else [])
 
     def provenance(self, run: Run | Lineage | str) -> Provenance:
         """Packages and source files of a run."""
@@ -164,69 +163,28 @@ class Results:
 
     def manifest(self, checkpoint: Artifact) -> dict:
         """What a checkpoint's manifest.json says; empty if it cannot be read."""
-        return manifest(self.root, checkpoint)
+        return manifest(self.files, checkpoint)
 
     def path(self, artifact: Artifact | str | Path) -> Path:
         """The absolute path of an artifact, or of a path relative to the results folder.
 
         Raises:
-            OutsideResultsError: it leads out of the folder, by its parts or by a link.
+            OutsideResultsError: it leads out of the folder by its parts, or a link is on it.
         """
         return inside(self.root, artifact.path if isinstance(artifact, Artifact) else artifact)
 
     def _newest(self, run: Run | Lineage | str) -> Run:
         return run.newest if isinstance(run, Lineage) else self.run(run) if isinstance(run, str) else run
 
-    def _read(self, found: Found) -> Run | None:
-        """The run in a folder; None if its run.json is another program's."""
-        folder = Path(found.path).relative_to(self.root)
-        parts, problems = {}, []
-        for name in FILES:
-            if name not in found.files:
-                if name == "config.json":
-                    problems.append("config.json is missing.")
-                continue
-            part, problem = self._part(name, f"{folder}/{name}", found)
-            if part is None and name == "run.json":
-                return None
-            parts[name] = part
-            problems += problem
-        return run_from(found.run_id, folder, parts, tuple(problems))
-
-    def _part(self, name: str, cached_as: str, found: Found) -> tuple[dict | None, list[str]]:
-        try:
-            stat = found.files[name].stat()
-            part = self._cache.get(cached_as, stat.st_size, stat.st_mtime_ns)
-            if part is not None:
-                return part, []
-            with open(found.files[name].path, "rb") as file:
-                stat = os.fstat(file.fileno())
-                part, whole = part_of(name, file.read())
-        except OSError as error:
-            return self._cache.last_good(cached_as) or {}, [f"{name} cannot be read: {error.strerror}."]
-        if whole:
-            if part is not None:
-                self._cache.put(cached_as, stat.st_size, stat.st_mtime_ns, part)
-            return part, [] if part is not None else [f"{name} is not Sacred's."]
-        good = self._cache.last_good(cached_as)
-        if good is not None:
-            return good, [f"{name} is being written or is cut off; shown is the last good reading."]
-        return part, [f"{name} is cut off; shown is what precedes the cut."]
-
-    def _log_path(self, run: Run) -> Path | None:
-        if run.token is None or not is_file_name(run.token):
-            return None
-        try:
-            path = inside(self.root, "runs", run.token, "metrics.csv")
-        except OutsideResultsError:
-            return None
-        return path if path.is_file() else None
+    def _has_log(self, run: Run) -> bool:
+        return run.token is not None and self.files.stamp(*log_path(run.token)) is not None
 
     def _log(self, run: Run) -> bytes | None:
-        """The rows of the run's metric log; None if it has none."""
-        path = self._log_path(run)
+        """The rows of the run's metric log; None if it has none that can be read."""
+        if run.token is None:
+            return None
         try:
-            return None if path is None else metric_log.whole_lines(path.read_bytes())
+            return metric_log.whole_lines(self.files.read(*log_path(run.token)))
         except OSError:
             return None
 
@@ -234,8 +192,8 @@ class Results:
         if run.folder is None:
             return None
         try:
-            return JsonObject(inside(self.root, run.folder, name).read_bytes())
-        except (OSError, OutsideResultsError):
+            return JsonObject(self.files.read(run.folder, name))
+        except OSError:
             return None
 
     def _read_curves(self, run: Run, keys: list[str], resumed: bool) -> dict[str, Curve]:
@@ -249,11 +207,17 @@ class Results:
             if not whole and earlier is not None and (curve is None or len(curve.steps) < len(earlier.steps)):
                 continue  # a file that is being written: the last good reading counts
             known[key] = stamp if whole else None, curve
-            with self._lock:
-                if len(self._curves) >= CURVES_KEPT:
-                    self._curves.clear()
-                self._curves[run.id, key, resumed] = known[key]
+            self._keep((run.id, key, resumed), known[key])
         return {key: curve for key, (_, curve) in known.items() if curve is not None}
+
+    def _keep(self, name: tuple, known: tuple[tuple | None, Curve | None]) -> None:
+        with self._lock:
+            before = self._curves.get(name, (None, None))[1]
+            self._points += sum(n * len(curve.steps) for n, curve in ((1, known[1]), (-1, before)) if curve)
+            if len(self._curves) >= CURVES_KEPT or self._points > POINTS_KEPT:
+                self._curves.clear()
+                self._points = len(known[1].steps) if known[1] else 0
+            self._curves[name] = known
 
     def _curves_in_files(self, run: Run, keys: list[str], resumed: bool) -> tuple[dict[str, Curve], bool]:
         """Curves, and whether the files were whole."""
@@ -274,19 +238,11 @@ class Results:
 
     def _stamp(self, run: Run) -> tuple:
         """Sizes and times of the files that curves come from."""
-        path = self._log_path(run)
-        folder = self.root / run.folder if run.folder is not None else None
-        paths = [path] if path else [folder / name for name in ("metrics.json", "info.json")] if folder else []
-        stamp = []
-        for path in paths:
-            try:
-                stat = os.stat(path)
-                stamp.append((stat.st_size, stat.st_mtime_ns))
-            except OSError:
-                stamp.append(None)
-        return tuple(stamp)
+        if self._has_log(run):
+            return (self.files.stamp(*log_path(run.token)),)
+        return tuple(self.files.stamp(run.folder, name) for name in ("metrics.json", "info.json") if run.folder)
 
 
 def _nearest_folder(path: Path) -> str:
     parent = path.parent
-    return did_you_mean(str(path), [str(parent / name) for name in subfolders(parent)]) if parent.is_dir() else ""
+    return did_you_mean(str(path), [str(parent / name) for name in subfolders(parent)])

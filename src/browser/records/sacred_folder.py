@@ -3,19 +3,23 @@
 Each file is reduced to the few values that a run's record needs (its part), which is what the cache keeps.
 """
 
-import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from browser.records.configs import flatten
 from browser.records.json_files import JsonObject, parse, plain
+from browser.records.limits import LONGEST_TRACE, MOST_ARTIFACTS, MOST_CONFIG_KEYS, cut, cut_end, cut_value
+from browser.records.paths import is_file_name
 from browser.records.record import BEAT_SECONDS, UNKNOWN, Host, ResumedFrom, Run, Source
 
 # of these run.json has some from the first moment; a file that has none is another program's
 _SACRED_KEYS = ("experiment", "status", "command", "meta", "start_time", "heartbeat", "host")
 FILES = ("run.json", "config.json", "info.json")
+# seconds; more would be a run that is never taken for dead
+LONGEST_BEAT = 86_400.0
 
 
 def part_of(name: str, data: bytes) -> tuple[dict | None, bool]:
@@ -34,7 +38,8 @@ def part_of(name: str, data: bytes) -> tuple[dict | None, bool]:
     if not isinstance(value, dict):
         return (None if whole else {}), whole
     if name == "config.json":
-        return flatten(plain(value)), whole
+        config, left_out = flatten(plain(value))
+        return {"config": config, "left_out": left_out}, whole
     if whole and not any(key in value for key in _SACRED_KEYS):
         return None, whole
     return _run_part(value), whole
@@ -48,17 +53,17 @@ def _run_part(run: dict) -> dict:
     return {
         "experiment": _text(experiment.get("name")),
         "status": _text(run.get("status")),
-        "result": plain(run.get("result")),
+        "result": cut_value(plain(run.get("result"))),
         "started": _text(run.get("start_time")),
         "stopped": _text(run.get("stop_time")),
         "heartbeat": _text(run.get("heartbeat")),
         "beat": _beat(_mapping(_mapping(run.get("meta")).get("options"))),
         "host": {
             "name": _text(host.get("hostname")),
-            "os": " ".join(_text(part) for part in host["os"]) if isinstance(host.get("os"), list) else "",
+            "os": " ".join(_text(part) for part in host["os"][:9]) if isinstance(host.get("os"), list) else "",
             "cpu": _text(host.get("cpu")),
             "python": _text(host.get("python_version")),
-            "gpus": [_text(_mapping(gpu).get("model")) for gpu in gpus] if isinstance(gpus, list) else [],
+            "gpus": [_text(_mapping(gpu).get("model")) for gpu in gpus[:99]] if isinstance(gpus, list) else [],
         },
         "source": {
             "commit": _text(repository.get("commit")),
@@ -74,16 +79,19 @@ def _run_part(run: dict) -> dict:
 def _info_part(data: bytes) -> tuple[dict, bool]:
     info = JsonObject(data)
     token, resumed = info.get("unique_token"), plain(info.get("resumed_from"))
-    part: dict[str, Any] = {"token": token if isinstance(token, str) else None}
+    part: dict[str, Any] = {"token": token if isinstance(token, str) and is_file_name(token) else None}
     if isinstance(resumed, dict):
         sacred_id, t_env = resumed.get("sacred_id"), resumed.get("t_env")
-        part["resumed_from"] = [None if sacred_id is None else str(sacred_id), t_env if _is_number(t_env) else None]
+        sacred_id = None if sacred_id is None else _text(sacred_id)
+        part["resumed_from"] = [sacred_id, t_env if _is_number(t_env) else None]
     return part, info.whole
 
 
 def run_from(run_id: str, folder: Path, parts: Mapping[str, dict], problems: tuple[str, ...] = ()) -> Run:
     """Put a run together from the parts of its files; a file without a part is unknown."""
     record, config, info = (parts.get(name) or {} for name in FILES)
+    if config.get("left_out"):
+        problems += (f"config.json has {config['left_out']:,} more keys than the {MOST_CONFIG_KEYS:,} that are shown.",)
     resumed = info.get("resumed_from")
     host = record.get("host", {})
     return Run(
@@ -91,7 +99,7 @@ def run_from(run_id: str, folder: Path, parts: Mapping[str, dict], problems: tup
         folder=folder,
         experiment=record.get("experiment", ""),
         status=record.get("status") or UNKNOWN,
-        config=config,
+        config=config.get("config", {}),
         result=record.get("result"),
         started=_time(record.get("started")),
         stopped=_time(record.get("stopped")),
@@ -112,7 +120,7 @@ def _mapping(value: Any) -> Mapping:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    return cut(value) if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
 
 
 def _is_number(value: Any) -> bool:
@@ -125,17 +133,19 @@ def _beat(options: Mapping) -> float | None:
         seconds = float(options.get("--beat-interval", options.get("--beat_interval")))
     except (TypeError, ValueError):
         return None
-    return seconds if math.isfinite(seconds) and seconds > 0 else None
+    return seconds if 0 < seconds <= LONGEST_BEAT else None
 
 
 def _artifact_names(artifacts: Any) -> list[str]:
     """Names of artifacts; some versions of Sacred wrote mappings with a name."""
-    names = [item.get("name") if isinstance(item, dict) else item for item in artifacts or [] if item]
-    return [name for name in names if isinstance(name, str)] if isinstance(artifacts, list) else []
+    items = artifacts if isinstance(artifacts, list) else []
+    names = (item.get("name") if isinstance(item, dict) else item for item in items)
+    return [name for name in islice(names, MOST_ARTIFACTS) if isinstance(name, str) and is_file_name(name)]
 
 
 def _trace(trace: Any) -> str:
-    return "".join(_text(line) for line in trace) if isinstance(trace, list) else _text(trace)
+    lines = trace if isinstance(trace, list) else [trace]
+    return cut_end("".join(line for line in lines if isinstance(line, str)), LONGEST_TRACE)
 
 
 def _time(text: str | None) -> datetime | None:

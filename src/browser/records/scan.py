@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from browser.records.paths import OutsideResultsError, inside
+
 # EPyMARL's are results/sacred/NAME/MAP/N
 DEEPEST = 4
 # folders of a results folder that hold no Sacred runs, and Sacred's own
@@ -23,7 +25,7 @@ class Found(NamedTuple):
 def sacred_folder(root: Path) -> Path:
     """Where Sacred's runs are: `root`/sacred, or `root` itself when that is a folder of Sacred's."""
     below = root / "sacred"
-    return below if below.is_dir() else root
+    return below if below.is_dir() and not below.is_symlink() else root
 
 
 def find_runs(sacred: Path) -> Iterator[Found]:
@@ -53,10 +55,15 @@ def _find(folder: str, names: tuple[str, ...], own_name: str) -> Iterator[Found]
         yield from _find(entry.path, (*names, name), own_name)
 
 
-def subfolders(folder: Path) -> list[str]:
-    """Names of the folders in a folder, sorted; none if it does not exist."""
+def entries_of(root: Path, *names: str | Path) -> list[os.DirEntry]:
+    """What is in a folder below `root`, sorted by name; nothing if it does not exist or lies behind a link."""
     try:
-        with os.scandir(folder) as listing:
-            return sorted(entry.name for entry in listing if entry.is_dir(follow_symlinks=False))
-    except OSError:
+        with os.scandir(inside(root, *names)) as listing:
+            return sorted(listing, key=lambda entry: entry.name)
+    except (OSError, OutsideResultsError):
         return []
+
+
+def subfolders(root: Path, *names: str | Path) -> list[str]:
+    """Names of the folders in a folder below `root`, sorted; links are left out."""
+    return [entry.name for entry in entries_of(root, *names) if entry.is_dir(follow_symlinks=False)]

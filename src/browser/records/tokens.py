@@ -1,22 +1,26 @@
-"""Runs that left no record with Sacred: what their folder `runs/<token>/` tells."""
+"""Runs that left no record with Sacred: what their folder `runs/<token>/` says."""
 
-import os
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 from browser.records.configs import flatten
+from browser.records.files import ResultsFiles
 from browser.records.json_files import parse, plain
 from browser.records.record import Artifact, Run
-from browser.records.scan import subfolders
+from browser.records.scan import entries_of, subfolders
 
 # <name>_seed<seed>_<map>_<date>_<time>, the time of the machine's own time zone
 _TOKEN = re.compile(r"(?P<name>.+?)_seed(?P<seed>\d+)_(?P<map>.*)_(?P<time>\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(-\d+)?")
 
 
-def run_of_token(root: Path, token: str) -> Run:
-    """A run from its folder below `root`/runs: config.json there if there is one, else what the token's parts say."""
-    folder = root / "runs" / token
+def log_path(token: str) -> tuple[str, str, str]:
+    """Where a token's metric log is, below the results folder."""
+    return "runs", token, "metrics.csv"
+
+
+def run_of_token(files: ResultsFiles, token: str) -> Run:
+    """A run from its folder runs/<token>: config.json there if there is one, else what the token's parts say."""
     problems = ["Sacred has no record of this run."]
     config: dict = {}
     started = None
@@ -24,14 +28,13 @@ def run_of_token(root: Path, token: str) -> Run:
         config = {"name": match["name"], "seed": int(match["seed"]), "env_args.map_name": match["map"]}
         started = datetime.strptime(match["time"], "%Y-%m-%d_%H-%M-%S").astimezone(UTC)
     try:
-        value = parse((folder / "config.json").read_bytes()).value
-        config = flatten(plain(value)) if isinstance(value, dict) else config
+        value = parse(files.read("runs", token, "config.json")).value
+        config = flatten(plain(value))[0] if isinstance(value, dict) else config
     except OSError:
         problems.append("Name, seed and map are those in its token.")
-    try:
-        heartbeat = datetime.fromtimestamp(os.stat(folder / "metrics.csv").st_mtime, UTC)
-    except OSError:
-        heartbeat = None
+    problems += filter(None, (files.problem("runs", token, "config.json"), files.problem(*log_path(token))))
+    stamp = files.stamp(*log_path(token))
+    heartbeat = datetime.fromtimestamp(stamp[1] / 1e9, UTC) if stamp else None
     return Run(
         id=f"runs/{token}", config=config, started=started, heartbeat=heartbeat, token=token, problems=tuple(problems)
     )
@@ -41,23 +44,19 @@ def artifacts_of_token(root: Path, token: str) -> list[Artifact]:
     """Models, checkpoints, replays and TensorBoard events of a token, in this order, by step or name."""
     found = []
     for kind, parts in (("model", ("models", token)), ("checkpoint", ("runs", token, "checkpoints"))):
-        names = [name for name in subfolders(root.joinpath(*parts)) if name.isdecimal()]
+        names = [name for name in subfolders(root, *parts) if name.isdecimal() and len(name) < 19]
         found += [Artifact(kind, name, Path(*parts, name), int(name)) for name in sorted(names, key=int)]
-    try:
-        with os.scandir(root / "replays" / token) as listing:
-            replays = sorted(entry.name for entry in listing if entry.name[0] != ".")
-    except OSError:
-        replays = []
+    replays = [entry.name for entry in entries_of(root, "replays", token) if entry.name[0] != "."]
     found += [Artifact("replay", name, Path("replays", token, name)) for name in replays]
-    if (root / "tb_logs" / token).is_dir():
+    if token in subfolders(root, "tb_logs"):
         found.append(Artifact("tensorboard", token, Path("tb_logs", token)))
     return found
 
 
-def manifest(root: Path, checkpoint: Artifact) -> dict:
+def manifest(files: ResultsFiles, checkpoint: Artifact) -> dict:
     """A checkpoint's manifest.json, as far as it can be read; empty if it cannot."""
     try:
-        value = parse((root / checkpoint.path / "manifest.json").read_bytes()).value
+        value = parse(files.read(checkpoint.path, "manifest.json")).value
     except OSError:
         return {}
     return value if isinstance(value, dict) else {}

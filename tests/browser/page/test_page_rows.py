@@ -1,5 +1,7 @@
 """The table of runs: its rows, and what a browser is told of changes."""
 
+import os
+
 import pytest
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
@@ -53,6 +55,16 @@ def test_a_row_has_what_its_files_say(context):
         "result": 8.0,
     }
     assert {key: row[key] for key in expected} == expected
+
+
+def test_a_row_says_what_could_not_be_read(context, root):
+    assert RowTracker(context).changes([], False).added[0]["problems"] is None
+    (root / "sacred" / "1" / "metrics.json").symlink_to("/dev/zero")
+    (root / "sacred" / "1" / "config.json").unlink()
+    os.mkfifo(root / "sacred" / "1" / "config.json")
+    (row,) = RowTracker(later(context)).changes([], False).added
+    for name, kind in (("metrics.json", "link"), ("config.json", "pipe")):
+        assert f"{name} is not read: it is not a regular file but a {kind}." in row["problems"]
 
 
 def test_only_what_changed_is_sent(context, root):

@@ -135,6 +135,15 @@ def test_nothing_else_is_served(results, client, run, file):
     assert b"secret" not in answer.data
 
 
+def test_a_replay_that_no_browser_could_hold_is_refused(results, client):
+    with open(results / "replays" / "trained" / "100_0.jsonl", "ab") as file:
+        file.truncate(2**40)
+    answer = lines(client, run="trained", file="100_0.jsonl")
+    assert (answer.status_code, answer.text) == (
+        *(404, "This replay is not read: it is 1.1 TB long, longer than 268435456 bytes."),
+    )
+
+
 def test_broken_headers_belong_to_nobody(results):
     for number, body in enumerate((b"", b"{", b"[1]\n", b'{"checkpoint_path": 5}\n', b'{"checkpoint_path": ".."}\n')):
         path = write_replay(results, f"odd{number}", "1_0.jsonl")

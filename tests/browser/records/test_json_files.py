@@ -83,7 +83,7 @@ LAYOUTS = (
 def test_keys_are_found_in_every_layout(value, layout):
     found = JsonObject(layout(value).encode())
     assert found.whole
-    assert sorted(found.keys()) == sorted(value)
+    assert sorted(found.keys(most=9)) == sorted(value)
     assert {key: found.get(key) for key in value} == value
     assert found.get("no such key") is None
 
@@ -102,7 +102,7 @@ def test_a_cut_in_any_layout_leaves_a_part_of_the_truth(value, layout):
 
 def test_another_layout_is_read_as_well():
     found = JsonObject(b'{"a": [1, 2], "b": {"a": 3}}')
-    assert (found.whole, found.keys(), found.get("a"), found.get("b")) == (True, ["a", "b"], [1, 2], {"a": 3})
+    assert (found.whole, found.keys(most=9), found.get("a"), found.get("b")) == (True, ["a", "b"], [1, 2], {"a": 3})
 
 
 def test_a_nested_key_is_not_mistaken_for_one_of_the_top():

@@ -119,7 +119,9 @@
   const colours = { RUNNING: "running", COMPLETED: "done", QUEUED: "quiet", UNKNOWN: "quiet" };
   cells.Status = function (props) {
     const text = String(props.value || "").toLowerCase().replace(/_/g, " ");
-    return element("span", { className: "badge " + (colours[props.value] || "bad") }, text);
+    const badge = element("span", { className: "badge " + (colours[props.value] || "bad") }, text);
+    if (!props.data || !props.data.problems) return badge;
+    return element("span", null, badge, element("span", { className: "problem", role: "img", "aria-label": props.data.problems }, " ⚠"));
   };
 
   const formats = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});

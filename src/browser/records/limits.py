@@ -1,0 +1,49 @@
+"""How much of what a run wrote is read and shown: results come from anywhere, and a page has to stay small."""
+
+import hashlib
+from typing import Any
+
+_MIB = 2**20
+# bytes; metrics of programs of the family reach a hundred megabytes. None: only the end is read
+LARGEST: dict[str, int | None] = {
+    "run.json": 16 * _MIB,
+    "config.json": 16 * _MIB,
+    "info.json": 256 * _MIB,
+    "metrics.json": 256 * _MIB,
+    "metrics.csv": 128 * _MIB,
+    "manifest.json": 16 * _MIB,
+    "cout.txt": None,
+}
+
+MOST_CONFIG_KEYS = 2000
+MOST_METRICS = 1000
+MOST_ARTIFACTS = 1000
+MOST_SOURCES = 5000
+# characters: of a key; of a name, a status, a path; of a config's value; of a traceback
+LONGEST_KEY = 300
+LONGEST_TEXT = 1000
+LONGEST_VALUE = 2000
+LONGEST_TRACE = 50_000
+
+
+def cut(text: str, longest: int = LONGEST_TEXT) -> str:
+    """The text, or its beginning and how long it is; halves of characters, which no page can show, are replaced."""
+    text = text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters)"
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def cut_end(text: str, longest: int) -> str:
+    """The text, or its end: what a traceback comes to stands there."""
+    text = text if len(text) <= longest else f"({len(text):,} characters) …{text[-longest:]}"
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def cut_value(value: Any) -> Any:
+    """A JSON value; one that is long as its text, cut, with a digest, so that values that differ stay different."""
+    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
+        return value
+    text = value if isinstance(value, str) else str(value)
+    if len(text) <= LONGEST_VALUE:
+        return cut(text, LONGEST_VALUE) if isinstance(value, int | str) else value
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+    return f"{cut(text, LONGEST_VALUE)} (SHA-256 {digest})"
