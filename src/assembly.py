@@ -13,10 +13,11 @@ from components.storage import smallest_integer
 from components.transforms import OneHot
 from controllers import REGISTRY as mac_REGISTRY
 from learners import REGISTRY as le_REGISTRY
+from learners.batch_fields import batch_fields
 from runners import REGISTRY as r_REGISTRY
 from utils.available_memory import available_memory, readable_size
 from utils.devices import acting_device
-from utils.errors import MusterError
+from utils.errors import ConfigError, MusterError
 from utils.logging import Logger
 
 
@@ -94,6 +95,10 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         args.episode_limit = env_info["episode_limit"]
 
         scheme, groups, preprocess = build_scheme(env_info, args.buffer_dtype)
+        own_fields = batch_fields(args.learner, env_info)
+        if taken := sorted({*scheme, "actions_onehot", "filled"} & set(own_fields)):
+            raise ConfigError(f"learner={args.learner} declares batch_fields that every batch has: {', '.join(taken)}.")
+        scheme |= own_fields
         # a batch knows the fields that are derived, too
         mac = mac_REGISTRY[args.mac](EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess).scheme, groups, args)
         acting_mac = mac

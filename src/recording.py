@@ -55,7 +55,7 @@ def save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
 def team_value(args: SimpleNamespace, learner: Any) -> Callable[[th.Tensor, th.Tensor, th.Tensor], float] | None:
     """Q_tot of one moment from outputs `[n, A]`, actions `[n]` and state; None if no mixer mixes chosen values."""
     mixer = getattr(learner, "mixer", None)
-    if mixer is None or args.mixer is None:
+    if mixer is None or args.mixer not in mixer_REGISTRY:
         return None
     taken = le_REGISTRY.entry(args.learner).traits.get("mixes", ())
     mixes = mixer_REGISTRY.entry(args.mixer).traits.get("mixes", "chosen_values")

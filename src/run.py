@@ -14,6 +14,7 @@ from checkpoints.resumption import Resumption
 from checkpoints.run_folder import RunFolder
 from checkpoints.store import Checkpoint
 from checks import check_config
+from checks.effects import warnings_of
 from envs.instances import TEST_SEED_OFFSET
 from keeping import RunKeeper
 from recording import attach_recorder, save_replay
@@ -54,6 +55,8 @@ def run(
     if log is None:
         # a program that runs experiments has set up logging, or leaves it to us
         log = logging.getLogger("muster") if logging.getLogger().handlers else get_logger()
+    for warning in warnings_of(config):
+        log.warning(warning)
     with StopSignals() as signals:
         args, config = _complete(config, log, resume)
         logger = Logger(log)

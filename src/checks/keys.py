@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from checks.effects import inert_keys, own_keys_read
 from checks.registries import has_foreign_part
 from utils.config import default_config, flatten
 from utils.errors import ConfigError
@@ -12,16 +13,18 @@ from utils.nearest import did_you_mean
 def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
     """Refuse keys that nothing reads.
 
-    All built-in keys stand in default.yaml. A config file may bring others only for parts that are not built in,
-    and the command line may only change keys that the files have. `env_args` is the environment's own matter.
+    All built-in keys stand in default.yaml. A config file may bring others only for parts that are not built in or
+    that declare them, and the command line may only change keys that the files have. `env_args` is the environment's
+    own matter.
 
     Raises:
         ConfigError: an unknown key, with the nearest known one.
     """
     documented = default_config()
     if not has_foreign_part(config):
+        allowed = {*documented, "seed", *inert_keys(config), *own_keys_read(config)}
         for key in config:
-            if key not in documented and key != "seed":
+            if key not in allowed:
                 where = f"{own_keys[key]}: unknown" if key in own_keys else "Unknown"
                 raise ConfigError(f"{where} key '{key}'.{_hint(key, documented)}")
     known_keys = set(flatten(known)) | {"seed"}

@@ -1,6 +1,6 @@
 """Do the parts go together? Told from their declarations in the registries, and nowhere else."""
 
-from checks.registries import REGISTRIES
+from checks.registries import REGISTRIES, looked_up
 from envs import batched_names
 from utils.errors import ConfigError
 from utils.plain_values import shown
@@ -17,6 +17,9 @@ def check_pairings(config: dict) -> None:
         name = config[key]
         if name is None and key == "mixer":
             traits[key] = {"mixes": "nothing"}
+            continue
+        if not (looked_up(config, key) or name in registry):
+            traits[key] = {}
             continue
         try:
             traits[key] = registry.entry(name).traits
@@ -41,7 +44,7 @@ def _check_learner(config: dict, traits: dict) -> None:
             f"agent_output_type={output} does not go with learner={learner}, which learns from '{wanted}'."
         )
     takes = traits["action_selector"].get("takes", output)
-    if output != takes:
+    if output != takes and looked_up(config, "action_selector"):
         fitting = _names("action_selector", "takes", (output,))
         raise ConfigError(
             f"action_selector={config['action_selector']} does not go with agent_output_type={output}. "

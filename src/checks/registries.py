@@ -1,4 +1,6 @@
-"""Which config key names an entry of which registry."""
+"""Which config key names an entry of which registry, and what the chosen parts declare that they read."""
+
+from collections.abc import Iterator, Mapping
 
 from components.action_selectors import REGISTRY as action_selectors
 from controllers import REGISTRY as controllers
@@ -9,7 +11,7 @@ from modules.critics import REGISTRY as critics
 from modules.mixers import REGISTRY as mixers
 from runners import REGISTRY as runners
 from runners.transports import REGISTRY as transports
-from utils.registry import Registry
+from utils.registry import Entry, Registry
 
 REGISTRIES: dict[str, Registry] = {
     "env": environments,
@@ -17,17 +19,55 @@ REGISTRIES: dict[str, Registry] = {
     "env_transport": transports,
     "mac": controllers,
     "agent": agents,
-    "action_selector": action_selectors,
+    # a file of PyMARL's in the place of components/action_selectors.py has a plain dict
+    "action_selector": Registry.of("action selector", action_selectors),
     "learner": learners,
     "mixer": mixers,
     "critic": critics,
 }
+# which part looks up the names of which others; assembly looks up the rest
+LOOKED_UP_BY = {
+    "mixer": "learner",
+    "critic": "learner",
+    "agent": "mac",
+    "action_selector": "mac",
+    "env_transport": "runner",
+}
 
 
-def has_foreign_part(config: dict) -> bool:
-    """Whether the config names a part that is not built in: such a part may read keys of its own."""
-    return any(
-        config.get(key) in registry and not registry.entry(config[key]).declared
-        for key, registry in REGISTRIES.items()
-        if isinstance(config.get(key), str)
-    )
+def chosen_entry(config: Mapping, key: str) -> Entry | None:
+    """The entry that `config[key]` names; None if there is no such entry."""
+    name = config.get(key)
+    return REGISTRIES[key].entry(name) if isinstance(name, str) and name in REGISTRIES[key] else None
+
+
+def reads(config: Mapping, key: str) -> tuple[str, ...] | None:
+    """The keys that the part `config[key]` declares to read; None if nothing is known of it."""
+    if key == "mixer" and config.get(key) is None:
+        return ()
+    entry = chosen_entry(config, key)
+    return None if entry is None else entry.traits.get("reads")
+
+
+def looked_up(config: Mapping, key: str) -> bool:
+    """Whether the name `config[key]` has to be in its registry.
+
+    It need not if the part that uses it is not built in: that part may find it elsewhere, or not use it at all.
+    """
+    return key not in LOOKED_UP_BY or reads(config, LOOKED_UP_BY[key]) is not None
+
+
+def has_foreign_part(config: Mapping) -> bool:
+    """Whether the config names a part of which is not known what it reads: it may read keys of its own."""
+    return any(entry is not None and not _is_known(key, entry) for key, entry in chosen(config))
+
+
+def chosen(config: Mapping) -> Iterator[tuple[str, Entry | None]]:
+    """The config keys that name parts, and the entries they name."""
+    for key in REGISTRIES:
+        yield key, chosen_entry(config, key)
+
+
+def _is_known(key: str, entry: Entry) -> bool:
+    # an environment reads env_args, which its constructor declares
+    return entry.declared and (key == "env" or "reads" in entry.traits)

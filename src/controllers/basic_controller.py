@@ -33,8 +33,12 @@ class BasicMAC:
         # what agents see while acting, one tensor for each number of episodes, written anew at every step
         self._acting_inputs: dict[tuple[int, th.device], th.Tensor] = {}
 
-    def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False) -> th.Tensor:
-        """Actions at step `t_ep` of the episodes `bs`: int64 `[len(bs), n]`. No gradient is kept."""
+    def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False):
+        """Actions at step `t_ep` of the episodes `bs`: int64 `[len(bs), n]`. No gradient is kept.
+
+        What the selector returns is returned: of some, the actions and their probabilities. If the batch has a field
+        "probs", a selector's `probabilities` fill it: actions and `{"probs": [len(bs), n, A]}`.
+        """
         with th.no_grad():
             if hasattr(self.action_selector, "anneal"):
                 self.action_selector.anneal(t_env)
@@ -44,7 +48,11 @@ class BasicMAC:
                 agent_outputs = self.forward(ep_batch, t_ep, test_mode=test_mode)
             finally:
                 self._acting = False
-            return self.action_selector.select_action(agent_outputs[bs], avail_actions[bs], t_env, test_mode=test_mode)
+            asked = agent_outputs[bs], avail_actions[bs]
+            chosen = self.action_selector.select_action(*asked, t_env, test_mode=test_mode)
+            if "probs" in ep_batch.scheme and hasattr(self.action_selector, "probabilities"):
+                return chosen, {"probs": self.action_selector.probabilities(*asked)}
+            return chosen
 
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
         """Outputs at step `t`, `[B, n, A]`; advances `hidden_states`."""

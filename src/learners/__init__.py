@@ -9,6 +9,7 @@ REGISTRY.declare(
     "Q-learning of each agent or of the team: IQL, VDN, QMIX",
     learns_from="q",
     mixes=("nothing", "chosen_values"),
+    reads=("mixer", "td_lambda", "double_q", "target_update_interval"),
 )
 REGISTRY.declare(
     "qtran_learner",
@@ -16,6 +17,7 @@ REGISTRY.declare(
     "QTRAN-base: a joint value with a factorised argmax",
     learns_from="q",
     mixes=("joint_action",),
+    reads=("mixer", "double_q", "target_update_interval", "opt_loss", "nopt_min_loss"),
 )
 REGISTRY.declare(
     "coma_learner",
@@ -25,6 +27,9 @@ REGISTRY.declare(
     mixes=("nothing",),
     on_policy=True,
     needs_episodes=True,
+    reads=("critic", "critic_lr", "td_lambda", "target_update_interval"),
+    # keys of PyMARL's own coma.yaml, which its learner does not read either
+    inert=("critic_q_fn", "critic_baseline_fn", "critic_train_mode", "critic_train_reps", "q_nstep"),
 )
 REGISTRY.declare(
     "pqn_learner",
@@ -34,6 +39,7 @@ REGISTRY.declare(
     mixes=("nothing", "chosen_values"),
     on_policy=True,
     newest_rollout_only=True,
+    reads=("mixer", "td_lambda", "epochs", "minibatches", "lr_finish"),
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

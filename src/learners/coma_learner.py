@@ -7,7 +7,7 @@ from learners.base import BaseLearner
 from learners.q_targets import gather_actions, masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
 from utils.optimisers import build_optimiser
-from utils.rl_utils import build_td_lambda_targets, valid_transitions
+from utils.rl_utils import build_td_lambda_targets, legal_policy, valid_transitions
 
 
 class COMALearner(BaseLearner):
@@ -36,7 +36,7 @@ class COMALearner(BaseLearner):
         q_vals, critic_stats = self._train_critic(batch, actions, mask)
 
         unroll = BatchUnroll(batch[:, :-1], self.mac)
-        pi = unroll.spread(_renormalise(self._forward(unroll.outputs, self.mac), unroll.avail_actions))
+        pi = unroll.spread(legal_policy(self._forward(unroll.outputs, self.mac), unroll.avail_actions))
 
         # the advantage of the action taken over the policy's average, the others' actions kept (eq. 4)
         baseline = (pi * q_vals).sum(-1)
@@ -93,10 +93,3 @@ class COMALearner(BaseLearner):
             stats["target_mean"].append(masked_mean(targets[:, t], mask_t).item())
             stats["q_taken_mean"].append(masked_mean(q_taken, mask_t).item())
         return q_vals, stats
-
-
-def _renormalise(policy: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
-    """Probabilities `[..., A]` over the legal actions only; zeros where nothing is legal (padding)."""
-    legal = policy.masked_fill(avail_actions == 0, 0.0)
-    total = legal.sum(dim=-1, keepdim=True)
-    return legal / total.masked_fill(total == 0, 1.0)

@@ -1,5 +1,6 @@
 """Recording what a runner plays: a thin layer around its environment and its controller."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,13 @@ class _WatchedController:
     def __init__(self, mac: Any, recording: _Recording):
         self._mac, self._recording = mac, recording
 
-    def select_actions(self, ep_batch: Any, t_ep: int, t_env: int, **options: Any) -> Any:
+        @functools.wraps(mac.select_actions)  # callers look at its signature to see what it takes
+        def select_actions(*args: Any, **options: Any) -> Any:
+            return self._select_actions(*args, **options)
+
+        self.select_actions = select_actions
+
+    def _select_actions(self, ep_batch: Any, t_ep: int, t_env: int, **options: Any) -> Any:
         mac = self._mac
         if not self._recording.on:
             return mac.select_actions(ep_batch, t_ep=t_ep, t_env=t_env, **options)
@@ -154,13 +161,14 @@ class _WatchedController:
         if selector is not None:
             mac.action_selector = listening
         try:
-            actions = mac.select_actions(ep_batch, t_ep=t_ep, t_env=t_env, **options)
+            decision = mac.select_actions(ep_batch, t_ep=t_ep, t_env=t_env, **options)
         finally:
             if selector is not None:
                 mac.action_selector = selector
+        actions = decision[0] if isinstance(decision, tuple) else decision
         # copy 0 acts as long as it is recorded, and is then the first of those that act
         self._recording.guarded(self._recording.decide, listening.heard, ep_batch, t_ep, actions)
-        return actions
+        return decision
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._mac, name)

@@ -117,8 +117,9 @@ class BaseRunner:
             if self.worker_restarts:
                 self.logger.log_stat("worker_restarts", self.worker_restarts, self.t_env)
             self._log(cur_returns, cur_stats, "")
-            if hasattr(self.mac.action_selector, "epsilon"):
-                self.logger.log_stat("epsilon", self.mac.action_selector.epsilon, self.t_env)
+            epsilon = getattr(getattr(self.mac, "action_selector", None), "epsilon", None)
+            if epsilon is not None:
+                self.logger.log_stat("epsilon", epsilon, self.t_env)
             self.log_train_stats_t = self.t_env
 
     def _log(self, returns: list[float], stats: dict[str, float], prefix: str) -> None:

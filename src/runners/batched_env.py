@@ -7,6 +7,7 @@ import numpy as np
 
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
+from controllers.decisions import Decider
 from envs.batched import BatchedEnv
 from envs.instances import batched_environment_factory
 from runners.environment_runner import EnvironmentRunner
@@ -113,16 +114,20 @@ class BatchedEnvRunner(EnvironmentRunner):
         playing = rows
         # copies that still get an action: those that play, and those that have just reached their closing state
         acting = playing
-        actions = np.zeros((size, env.n_agents), dtype=np.int64)
+        decider = Decider(mac, batch)
+        decisions: dict[str, np.ndarray] = {}
         lost = np.zeros(size, dtype=bool)
         self._take_dropped()  # in a reset nothing is lost
         store.write(env.observed(), playing, 0, mark_filled=True)
 
         while acting.size:
-            bs = slice(None) if acting.size == size else acting.tolist()
-            chosen = mac.select_actions(batch, t_ep=self.t, t_env=self.t_env, bs=bs, test_mode=test_mode)
-            actions[acting] = chosen.cpu().numpy()
-            store.write({"actions": actions[:, :, None]}, acting, self.t)
+            decided = decider.decide(self.t, self.t_env, None if acting.size == size else acting, test_mode)
+            for key, value in decided.items():
+                if key not in decisions:  # rows of all episodes, of which fewer and fewer act
+                    decisions[key] = np.zeros((size, *value.shape[1:]), dtype=value.dtype)
+                decisions[key][acting] = value
+            actions = decisions["actions"][:, :, 0]
+            store.write(decisions, acting, self.t)
             if not playing.size:
                 break
             reward, terminated, truncated = env.step(actions)

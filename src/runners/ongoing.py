@@ -8,6 +8,7 @@ import torch as th
 
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
+from controllers.decisions import Decider
 from controllers.unroll import begin_anew
 from envs.batched import BatchedEnv
 from utils.errors import ConfigError
@@ -47,7 +48,7 @@ class OngoingPlay:
 
     def __init__(self, env: BatchedEnv, mac: Any, acting: EpisodeBatch):
         self._env, self._mac, self._acting = env, mac, acting
-        self._store = StepWriter(acting)
+        self._store, self._decider = StepWriter(acting), Decider(mac, acting)
         size = self.size = acting.batch_size
         self._everyone = np.arange(size)
         self.hidden_states = self._initial_hidden()
@@ -69,7 +70,8 @@ class OngoingPlay:
 
     def turn(self, t_env: int) -> Turn:
         """Let every copy act once, and those that were closing begin their next episode."""
-        closing, actions = self.closing, self._act(t_env)
+        closing, decisions = self.closing, self._act(t_env)
+        actions = decisions["actions"][:, :, 0]
         reward, ended, truncated = self._env.step(actions)
         playing = ~closing
         reward, ended, truncated = reward * playing, ended & playing, truncated & playing
@@ -83,7 +85,7 @@ class OngoingPlay:
         self.begin_next()
         self.closing = ended
         outcome = {"reward": reward, "terminated": ended & ~truncated, "truncated": truncated}
-        values = {"actions": actions[:, :, None], **{key: value[:, None] for key, value in outcome.items()}}
+        values = {**decisions, **{key: value[:, None] for key, value in outcome.items()}}
         return Turn(values, closing, finished)
 
     def state_dict(self) -> dict:
@@ -112,16 +114,15 @@ class OngoingPlay:
         self._forget(rows)
         self.closing = np.zeros(self.size, dtype=bool)
 
-    def _act(self, t_env: int) -> np.ndarray:
-        """Actions of all agents of all copies, int64 `[B, n]`."""
+    def _act(self, t_env: int) -> dict[str, np.ndarray]:
+        """Actions of all agents of all copies, int64 `[B, n, 1]`, and what came with them."""
         self._store.write(self._env.observed(), self._everyone, 1)
         # tests and learners have used the controller since
         self._mac.hidden_states = self.hidden_states
-        chosen = self._mac.select_actions(self._acting, t_ep=1, t_env=t_env, test_mode=False)
+        decisions = self._decider.decide(1, t_env)
         self.hidden_states = self._mac.hidden_states
-        actions = chosen.cpu().numpy()
-        self._store.write({"actions": actions[:, :, None]}, self._everyone, 0)
-        return actions
+        self._store.write(decisions, self._everyone, 0)
+        return decisions
 
     def _forget(self, rows: th.Tensor) -> None:
         """Hidden states and last actions of the copies `rows` (bool `[B]`) become those before a first step."""

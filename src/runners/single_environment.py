@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from envs.outcome import outcome_of
 from envs.saving import state_or_none
 from envs.sizes import check_sizes
 from replays.offered import offered
@@ -29,9 +30,9 @@ class SingleEnvironment:
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `BatchedEnv.step`."""
-        reward, terminated, self._info = self.env.step(actions[0].copy())  # which it may keep
-        truncated = bool(terminated and self._info.get("episode_limit", False))
-        self._row.write_outcome(float(reward), bool(terminated), truncated)
+        outcome = outcome_of(self.env.step(actions[0].copy()))  # which it may keep
+        self._info = outcome.info
+        self._row.write_outcome(outcome.reward, outcome.ended, outcome.truncated)
         self._row.write_observed(self.env)
         return self._arrays.reward, self._arrays.terminated, self._arrays.truncated
 

@@ -15,9 +15,9 @@ class Entry:
     """What a registry knows of one name.
 
     `target` is the class or factory, or a `"module:attribute"` string that is imported on first use.
-    `traits` say what the part needs and supports (`checks/pairings.py` reads them). `declared` is
-    False for an entry added by plain assignment, PyMARL's way: nothing is known of it, so nothing
-    about it is refused.
+    `traits` say what the part needs and supports (`checks/` reads them). `traits["reads"]` are the config
+    keys that it reads and that not every part of a run reads. `declared` is False for an entry added by
+    plain assignment, PyMARL's way: nothing is known of it, so nothing about it is refused.
     """
 
     target: Any
@@ -39,6 +39,15 @@ class Registry(MutableMapping):
     def declare(self, name: str, target: str | Callable, description: str, **traits: Any) -> None:
         """Register `target` under `name` with a one-line description and its traits."""
         self._entries[name] = Entry(target, description, traits)
+
+    @classmethod
+    def of(cls, kind: str, mapping: Mapping[str, Any]) -> "Registry":
+        """`mapping` itself if it is a registry; PyMARL's plain dict becomes one, of parts of which nothing is known."""
+        if isinstance(mapping, cls):
+            return mapping
+        registry = cls(kind)
+        registry.update(mapping)
+        return registry
 
     def entry(self, name: str) -> Entry:
         """Return the declaration of `name` without importing it.

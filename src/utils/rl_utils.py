@@ -78,3 +78,10 @@ def build_td_lambda_targets(
 ) -> th.Tensor:
     """PyMARL's call of `td_lambda_returns`: `target_qs` `[B, T + 1, n]` are the values of all states, V[0] unused."""
     return td_lambda_returns(rewards, terminated, mask, target_qs[:, 1:], gamma, td_lambda)
+
+
+def legal_policy(policy: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
+    """Probabilities `[..., A]` over the legal actions only, of sum 1; zeros where nothing is legal (padding)."""
+    legal = policy.masked_fill(avail_actions == 0, 0.0)
+    total = legal.sum(dim=-1, keepdim=True)
+    return legal / total.masked_fill(total == 0, 1.0)

@@ -1,5 +1,11 @@
 """Which actions are chosen, and how often."""
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch as th
@@ -111,3 +117,40 @@ def test_exploring_draws_what_multinomial_draws():
         th.rand(2, 2)
         assert th.equal(actions.flatten(), th.multinomial(avail.flatten(0, 1).float(), 1).squeeze(1))
     assert len({tuple(actions.flatten().tolist()) for actions in chosen}) > 5
+
+
+def test_a_file_in_pymarls_place_takes_ours_place(tmp_path):
+    """Its plain dict is the registry; everything else is found where it was."""
+    source = Path(__file__).resolve().parents[2] / "src"
+    for folder in (tmp_path, tmp_path / "components"):
+        folder.mkdir(exist_ok=True)
+        for path in (source / folder.relative_to(tmp_path)).iterdir():
+            if path.name not in ("components", "action_selectors.py", "__pycache__"):
+                (folder / path.name).symlink_to(path)
+    (tmp_path / "components" / "action_selectors.py").write_text(
+        "from .epsilon_schedules import DecayThenFlatSchedule\n"
+        "REGISTRY = {}\n"
+        "class First:\n"
+        "    def __init__(self, args):\n"
+        "        self.schedule = DecayThenFlatSchedule(1, 0, 9)\n"
+        "    def select_action(self, agent_inputs, avail_actions, t_env, test_mode=False):\n"
+        "        return avail_actions.argmax(dim=2)\n"
+        'REGISTRY["first"] = First\n'
+    )
+    settings = "batch_size=1 test_nepisode=1 seed=1 learner_log_interval=1 env_args.game=qtran t_max=3".split()
+    settings.append(f"local_results_path={tmp_path / 'results'}")
+    command = ["--config=vdn", "--env-config=matrix", "with", "action_selector={}", *settings]
+    program = "import sys, main; sys.exit(main.main(sys.argv[1:]))"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    def result(selector):
+        words = [sys.executable, "-c", program, *(word.format(selector) for word in command)]
+        return subprocess.run(words, capture_output=True, text=True, env=environment, timeout=100)
+
+    done = result("first")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"test_return_mean: +8\.0000", done.stdout), "the first actions pay 8 in this game"
+    refused = result("firts")
+    assert refused.returncode == 2
+    assert "action_selector=firts" in refused.stderr
+    assert "Did you mean 'first'?" in refused.stderr

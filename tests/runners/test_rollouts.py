@@ -6,7 +6,7 @@ import threading
 import pytest
 import torch as th
 
-from components.action_selectors.exploring import Exploring
+from components.selectors.exploring import Exploring
 from helpers import empty_batch, make_args
 from runners.rollouts import Rollouts
 from utils.logging import Logger

@@ -58,3 +58,10 @@ def test_the_nearest_name_is_suggested():
         ConfigError, match=r"Unknown thing 'qmx'. Did you mean 'qmix'\? Allowed: qmix, qtran_base, vdn\."
     ):
         registry["qmx"]
+
+
+def test_pymarls_plain_dict_becomes_a_registry():
+    registry = Registry.of("thing", {"a": int})
+    assert registry["a"] is int
+    assert not registry.entry("a").declared
+    assert Registry.of("thing", registry) is registry

@@ -3,6 +3,8 @@
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("critic")
-REGISTRY.declare("coma", "modules.critics.coma:COMACritic", "values of an agent's actions, given the others' (COMA)")
+REGISTRY.declare(
+    "coma", "modules.critics.coma:COMACritic", "values of an agent's actions, given the others' (COMA)", reads=()
+)
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -10,6 +10,7 @@ REGISTRY.declare(
     "the sum of the agents' values (VDN)",
     mixes="chosen_values",
     stepwise=True,
+    reads=(),
 )
 REGISTRY.declare(
     "qmix",
@@ -17,12 +18,14 @@ REGISTRY.declare(
     "a monotonic network of the agents' values (QMIX)",
     mixes="chosen_values",
     stepwise=True,
+    reads=("mixing_embed_dim", "hypernet_layers", "hypernet_embed"),
 )
 REGISTRY.declare(
     "qtran_base",
     "modules.mixers.qtran:QTranBase",
     "a joint action value and a state value (QTRAN-base)",
     mixes="joint_action",
+    reads=("mixing_embed_dim", "rnn_hidden_dim", "qtran_arch", "network_size"),
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

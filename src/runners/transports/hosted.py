@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from envs.outcome import outcome_of
 from envs.saving import state_or_none
 from replays.offered import offered
 from replays.plain import plain, plain_info
@@ -36,11 +37,11 @@ class HostedEnvironment:
 
     def step(self, _) -> dict | None:
         """Do what the row's actions say; the info if the episode has ended."""
-        reward, terminated, info = self._env.step(self.row.actions())
-        self._info = info
-        self.row.write_outcome(float(reward), bool(terminated), bool(terminated and info.get("episode_limit", False)))
+        outcome = outcome_of(self._env.step(self.row.actions()))
+        self._info = outcome.info
+        self.row.write_outcome(outcome.reward, outcome.ended, outcome.truncated)
         self.row.write_observed(self._env)
-        return info if terminated else None
+        return outcome.info if outcome.ended else None
 
     def get_env_info(self, _) -> dict:
         """The environment's sizes."""

@@ -3,8 +3,9 @@
 import torch as th
 from torch.distributions import Categorical
 
-from components.action_selectors.exploring import Exploring
+from components.selectors.exploring import Exploring
 from utils.config import with_defaults
+from utils.rl_utils import legal_policy
 
 
 class MultinomialActionSelector(Exploring):
@@ -21,6 +22,10 @@ class MultinomialActionSelector(Exploring):
         self.anneal(t_env)
         return _sample(agent_inputs, avail_actions, greedy=test_mode and self.test_greedy)
 
+    def probabilities(self, agent_inputs: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
+        """The probability of each action when it is sampled, `[B, n_agents, n_actions]`."""
+        return legal_policy(agent_inputs, avail_actions)
+
 
 class SoftPoliciesSelector:
     """A sample of the policy as it is, with no epsilon floor (EPyMARL's `soft_policies`)."""
@@ -34,6 +39,10 @@ class SoftPoliciesSelector:
     ) -> th.Tensor:
         """Probabilities and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`."""
         return _sample(agent_inputs, avail_actions, greedy=test_mode and self.test_greedy)
+
+    def probabilities(self, agent_inputs: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
+        """The probability of each action when it is sampled, `[B, n_agents, n_actions]`."""
+        return legal_policy(agent_inputs, avail_actions)
 
 
 def _sample(probabilities: th.Tensor, avail_actions: th.Tensor, greedy: bool) -> th.Tensor:

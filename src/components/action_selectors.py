@@ -5,21 +5,24 @@ from utils.registry import Registry, lazy_classes
 REGISTRY = Registry("action selector")
 REGISTRY.declare(
     "epsilon_greedy",
-    "components.action_selectors.epsilon_greedy:EpsilonGreedyActionSelector",
+    "components.selectors.epsilon_greedy:EpsilonGreedyActionSelector",
     "the best action, or with probability epsilon a random one",
     takes="q",
+    reads=("epsilon_start", "epsilon_finish", "epsilon_anneal_time", "epsilon_decay"),
 )
 REGISTRY.declare(
     "multinomial",
-    "components.action_selectors.sampling:MultinomialActionSelector",
+    "components.selectors.sampling:MultinomialActionSelector",
     "a sample of a policy that has an epsilon floor",
     takes="pi_logits",
+    reads=("epsilon_start", "epsilon_finish", "epsilon_anneal_time", "epsilon_decay", "test_greedy"),
 )
 REGISTRY.declare(
     "soft_policies",
-    "components.action_selectors.sampling:SoftPoliciesSelector",
+    "components.selectors.sampling:SoftPoliciesSelector",
     "a sample of a policy as it is (EPyMARL)",
     takes="pi_logits",
+    reads=("test_greedy",),
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -2,7 +2,7 @@
 
 import torch as th
 
-from components.action_selectors.exploring import Exploring
+from components.selectors.exploring import Exploring
 
 
 class EpsilonGreedyActionSelector(Exploring):

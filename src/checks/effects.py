@@ -1,0 +1,72 @@
+"""Settings that change nothing, or that nobody can vouch for: each is worth a warning, none a refusal."""
+
+from collections.abc import Mapping
+
+from checks.registries import LOOKED_UP_BY, REGISTRIES, chosen, chosen_entry, looked_up, reads
+from utils.config import default_config
+from utils.nearest import did_you_mean
+from utils.plain_values import shown
+
+
+def warnings_of(config: Mapping) -> list[str]:
+    """What a checked config says to no effect, in sentences, from what the chosen parts declare to read."""
+    return [*_unread_keys(config), *_inert_keys(config), *_unknown_names(config)]
+
+
+def inert_keys(config: Mapping) -> set[str]:
+    """Keys that a chosen part takes from PyMARL's files although nothing reads them, there or here."""
+    return {key for _, entry in chosen(config) if entry is not None for key in entry.traits.get("inert", ())}
+
+
+def own_keys_read(config: Mapping) -> set[str]:
+    """All keys that the chosen parts declare to read, those that only they have included."""
+    return {key for part in REGISTRIES for key in reads(config, part) or ()}
+
+
+def _unread_keys(config: Mapping) -> list[str]:
+    """Keys that were set, that parts of a kind read, and that no chosen part does."""
+    defaults, read = default_config(), own_keys_read(config)
+    idle: dict[str, list[str]] = {}
+    for kind, registry in REGISTRIES.items():
+        if reads(config, kind) is None:  # it may read anything
+            continue
+        for key in sorted({key for name in registry for key in registry.entry(name).traits.get("reads", ())}):
+            # names of parts are refused where they do not go together
+            if key in REGISTRIES or key in read or config.get(key) == defaults.get(key):
+                continue
+            if not any(reads(config, other) is None and _governs(other, key) for other in REGISTRIES):
+                idle.setdefault(key, []).append(f"{kind}={_shown(config[kind])}")
+    return [
+        f"{key}={_shown(config[key])} has no effect: {' and '.join(parts)} {'do' if len(parts) > 1 else 'does'} not "
+        "read it."
+        for key, parts in idle.items()
+    ]
+
+
+def _governs(kind: str, key: str) -> bool:
+    """Whether parts of this kind read `key`."""
+    registry = REGISTRIES[kind]
+    return any(key in registry.entry(name).traits.get("reads", ()) for name in registry)
+
+
+def _inert_keys(config: Mapping) -> list[str]:
+    keys = [key for key in config if key in inert_keys(config)]
+    return [f"Nothing reads {', '.join(keys)}, as in PyMARL, where its files have them, too."] if keys else []
+
+
+def _unknown_names(config: Mapping) -> list[str]:
+    """Names that only a part of the user's own may know."""
+    sentences = []
+    for key, user in LOOKED_UP_BY.items():
+        name, registry = config[key], REGISTRIES[key]
+        if name is None or looked_up(config, key) or chosen_entry(config, key) is not None:
+            continue
+        sentences.append(
+            f"{key}={shown(name)} is not registered; {user}={config[user]} is not built in and may know it."
+            f"{did_you_mean(name, registry)}"
+        )
+    return sentences
+
+
+def _shown(value) -> str:
+    return "null" if value is None else shown(value)

@@ -1,0 +1,41 @@
+"""What an environment's `step` returned, in either of the two forms there are."""
+
+from typing import Any, NamedTuple
+
+from utils.errors import MusterError
+
+
+class Outcome(NamedTuple):
+    """How a step went: `ended` for whatever reason, `truncated` because it was cut off, so that learners bootstrap."""
+
+    reward: float
+    ended: bool
+    truncated: bool
+    info: dict[str, Any]
+
+
+def outcome_of(returned: Any) -> Outcome:
+    """From PyMARL's `(reward, terminated, info)` or Gymnasium's and EPyMARL's five values.
+
+    The five are `(obs, reward, terminated, truncated, info)`; observations are asked for, so that the first is not
+    used. An end is a cut if `info["episode_limit"]` says so, or if only the fourth of the five values does.
+
+    Raises:
+        MusterError: neither of the two.
+    """
+    count = len(returned) if isinstance(returned, tuple | list) else None
+    if count == 3:
+        reward, terminated, info = returned
+        cut = False
+    elif count == 5:
+        _, reward, terminated, truncated, info = returned
+        cut = bool(truncated) and not terminated
+        terminated = terminated or truncated
+    else:
+        found = f"a {type(returned).__name__}" if count is None else f"{count} values"
+        raise MusterError(
+            f"The environment's step() returned {found}. It has to return (reward, terminated, info) or "
+            "(obs, reward, terminated, truncated, info)."
+        )
+    ended = bool(terminated)
+    return Outcome(float(reward), ended, ended and (cut or bool(info.get("episode_limit", False))), info)

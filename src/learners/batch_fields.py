@@ -1,0 +1,65 @@
+"""The batch fields that a learner needs beside those that every run has."""
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import torch as th
+
+from learners import REGISTRY
+from utils.errors import ConfigError
+from utils.nearest import did_you_mean
+from utils.plain_values import shown
+from utils.registry import Registry
+
+ENTRIES = ("vshape", "group", "dtype")
+LARGEST_FIELD = 10**6  # numbers of one agent at one step
+
+
+def batch_fields(learner: str, env_info: Mapping[str, Any]) -> dict[str, dict]:
+    """Scheme entries of the fields that the learner declares, which come with the controller's decisions.
+
+    It declares them as the trait `batch_fields` of its registry entry or as an attribute of its class: name ->
+    `{"vshape": sizes, "dtype": name of a torch type (default float32), "group": "agents" (default) or None, for one
+    value of the team}`, where a size is a number or the name of one in `env_info`, such as "n_actions". Runners fill
+    them with what the controller offers (`controllers.decisions`).
+
+    Raises:
+        ConfigError: a declaration that cannot be one of a field.
+    """
+    entry = Registry.of("learner", REGISTRY).entry(learner)
+    declared = entry.traits.get("batch_fields") or getattr(REGISTRY[learner], "batch_fields", {})
+    where = f"learner={learner}: batch_fields"
+    return {name: _scheme_entry(f"{where}[{shown(name)}]", info, env_info) for name, info in declared.items()}
+
+
+def _scheme_entry(where: str, info: Any, env_info: Mapping[str, Any]) -> dict:
+    if not isinstance(info, Mapping) or "vshape" not in info:
+        raise ConfigError(f"{where} is {shown(info)}: it has to be a mapping with a 'vshape'.")
+    for key in info:
+        if key not in ENTRIES:
+            raise ConfigError(f"{where} has an entry '{shown(key)}'.{did_you_mean(key, ENTRIES)}")
+    group = info.get("group", "agents")
+    if group not in ("agents", None):
+        raise ConfigError(f"{where}: the group is 'agents' or None, not '{shown(group)}'.")
+    sizes = info["vshape"] if isinstance(info["vshape"], tuple | list) else (info["vshape"],)
+    shape = tuple(_size(where, size, env_info) for size in sizes)
+    if th.Size(shape).numel() > LARGEST_FIELD:
+        raise ConfigError(f"{where} has {th.Size(shape).numel()} numbers for an agent; {LARGEST_FIELD} are the most.")
+    dtype = info.get("dtype", "float32")
+    dtype = dtype if isinstance(dtype, th.dtype) else getattr(th, str(dtype), None)
+    if not isinstance(dtype, th.dtype):
+        raise ConfigError(f"{where}: there is no type '{shown(info['dtype'])}' in torch.")
+    entry = {"vshape": shape, "dtype": dtype, "decision": True}
+    return entry if group is None else {**entry, "group": group}
+
+
+def _size(where: str, size: Any, env_info: Mapping[str, Any]) -> int:
+    value = env_info.get(size) if isinstance(size, str) else size
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        names = [name for name, number in env_info.items() if isinstance(number, Integral)]
+        hint = did_you_mean(size, names) if isinstance(size, str) else ""
+        raise ConfigError(
+            f"{where}: {shown(size)} is no size; it is a whole number from 1 on, or one of {', '.join(names)}.{hint}"
+        )
+    return int(value)

@@ -1,0 +1,74 @@
+"""The two forms in which environments tell how a step went."""
+
+import pytest
+
+from assembly import assemble
+from envs import REGISTRY
+from envs.outcome import outcome_of
+from fakes import CountingEnv, RecordingLogger
+from helpers import make_args
+from utils.errors import MusterError
+from utils.random_streams import seed_everything
+
+LIMIT = {"episode_limit": True}
+
+
+@pytest.mark.parametrize(
+    ("returned", "ended", "truncated"),
+    [
+        ((1, False, {}), False, False),
+        ((1, True, {}), True, False),
+        ((1, True, LIMIT), True, True),
+        ((1, False, LIMIT), False, False),
+        (("obs", 1, False, False, {}), False, False),
+        (("obs", 1, True, False, {}), True, False),
+        (("obs", 1, False, True, {}), True, True),
+        (("obs", 1, True, True, {}), True, False),  # over in the last step: there is nothing to bootstrap from
+        (("obs", 1, True, False, LIMIT), True, True),  # EPyMARL's smac wrapper
+        (["obs", 1, False, True, LIMIT], True, True),
+    ],
+)
+def test_ends(returned, ended, truncated):
+    outcome = outcome_of(returned)
+    assert outcome == (1.0, ended, truncated, returned[-1])
+    assert [type(value) for value in outcome[:3]] == [float, bool, bool]
+
+
+@pytest.mark.parametrize(
+    ("returned", "found"), [((1, 2, True, {}), "4 values"), (None, "a NoneType"), ((), "0 values")]
+)
+def test_other_forms_are_told(returned, found):
+    with pytest.raises(MusterError, match=rf"step\(\) returned {found}. It has to return \(reward, terminated, info\)"):
+        outcome_of(returned)
+
+
+class FiveEnv(CountingEnv):
+    """As EPyMARL's: `reset` returns something, too."""
+
+    def reset(self):
+        super().reset()
+        return self.get_obs(), {}
+
+    def step(self, actions):
+        reward, ended, info = super().step(actions)
+        truncated = info.pop("episode_limit")
+        return self.get_obs(), reward, ended and not truncated, truncated, info
+
+
+@pytest.mark.parametrize("runner", ["episode", "parallel"])
+def test_both_forms_play_the_same(runner, monkeypatch):
+    played = {}
+    for env in (CountingEnv, FiveEnv):
+        monkeypatch.setitem(REGISTRY._entries, "counting", None)
+        REGISTRY["counting"] = env
+        seed_everything(5)
+        env_args = {"lengths": [3, 6, 2], "ends": ["terminated", "truncated"], "seed": 5}
+        parts = assemble(make_args(env="counting", env_args=env_args, runner=runner), RecordingLogger())
+        try:
+            played[env] = [parts.runner.run() for _ in range(3)]
+        finally:
+            parts.runner.close_env()
+    for three, five in zip(*played.values(), strict=True):
+        for key in three.scheme:
+            assert three[key].tolist() == five[key].tolist(), key
+    assert [int(batch["truncated"].sum()) for batch in played[FiveEnv]] == [0, 1, 0]

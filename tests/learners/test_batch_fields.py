@@ -1,0 +1,61 @@
+"""How a learner declares the batch fields that it needs."""
+
+import re
+
+import pytest
+import torch as th
+
+from learners import REGISTRY
+from learners.batch_fields import batch_fields
+from run import run
+from utils.errors import ConfigError
+
+ENV_INFO = {"n_agents": 2, "n_actions": 3, "state_shape": 4, "obs_shape": (5, 6), "episode_limit": 7}
+
+
+class Plain:
+    """A learner that knows nothing of declarations."""
+
+
+def _declare(monkeypatch, fields):
+    monkeypatch.setitem(REGISTRY._entries, "own", None)
+    REGISTRY.declare("own", Plain, "as PyMARL2's, whose file stays as it is", batch_fields=fields)
+
+
+def test_a_declaration_becomes_an_entry_of_the_scheme(monkeypatch):
+    team = {"vshape": 1, "group": None, "dtype": "int64"}
+    _declare(monkeypatch, {"probs": {"vshape": ("n_actions", 2)}, "value": team})
+    assert batch_fields("own", ENV_INFO) == {
+        "probs": {"vshape": (3, 2), "group": "agents", "dtype": th.float32, "decision": True},
+        "value": {"vshape": (1,), "dtype": th.int64, "decision": True},
+    }
+
+
+def test_built_in_learners_need_none():
+    assert all(batch_fields(name, ENV_INFO) == {} for name in REGISTRY)
+
+
+@pytest.mark.parametrize(
+    ("info", "message"),
+    [
+        (3, "has to be a mapping with a 'vshape'"),
+        ({"group": "agents"}, "has to be a mapping with a 'vshape'"),
+        ({"vshape": "n_action"}, "n_action is no size.*Did you mean 'n_actions'"),
+        ({"vshape": "obs_shape"}, "obs_shape is no size"),
+        ({"vshape": 0}, "0 is no size"),
+        ({"vshape": (1000, 1001)}, "1001000 numbers for an agent"),
+        ({"vshape": 1, "dtype": "float23"}, "no type 'float23' in torch"),
+        ({"vshape": 1, "dtyp": "float32"}, "an entry 'dtyp'. Did you mean 'dtype'"),
+        ({"vshape": 1, "group": "enemies"}, "'agents' or None, not 'enemies'"),
+    ],
+)
+def test_what_is_no_declaration(monkeypatch, info, message):
+    _declare(monkeypatch, {"probs": info})
+    with pytest.raises(ConfigError, match=re.escape(message).replace(r"\.\*", ".*")):
+        batch_fields("own", ENV_INFO)
+
+
+def test_fields_that_every_batch_has_are_not_the_learners(monkeypatch):
+    _declare(monkeypatch, {"reward": {"vshape": 1}})
+    with pytest.raises(ConfigError, match="learner=own declares batch_fields that every batch has: reward"):
+        run({"learner": "own", "t_max": 5, "seed": 1})
