@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 
+from utils.console import fitted, outlive_readers, terminal_width
 from utils.errors import ConfigError, MusterError
 from utils.plain_values import escaped
 from utils.stop_signals import Interrupted
@@ -22,13 +23,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _dispatch(sys.argv[1:] if argv is None else list(argv))
     except MusterError as error:
-        print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {escaped(str(error))}", file=sys.stderr)
+        _complain(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {error}")
         return error.exit_code
     except Interrupted as interrupted:
-        print(escaped(str(interrupted)), file=sys.stderr)
+        _complain(str(interrupted))
         return interrupted.exit_code
     except KeyboardInterrupt:
-        print("interrupted; Sacred's record of the run, and models that were saved, are kept.", file=sys.stderr)
+        _complain("interrupted; Sacred's record of the run, and models that were saved, are kept.")
         return 130
 
 
@@ -54,11 +55,13 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def _show(text: str) -> None:
-    try:
-        print(text, end="", flush=True)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print(fitted(text, terminal_width(sys.stdout)), end="", flush=True)
+
+
+def _complain(text: str) -> None:
+    print(fitted(escaped(text), terminal_width(sys.stderr)), file=sys.stderr)
 
 
 if __name__ == "__main__":
+    outlive_readers()
     sys.exit(main())

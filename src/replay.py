@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from utils.console import outlive_readers
 from utils.errors import ConfigError, MusterError
 
 
@@ -50,4 +51,5 @@ def _export(options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
+    outlive_readers()
     sys.exit(main())

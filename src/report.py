@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 
+from utils.console import outlive_readers
 from utils.errors import MusterError
 
 
@@ -31,4 +32,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    outlive_readers()
     sys.exit(main())

@@ -75,7 +75,7 @@ class TrainingLoop:
         if not keeper.resumed:
             self.state.start_T = self._start_t
         self.console.info(f"Beginning training for {self.args.t_max} timesteps")
-        self.logger.setup_progress(self.args.t_max)
+        self.logger.setup_progress(self.args.t_max, self._start_t)
         try:
             self._train()
         except Interrupted:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
+from utils.console import outlive_readers
 from utils.errors import ConfigError, MusterError
 
 
@@ -130,4 +131,5 @@ def show(results: Path, replay: Path, open_browser: bool = True) -> None:
 
 
 if __name__ == "__main__":
+    outlive_readers()
     sys.exit(main())

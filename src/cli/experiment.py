@@ -17,6 +17,7 @@ from checkpoints.resumption import Resumption
 from checks import check_config
 from checks.changes import check_changes
 from cli.arguments import Arguments, given_value
+from cli.capture import capture_with_lasting_streams
 from cli.compose import Composed, compose_config
 from cli.mongo import mongo_recorder
 from cli.observer import RunRecorder, check_run_id
@@ -29,6 +30,7 @@ from utils.plain_values import shown
 
 # prints of this process go to the console and into cout.txt; what environment processes print, to the console only
 SETTINGS.CAPTURE_MODE = "sys"
+capture_with_lasting_streams()
 # parts are imported late, so the sources of a run are taken from the folder, not from what is imported at start
 SETTINGS.DISCOVER_SOURCES = "dir"
 

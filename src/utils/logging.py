@@ -7,10 +7,12 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from utils.console import fitted, terminal_width
 from utils.metric_log import MetricLog, MetricRow, parse_metric_log
 from utils.progress import SHOWN, ProgressBar, log_above_bars
 
@@ -66,10 +68,10 @@ class Logger:
             if self.stats:
                 self._metric_log.flush()
 
-    def setup_progress(self, t_max: int) -> None:
-        """Show a progress bar, if the run is watched on a terminal."""
+    def setup_progress(self, t_max: int, t_env: int = 0) -> None:
+        """Show a progress bar, if the run is watched on a terminal; `t_env`: the steps done before this session."""
         if sys.__stderr__ is not None and sys.__stderr__.isatty():
-            self.progress = ProgressBar(t_max)
+            self.progress = ProgressBar(t_max, t_env)
 
     def seconds(self) -> float:
         """Seconds since this logger was made, and of the earlier sessions of a resumed run."""
@@ -183,27 +185,68 @@ class Logger:
             self.progress = None
 
     def print_recent_stats(self) -> None:
-        """Print the mean of the last five values of every statistic (of epsilon: the last), four to a line."""
+        """Print the mean of the last five values of every statistic (of epsilon: the last)."""
         with self._lock:
             recent = {key: values[-5:] for key, values in self.stats.items() if values}
         t_env, episode = recent.pop("episode", [(0, 0)])[-1]
-        lines = [f"Recent Stats | t_env: {t_env:>10} | Episode: {int(episode):>8}"]
-        cells = []
+        means = {}
         for key, values in sorted(recent.items()):
             window = 1 if key == "epsilon" else 5
-            mean = np.mean([value for _, value in values[-window:]])
-            cells.append(f"{key + ':':<25}{mean:>10.4f}")
-        lines += ["\t".join(cells[i : i + 4]) for i in range(0, len(cells), 4)]
-        self.console_logger.info("\n".join(lines))
+            means[key] = float(np.mean([value for _, value in values[-window:]]))
+        self.console_logger.info(RecentStats(t_env, int(episode), means))
 
 
-class _ConsoleHandler(logging.StreamHandler):
-    """Writes to whatever `sys.stdout` is at the moment, so that Sacred's capture gets it, and above progress bars."""
+@dataclass
+class RecentStats:
+    """A log message: the summary of all statistics, by name. As text it has PyMARL's form, four to a line."""
+
+    t_env: int
+    episode: int
+    means: dict[str, float]
+
+    def __str__(self) -> str:
+        cells = [f"{key + ':':<25}{mean:>10.4f}" for key, mean in self.means.items()]
+        rows = ["\t".join(cells[i : i + 4]) for i in range(0, len(cells), 4)]
+        return "\n".join([self._title(), *rows])
+
+    def fitted(self, width: int) -> str:
+        """The same in as many columns as a terminal has room for."""
+        names, figures = [f"{key}:" for key in self.means], [f"{mean:.4f}" for mean in self.means.values()]
+        longest = max(map(len, names), default=0), max(map(len, figures), default=0)
+        cells = [f"{name:<{longest[0]}} {mean:>{longest[1]}}" for name, mean in zip(names, figures, strict=True)]
+        gap = "   "
+        columns = max(1, (width + len(gap)) // (sum(longest) + 1 + len(gap)))
+        return "\n".join([self._title(), *(gap.join(cells[i : i + columns]) for i in range(0, len(cells), columns))])
+
+    def _title(self) -> str:
+        return f"Recent Stats | t_env: {self.t_env:>10} | Episode: {self.episode:>8}"
+
+
+class _ConsoleHandler(logging.Handler):
+    """Writes to whatever `sys.stdout` is at the moment, above progress bars and, on a terminal, no wider than that.
+
+    Sacred's capture, files and pipes get every message as it is. A message may lay itself out: `fitted(width) -> str`.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.stream = sys.stdout
-        with log_above_bars():
-            super().emit(record)
+        stream = sys.stdout
+        try:
+            recorded = f"{self.format(record)}\n"
+            width = terminal_width(stream)
+            shown = recorded if width is None else f"{self._fitted(record, width)}\n"
+            with log_above_bars():
+                if hasattr(stream, "write_laid_out"):
+                    stream.write_laid_out(shown, recorded)
+                else:
+                    stream.write(shown)
+                stream.flush()
+        except Exception:  # as every handler of logging's does
+            self.handleError(record)
+
+    def _fitted(self, record: logging.LogRecord, width: int) -> str:
+        if hasattr(record.msg, "fitted"):
+            record = logging.makeLogRecord({**vars(record), "msg": record.msg.fitted(width)})
+        return fitted(self.format(record), width)
 
     def handleError(self, record: logging.LogRecord) -> None:
         # a log file on a full disk: the stream keeps the line and tries again with the next one

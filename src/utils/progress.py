@@ -2,7 +2,8 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tqdm import tqdm
 
@@ -13,19 +14,52 @@ SHOWN = {
     "battle_won_mean": "won",
     "test_battle_won_mean": "test won",
 }
+# which of them stay where the terminal has no room for all
+FIRST_TO_LAST = ("test_battle_won_mean", "test_return_mean", "battle_won_mean", "return_mean")
+
+
+class _Bar(tqdm):
+    """Of the statistics it shows as many as leave ten characters for the bar itself."""
+
+    statistics: Mapping[str, float] = {}
+
+    @property
+    def format_dict(self) -> dict[str, Any]:
+        figures = super().format_dict
+        texts = {key: f"{name}={self.statistics[key]:.2f}" for key, name in SHOWN.items() if key in self.statistics}
+        shown, line = set(), ""
+        for key in filter(texts.get, FIRST_TO_LAST):
+            more = ", ".join(text for name, text in texts.items() if name in shown | {key})
+            # where it is not given a width, tqdm draws a bar of ten characters
+            unbounded = {**figures, "ncols": None, "postfix": more}
+            if figures["ncols"] is None or len(self.format_meter(**unbounded)) <= figures["ncols"]:
+                shown.add(key)
+                line = more
+        return {**figures, "postfix": line}
 
 
 class ProgressBar:
-    """Steps done and to do, steps/s, time left, latest returns and win rates, on the real terminal."""
+    """Steps done and to do, steps/s, time left, latest returns and win rates, on the real terminal.
 
-    def __init__(self, t_max: int):
+    Args:
+        t_max: steps in all.
+        t_env: steps done before this session, which count neither for its speed nor for the time left.
+    """
+
+    def __init__(self, t_max: int, t_env: int = 0):
         # not sys.stderr: what is drawn over and over does not belong in Sacred's captured output
-        self._bar = tqdm(total=t_max, unit="steps", unit_scale=True, dynamic_ncols=True, file=sys.__stderr__)
+        self._bar = _Bar(
+            total=t_max,
+            initial=min(t_env, t_max),
+            unit="steps",
+            unit_scale=True,
+            dynamic_ncols=True,
+            file=sys.__stderr__,
+        )
 
-    def show(self, t_env: int, latest: dict[str, float]) -> None:
-        """Move to step `t_env` and show the latest values of `SHOWN`."""
-        shown = {name: f"{latest[key]:.2f}" for key, name in SHOWN.items() if key in latest}
-        self._bar.set_postfix(shown, refresh=False)
+    def show(self, t_env: int, latest: Mapping[str, float]) -> None:
+        """Move to step `t_env` and show the latest values of `SHOWN`, as far as there is room."""
+        self._bar.statistics = latest
         self._bar.update(min(t_env, self._bar.total) - self._bar.n)
 
     def close(self) -> None:

@@ -2,14 +2,14 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from terminals import on_a_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["t_max=120", "batch_size=4", "buffer_size=16", "seed=7"]
@@ -133,22 +133,8 @@ def test_results_of_a_relative_and_an_absolute_path(tmp_path):
 
 
 def test_on_a_terminal_a_bar_shows_progress_and_the_record_has_plain_lines(tmp_path):
-    command = [sys.executable, str(ROOT / "src" / "main.py"), "--config=vdn", "--env-config=two_step", "with", *SMALL]
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 120))
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=theirs, stderr=theirs, stdin=theirs)
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            chunk = os.read(ours, 65536)
-        except OSError:  # the other end of a terminal that is closed
-            break
-        if not chunk:
-            break
-        shown += chunk
-    assert process.wait() == 0
-    text = shown.decode()
+    code, text = on_a_terminal(["--config=vdn", "--env-config=two_step", "with", *SMALL], tmp_path, columns=120)
+    assert code == 0
     assert "steps/s" in text
     assert "test return=" in text
     console = (tmp_path / "results" / "sacred" / "1" / "cout.txt").read_text()

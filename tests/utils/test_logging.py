@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch as th
 
-from utils.logging import Logger, get_logger
+from utils.logging import Logger, RecentStats, get_logger
 
 
 class _Run:
@@ -70,6 +70,24 @@ def test_recent_statistics_are_means_of_the_last_five(caplog):
         ["epsilon:", "0.4000"],
     ]
     assert third.split() == ["loss:", "4.0000"]
+
+
+def test_recent_statistics_fit_a_terminal():
+    stats = RecentStats(300, 12, {"a": 1.0, "epsilon": 0.4, "long_name_mean": -123.5})
+    assert stats.fitted(81).split("\n") == [
+        "Recent Stats | t_env:        300 | Episode:       12",
+        "a:                 1.0000   epsilon:           0.4000   long_name_mean: -123.5000",
+    ]
+    assert stats.fitted(80).split("\n")[1:] == [
+        "a:                 1.0000   epsilon:           0.4000",
+        "long_name_mean: -123.5000",
+    ]
+    assert stats.fitted(20).split("\n")[1:] == [
+        "a:                 1.0000",
+        "epsilon:           0.4000",
+        "long_name_mean: -123.5000",
+    ]
+    assert len(RecentStats(0, 0, {}).fitted(80).split("\n")) == 1
 
 
 def test_there_is_a_line_before_the_first_episode(caplog):

@@ -1,0 +1,77 @@
+"""Text on a terminal: as wide as it is, and harmless to those who write when nobody reads any more."""
+
+import io
+import os
+import re
+import sys
+import textwrap
+from typing import Any, TextIO
+
+# narrower than this, lines are left to the terminal
+NARROWEST = 20
+
+
+def terminal_width(stream: Any) -> int | None:
+    """Columns of the terminal that `stream` writes to; None if it is none, or one that does not tell its width."""
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (AttributeError, OSError, ValueError):  # a stream of a notebook, say, or one that is closed
+        return None
+    return columns if columns >= NARROWEST else None
+
+
+def fitted(text: str, width: int | None) -> str:
+    """`text` with its long lines broken between words; a word that is longer than a line, such as a path, stays whole.
+
+    What is broken goes on below the line's second column, if it has columns (two blanks or more between them), else
+    two places right of where the line begins.
+    """
+    if width is None:
+        return text
+    return "\n".join(_broken(line, width) if len(line) > width else line for line in text.split("\n"))
+
+
+def _broken(line: str, width: int) -> str:
+    start = re.match(r" *", line).end()
+    columns = re.match(r" *\S+(?: \S+)* {2,}(?=\S)", line)
+    below = columns.end() if columns and columns.end() <= width // 2 else start + 2
+    first = line[: columns.end()] if columns else line[:start]
+    return textwrap.fill(
+        line[len(first) :],
+        width,
+        initial_indent=first,
+        subsequent_indent=" " * below,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def outlive_readers() -> None:
+    """Let this process print on when the reader of its output, such as `head`, has seen enough and is gone.
+
+    `sys.stdout` and `sys.stderr` then drop what is written; no BrokenPipeError is raised, not even at exit.
+    """
+    sys.stdout, sys.stderr = _outliving(sys.stdout), _outliving(sys.stderr)
+
+
+class _Outliving(io.FileIO):
+    def write(self, data: Any) -> int | None:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return len(data)
+
+
+def _outliving(stream: TextIO | None) -> TextIO | None:
+    try:
+        stream.flush()
+        raw = _Outliving(stream.fileno(), "w", closefd=False)
+    except (AttributeError, OSError, ValueError):  # closed from the start, or no file
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )

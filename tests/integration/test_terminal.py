@@ -1,0 +1,115 @@
+"""The README's first commands as somebody at a terminal sees them, line by line."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from terminals import ROOT, Typed, lines_of, on_a_terminal
+
+WIDTHS = (80, 100, 150)
+README = (ROOT / "README.md").read_text()
+# the README's, but for a moment
+SHORT = ["t_max=1500", "test_interval=500", "log_interval=700", "test_nepisode=8", "batch_size=16"]
+
+
+def _first_run():
+    """The words of `make train`, which the README repeats."""
+    (command,) = re.findall(r"python src/main.py (--config=qmix_fast(?:.*\\\n)*.*)", README)
+    words = command.replace("\\\n", " ").split()
+    changed = {word.partition("=")[0] for word in SHORT}
+    return [*(word for word in words if word.partition("=")[0] not in changed), *SHORT]
+
+
+@pytest.fixture(scope="module")
+def first_runs(tmp_path_factory):
+    """What `make train` shows at each width, and the record it leaves."""
+    folders = {width: tmp_path_factory.mktemp(f"columns_{width}") for width in WIDTHS}
+    typed = {width: Typed(_first_run(), folder, columns=width) for width, folder in folders.items()}
+    return {
+        width: (*typed[width].end(), (folder / "results" / "sacred" / "1" / "cout.txt").read_text())
+        for width, folder in folders.items()
+    }
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_first_run_fits_the_terminal(first_runs, width):
+    """Sacred stands between a run and the terminal; what numba's colours kept of it broke at exit."""
+    code, shown, _ = first_runs[width]
+    assert code == 0, shown
+    assert "Traceback" not in shown and "Exception ignored" not in shown
+    assert [line for line in lines_of(shown) if len(line) > width] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_statistics_stand_in_whole_columns(first_runs, width):
+    lines = [line.rstrip() for line in lines_of(first_runs[width][1])]
+    (start, *_) = [i for i, line in enumerate(lines) if "Recent Stats" in line]
+    block = []
+    for line in lines[start + 1 :]:
+        if not re.fullmatch(r"(\w+: +-?[\d.]+(   )?)+", line):
+            break
+        block.append(line)
+    names = re.findall(r"(\w+):", " ".join(block))
+    assert names == sorted(names)
+    assert {"battle_won_mean", "return_mean", "test_battle_won_mean", "test_return_mean", "epsilon"} <= set(names)
+    assert len({len(line) for line in block[:-1]}) == 1
+    assert block[0].count(":") == {80: 2, 100: 3, 150: 4}[width]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_bar_is_long_enough_to_be_read(first_runs, width):
+    bars = [line for line in lines_of(first_runs[width][1]) if "steps/s" in line]
+    assert len(bars) > 3
+    assert min(len(re.search(r"\|(.*)\|", bar)[1]) for bar in bars) >= 10
+    assert all("test won=" in bar for bar in bars[-3:])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_record_is_the_same_at_any_width(first_runs, width):
+    record = first_runs[width][2]
+    assert "steps/s" not in record
+    (first, *_) = re.findall(r"Recent Stats .*\n((?:\w+:.*\n)+)", record)
+    assert first.split("\n")[0].count("\t") == 3
+    assert re.search(r"Saving models to results/models/\S+/\d+\n", record)
+    assert _without_times(record) == _without_times(first_runs[WIDTHS[0]][2])
+
+
+def _without_times(record):
+    return re.sub(r"\d\d:\d\d:\d\d|\d{4}-\d\d-\d\d_\S{15}|in \d+ seconds", "", record).partition("Finished")[0]
+
+
+def test_a_run_on_two_step_fits_the_terminal(tmp_path):
+    (words,) = re.findall(r"python src/main.py (.*--env-config=two_step.*)", README)
+    code, shown = on_a_terminal([word for word in words.split() if "t_max" not in word] + ["t_max=100"], tmp_path)
+    assert code == 0, shown
+    assert "Traceback" not in shown
+    assert [line for line in lines_of(shown) if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("word", ["--list", "--help"])
+def test_pages_fit_the_terminal(tmp_path, word, width):
+    code, shown = on_a_terminal([word], tmp_path, columns=width)
+    assert code == 0
+    assert [line for line in lines_of(shown) if len(line) > width] == []
+
+
+def test_a_refusal_is_broken_between_words(tmp_path):
+    code, shown = on_a_terminal(["--config=qmxi", "--env-config=two_step"], tmp_path)
+    assert code == 2
+    assert [line for line in lines_of(shown) if len(line) > 80] == []
+    assert "qmix_smac" in " ".join(lines_of(shown)).split("Allowed:")[1].replace(",", "").split()
+
+
+@pytest.mark.parametrize(
+    "words", [["--list"], ["--help"], ["print_config", "--config=qmix", "--env-config=two_step"]], ids=" ".join
+)
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path, words):
+    command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 0
