@@ -54,7 +54,8 @@ main() {
     (($# >= 2)) || refuse "A GPU (or cpu) and a command are needed."
     local gpu=$1 image name
     shift
-    options=(--rm --init)
+    # a checkpoint of a large replay buffer takes longer than the ten seconds that docker stop waits
+    options=(--rm --init --stop-timeout 120)
     case $gpu in
         cpu) image=muster:cpu name=$(container_name cpu) ;;
         all) image=muster:gpu name=$(container_name gpus) && options+=(--gpus all) ;;

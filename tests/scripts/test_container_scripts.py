@@ -105,6 +105,11 @@ def test_the_checkout_is_mounted_from_wherever_it_is_called(checkout, tmp_path):
     assert {"--rm", "--init"} <= set(options)
 
 
+def test_docker_stop_leaves_time_for_a_checkpoint(checkout):
+    options, _ = container(checkout, "cpu", "true")
+    assert after(options, "--stop-timeout") == ["120"]
+
+
 def test_a_log_file_is_no_terminal(checkout):
     options, _ = container(checkout, "cpu", "true")
     assert not {"--tty", "--interactive"} & set(options)
