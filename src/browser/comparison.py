@@ -1,8 +1,9 @@
 """A choice of runs compared: the step between what was read and what is drawn, for the report and the page alike."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from browser.stats import (
     performance_profile,
     probability_of_improvement,
     reached,
+    repeated_seeds,
     score_matrix,
     value_at,
 )
@@ -33,6 +35,11 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 SCORES = ("final", "best")
+# what a comparison may leave out, and what is then left
+ONLY = {
+    "newest": "the newest of a repeated seed",
+    "complete": "where all runs have values",
+}
 # stands for the map of runs whose config names neither a map nor an environment
 NO_MAP = "no map"
 
@@ -49,27 +56,55 @@ class Comparison:
         results: where the runs are.
         runs: lineages; each counts once, with the curves of all its sessions.
         group_by: config keys.
+        only: names of ONLY. "newest": of runs of an algorithm with the same map and seed the newest counts. "complete":
+            bands end where a run of theirs does.
 
     Attributes:
         groups: the algorithms, sorted.
         maps: names, sorted.
+        repeats: by algorithm and map, the seeds that several runs have, with those runs, the newest first.
 
     Raises:
         ConfigError: a key that no run's config has, or a seed's.
     """
 
-    def __init__(self, results: Results, runs: Iterable[Lineage], group_by: Sequence[str] = ("name",)):
+    def __init__(
+        self,
+        results: Results,
+        runs: Iterable[Lineage],
+        group_by: Sequence[str] = ("name",),
+        only: Collection[str] = (),
+    ):
         self.results = results
         self.runs = list(runs)
-        keys = [key for key in group_by if key not in (*MAP_KEYS, "env")]
-        self.groups: list[Group] = group_runs(self.runs, keys)
+        self.group_by = [key for key in group_by if key not in (*MAP_KEYS, "env")]
+        self.groups: list[Group] = group_runs(self.runs, self.group_by)
+        self.only = frozenset(only)
         self._several = len({run.newest.environment for run in self.runs}) > 1
         self.maps = sorted({self.map_of(run) for run in self.runs})
+        self.repeats: dict[tuple[str, str], dict[Any, list[Lineage]]] = {
+            (group.label, name): seeds
+            for group in self.groups
+            for name in self.maps
+            if (seeds := repeated_seeds(self.runs_of(group, name)))
+        }
+        if "newest" in self.only:
+            old = {run.newest.id for seeds in self.repeats.values() for alike in seeds.values() for run in alike[1:]}
+            self.runs = [run for run in self.runs if run.newest.id not in old]
+            self.groups = group_runs(self.runs, self.group_by)
 
     def map_of(self, run: Lineage) -> str:
         """What a run plays, as `maps` names it."""
         environment, name = run.newest.environment, run.newest.map_name
         return f"{environment}/{name}" if self._several and name != environment else name or NO_MAP
+
+    def labels(self) -> list[str]:
+        """The algorithms' names, in order."""
+        return [group.label for group in self.groups]
+
+    def runs_of(self, group: Group, map_name: str) -> list[Lineage]:
+        """The runs of an algorithm on a map."""
+        return [run for run in group.runs if self.map_of(run) == map_name]
 
     def metric_keys(self) -> list[str]:
         """The statistics to choose from, sorted; see `metric_counts`."""
@@ -105,11 +140,11 @@ class Comparison:
         """
         bands = []
         for group in self.groups:
-            runs = [run for run in group.runs if map_name is None or self.map_of(run) == map_name]
+            runs = group.runs if map_name is None else self.runs_of(group, map_name)
             curves = [curve for run in runs if (curve := self.curve(run, metric)) is not None]
             band = curve_band(group.label, curves, kind, axis, smoothing)
             if len(band.x):
-                bands.append(band)
+                bands.append(band.cut() if "complete" in self.only else band)
         return bands
 
     def scores(self, metric: str, score: str = "final", last: int = 1, step: int | None = None) -> dict[str, ByMap]:
@@ -145,7 +180,7 @@ class Comparison:
         for group in self.groups:
             keys = set()
             for name in self.maps:
-                runs = [run.newest for run in group.runs if self.map_of(run) == name]
+                runs = [run.newest for run in self.runs_of(group, name)]
                 keys |= set(varying_keys(runs))
                 if len({str(value_of(run, "name")) for run in runs}) > 1:
                     keys.add("name")

@@ -47,8 +47,8 @@ def test_compare_opens_on_the_common_statistic_by_experiment(unnamed):
         ("net_narrow", 2),
         ("net_wide", 3),
     ]
-    (shown, *_) = curves_view.changed(context_of(unnamed), {})
-    assert [html.children for card in shown for html in card.children[0].children[:1]] == ["accuracy"]
+    shown, *_ = curves_view.changed(context_of(unnamed), {})
+    assert [html.children for card in shown.figures for html in card.children[0].children[:1]] == ["accuracy"]
 
 
 def test_the_configs_name_comes_before_the_experiments(mixed):

@@ -6,36 +6,32 @@ import numpy as np
 import plotly.graph_objects as go
 
 from browser.figures.style import TEMPLATE, axis_title, color, dash, faint, metric_title, plain_text
-from browser.figures.wording import is_share
+from browser.figures.wording import incomplete_stretches, is_share, numbered
 from browser.records.curves import Curve
 from browser.stats.bands import BANDS, Band
 
 
-def learning_curves(bands: Sequence[Band], metric: str, title: str = "") -> go.Figure:
+def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: Sequence[str] = ()) -> go.Figure:
     """A line with its band per group; the legend says how many runs a group has, hovering how many there.
+
+    Where runs are missing that have values elsewhere, the line is thin and dotted.
 
     Args:
         bands: of one axis and kind, as `curve_band` makes them.
         metric: the statistic's key.
         title: e.g. the map; empty for none.
+        order: labels in the order of their colours, so that a group looks the same in several figures; by default
+            those of `bands`.
     """
     figure = go.Figure()
-    for index, band in enumerate(bands):
+    for index, band in numbered(bands, order):
         name = f"{plain_text(band.label)} (n = {band.runs})"
+        complete = band.complete()
         figure.add_traces(_area(band, index, name))
-        figure.add_trace(
-            go.Scatter(
-                x=band.x,
-                y=band.center,
-                name=name,
-                legendgroup=str(index),
-                mode="lines+markers" if len(band.x) == 1 else "lines",
-                line={"color": color(index), "dash": dash(index), "width": 2},
-                customdata=np.stack([band.low, band.high, band.n], axis=1),
-                hovertemplate=f"<b>{plain_text(band.label)}</b><br>%{{x:,.0f}}: %{{y:.3f}}"
-                "<br>[%{customdata[0]:.3f}, %{customdata[1]:.3f}]<br>n = %{customdata[2]}<extra></extra>",
-            )
-        )
+        figure.add_trace(_line(band, index, name, complete, {"dash": dash(index), "width": 2}))
+        if not complete.all():
+            thin = _line(band, index, name, incomplete_stretches(complete), {"dash": "2px,3px", "width": 1.2})
+            figure.add_trace(thin.update(showlegend=False))
     x_title = axis_title(bands[0].axis) if bands else ""
     y_title = f"{plain_text(metric_title(metric))}<br><sub>{BANDS[bands[0].kind]}</sub>" if bands else ""
     return _laid_out(figure, title, x_title, y_title, metric)
@@ -64,6 +60,21 @@ def run_curves(curves: Mapping[str, Curve], metric: str, axis: str = "steps", ti
             )
         )
     return _laid_out(figure, title, axis_title(axis), plain_text(metric_title(metric)), metric)
+
+
+def _line(band: Band, index: int, name: str, shown: np.ndarray, line: Mapping) -> go.Scatter:
+    """The centre at the positions that are `shown`; bool [N]."""
+    return go.Scatter(
+        x=band.x,
+        y=np.where(shown, band.center, np.nan),
+        name=name,
+        legendgroup=str(index),
+        mode="lines+markers" if shown.sum() == 1 else "lines",
+        line={"color": color(index), **line},
+        customdata=np.stack([band.low, band.high, band.n], axis=1),
+        hovertemplate=f"<b>{plain_text(band.label)}</b><br>%{{x:,.0f}}: %{{y:.3f}}"
+        "<br>[%{customdata[0]:.3f}, %{customdata[1]:.3f}]<br>n = %{customdata[2]}<extra></extra>",
+    )
 
 
 def _area(band: Band, index: int, name: str) -> list[go.Scatter]:

@@ -9,7 +9,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from browser.figures.wording import AGGREGATE_TITLES, axis_title, color, dash, metric_title
+from browser.figures.wording import (
+    AGGREGATE_TITLES,
+    axis_title,
+    color,
+    dash,
+    incomplete_stretches,
+    metric_title,
+    numbered,
+)
 from browser.stats.aggregates import Estimate
 from browser.stats.bands import Band
 from browser.stats.profiles import Profile
@@ -18,14 +26,18 @@ _LINES = {"solid": "-", "dash": "--", "dot": ":"}
 _MATHS = str.maketrans({"$": r"\$"})
 
 
-def learning_curves(bands: Sequence[Band], metric: str, title: str = "") -> Figure:
+def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: Sequence[str] = ()) -> Figure:
     """A line with its band per group; see `figures.learning_curves`."""
     figure, axes = _figure(5.0, 3.4, title)
-    for index, band in enumerate(bands):
-        marker = "o" if len(band.x) == 1 else None
+    for index, band in numbered(bands, order):
+        complete = band.complete()
+        marker = "o" if complete.sum() == 1 else None
         label = f"{_plain(band.label)} (n = {band.runs})"
         style = {"color": color(index), "linestyle": _LINES[dash(index)], "marker": marker}
-        axes.plot(band.x, band.center, label=label, linewidth=1.6, **style)
+        axes.plot(band.x, np.where(complete, band.center, np.nan), label=label, linewidth=1.6, **style)
+        if not complete.all():
+            thin = np.where(incomplete_stretches(complete), band.center, np.nan)
+            axes.plot(band.x, thin, color=color(index), linestyle=":", linewidth=1)
         axes.fill_between(band.x, band.low, band.high, color=color(index), alpha=0.18, linewidth=0)
     axes.set_xlabel(axis_title(bands[0].axis) if bands else "")
     axes.set_ylabel(_plain(metric_title(metric)))

@@ -1,6 +1,11 @@
 """Names and colours that both kinds of figures share; needs neither plotly nor matplotlib."""
 
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
 from browser.records.curves import AXES
+from browser.stats.bands import Band
 
 # Okabe and Ito's colours, which people with colour-blindness can tell apart, without their yellow, which pales on white
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -44,6 +49,18 @@ def axis_title(axis: str) -> str:
 def color(index: int) -> str:
     """The colour of the line with this number."""
     return PALETTE[index % len(PALETTE)]
+
+
+def numbered(bands: Sequence[Band], order: Sequence[str] = ()) -> Iterator[tuple[int, Band]]:
+    """Bands with the numbers of their lines: their label's in `order`, or their own."""
+    for index, band in enumerate(bands):
+        yield (order.index(band.label) if band.label in order else index), band
+
+
+def incomplete_stretches(complete: np.ndarray) -> np.ndarray:
+    """Where runs are missing, with the neighbouring positions, so that lines meet; bool [N]."""
+    missing = ~complete
+    return missing | np.r_[missing[1:], False] | np.r_[False, missing[:-1]]
 
 
 def dash(index: int) -> str:

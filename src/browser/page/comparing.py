@@ -4,8 +4,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from browser.comparison import SCORES, Comparison
+from browser.comparison import ONLY, SCORES, Comparison
 from browser.figures import metric_title
 from browser.page import address
 from browser.page.context import Context
@@ -19,6 +20,8 @@ from utils.nearest import suggestion
 MOST_SMOOTHING = 1000
 MOST_STEPS = 10**15
 DEFAULT_GROUP = ("name",)
+# among the bands: none, but a line per run
+SINGLE = "runs"
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,10 @@ class Wish:
         runs: ids; empty for all runs.
         metric: a statistic; empty if no run has any.
         group: config keys that make an algorithm.
-        axis, band, smoothing: of the curves.
+        axis, band, smoothing: of the curves; the band may be SINGLE.
         score, last, step: of the matrix, see `Comparison.scores`.
+        only: what is left out, see `Comparison`.
+        hide: algorithms that are not drawn, as `hidden_name` writes them.
     """
 
     runs: tuple[str, ...] = ()
@@ -42,6 +47,8 @@ class Wish:
     score: str = "final"
     last: int = 1
     step: int | None = None
+    only: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
 
     def address(self, path: str) -> str:
         """The view's address; what is as it is by default is left out."""
@@ -74,7 +81,8 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
         wrong.append(f"There is no run '{unknown[0][:100]}'{more} in this folder.")
     keys = sorted(({"name"} | {key for run in runs for key in run.newest.config}) - set(SEED_KEYS))
     group = tuple(_known_keys(address.names(query, "group"), keys, wrong)) or DEFAULT_GROUP
-    comparison = Comparison(context.results, runs, group)
+    only = tuple(name for name in address.names(query, "only") if _is_choice(name, wrong))
+    comparison = Comparison(context.results, runs, group, only)
     metrics = comparison.metric_keys()
     usual = next(iter(comparison.usual_metrics()), "")
     metric = query.get("metric", usual)
@@ -86,11 +94,13 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
         metric,
         group,
         address.choice(query, "axis", AXES, "steps", wrong),
-        address.choice(query, "band", BANDS, "mean", wrong),
+        address.choice(query, "band", [*BANDS, SINGLE], "mean", wrong),
         address.whole_number(query, "smoothing", 1, MOST_SMOOTHING, 1, wrong),
         address.choice(query, "score", SCORES, "final", wrong),
         address.whole_number(query, "last", 1, MOST_SMOOTHING, 1, wrong),
         address.whole_number(query, "step", 0, MOST_STEPS, None, wrong),
+        only,
+        tuple(name for name in address.names(query, "hide") if name in map(hidden_name, comparison.labels())),
     )
     return Compared(wish, runs, comparison, sorted({*metrics, *([metric] if metric else [])}), keys, wrong)
 
@@ -125,6 +135,22 @@ def narrowed(wish: Wish, runs: list[Lineage]) -> Wish:
 def metric_options(metrics: list[str]) -> dict[str, str]:
     """Statistics to choose from: by their words where there are some, and always by their key."""
     return {key: key if metric_title(key) == key else f"{metric_title(key)} ({key})" for key in metrics}
+
+
+def hidden_name(label: str) -> str:
+    """An algorithm's label in an address, where a comma separates names."""
+    return label.replace(",", ";")
+
+
+def changed_address(wish: Wish, changes: Mapping[str, Any], path: str) -> str:
+    """The address of a view with a wish that a `Remedy` has changed."""
+    return replace(wish, **changes).address(path)
+
+
+def _is_choice(name: str, wrong: list[str]) -> bool:
+    if name not in ONLY:
+        wrong.append(f"There is no choice '{name[:100]}' of what to leave out.{suggestion(name[:100], ONLY)}")
+    return name in ONLY
 
 
 def _known_keys(names: list[str], keys: list[str], wrong: list[str]) -> list[str]:

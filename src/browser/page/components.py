@@ -1,12 +1,13 @@
 """Small parts that several views are put together from. Dash shows every text as text, never as markup."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 from dash import dcc, html
 from dash_ag_grid import AgGrid
 
+from browser.cautions import Caution
 from browser.figures import CONFIG
 from browser.records import Lineage
 
@@ -73,9 +74,14 @@ def graph(figure: go.Figure, graph_id: Any) -> dcc.Graph:
     return dcc.Graph(id=graph_id, figure=figure, config=CONFIG, style={"height": f"{height}px"})
 
 
-def png_button(graph_id: str, file_name: str) -> html.Button:
-    """Saves a figure as an image; done in the browser, see assets/muster.js."""
-    return html.Button("PNG", className="small", **{"data-png": graph_id, "data-file": file_name})
+def png_button(graph_id: str, file_name: str, legend: bool = False) -> html.Button:
+    """Saves a figure as an image; done in the browser, see assets/muster.js.
+
+    Args:
+        legend: give the image a legend, though the figure on the page has none.
+    """
+    more = {"data-legend": "yes"} if legend else {}
+    return html.Button("PNG", className="small", **{"data-png": graph_id, "data-file": file_name}, **more)
 
 
 def table_buttons(grid_id: str, file_name: str) -> list[html.Button]:
@@ -125,6 +131,25 @@ def run_title(run: Lineage) -> str:
     newest = run.newest
     seed = "" if newest.seed is None else f"seed {newest.seed}"
     return " · ".join(part for part in (newest.id, newest.name, newest.map_name, seed) if part)
+
+
+def warnings(cautions: Sequence[Caution], href: Callable[[Mapping[str, Any]], str]) -> html.Div | None:
+    """What could mislead, each sentence with links to what remedies it.
+
+    Args:
+        href: the view's address with a remedy's changes.
+    """
+    sentences = []
+    for caution in cautions:
+        links = [dcc.Link(remedy.label, href=href(remedy.changes), className="remedy") for remedy in caution.remedies]
+        sentences.append(html.P([html.Span(caution.text), *links]))
+    return html.Div(sentences, className="warning", role="note") if sentences else None
+
+
+def checklist(control_id: str, options: Mapping[str, str], chosen: Sequence[str]) -> dcc.Checklist:
+    """Choices that can be made together."""
+    listed = [{"value": name, "label": title} for name, title in options.items()]
+    return dcc.Checklist(id=control_id, options=listed, value=list(chosen), className="check")
 
 
 def notices(sentences: Sequence[str]) -> html.Div | None:

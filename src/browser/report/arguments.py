@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from browser.comparison import SCORES
+from browser.comparison import ONLY, SCORES
 from browser.records.curves import AXES
 from browser.stats.bands import BANDS
 from utils.errors import ConfigError
@@ -31,6 +31,7 @@ class Options:
     smoothing: int = 1
     score: str = "final"
     last: int = 1
+    only: list[str] = field(default_factory=list)
     threshold: float | None = None
     title: str = ""
     out: Path = Path("report.html")
@@ -68,6 +69,10 @@ def parse_arguments(argv: Sequence[str]) -> Options:
             raise ConfigError(f"--{'smooth' if name == 'smoothing' else name} is a number of values, at least 1.")
     options["group_by"] = _names(options["group_by"])
     options["metrics"] = [name for names in options["metrics"] for name in _names(names)]
+    options["only"] = [name for names in options["only"] for name in _names(names)]
+    for name in options["only"]:
+        if name not in ONLY:
+            raise ConfigError(f"--only has no choice '{name}'.{suggestion(name, ONLY)}")
     options["where"] = dict(map(_condition, options["where"]))
     return Options(**options)
 
@@ -90,6 +95,8 @@ def _parser() -> _Parser:
     add("--smooth", dest="smoothing", type=int, default=1, metavar="N", help="moving mean over N logged values")
     add("--score", default="final", help=f"{' or '.join(SCORES)} value of a run (default: final)")
     add("--last", type=int, default=1, metavar="N", help="final is the mean of the last N values (default: 1)")
+    what = "; ".join(f"{name}: {meaning}" for name, meaning in ONLY.items())
+    add("--only", action="append", default=[], metavar="WHAT", help=f"leave out the rest; {what}; may be repeated")
     add("--threshold", type=float, help="also tell when runs first reach this value of the first metric")
     add("--title", default="", help="heading of the report")
     add("--out", type=Path, default=Path("report.html"), metavar="FILE", help="default: report.html")

@@ -32,6 +32,7 @@ class Metric:
 
     Attributes:
         key: the statistic.
+        algorithms: all labels, in the order of their colours.
         curves: bands of the algorithms by map.
         matrix: estimates by algorithm and map, in the statistic's own unit.
         normalised: whether the rest is over scores that were scaled to 0–1 on every map.
@@ -39,6 +40,7 @@ class Metric:
     """
 
     key: str
+    algorithms: list[str]
     curves: dict[str, list[Band]]
     matrix: dict[str, dict[str, Estimate]]
     normalised: bool
@@ -59,7 +61,7 @@ def choose(options: Options) -> tuple[Results, Comparison]:
         raise ConfigError(f"There are no runs in '{options.results}': it has neither Sacred's folders nor runs/.")
     for key, value in options.where.items():
         runs = _meeting(runs, key, value)
-    comparison = Comparison(results, lineages(runs), options.group_by)
+    comparison = Comparison(results, lineages(runs), options.group_by, options.only)
     for key in options.metrics:
         if not comparison.has(key):
             raise ConfigError(f"No run has the metric '{key}'.{suggestion(key, comparison.metric_keys())}")
@@ -77,6 +79,7 @@ def compare(comparison: Comparison, key: str, options: Options) -> Metric:
     pooled, scaled = comparable(scores)
     return Metric(
         key,
+        comparison.labels(),
         curves,
         matrix_of(scores),
         scaled,

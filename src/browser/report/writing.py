@@ -2,17 +2,19 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from browser import figures
+from browser import cautions, figures
+from browser.cautions import Caution
 from browser.comparison import NO_MAP, Comparison
 from browser.figures.wording import is_share, metric_title
 from browser.report import content
 from browser.report.arguments import Options
 from browser.report.content import Metric
 from browser.report.page import Page
+from browser.stats import Band
 from utils.errors import ConfigError
 
 # the table of a report stays readable
@@ -44,15 +46,14 @@ def render(comparison: Comparison, metrics: list[Metric], options: Options) -> s
     page = Page(options.title or f"Runs of {comparison.results.root.name}")
     n = len(comparison.runs)
     page.text(f"{n} run{'s' if n != 1 else ''} in {len(comparison.groups)} groups by {', '.join(options.group_by)}.")
-    for label, keys in comparison.also_differ().items():
-        page.text(f"Runs of {label} on the same map also differ in {', '.join(keys)}; they count as repetitions here.")
+    _say(page, cautions.of_groups(comparison))
     page.heading("Runs")
     headings, rows = content.run_rows(comparison, [metric.key for metric in metrics], options)
     page.table(headings, rows[:ROWS_SHOWN])
     if len(rows) > ROWS_SHOWN:
         page.text(f"{len(rows) - ROWS_SHOWN} older runs are left out of this table.")
     for metric in metrics:
-        _metric_sections(page, metric, options)
+        _metric_sections(page, comparison, metric, options)
     if options.threshold is not None and metrics:
         page.heading(f"{metrics[0].key} of at least {options.threshold:g}")
         page.table(*content.threshold_rows(comparison, metrics[0].key, options))
@@ -75,9 +76,12 @@ def drawn(metric: Metric, draw: Any, options: Options) -> list[tuple[str, Callab
     """
     title = metric_title(metric.key)
     scale = "normalised score (lowest run 0, highest 1 on every map)" if metric.normalised else title
+
+    def curves(bands: list[Band], name: str) -> Any:
+        return draw.learning_curves(bands, metric.key, _map_title(name), metric.algorithms)
+
     made = [
-        (f"curves_{name}", lambda name=name, bands=bands: draw.learning_curves(bands, metric.key, _map_title(name)))
-        for name, bands in metric.curves.items()
+        (f"curves_{name}", lambda name=name, bands=bands: curves(bands, name)) for name, bands in metric.curves.items()
     ]
     matrix = metric.matrix
     made.append(("matrix", lambda: draw.score_heatmap(matrix, title, f"{options.score} {title}", is_share(metric.key))))
@@ -86,6 +90,13 @@ def drawn(metric: Metric, draw: Any, options: Options) -> list[tuple[str, Callab
     if metric.improvements:
         made.append(("improvement", lambda: draw.improvement_intervals(metric.improvements, title)))
     return made
+
+
+def _say(page: Page, sentences: Iterable[Caution]) -> None:
+    """Cautions, with the options of the command line that remedy them."""
+    for caution in sentences:
+        options = [remedy.option for remedy in caution.remedies if remedy.option]
+        page.text(caution.text + (f" Remedy: {' or '.join(options)}." if options else ""))
 
 
 def _map_title(name: str) -> str:
@@ -107,7 +118,7 @@ def write_images(metrics: list[Metric], folder: Path, suffix: str, options: Opti
     return written
 
 
-def _metric_sections(page: Page, metric: Metric, options: Options) -> None:
+def _metric_sections(page: Page, comparison: Comparison, metric: Metric, options: Options) -> None:
     made: Mapping[str, Callable] = dict(drawn(metric, figures, options))
     title = metric_title(metric.key)
     page.heading(title if title == metric.key else f"{title} ({metric.key})")
@@ -115,10 +126,12 @@ def _metric_sections(page: Page, metric: Metric, options: Options) -> None:
         page.text("No run has a value of this statistic.")
         return
     page.heading("Learning curves", 3)
-    for name, figure in made.items():
-        if name.startswith("curves_"):
-            page.figure(figure())
+    _say(page, cautions.of_metric(comparison, metric.key, options.axis))
+    for name, bands in metric.curves.items():
+        page.figure(made[f"curves_{name}"]())
+        _say(page, cautions.of_curves(comparison, bands, metric.key))
     page.heading("Algorithm × map", 3)
+    _say(page, cautions.of_scores(comparison, metric.key, options.score))
     last = f" (mean of the last {options.last} values)" if options.last > 1 and options.score == "final" else ""
     page.text(f"Interquartile mean of the {options.score} values{last} with 95 % bootstrap intervals.")
     page.figure(made["matrix"]())

@@ -7,7 +7,7 @@ band = curve_band(groups[0].label, [results.curves(run, [key])[key] for run in g
 from browser.stats.aggregates import AGGREGATES, Estimate, Scores, aggregate, bootstrap, iqm, normalised, score_matrix
 from browser.stats.alignment import Aligned, align, smooth
 from browser.stats.bands import BANDS, Band, curve_band
-from browser.stats.grouping import Group, group_runs
+from browser.stats.grouping import Group, group_runs, repeated_seeds
 from browser.stats.improvement import probability_of_improvement
 from browser.stats.marl_eval import to_marl_eval
 from browser.stats.outcomes import best_value, final_value, reached, value_at
@@ -34,6 +34,7 @@ __all__ = [
     "performance_profile",
     "probability_of_improvement",
     "reached",
+    "repeated_seeds",
     "score_matrix",
     "smooth",
     "to_marl_eval",

@@ -43,6 +43,16 @@ class Band:
     kind: str
     runs: int
 
+    def complete(self) -> np.ndarray:
+        """Where as many runs have a value as anywhere on the curve; bool [N]."""
+        return self.n == self.n.max(initial=0)
+
+    def cut(self) -> "Band":
+        """The band without the positions at which runs are missing."""
+        at = self.complete()
+        parts = {name: getattr(self, name)[at] for name in ("x", "center", "low", "high", "n")}
+        return replace(self, **parts)
+
 
 def curve_band(
     label: str,

@@ -59,6 +59,27 @@ def group_runs(runs: Iterable[Run | HasRun], keys: Sequence[str]) -> list[Group]
     return [Group(values, tuple(members)) for values, members in ordered]
 
 
+def repeated_seeds(runs: Iterable[HasRun]) -> dict[Any, list[HasRun]]:
+    """The seeds that several runs have, with those runs, the one that started last first.
+
+    Such runs are not independent of one another: with the same program they do the same. Runs without a seed are left
+    out.
+    """
+    by_seed: dict[str, list[HasRun]] = {}
+    for run in runs:
+        if run.newest.seed is not None:
+            by_seed.setdefault(repr(run.newest.seed), []).append(run)
+    return {
+        alike[0].newest.seed: sorted(alike, key=lambda run: _started(run.newest), reverse=True)
+        for alike in by_seed.values()
+        if len(alike) > 1
+    }
+
+
+def _started(run: Run) -> float:
+    return run.started.timestamp() if run.started else 0.0
+
+
 def _sort_key(value: Any) -> tuple:
     """Numbers by size, before anything else by its text."""
     if isinstance(value, int | float):

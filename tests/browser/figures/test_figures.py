@@ -60,6 +60,23 @@ def test_learning_curves_show_lines_bands_and_n():
     assert figure.layout.xaxis.title.text == "training environment steps (t_env)"
 
 
+def test_a_line_is_thin_where_runs_are_missing():
+    band = curve_band("qmix", [curve(range(0, 50, 10), [1, 2, 3, 4, 5]), curve([0, 10], [3, 4])])
+    whole, thin = (trace for trace in figures.learning_curves([band], "loss").data if trace.fill is None)
+    assert whole.y[:3].tolist() == [2, 3, 3.5] and np.isnan(whole.y[3:]).all()
+    assert np.isnan(thin.y[:2]).all() and thin.y[2:].tolist() == [3.5, 4, 5]
+    assert (thin.line.color, thin.showlegend) == (whole.line.color, False) and thin.line.width < whole.line.width
+    assert len(paper.learning_curves([band], "loss").axes[0].lines) == 2
+
+
+def test_a_group_has_one_colour_in_all_figures():
+    both, one = (figures.learning_curves(bands, "loss", order=["qmix", BANDS[1].label]) for bands in (BANDS, BANDS[1:]))
+    assert both.data[-1].line.color == one.data[-1].line.color
+    assert paper.learning_curves(BANDS[1:], "loss", order=["qmix", BANDS[1].label]).axes[0].lines[0].get_color() == (
+        one.data[-1].line.color
+    )
+
+
 def test_runs_are_drawn_as_logged():
     curves = {"1": curve([0, 10], [1, np.inf], seconds=np.array([0.0, 5.0])), "2": curve([0], [1])}
     figure = figures.run_curves(curves, "loss", axis="seconds")

@@ -27,9 +27,11 @@ class Page:
         self.driver.get(self.base + address)
 
     def until(self, what, of=lambda driver: driver):
+        from selenium.common.exceptions import StaleElementReferenceException as DrawnAgain
         from selenium.webdriver.support.ui import WebDriverWait
 
-        return WebDriverWait(self.driver, WAIT, poll_frequency=0.1).until(lambda driver: what(of(driver)))
+        wait = WebDriverWait(self.driver, WAIT, poll_frequency=0.1, ignored_exceptions=[DrawnAgain])
+        return wait.until(lambda driver: what(of(driver)))
 
     def script(self, text, *arguments):
         return self.driver.execute_script(text, *arguments)
@@ -39,9 +41,14 @@ class Page:
         return self.until(found)[0]
 
     def click(self, selector):
-        element = self.find(selector)
-        self.script("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.click()
+        def click(driver):
+            element = driver.find_element("css selector", selector)
+            self.script("arguments[0].scrollIntoView({block: 'center'})", element)
+            element.click()
+            return True
+
+        self.find(selector)
+        self.until(click)
 
     def says(self, selector, text):
         self.until(lambda driver: text in self.find(selector).text)
@@ -109,10 +116,10 @@ def test_from_all_runs_to_a_comparison_and_its_files(page):
     assert len(rows) in (4, 6) and {row["Algorithm"] for row in rows} == {"qmix"}
 
     page.click("#runs-compare")
-    page.find("#compare-figures .js-plotly-plot .legend")
+    page.find("#compare-figures .js-plotly-plot .scatterlayer")
     assert urlsplit(page.driver.current_url).path == "/compare" and page.query()["runs"].split(",") == ticked
-    legends = page.texts("#compare-figures .legendtext")
-    assert sorted(legends) == ["qmix (n = 1)", "qmix (n = 3)"]
+    assert page.texts("#compare-legend a") == ["qmix"]
+    assert sorted(page.texts("#compare-figures .tools .count")) == ["n = 1", "n = 3"]
     assert page.driver.find_elements("css selector", ".modebar-btn[data-title*=Plotly]") == []
     names = page.texts('#compare-configs .ag-pinned-left-cols-container [col-id="name"]')
     assert "seed" in names and "env" in names
@@ -138,15 +145,41 @@ def test_the_matrix_leads_to_its_runs_and_into_a_paper(page):
     cells = json.loads(page.file("matrix.json").read_text())
     assert len(cells) == 6 and all(cell["n"] == 3 for cell in cells)
     page.click("table.matrix td a")
-    page.find("#compare-figures .js-plotly-plot .legend")
+    page.find("#compare-figures .js-plotly-plot .scatterlayer")
     assert len(page.query()["runs"].split(",")) == 3
-    assert page.texts("#compare-figures .legendtext") == ["iql (n = 3)"]
+    assert page.texts("#compare-legend a") == ["iql"] and page.texts("#compare-figures .tools .count") == ["n = 3"]
+
+
+def test_what_could_mislead_is_remedied_with_a_click(window, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "results"
+    for run_id, (lr, end) in enumerate(((1, 40), (1, 40), (2, 20)), start=1):
+        write_run(root, run_id, config={"seed": run_id, "lr": lr}, info={"unique_token": f"t{run_id}"})
+        write_log(root, f"t{run_id}", [(t, t, t, "test_return_mean", t * lr) for t in range(0, end + 1, 10)])
+    with page_over(root) as base:
+        page = Page(*window, base)
+        page.open("/compare")
+        page.says("#compare-cautions", "Runs of qmix on the same map also differ in lr")
+        page.says("#compare-figures .warning", "n = 3 until 30, then 2")
+        page.click("#compare-figures .remedy")
+        page.until(lambda driver: page.query().get("only") == "complete")
+        page.until(lambda driver: "until 30" not in page.find("#compare-figures").text)
+        page.click("#compare-cautions .remedy")
+        page.until(lambda driver: page.query().get("group") == "name,lr")
+        page.says("#compare-summary", "3 runs · 2 groups · 1 map")
+        assert page.texts("#compare-legend a") == ["qmix · 1", "qmix · 2"]
+        page.click("#compare-legend a")
+        page.until(lambda driver: page.query().get("hide") == "qmix · 1")
+        page.says("#compare-figures .tools", "n = 1")
+        page.click("#compare-only input")  # a control beside the address keeps what is hidden
+        page.until(lambda driver: "newest" in page.query()["only"] and page.query().get("hide") == "qmix · 1")
+        page.driver.get("about:blank")
 
 
 def test_an_address_brings_a_view_back(page):
     address = "/compare?runs=1,2,3&metric=loss&axis=episodes&band=median&smoothing=3"
     page.open(address)
-    page.find("#compare-figures .js-plotly-plot .legend")
+    page.find("#compare-figures .js-plotly-plot .scatterlayer")
     assert "loss" in page.find("#compare-figures .ytitle").text
     assert "episodes" in page.find("#compare-figures .xtitle").text
     page.open("/?sort=t_env:asc&columns=config:lr&runs=4,5")

@@ -31,10 +31,45 @@ def context(tmp_path):
 
 
 def test_curves_of_every_map_with_their_numbers_of_runs(context):
-    figures, digest, wrong, own = curves_view.changed(context, {"metric": "test_return_mean"})
-    legends = re.findall(r"\w+ \(n = \d\)", json.dumps([str(card.to_plotly_json()) for card in figures]))
-    assert set(legends) == {"qmix (n = 3)", "vdn (n = 3)", "qmix (n = 1)"} and len(figures) == 2
-    assert wrong is None and own == "/compare?metric=test_return_mean" and digest
+    shown, wrong, own = curves_view.changed(context, {"metric": "test_return_mean"})
+    legends = re.findall(r"\w+ \(n = \d\)", json.dumps([str(card.to_plotly_json()) for card in shown.figures]))
+    assert set(legends) == {"qmix (n = 3)", "vdn (n = 3)", "qmix (n = 1)"} and len(shown.figures) == 2
+    assert wrong is None and own == "/compare?metric=test_return_mean" and shown.digest
+    assert shown.summary == "7 runs · 2 groups · 2 maps"
+
+
+def test_what_stands_beside_the_figures_follows_the_grouping(context):
+    shown, *_ = curves_view.changed(context, {"group": "env"})
+    assert shown.summary == "7 runs · 1 group · 2 maps"
+    again, *_ = curves_view.changed(context, {}, shown.digest)
+    assert again.summary == "7 runs · 2 groups · 2 maps" and again.differences is no_update
+
+
+def test_one_legend_hides_and_shows_a_line_in_all_figures(context):
+    shown, *_ = curves_view.changed(context, {"metric": "test_return_mean"})
+    entries = shown.legend.children
+    assert [entry.children.children[1] for entry in entries] == ["qmix", "vdn"]
+    assert entries[0].children.href == "/compare?metric=test_return_mean&hide=qmix"
+    hidden, *_ = curves_view.changed(context, {"metric": "test_return_mean", "hide": "qmix"})
+    assert "qmix (n" not in str([card.to_plotly_json() for card in hidden.figures])
+    assert [entry.children.className for entry in hidden.legend.children] == ["off", ""]
+    assert hidden.legend.children[0].children.href == "/compare?metric=test_return_mean"
+    figures = [card.children[1].figure for card in (*shown.figures, *hidden.figures)]
+    colours = {
+        trace.name.partition(" ")[0]: trace.line.color
+        for figure in figures
+        for trace in figure.data
+        if trace.line.color
+    }
+    assert len(set(colours.values())) == 2, "a line has its colour on every map, whichever others are there"
+    assert {trace.line.color for trace in hidden.figures[0].children[1].figure.data if trace.line.color} == {
+        colours["vdn"]
+    }
+
+
+def test_single_runs_are_exported_as_they_were_logged(context):
+    rows = list(csv.DictReader(io.StringIO(curves_view.exported(context, {"band": "runs"}, "csv")["content"])))
+    assert len(rows) == 7 * 3 and [row["value"] for row in rows if row["run"] == "2"] == ["0.0", "6.0", "12.0"]
 
 
 def test_what_is_wrong_in_an_address_is_told(context):
@@ -68,11 +103,11 @@ def test_a_curve_grows_only_when_its_run_does(context, tmp_path):
     write_log(tmp_path, "live", [(0, 0, 0, "test_return_mean", 1.0)])
     context.forget_scan()
     query = {"runs": "90"}
-    _, digest, _, _ = curves_view.changed(context, query)
-    assert curves_view.grown(context, query, digest) == (no_update, no_update)
+    digest = curves_view.changed(context, query)[0].digest
+    assert set(curves_view.grown(context, query, digest)) == {no_update}
     write_log(tmp_path, "live", [(0, 0, 0, "test_return_mean", 1.0), (5, 0, 0, "test_return_mean", 2.0)])
-    figures, new = curves_view.grown(context, query, digest)
-    assert figures is not no_update and new != digest
+    shown = curves_view.grown(context, query, digest)
+    assert shown.figures is not no_update and shown.digest != digest and shown.differences is no_update
 
 
 def test_config_differences_of_any_number_of_runs(context):
@@ -108,14 +143,15 @@ def test_the_matrix_at_a_step(context, query, value):
 
 
 def test_cells_lead_to_their_runs(context):
-    shown = str([part.to_plotly_json() for part in matrix_view.changed(context, {"step": "1000"})[0]])
+    shown = str([part.to_plotly_json() for part in matrix_view.changed(context, {"step": "1000"})[0] if part])
     links = {tuple(sorted(link.split(","))) for link in re.findall(r"/compare\?runs=([\d,]+)&", shown)}
     assert links == {("1", "2", "3"), ("4",), ("5", "6", "7")} and "no run" in shown
 
 
 def test_a_step_that_nobody_reached(context):
     content, _, own = matrix_view.changed(context, {"step": "99999999"})
-    assert "at step 99,999,999" in str(content[0].to_plotly_json()) and own.endswith("step=99999999")
+    assert "at step 99,999,999" in str(content[1].to_plotly_json()) and own.endswith("step=99999999")
+    assert "did not get to step 99,999,999 do not count: 3 of 3 of qmix on 3m" in str(content[0].to_plotly_json())
 
 
 def test_matrices_in_papers():

@@ -161,7 +161,10 @@
     const data = button.dataset;
     if (data.png) {
       const plot = document.querySelector('[id*="' + CSS.escape(data.png) + '"] .js-plotly-plot');
-      if (plot) window.Plotly.downloadImage(plot, { format: "png", scale: 2, filename: data.file });
+      if (!plot) return;
+      const layout = Object.assign({}, plot.layout, data.legend ? { showlegend: true } : {});
+      const size = { width: plot.clientWidth, height: plot.clientHeight, format: "png", scale: 2, filename: data.file };
+      window.Plotly.downloadImage({ data: plot.data, layout: layout }, size);
       return;
     }
     const grid = gridOf(data.grid);

@@ -8,13 +8,15 @@ from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 from plotly.colors import sample_colorscale
 
-from browser.comparison import matrix_of
+from browser import cautions
+from browser.comparison import ONLY, matrix_of
 from browser.figures import metric_title, score_heatmap
 from browser.figures.wording import is_share
 from browser.page.comparing import (
     MOST_SMOOTHING,
     MOST_STEPS,
     Compared,
+    changed_address,
     compare,
     metric_options,
     narrowed,
@@ -22,7 +24,7 @@ from browser.page.comparing import (
     settled,
     stands_for,
 )
-from browser.page.components import card, dropdown, field, graph, notices, number, png_button
+from browser.page.components import card, checklist, dropdown, field, graph, notices, number, png_button, warnings
 from browser.page.context import Context
 from browser.page.frame import follow_address
 from browser.page.matrix_text import FORMS
@@ -33,7 +35,7 @@ PATH = "/matrix"
 TITLE = "Matrix"
 
 SCORE_TITLES = {"final": "final value", "best": "best value"}
-_CONTROLS = ("metric", "group", "score", "last", "step")
+_CONTROLS = ("metric", "group", "score", "last", "step", "only")
 
 
 def layout(context: Context, query: dict[str, str]) -> html.Div:
@@ -52,6 +54,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             dropdown("matrix-group", compared.keys, list(wish.group), multi=True, searchable=True),
             wide=True,
         ),
+        field("Only", checklist("matrix-only", {"newest": ONLY["newest"]}, wish.only)),
     ]
     return html.Div(
         [
@@ -80,8 +83,9 @@ def register(app: Dash, context: Context) -> None:
         State("matrix-runs", "data"),
         prevent_initial_call=True,
     )
-    def change(metric: Any, group: Any, score: Any, last: Any, step: Any, runs: Any):
-        return changed(context, query_of(runs, metric=metric, group=group, score=score, last=last, step=step))
+    def change(*arguments: Any):
+        *values, runs = arguments
+        return changed(context, query_of(runs, **dict(zip(_CONTROLS, values, strict=True))))
 
     @app.callback(
         Output("matrix-content", "children", allow_duplicate=True),
@@ -148,12 +152,15 @@ def drawn(compared: Compared) -> list:
     """The table, and the same as a figure."""
     wish, matrix = compared.wish, estimates(compared)
     title = metric_title(wish.metric)
+    said = _cautions(compared)
     if not matrix:
         there = "" if wish.step is None else f" at step {wish.step:,}"
-        return [card("No values", html.P(f"None of these runs has a value of {wish.metric or 'anything'}{there}."))]
+        sentence = f"None of these runs has a value of {wish.metric or 'anything'}{there}."
+        return [said, card("No values", html.P(sentence))]
     buttons = [html.Button(name, id=f"matrix-{form}", className="small") for form, name in _BUTTONS.items()]
     figure = score_heatmap(matrix, title, share=is_share(wish.metric))
     return [
+        said,
         card(f"{title}: {_what(compared)}", html.Div(_table(compared, matrix), className="wide-table"), tools=buttons),
         card(
             "As a figure", graph(figure, "matrix-figure"), tools=[png_button("matrix-figure", f"matrix_{wish.metric}")]
@@ -162,6 +169,16 @@ def drawn(compared: Compared) -> list:
 
 
 _BUTTONS = {"csv": "CSV", "markdown": "Markdown", "latex": "LaTeX", "json": "JSON"}
+
+
+def _cautions(compared: Compared) -> html.Div | None:
+    wish, comparison = compared.wish, compared.comparison
+    found = [
+        *cautions.of_groups(comparison),
+        *cautions.of_metric(comparison, wish.metric),
+        *cautions.of_scores(comparison, wish.metric, wish.score, wish.step),
+    ]
+    return warnings(found, lambda changes: changed_address(wish, changes, PATH))
 
 
 def _what(compared: Compared) -> str:
@@ -205,4 +222,4 @@ def runs_of(compared: Compared, label: str, map_name: str) -> list:
     """The runs of a cell."""
     comparison = compared.comparison
     groups = [group for group in comparison.groups if group.label == label]
-    return [run for group in groups for run in group.runs if comparison.map_of(run) == map_name]
+    return [run for group in groups for run in comparison.runs_of(group, map_name)]

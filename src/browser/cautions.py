@@ -1,0 +1,209 @@
+"""What could mislead in a comparison, each in a sentence with what would remedy it; for the page and the report."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from browser.comparison import Comparison
+from browser.figures.wording import is_share, metric_title
+from browser.stats import Band
+
+# examples in a sentence, and keys that are offered to split by
+MOST_EXAMPLES = 4
+# keys that are offered to split by all at once
+MOST_KEYS = 12
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A way out.
+
+    Attributes:
+        label: what it does, as a button says it.
+        changes: to what was asked for, by the names that addresses of the page have.
+        option: the same for report.py; empty if it has none.
+    """
+
+    label: str
+    changes: Mapping[str, Any] = field(hash=False)
+    option: str = ""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """What could mislead."""
+
+    text: str
+    remedies: tuple[Remedy, ...] = ()
+
+
+def of_groups(comparison: Comparison) -> list[Caution]:
+    """Runs that count as independent repetitions of one another, and are not."""
+    return [*_pooled(comparison), *_repeated(comparison)]
+
+
+def _pooled(comparison: Comparison) -> Iterable[Caution]:
+    by_keys: dict[tuple[str, ...], list[str]] = {}
+    for label, keys in comparison.also_differ().items():
+        by_keys.setdefault(tuple(keys), []).append(label)
+    for keys, labels in by_keys.items():
+        asked = comparison.group_by
+        splits = [(key, [*asked, key]) for key in keys[:MOST_EXAMPLES]]
+        if 1 < len(keys) <= MOST_KEYS:
+            splits.append((f"all {len(keys)} keys", [*asked, *keys]))
+        yield Caution(
+            f"Runs of {_listed(labels)} on the same map also differ in {_listed(keys)}; "
+            "they count as repetitions here.",
+            tuple(Remedy(f"Split by {what}", {"group": tuple(g)}, f"--group-by {','.join(g)}") for what, g in splits),
+        )
+
+
+def _repeated(comparison: Comparison) -> Iterable[Caution]:
+    if not comparison.repeats:
+        return
+    places = [
+        f"{label} on {name} (seed {', '.join(map(str, seeds))})" for (label, name), seeds in comparison.repeats.items()
+    ]
+    if "newest" in comparison.only:
+        older = sum(len(alike) - 1 for seeds in comparison.repeats.values() for alike in seeds.values())
+        kept = f"Seeds repeat: {_listed(places)}. Only the newest run of each counts; {_runs(older)} left out."
+        rest = tuple(sorted(comparison.only - {"newest"}))
+        yield Caution(kept, (Remedy("Count all", {"only": rest}),))
+        return
+    yield Caution(
+        f"Seeds repeat: {_listed(places)}. Such runs are not independent of one another, yet each counts.",
+        (Remedy("Keep the newest of each", *_with(comparison, "newest")),),
+    )
+
+
+def of_metric(comparison: Comparison, metric: str, axis: str = "steps") -> list[Caution]:
+    """Maps and runs that are not seen because they lack the statistic, or its positions on the axis."""
+    if not metric:
+        return []
+    maps, runs = [], []
+    for name in comparison.maps:
+        by_group = [(group, found) for group in comparison.groups if (found := comparison.runs_of(group, name))]
+        lacking = {
+            group.label: (sum(not _has(comparison, run, metric, axis) for run in found), len(found))
+            for group, found in by_group
+        }
+        if all(missing == n for missing, n in lacking.values()):
+            maps.append(name)
+            continue
+        runs += [f"{missing} of {n} of {label} on {name}" for label, (missing, n) in lacking.items() if missing]
+    title = metric_title(metric) + ("" if axis == "steps" else f" over {axis}")
+    cautions = []
+    if maps and len(maps) < len(comparison.maps):
+        other = _on_most_maps(comparison, metric)
+        cautions.append(
+            Caution(
+                f"No run on {_listed(maps)} has {title}, so {'it is' if len(maps) == 1 else 'they are'} not shown.",
+                (Remedy(f"Show {metric_title(other)}", {"metric": other}, f"--metric {other}"),) if other else (),
+            )
+        )
+    if runs:
+        cautions.append(Caution(f"Runs without {title} do not count: {_listed(runs)}."))
+    return cautions
+
+
+def _has(comparison: Comparison, run: Any, metric: str, axis: str) -> bool:
+    curve = comparison.curve(run, metric)
+    return curve is not None and curve.over(axis) is not None and bool(np.isfinite(curve.values).any())
+
+
+def _on_most_maps(comparison: Comparison, metric: str) -> str | None:
+    """The usual statistic that more maps have than this one."""
+
+    def maps_with(key: str) -> int:
+        return len({comparison.map_of(run) for run in comparison.runs if comparison.curve(run, key) is not None})
+
+    best = max(comparison.usual_metrics(), key=maps_with, default=None)
+    return best if best is not None and maps_with(best) > maps_with(metric) else None
+
+
+def of_curves(comparison: Comparison, bands: Sequence[Band], metric: str) -> list[Caution]:
+    """Of the bands of one figure: where runs drop out, and intervals that no value can reach."""
+    cautions = []
+    falls = [text for band in bands if (text := _fall(band))]
+    if falls:
+        text = f"Not all runs are equally long: {_listed(falls)}; the line is thin and dotted there."
+        cautions.append(Caution(text, (Remedy("Cut there", *_with(comparison, "complete")),)))
+    beyond = [
+        band.label
+        for band in bands
+        if band.kind == "mean" and is_share(metric) and (np.nanmin(band.low, initial=0) < 0 or _above(band))
+    ]
+    if beyond:
+        text = f"Student's interval of {_listed(beyond)} leaves 0 to 1, which no {metric_title(metric)} can."
+        cautions.append(Caution(text, (Remedy("Bootstrap interval", {"band": "iqm"}, "--band iqm"),)))
+    return cautions
+
+
+def _above(band: Band) -> bool:
+    return bool(np.nanmax(band.high, initial=1) > 1)
+
+
+def _fall(band: Band) -> str:
+    """Where runs of a band are missing, in words; empty if nowhere."""
+    partial = ~band.complete()
+    if not partial.any():
+        return ""
+    most = int(band.n.max())
+    last = np.flatnonzero(~partial)[-1]
+    if partial[last:].any():
+        return f"{band.label} has n = {most} until {band.x[last]:,.0f}, then {int(band.n[last + 1 :].min())}"
+    first = np.flatnonzero(~partial)[0]
+    return f"{band.label} has n = {most} only from {band.x[first]:,.0f}"
+
+
+def of_scores(comparison: Comparison, metric: str, score: str = "final", step: int | None = None) -> list[Caution]:
+    """Of `Comparison.scores`: runs of unequal length, or that did not get to the step."""
+    short, ends = [], []
+    for name in comparison.maps:
+        lasts = []
+        for group in comparison.groups:
+            curves = [comparison.curve(run, metric) for run in comparison.runs_of(group, name)]
+            steps = [curve.finite().steps for curve in curves if curve is not None]
+            steps = [at for at in steps if len(at)]
+            lasts += [(int(at[-1]), _interval(at)) for at in steps]
+            missed = 0 if step is None else sum(step > at[-1] + _interval(at) for at in steps)
+            if missed:
+                short.append(f"{missed} of {len(steps)} of {group.label} on {name}")
+        if step is None and lasts:
+            earliest, interval = min(lasts)
+            latest, _ = max(lasts)
+            if earliest + interval < latest:
+                ends.append((name, earliest, latest))
+    cautions = []
+    if short:
+        cautions.append(Caution(f"Runs that did not get to step {step:,} do not count: {_listed(short)}."))
+    if ends:
+        places = [f"{name} ({earliest:,} to {latest:,} steps)" for name, earliest, latest in ends]
+        common = min(earliest for _, earliest, _ in ends)
+        remedies = (Remedy(f"Compare at step {common:,}", {"step": common}),) if common else ()
+        text = f"Runs on {_listed(places)} are not equally long, yet their {score} values are compared."
+        cautions.append(Caution(text, remedies))
+    return cautions
+
+
+def _interval(steps: np.ndarray) -> float:
+    """Steps between two values of a run, for which its last one still holds; see `value_at`."""
+    return float(np.median(np.diff(steps))) if len(steps) > 1 else 0.0
+
+
+def _with(comparison: Comparison, name: str) -> tuple[dict[str, Any], str]:
+    only = tuple(sorted(comparison.only | {name}))
+    return {"only": only}, f"--only {','.join(only)}"
+
+
+def _runs(n: int) -> str:
+    return f"{n} older run is" if n == 1 else f"{n} older runs are"
+
+
+def _listed(names: Collection[str]) -> str:
+    names = list(names)
+    more = len(names) - MOST_EXAMPLES
+    shown = ", ".join(names[:MOST_EXAMPLES])
+    return f"{shown} and {more} more" if more > 0 else shown

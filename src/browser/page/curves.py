@@ -1,0 +1,159 @@
+"""The figures of the view Compare: a card per map, one legend for all, and the same as rows of a file."""
+
+import csv
+import hashlib
+import io
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import plotly.graph_objects as go
+from dash import dcc, html
+
+from browser import cautions
+from browser.comparison import NO_MAP
+from browser.figures import learning_curves, metric_title, run_curves
+from browser.figures.wording import color, dash
+from browser.page.comparing import SINGLE, Compared, changed_address, hidden_name, stands_for
+from browser.page.components import card, graph, png_button, run_title, warnings
+from browser.records import Curve, Lineage
+from browser.stats import Band
+
+# figures on one page, and lines in one of them, beyond which a browser would stall
+MOST_MAPS = 24
+MOST_LINES = 200
+
+
+class Figures(NamedTuple):
+    """The figures of a comparison, the digest of what they show, their legend, and what could mislead."""
+
+    cards: list
+    digest: str
+    legend: html.Ul | None
+    cautions: html.Div | None
+
+
+def drawn(compared: Compared, path: str) -> Figures:
+    """A card with a figure per map, for the view with this path."""
+    wish, comparison = compared.wish, compared.comparison
+    single = wish.band == SINGLE
+    cards, digest = [], hashlib.sha256()
+    for index, name in enumerate(comparison.maps[:MOST_MAPS]):
+        bands = [] if single else shown_bands(compared, name)
+        if single:
+            curves = {run_title(run): curve for run, curve in _single_curves(compared, name)[:MOST_LINES]}
+            figure = run_curves(curves, wish.metric, wish.axis)
+        else:
+            figure = learning_curves(bands, wish.metric, order=comparison.labels())
+        if not figure.data:
+            continue
+        figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0}, margin={"t": 12}, showlegend=single)
+        digest.update(figure.to_json().encode())
+        cards.append(_card(compared, name, index, figure, bands, path))
+    if not cards:
+        cards = [card("No curves", html.P("None of these runs has logged this statistic on this axis."))]
+    if len(comparison.maps) > MOST_MAPS:
+        cards.append(card("More maps", html.P(f"The first {MOST_MAPS} of {len(comparison.maps)} maps are shown.")))
+    found = ([] if single else cautions.of_groups(comparison)) + cautions.of_metric(comparison, wish.metric, wish.axis)
+    return Figures(
+        cards,
+        stands_for(compared.runs) + stands_for(comparison.runs) + digest.hexdigest(),
+        None if single else legend(compared, path),
+        warnings(found, lambda changes: changed_address(wish, changes, path)),
+    )
+
+
+def same_runs(digest: str, other: str | None) -> bool:
+    """Whether two digests of `drawn` are of the same runs in the same states."""
+    n = 2 * len(stands_for([]))
+    return bool(other) and digest[:n] == other[:n]
+
+
+def _card(
+    compared: Compared, name: str, index: int, figure: go.Figure, bands: Sequence[Band], path: str
+) -> html.Section:
+    wish, known = compared.wish, name != NO_MAP
+    file_name = wish.metric + (f"_{name}" if known else "")
+    found = cautions.of_curves(compared.comparison, bands, wish.metric)
+    content = [
+        graph(figure, f"curves-{index}"),
+        warnings(found, lambda changes: changed_address(wish, changes, path)),
+    ]
+    tools = [html.Span(_n_of(bands), className="count"), png_button(f"curves-{index}", file_name, legend=True)]
+    return card(name if known else metric_title(wish.metric), *content, tools=tools, key=name)
+
+
+def _n_of(bands: Sequence[Band]) -> str:
+    """How many runs each line of a figure stands for."""
+    if len({band.runs for band in bands}) == 1:
+        return f"n = {bands[0].runs}"
+    return "n: " + ", ".join(f"{band.label} {band.runs}" for band in bands) if bands else ""
+
+
+def shown_bands(compared: Compared, map_name: str) -> list[Band]:
+    """The learning curves of one map, without those that are hidden."""
+    wish = compared.wish
+    bands = compared.comparison.bands(wish.metric, map_name, wish.band, wish.axis, wish.smoothing)
+    return [band for band in bands if hidden_name(band.label) not in wish.hide]
+
+
+def legend(compared: Compared, path: str) -> html.Ul:
+    """One legend for all figures; a click hides or shows a line."""
+    wish, entries = compared.wish, []
+    for index, label in enumerate(compared.comparison.labels()):
+        name = hidden_name(label)
+        hidden = name in wish.hide
+        hide = tuple(other for other in wish.hide if other != name) if hidden else (*wish.hide, name)
+        style = {"borderTopColor": color(index), "borderTopStyle": _BORDERS[dash(index)]}
+        line = html.Span(className="line", style=style, **{"data-colour": color(index)})
+        href = changed_address(wish, {"hide": hide}, path)
+        title = "click to show" if hidden else "click to hide"
+        entries.append(html.Li(dcc.Link([line, label], href=href, title=title, className="off" if hidden else "")))
+    return html.Ul(entries, className="legend-of-all")
+
+
+_BORDERS = {"solid": "solid", "dash": "dashed", "dot": "dotted"}
+
+
+def _single_curves(compared: Compared, map_name: str) -> list[tuple[Lineage, Curve]]:
+    comparison = compared.comparison
+    runs = [run for run in comparison.runs if comparison.map_of(run) == map_name]
+    return [(run, curve) for run in runs if (curve := comparison.curve(run, compared.wish.metric)) is not None]
+
+
+def curve_rows(compared: Compared) -> list[dict[str, Any]]:
+    """The curves of all maps as rows: a row per map, algorithm (or run) and position."""
+    wish, rows = compared.wish, []
+    if wish.band == SINGLE:
+        return [row for name in compared.comparison.maps for row in _single_rows(compared, name)]
+    for name in compared.comparison.maps:
+        for band in shown_bands(compared, name):
+            numbers = zip(band.x, band.center, band.low, band.high, band.n, strict=True)
+            for x, center, low, high, n in numbers:
+                values = {wish.axis: x, wish.band: center, "low": low, "high": high}
+                texts = {key: None if value != value else float(value) for key, value in values.items()}
+                rows.append({"map": name, "algorithm": band.label, "metric": wish.metric, **texts, "n": int(n)})
+    return rows
+
+
+def _single_rows(compared: Compared, map_name: str) -> Iterator[dict[str, Any]]:
+    wish = compared.wish
+    for run, curve in _single_curves(compared, map_name):
+        about = {"map": map_name, "run": run.newest.id, "algorithm": run.newest.name, "seed": run.newest.seed}
+        x = curve.over(wish.axis)
+        for position, value in zip(x, curve.values, strict=True) if x is not None else ():
+            known = float(value) if math.isfinite(value) else None
+            yield {**about, "metric": wish.metric, wish.axis: float(position), "value": known}
+
+
+def as_file(compared: Compared, form: str) -> dict[str, str]:
+    """The curves as a file: "csv" or "json"."""
+    rows = curve_rows(compared)
+    if form == "json":
+        return {"content": json.dumps(rows, indent=1), "filename": "curves.json"}
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else ["map"])
+    writer.writeheader()
+    writer.writerows(rows)
+    return {"content": text.getvalue(), "filename": "curves.csv"}

@@ -1,0 +1,151 @@
+"""What a comparison says of itself: each thing that could mislead, where it happens, and the way out."""
+
+from datetime import timedelta
+
+import pytest
+
+pytest.importorskip("dash", reason="the run browser's packages are not installed")
+
+from browser import cautions
+from browser.comparison import Comparison
+from browser.page import address
+from browser.page.comparing import compare
+from browser.page.context import Context
+from browser.page.views import compare as curves_view
+from browser.page.views import matrix as matrix_view
+from browser.records import Results
+from browser_folders import START, write_log, write_run
+
+WON = "test_battle_won_mean"
+
+
+class Folder:
+    """A results folder of short runs."""
+
+    def __init__(self, root):
+        self.root, self.n = root, 0
+
+    def add(self, values, name="qmix", seed=None, map_name="3m", key="test_return_mean", **config):
+        self.n += 1
+        token = f"t{self.n}"
+        config |= {"name": name, "seed": self.n if seed is None else seed, "env_args": {"map_name": map_name}}
+        info = {"unique_token": token}
+        write_run(self.root, self.n, config=config, info=info, started=START + timedelta(hours=self.n))
+        write_log(self.root, token, [(100 * i, i, i, key, value) for i, value in enumerate(values)])
+
+    def compare(self, search=""):
+        return compare(Context(Results(self.root, cache=None)), address.parse(search))
+
+    def shown(self, search=""):
+        return curves_view.changed(Context(Results(self.root, cache=None)), address.parse(search))[0]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Folder(tmp_path)
+
+
+def parts_of(element, kind):
+    """All parts of a view with this name of a component, in order."""
+    if isinstance(element, list | tuple):
+        return [found for part in element for found in parts_of(part, kind)]
+    if not hasattr(element, "to_plotly_json"):
+        return []
+    own = [element] if type(element).__name__ == kind else []
+    return own + parts_of(getattr(element, "children", None), kind)
+
+
+def said(element):
+    """The sentences, and the address behind each link."""
+    texts = [str(span.children) for span in parts_of(element, "Span")]
+    return " ".join(texts), {link.children: link.href for link in parts_of(element, "Link")}
+
+
+def after(href):
+    return href.partition("?")[2]
+
+
+def test_repeated_seeds_are_said_and_left_out_with_a_click(folder):
+    for values, seed in (([0, 1], 1), ([0, 3], 1), ([0, 5], 2)):
+        folder.add(values, seed=seed)
+    text, links = said(folder.shown().cautions)
+    assert "Seeds repeat: qmix on 3m (seed 1)." in text
+    compared = folder.compare(after(links["Keep the newest of each"]))
+    assert compared.comparison.scores("test_return_mean")["qmix"]["3m"].tolist() == [5, 3]
+    text, links = said(folder.shown(after(links["Keep the newest of each"])).cautions)
+    assert "1 older run is left out" in text and "only" not in links["Count all"]
+    (content, *_), *_ = matrix_view.changed(Context(Results(folder.root, cache=None)), {})
+    assert "Seeds repeat" in said(content)[0]
+
+
+def test_runs_of_different_settings_are_split_with_a_click(folder):
+    for lr, gamma in ((1, 0.9), (1, 0.9), (2, 0.8)):
+        folder.add([0, 1], lr=lr, gamma=gamma)
+    folder.add([0, 1], name="vdn", lr=7)
+    text, links = said(folder.shown().cautions)
+    assert "Runs of qmix on the same map also differ in gamma, lr" in text and "vdn" not in text
+    assert list(links) == ["Split by gamma", "Split by lr", "Split by all 2 keys"]
+    split = folder.shown(after(links["Split by lr"]))
+    assert split.summary == "4 runs · 3 groups · 1 map"
+    assert "also differ" not in said(folder.shown(after(links["Split by all 2 keys"])).cautions)[0]
+
+
+def test_where_n_falls_is_said_under_the_curve(folder):
+    folder.add([0, 1, 2, 3, 4, 5])
+    folder.add([0, 1, 2])
+    (card,) = folder.shown().figures
+    text, links = said(card)
+    assert "qmix has n = 2 until 300, then 1" in text
+    (cut,) = folder.shown(after(links["Cut there"])).figures
+    assert "equally long" not in said(cut)[0]
+    (line,) = (trace for trace in cut.children[1].figure.data if trace.fill is None)
+    assert line.x.tolist() == [0, 100, 200, 300]
+
+
+def test_runs_of_one_length_are_not_remarked_on(folder):
+    folder.add([0, 1, 2])
+    folder.add([0, 1, 3])
+    shown = folder.shown()
+    assert shown.cautions is None and said(shown.figures)[0] == "n = 2"
+
+
+def test_maps_without_the_statistic_are_named(folder):
+    folder.add([0, 1], key=WON)
+    folder.add([0, 1], map_name="foraging")
+    folder.add([0, 1])
+    text, links = said(folder.shown(f"metric={WON}").cautions)
+    assert "No run on foraging has test win rate, so it is not shown." in text
+    assert "Runs without test win rate do not count: 1 of 2 of qmix on 3m." in text
+    assert len(folder.shown(after(links["Show test return"])).figures) == 2
+    (content, *_), *_ = matrix_view.changed(Context(Results(folder.root, cache=None)), {"metric": WON})
+    assert "No run on foraging" in said(content)[0]
+
+
+def test_an_interval_beyond_what_a_rate_can_be(folder):
+    for value in (0.9, 1.0, 1.0):
+        folder.add([0.5, value], key=WON)
+    (card,) = folder.shown().figures
+    text, links = said(card)
+    # mean 0.9667, s = 0.0577: 0.9667 ± 4.303 · 0.0577 / √3 reaches 1.11
+    assert "Student's interval of qmix leaves 0 to 1, which no test win rate can" in text
+    (card,) = folder.shown(after(links["Bootstrap interval"])).figures
+    assert "leaves 0 to 1" not in said(card)[0]
+    (band,) = folder.compare("band=iqm").comparison.bands(WON, "3m", "iqm")
+    assert band.low.min() >= 0 and band.high.max() <= 1
+
+
+def test_scores_of_runs_of_unequal_length(folder):
+    folder.add([0, 1, 2, 3, 4])
+    folder.add([0, 1, 2], name="vdn")
+    results = Results(folder.root, cache=None)
+    (caution,) = cautions.of_scores(Comparison(results, results.lineages()), "test_return_mean")
+    assert "Runs on 3m (200 to 400 steps) are not equally long, yet their final values are compared." in caution.text
+    assert caution.remedies[0].changes == {"step": 200}
+    (short,) = cautions.of_scores(Comparison(results, results.lineages()), "test_return_mean", step=400)
+    assert short.text == "Runs that did not get to step 400 do not count: 1 of 1 of vdn on 3m."
+
+
+def test_every_run_by_itself_is_no_repetition(folder):
+    folder.add([0, 1], seed=1, lr=1)
+    folder.add([0, 1], seed=1, lr=2)
+    assert folder.shown("band=runs").cautions is None
