@@ -1,20 +1,21 @@
 """The command line: choose configs, merge them, hand them to Sacred. `python src/main.py --help` explains it."""
 
+import atexit
+import contextlib
 import os
 import signal
 import sys
-import threading
-import warnings
 from collections.abc import Sequence
-
-from utils.console import fitted, outlive_readers, terminal_width
-from utils.errors import ConfigError, MusterError
-from utils.plain_values import escaped
-from utils.stop_signals import Interrupted
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
+    # imported here: `_start` has to come before whatever takes long
+    import threading
+
+    from utils.errors import ConfigError, MusterError
+    from utils.stop_signals import Interrupted
+
     # until a run looks at it, SIGUSR1 (write a checkpoint) has nothing to do, and shall not end the process
     if hasattr(signal, "SIGUSR1") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
@@ -46,6 +47,8 @@ def _dispatch(argv: list[str]) -> int:
 
         _show(listing() + "\n")
     else:
+        import warnings
+
         # sacred still imports pkg_resources, which warns whoever starts a run
         warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
         from cli.experiment import run_experiment
@@ -55,13 +58,42 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def _show(text: str) -> None:
+    from utils.console import fitted, terminal_width
+
     print(fitted(text, terminal_width(sys.stdout)), end="", flush=True)
 
 
 def _complain(text: str) -> None:
+    from utils.console import fitted, terminal_width
+    from utils.plain_values import escaped
+
     print(fitted(escaped(text), terminal_width(sys.stderr)), file=sys.stderr)
 
 
-if __name__ == "__main__":
+def _start() -> None:
+    """Before a run has begun, Ctrl-C or SIGTERM ends the process at once, and not within an import by a traceback."""
+    _on_stop_signals(lambda signum, frame: os._exit(128 + signum))
+    # nothing is left to be done when this is called, which is last of all
+    atexit.register(_on_stop_signals, signal.SIG_IGN)
+    from utils.console import outlive_readers
+
     outlive_readers()
-    sys.exit(main())
+
+
+def _finish(code: int) -> None:
+    """When everything is written, a signal makes the process end sooner, but not otherwise."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
+            stream.flush()
+    _on_stop_signals(lambda signum, frame: os._exit(code))
+    sys.exit(code)
+
+
+def _on_stop_signals(handler) -> None:
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, handler)
+
+
+if __name__ == "__main__":
+    _start()
+    _finish(main())

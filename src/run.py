@@ -1,5 +1,6 @@
 """One experiment: assemble, train, test, save."""
 
+import contextlib
 import copy
 import logging
 import os
@@ -34,6 +35,7 @@ def run(
     sacred_run: Any = None,
     log: logging.Logger | None = None,
     resume: Resumption | None = None,
+    signals: StopSignals | None = None,
 ) -> float | None:
     """Run one experiment to its end.
 
@@ -41,7 +43,8 @@ def run(
         config: any keys; those that are missing have the values of config/default.yaml. `seed`: None for a random one.
         sacred_run: where statistics are recorded, if anywhere besides the console.
         log: the console.
-        resume: the run to go on with; `config` is then its own, with the changes that are allowed.
+        resume: the run to resume; `config` is then its own, with the changes that are allowed.
+        signals: that the caller notes already; None: this run notes its own.
 
     Returns:
         The last mean return of the test episodes, or None if there was none.
@@ -57,7 +60,8 @@ def run(
         log = logging.getLogger("muster") if logging.getLogger().handlers else get_logger()
     for warning in warnings_of(config):
         log.warning(warning)
-    with StopSignals() as signals:
+    with contextlib.nullcontext(signals) if signals is not None else StopSignals() as signals:
+        signals.raise_noted()
         args, config = _complete(config, log, resume)
         logger = Logger(log)
         log.info(f"{args.name}: {args.learner} on {args.env}, seed {args.seed}, {args.t_max} steps on {args.device}")
@@ -77,7 +81,7 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     """Seed everything, and add what can only be known now: device, seed of the environments, name of the results.
 
     Returns:
-        the arguments of all parts, and the config from which the run can be gone on with.
+        the arguments of all parts, and the config with which the run can be resumed.
     """
     kept = config
     if config.get("seed") is None:
@@ -152,23 +156,25 @@ def run_sequential(
     checkpoint: Checkpoint | None,
 ) -> None:
     """Assemble the parts and train, or only evaluate; environments are closed whatever happens."""
-    parts = assemble(args, logger)
+    with signals.raising():
+        parts = assemble(args, logger)
     try:
-        test_stream = RandomStream(args.seed + TEST_SEED_OFFSET)
-        if args.checkpoint_path and checkpoint is None:
-            path, step = find_checkpoint(args.checkpoint_path, args.load_step)
-            logger.console_logger.info(f"Loading model from {path}")
-            parts.learner.load_models(str(path))
-            parts.runner.t_env = step
-        attach_recorder(args, parts, logger)
-        if args.evaluate or (args.save_replay and args.checkpoint_path):
-            evaluate_sequential(args, parts, logger, test_stream)
-            return
-        loop = TrainingLoop(args, parts, logger, test_stream, signals)
-        keeper = RunKeeper(args, config, parts, loop.rollouts, logger, test_stream, loop.state, folder)
-        if checkpoint is not None:
-            logger.console_logger.info(f"Going on from {checkpoint.folder}")
-            keeper.restore(checkpoint)
+        with signals.raising():
+            test_stream = RandomStream(args.seed + TEST_SEED_OFFSET)
+            if args.checkpoint_path and checkpoint is None:
+                path, step = find_checkpoint(args.checkpoint_path, args.load_step)
+                logger.console_logger.info(f"Loading model from {path}")
+                parts.learner.load_models(str(path))
+                parts.runner.t_env = step
+            attach_recorder(args, parts, logger)
+            if args.evaluate or (args.save_replay and args.checkpoint_path):
+                evaluate_sequential(args, parts, logger, test_stream)
+                return
+            loop = TrainingLoop(args, parts, logger, test_stream, signals)
+            keeper = RunKeeper(args, config, parts, loop.rollouts, logger, test_stream, loop.state, folder)
+            if checkpoint is not None:
+                logger.console_logger.info(f"Resuming from {checkpoint.folder}")
+                keeper.restore(checkpoint)
         loop.run(keeper)
     finally:
         parts.runner.close_env()

@@ -89,6 +89,7 @@ class TrainingLoop:
                 self.console.error(hint)
             raise
         finally:
+            self.signals.watched = False
             self.rollouts.close()
             keeper.close()
         passed = time_str(time.time() - self._start_time)

@@ -27,6 +27,7 @@ from utils.config import default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.logging import get_logger
 from utils.plain_values import shown
+from utils.stop_signals import StopSignals
 
 # prints of this process go to the console and into cout.txt; what environment processes print, to the console only
 SETTINGS.CAPTURE_MODE = "sys"
@@ -55,6 +56,8 @@ def run_experiment(arguments: Arguments) -> None:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])
     except PastSacredError as error:
         raise error.__cause__ from None
+    finally:
+        experiment.signals.restore()
 
 
 def _trusted(resume: Resumption) -> dict:
@@ -74,7 +77,7 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
 
     Args:
         composed: the config before `with`.
-        resume: the run to go on with, whose config that is.
+        resume: the run to resume, whose config that is.
     """
     experiment = _experiment()
     console = experiment.logger = get_logger()
@@ -105,10 +108,11 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
     # with env_args among the arguments, Sacred accepts arguments that the environment takes and no file names
     @experiment.main
     def my_main(_run: Any, _config: Mapping, _log: Any, env_args: Mapping) -> float | None:
+        experiment.signals.raise_noted()
         from run import run
 
         with past_sacred():
-            result = run(_plain(_config), _run, _log, resume)
+            result = run(_plain(_config), _run, _log, resume, experiment.signals)
             leave_summary(_config, _run, _log)
             return result
 
@@ -116,10 +120,19 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
 
 
 class _RecordedExperiment(Experiment):
-    """The option -F records as the usual folder does."""
+    """The option -F records as the usual folder does, and a signal does not break off what Sacred records.
+
+    Attributes:
+        signals: noted from before a run is recorded until nothing is left to be recorded.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        self.signals = StopSignals()
 
     def _create_run(self, *arguments: Any, **options: Any) -> Any:
         run = super()._create_run(*arguments, **options)
+        self.signals.install()
         for i, observer in enumerate(run.observers):
             if type(observer) is FileStorageObserver:
                 run.observers[i] = RunRecorder(observer.basedir, self.logger)

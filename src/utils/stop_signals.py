@@ -2,17 +2,20 @@
 
 import os
 import signal
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was told to stop, and has. Sacred records the status INTERRUPTED; `exit_code` is 128 + the signal.
+    """A signal told a run to stop, and it has. Sacred records the status INTERRUPTED; `exit_code` is 128 + the signal.
 
     Args:
         signum: the signal.
-        message: what was kept and how to go on.
+        message: what was kept and how to resume.
     """
 
     STATUS = "INTERRUPTED"
@@ -23,30 +26,66 @@ class Interrupted(KeyboardInterrupt):
 
 
 class StopSignals:
-    """Notes signals within `with`, for the loop to look at.
+    """Notes signals from `install` to `restore`, or within `with`, so that they break nothing off in the middle.
 
-    The first SIGINT (Ctrl-C) or SIGTERM is noted in `stop`; a second one ends the process at once, with 128 + signal as
-    its exit code. SIGUSR1 is noted in `save`. While nothing looks at the notes, before `watched` is set, the first
-    one raises Interrupted. Outside the main thread, where Python has no signals, nothing is noted.
+    The first SIGINT (Ctrl-C) or SIGTERM is noted in `stop`, for `raise_noted` or the loop to act on; within `raising`
+    it raises Interrupted. A second one ends the process at once, with 128 + signal as its exit code. SIGUSR1 is noted
+    in `save`. Outside the main thread, where Python has no signals, nothing is noted.
+
+    Attributes:
+        watched: the loop looks at `stop` between rollouts.
     """
 
     def __init__(self) -> None:
         self.stop: int | None = None
         self.save = False
         self.watched = False
+        self._raises = False
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> "StopSignals":
+    def install(self) -> None:
+        """Note signals from now on."""
         if threading.current_thread() is threading.main_thread():
             handlers = {signal.SIGINT: self._note_stop, signal.SIGTERM: self._note_stop}
             if hasattr(signal, "SIGUSR1"):
                 handlers[signal.SIGUSR1] = self._note_save
             self._before = {signum: signal.signal(signum, handler) for signum, handler in handlers.items()}
+
+    def restore(self) -> None:
+        """Put the handlers back that were there before `install`."""
+        before, self._before = self._before, {}
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+    def __enter__(self) -> "StopSignals":
+        self.install()
         return self
 
     def __exit__(self, *_: Any) -> None:
-        for signum, handler in self._before.items():
-            signal.signal(signum, handler)
+        self.restore()
+
+    def raise_noted(self) -> None:
+        """Raises: Interrupted: a signal to stop was noted."""
+        if self.stop is not None:
+            name = signal.Signals(self.stop).name
+            raise Interrupted(self.stop, f"Interrupted by {name} before any training; nothing had to be saved.")
+
+    @contextmanager
+    def raising(self) -> Iterator[None]:
+        """Within this block a signal to stop raises Interrupted at once: for what takes long and can be broken off."""
+        unraisable = sys.unraisablehook
+        sys.unraisablehook = lambda args: None if isinstance(args.exc_value, Interrupted) else unraisable(args)
+        self._raises = True
+        try:
+            self.raise_noted()  # before the block
+            yield
+            self.raise_noted()  # within it, where somebody has swallowed the exception, as a finaliser does
+        except Exception:
+            self.raise_noted()  # somebody has made another exception of it
+            raise
+        finally:
+            self._raises = False
+            sys.unraisablehook = unraisable
 
     def _note_stop(self, signum: int, frame: FrameType | None) -> None:
         name = signal.Signals(signum).name
@@ -54,9 +93,10 @@ class StopSignals:
             _say(f"{name} once more: ending at once.")
             os._exit(128 + signum)
         self.stop = signum
-        if not self.watched:
-            raise Interrupted(signum, f"Interrupted by {name}; there is no checkpoint to go on from.")
-        _say(f"{name}: finishing the step, then saving. Once more ends at once.")
+        if self._raises:
+            self.raise_noted()
+        does = "finishing the step, then saving" if self.watched else "stopping"
+        _say(f"{name}: {does}. Once more ends at once.")
 
     def _note_save(self, signum: int, frame: FrameType | None) -> None:
         self.save = True

@@ -182,7 +182,7 @@ def test_the_checkpoint_before_a_damaged_one(tmp_path):
     assert done.returncode == 0, done.stderr
     assert f"Not used: {state.relative_to(tmp_path)} has" in done.stdout
     assert "it was cut off" in done.stdout
-    assert f"Going on from {newest.parent.relative_to(tmp_path)}" in done.stdout
+    assert f"Resuming from {newest.parent.relative_to(tmp_path)}" in done.stdout
 
 
 def test_a_run_goes_on_in_one_process_only(tmp_path):

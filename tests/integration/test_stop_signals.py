@@ -1,0 +1,85 @@
+"""A signal at any moment of a run, from its first import to its exit: what is recorded, and no traceback."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import hear_ctrl_c
+
+MAIN = Path(__file__).resolve().parents[2] / "src" / "main.py"
+WORDS = "--config=vdn --env-config=two_step with t_max=40 batch_size=4 buffer_size=8 seed=1 test_nepisode=2".split()
+# runs main.py and sends itself a signal when it imports or opens something for the n-th time, or at the very end
+DRIVER = """
+import atexit, os, runpy, signal, sys, threading
+event, name, count, signum, main = sys.argv[1:6]
+left = int(count)
+def send(happened, arguments):
+    global left
+    if happened == event and name in str(arguments[0]) and threading.current_thread() is threading.main_thread():
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), int(signum))
+if event == "exit":
+    atexit.register(os.kill, os.getpid(), int(signum))
+else:
+    sys.addaudithook(send)
+sys.argv[:] = sys.argv[5:]
+sys.path.insert(0, os.path.dirname(main))
+runpy.run_path(main, run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(
+    ("event", "name", "count", "signum", "recorded"),
+    [
+        pytest.param("import", "sacred", 1, signal.SIGINT, None, id="before Sacred"),
+        pytest.param("open", ".run.json", 1, signal.SIGTERM, "INTERRUPTED", id="as Sacred starts"),
+        pytest.param("import", "torch", 1, signal.SIGTERM, "INTERRUPTED", id="importing torch"),
+        pytest.param("import", "learners.base", 1, signal.SIGINT, "INTERRUPTED", id="assembling"),
+        pytest.param("open", ".run.json", 2, signal.SIGTERM, "COMPLETED", id="as Sacred ends"),
+        pytest.param("exit", "", 1, signal.SIGINT, "COMPLETED", id="as Python ends"),
+    ],
+)
+def test_a_signal_at_any_moment_is_recorded(tmp_path, event, name, count, signum, recorded):
+    command = [sys.executable, "-c", DRIVER, event, name, str(count), str(int(signum)), str(MAIN), *WORDS]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, preexec_fn=hear_ctrl_c, env=os.environ
+    )
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.returncode == (0 if recorded == "COMPLETED" else 128 + signum), done.stderr
+    records = [json.loads(path.read_text()) for path in tmp_path.glob("results/sacred/*/run.json")]
+    assert [record["status"] for record in records] == ([recorded] if recorded else [])
+    if recorded == "COMPLETED":
+        assert records[0]["result"] is not None
+
+
+IMPATIENT = """
+from envs import REGISTRY
+from envs.two_step import TwoStepGame
+class Impatient(TwoStepGame):
+    def __init__(self, **env_args):
+        super().__init__(**env_args)
+        try:
+            import os, signal
+            os.kill(os.getpid(), signal.SIGTERM)
+        except BaseException:
+            pass  # as careless code does
+REGISTRY["impatient"] = Impatient
+"""
+
+
+def test_a_signal_whose_exception_is_swallowed_still_stops_the_run(tmp_path):
+    (tmp_path / "impatient.py").write_text(IMPATIENT)
+    settings = ["plugins=['impatient.py']", "env=impatient", "env_args={}"]
+    done = subprocess.run(
+        [sys.executable, str(MAIN), *WORDS, *settings], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 143, done.stderr
+    assert "Interrupted by SIGTERM before any training" in done.stderr
+    record = json.loads((tmp_path / "results" / "sacred" / "1" / "run.json").read_text())
+    assert record["status"] == "INTERRUPTED"
