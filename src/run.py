@@ -66,11 +66,14 @@ def run(
         logger = Logger(log)
         log.info(f"{args.name}: {args.learner} on {args.env}, seed {args.seed}, {args.t_max} steps on {args.device}")
         folder = RunFolder(args.local_results_path, args.unique_token, getattr(sacred_run, "_id", None))
+        finished = False
         try:
-            _set_up_sinks(args, logger, folder, sacred_run, resume)
+            _set_up_sinks(args, config, logger, folder, sacred_run, resume)
             run_sequential(args, config, logger, folder, signals, resume.checkpoint if resume else None)
+            finished = True
         finally:
             logger.close()
+            logger.close_sinks(finished)
             folder.close()
             log.info(_where_results_are(args, sacred_run))
     tests = logger.stats.get("test_return_mean")
@@ -106,7 +109,7 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
 
 
 def _set_up_sinks(
-    args: SimpleNamespace, logger: Logger, folder: RunFolder, sacred_run: Any, resume: Resumption | None
+    args: SimpleNamespace, config: dict, logger: Logger, folder: RunFolder, sacred_run: Any, resume: Resumption | None
 ) -> None:
     """Say where statistics go. What is not observed has no metric log until it writes a checkpoint."""
     if folder.sacred_id is not None or resume is not None:
@@ -114,6 +117,7 @@ def _set_up_sinks(
         logger.setup_metric_log(str(folder.metrics))
     if args.use_tensorboard:
         logger.setup_tb(os.path.join(args.local_results_path, "tb_logs", args.unique_token))
+    _add_services(args, config, logger)
     if sacred_run is not None:
         # readers of Sacred's folder expect info.json, which Sacred writes only if there is something in it
         sacred_run.info["unique_token"] = args.unique_token
@@ -122,6 +126,21 @@ def _set_up_sinks(
         logger.setup_sacred(sacred_run)
     for warning in resume.warnings if resume else []:
         logger.console_logger.warning(warning)
+
+
+def _add_services(args: SimpleNamespace, config: dict, logger: Logger) -> None:
+    """Log in the tracking services, too; their packages are imported only by runs that use them."""
+    root, console = args.local_results_path, logger.console_logger
+    if args.use_wandb:
+        from utils.wandb_sink import WandbSink
+
+        owner = {"project": args.wandb_project, "team": args.wandb_team, "mode": args.wandb_mode}
+        logger.add_sink(WandbSink(root, args.unique_token, config, console=console, **owner))
+    if args.use_mlflow:
+        from utils.mlflow_sink import MlflowSink
+
+        store = {"uri": args.mlflow_uri, "experiment": args.mlflow_experiment}
+        logger.add_sink(MlflowSink(os.path.join(root, "mlflow"), args.unique_token, config, console=console, **store))
 
 
 def _unique_token(args: SimpleNamespace) -> str:
@@ -137,6 +156,8 @@ def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
         "models": os.path.join(root, "models", args.unique_token),
         "curves": tb_logs,
         "replays": os.path.join(root, "replays", args.unique_token),
+        "W&B": os.path.join(root, "wandb") if args.use_wandb else "",
+        "MLflow": os.path.join(root, "mlflow") if args.use_mlflow else "",
         "Sacred run": os.path.join(root, "sacred", str(sacred_run._id)) if getattr(sacred_run, "_id", None) else "",
     }
     found = {what: place for what, place in places.items() if place and os.path.isdir(place)}

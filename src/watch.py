@@ -93,6 +93,8 @@ def play(
         "replay_episodes": episodes,
         "save_model": False,
         "use_tensorboard": False,
+        "use_wandb": False,
+        "use_mlflow": False,
         # nothing is learned: as small as every learner takes it
         "buffer_size": environments,
         "batch_size": environments,

@@ -9,6 +9,7 @@ from checks.environments import check_environment
 from checks.keys import check_keys
 from checks.pairings import check_pairings
 from checks.plugins import import_plugins
+from checks.sinks import check_sinks
 from checks.values import normalised
 
 
@@ -33,6 +34,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     check_checkpoint(config)
     check_devices(config)
     check_compiler(config)
+    check_sinks(config)
     return config
 
 

@@ -10,7 +10,8 @@ FREE = (
     "t_max test_nepisode test_interval log_interval runner_log_interval learner_log_interval torch_threads use_cuda "
     "learner_device acting_device compile buffer_cpu_only env_transport envs_per_worker worker_timeout "
     "on_worker_fault max_worker_restarts on_non_finite checkpoint_interval checkpoint_minutes keep_checkpoints "
-    "mongo_url use_tensorboard save_model save_model_interval save_replay summary plugins label"
+    "mongo_url use_tensorboard use_wandb wandb_mode wandb_project wandb_team use_mlflow mlflow_uri mlflow_experiment "
+    "save_model save_model_interval save_replay summary plugins label"
 ).split()
 
 REASONS = {

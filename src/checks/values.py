@@ -31,6 +31,7 @@ CHOICES = {
     "compile": ("auto", "on", "off"),
     "on_non_finite": ("stop", "skip"),
     "precision": ("float32", "bfloat16"),
+    "wandb_mode": ("offline", "online"),
     "optimizer": ("rmsprop", "adam", "radam"),
     "epsilon_decay": ("linear", "exp"),
     "hypernet_layers": (1, 2),

@@ -1,4 +1,4 @@
-"""Where statistics go: the console, the metric log, Sacred and TensorBoard."""
+"""Where statistics go: the console, the metric log, Sacred, and sinks such as TensorBoard."""
 
 import logging
 import sys
@@ -15,6 +15,7 @@ import numpy as np
 from utils.console import fitted, terminal_width
 from utils.metric_log import MetricLog, MetricRow, parse_metric_log
 from utils.progress import SHOWN, ProgressBar, log_above_bars
+from utils.sinks import Sink
 
 
 class Logger:
@@ -36,6 +37,7 @@ class Logger:
         self.stats: dict[str, list[tuple[int, float]]] = defaultdict(list)
         self.episode = 0
         self._metric_log = MetricLog(console_logger)
+        self._sinks: list[Sink] = []
         self._in_sacred: dict[str, bool] = {}
         self._earlier_seconds = 0.0
         self._session_start = time.monotonic()
@@ -47,9 +49,14 @@ class Logger:
         # imported here: a run without TensorBoard starts faster
         from utils.tensorboard_events import EventWriter
 
-        self._event_writer = EventWriter(directory_name, self.console_logger)
-        self.tb_logger = self._event_writer.log_value
+        writer = EventWriter(directory_name, self.console_logger)
+        self.add_sink(writer)
+        self.tb_logger = writer.log_value
         self.use_tb = True
+
+    def add_sink(self, sink: Sink) -> None:
+        """Also pass every value on to this sink."""
+        self._sinks.append(sink)
 
     def setup_sacred(self, sacred_run_dict: Any) -> None:
         """Also keep values in a Sacred run: in its `info` as `key` and `key_T`, and as its metrics."""
@@ -88,8 +95,8 @@ class Logger:
             self.stats[key].append((t, value))
             self._in_sacred[key] = to_sacred
             self._metric_log.append(MetricRow(t, self.episode, self.seconds(), key, value))
-            if self.use_tb:
-                self.tb_logger(key, value, t)
+            for sink in self._sinks:
+                sink.log_value(key, value, t)
             if self.use_sacred and to_sacred:
                 self._tell_sacred(key, value, t)
 
@@ -116,15 +123,15 @@ class Logger:
         with self._lock:
             if self.stats:
                 self._metric_log.flush()
-            if self.use_tb:
-                self._event_writer.flush()
+            for sink in self._sinks:
+                sink.flush()
 
     def state_dict(self) -> dict:
         """Where the sinks are, as plain numbers and strings; what waits is written first.
 
         Returns:
-            `seconds`; `metric_log`: {"bytes", "crc32"}; `unwritten`: the lines that it still waits for; `tensorboard`:
-            each event file's name and size in bytes; `not_in_sacred`: the statistics that Sacred is not told.
+            `seconds`; `metric_log`: {"bytes", "crc32"}; `unwritten`: the lines that it still waits for;
+            `not_in_sacred`: the statistics that are not logged in Sacred; the state of every sink, under its name.
         """
         with self._lock:
             self.flush()
@@ -134,15 +141,15 @@ class Logger:
                 "seconds": self.seconds(),
                 "metric_log": self._metric_log.position(),
                 "unwritten": self._metric_log.unwritten(),
-                "tensorboard": self._event_writer.sizes() if self.use_tb else {},
                 "not_in_sacred": [key for key, told in self._in_sacred.items() if not told],
+                **{sink.name: sink.state_dict() for sink in self._sinks},
             }
 
     def load_state_dict(self, state: dict) -> None:
-        """Go on where `state_dict` was called, after the sinks were set up and before anything is logged.
+        """Continue where `state_dict` was called, after the sinks were set up and before anything is logged.
 
         `stats` comes from the metric log; the log and TensorBoard's files are cut back to where they were, and Sacred
-        is told the past. What is missing or damaged is told in a warning.
+        and the tracking services get the past. What is missing or damaged is reported in a warning.
         """
         with self._lock:
             self._earlier_seconds = state["seconds"]
@@ -158,8 +165,14 @@ class Logger:
                 told = self._in_sacred[row.key] = row.key not in state["not_in_sacred"]
                 if self.use_sacred and told:
                     self._tell_sacred(row.key, row.value, row.t_env)
-            if self.use_tb:
-                self._event_writer.resume(state["tensorboard"], self.stats)
+            for sink in self._sinks:
+                sink.resume(state.get(sink.name, {}), self.stats)
+
+    def close_sinks(self, finished: bool) -> None:
+        """End all sinks, after which nothing is logged; `finished`: whether the run reached its end."""
+        with self._lock:
+            for sink in self._sinks:
+                sink.close(finished)
 
     def show_progress(self, t_env: int) -> None:
         """Move the progress bar, if there is one."""

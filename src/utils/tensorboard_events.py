@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from types import ModuleType
 
 from utils.append_file import AppendFile, FaultNotice
@@ -46,9 +46,11 @@ def _import_tensorboard_logger() -> ModuleType:
 class EventWriter:
     """Writes scalars into a folder that TensorBoard reads, each in one write; AppendFile says what happens on faults.
 
-    The file is made at the first scalar, and has a name that comes after those of the files in the folder, as
-    TensorBoard reads them in that order. One writer a folder.
+    The logger's sink for TensorBoard (`utils.sinks.Sink`). The file is made at the first scalar, and has a name that
+    comes after those of the files in the folder, as TensorBoard reads them in that order. One writer a folder.
     """
+
+    name = "tensorboard"
 
     def __init__(self, folder: str, console: logging.Logger | None = None):
         library = _import_tensorboard_logger()
@@ -75,39 +77,43 @@ class EventWriter:
         if self._begun:
             self._file.flush()
 
-    def sizes(self) -> dict[str, int]:
+    def state_dict(self) -> dict[str, int]:
         """Bytes that are surely written of every event file, by name."""
         own = {os.path.basename(self._file.path): self._file.size} if self._file.size else {}
         return {**self._earlier, **own}
 
-    def resume(self, sizes: dict[str, int], keys: Iterable[str]) -> None:
-        """Cut the folder's event files back to `sizes`; those that are not named there are removed.
+    def resume(self, state: dict[str, int], stats: Mapping[str, list[tuple[int, float]]]) -> None:
+        """Cut the folder's event files back to the sizes in `state`; those that are not named there are removed.
 
         Args:
-            sizes: what `sizes` returned in an earlier session.
-            keys: all statistics so far in their order: two that TensorBoard cannot tell apart keep their numbers.
+            state: what `state_dict` returned in an earlier session.
+            stats: all statistics so far in their order: two that TensorBoard cannot tell apart keep their numbers.
         """
         found = set()
         if os.path.isdir(self._folder):
             found = {name for name in os.listdir(self._folder) if name.startswith(_PREFIX)}
-        for name in sorted(found | set(sizes)):
+        for name in sorted(found | set(state)):
             path = os.path.join(self._folder, name)
             try:
-                if name not in sizes:
+                if name not in state:
                     os.unlink(path)
                     continue
-                if os.path.getsize(path) < sizes[name]:
+                if os.path.getsize(path) < state[name]:
                     self._console.warning(f"{path} is shorter than it was; TensorBoard's curves have a gap.")
                 else:
-                    os.truncate(path, sizes[name])
+                    os.truncate(path, state[name])
                 self._earlier[name] = os.path.getsize(path)
             except OSError as error:
                 self._console.warning(
-                    f"{path} cannot be brought back to where the run goes on: {error.strerror}. TensorBoard's "
+                    f"{path} cannot be cut back to where the run resumes: {error.strerror}. TensorBoard's "
                     "curves have a gap or points twice; those of the metric log are right."
                 )
-        for key in keys:
+        for key in stats:
             self._logger._ensure_tf_name(key)
+
+    def close(self, finished: bool) -> None:
+        """Write what waits."""
+        self.flush()
 
 
 class _EventFile(AppendFile):

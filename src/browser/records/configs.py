@@ -9,8 +9,8 @@ from utils.nearest import suggestion
 
 # where a run was written and what it was called says nothing about what was run
 BOOKKEEPING = frozenset(
-    "checkpoint_path label load_step local_results_path plugins repeat_id save_model save_replay unique_token "
-    "use_tensorboard wandb_mode wandb_project wandb_team".split()
+    "checkpoint_path label load_step local_results_path mlflow_experiment mlflow_uri plugins repeat_id save_model "
+    "save_replay unique_token use_mlflow use_tensorboard use_wandb wandb_mode wandb_project wandb_team".split()
 )
 # without these a run has no name in any table
 NAMING = frozenset(("name", "env", "seed", *MAP_KEYS))

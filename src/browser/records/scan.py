@@ -10,7 +10,7 @@ from browser.records.paths import OutsideResultsError, inside
 # EPyMARL's are results/sacred/NAME/MAP/N
 DEEPEST = 4
 # folders of a results folder that hold no Sacred runs, and Sacred's own
-NOT_SACRED = frozenset(("runs", "models", "tb_logs", "replays"))
+NOT_SACRED = frozenset(("runs", "models", "tb_logs", "replays", "wandb", "mlflow"))
 SACREDS_OWN = frozenset(("_sources", "_resources"))
 
 

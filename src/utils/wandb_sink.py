@@ -1,0 +1,80 @@
+"""Statistics in Weights & Biases, into files by default."""
+
+import logging
+import os
+from types import ModuleType
+from typing import Any
+
+from utils.sinks import ServiceSink, Value
+
+INSTALL = "pip install -r requirements-wandb.txt"
+
+
+def _import_wandb() -> ModuleType:
+    # without it, the package reports errors of its own to its makers
+    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+    import wandb
+
+    return wandb
+
+
+def has_credentials() -> bool:
+    """Whether `wandb login` was run, or WANDB_API_KEY is set; nobody is asked."""
+    return bool(_import_wandb().login(prompt=False))
+
+
+class WandbSink(ServiceSink):
+    """A run of Weights & Biases, in which the curves are drawn over the statistic `t_env`.
+
+    Args:
+        folder: the results' folder; offline runs are written into wandb/ in it.
+        token: name of the run; the sessions of a resumed run are one group of this name.
+        config: the run's config.
+        project: of Weights & Biases.
+        team: the entity that owns the project; empty: the user's own.
+        mode: "offline" (files, for `wandb sync`) or "online".
+        console: where faults are reported.
+    """
+
+    name = "wandb"
+
+    def __init__(
+        self,
+        folder: str,
+        token: str,
+        config: dict[str, Any],
+        *,
+        project: str,
+        team: str,
+        mode: str,
+        console: logging.Logger,
+    ):
+        super().__init__("Weights & Biases", console)
+        self._arguments = {"project": project, "entity": team or None, "mode": mode, "config": config}
+        self._arguments |= {"dir": folder, "name": token, "group": token}
+        self._run: Any = None
+
+    def _begin(self) -> None:
+        wandb = _import_wandb()
+        # the console is Sacred's to capture
+        settings = wandb.Settings(console="off", silent=True, save_code=False, init_timeout=10)
+        os.makedirs(self._arguments["dir"], exist_ok=True)
+        notes = f"continues {self.continues}" if self.continues else None
+        self._run = wandb.init(**self._arguments, notes=notes, settings=settings)
+        self._run.define_metric("t_env")
+        self._run.define_metric("*", step_metric="t_env")
+
+    def _id(self) -> str:
+        return self._run.id
+
+    def _deliver(self, values: list[Value]) -> None:
+        row: dict[str, float] = {}
+        for value in values:
+            if row and (row["t_env"] != value.step or value.key in row):
+                self._run.log(row)
+                row = {}
+            row |= {"t_env": value.step, value.key: value.value}
+        self._run.log(row)
+
+    def _end(self, finished: bool) -> None:
+        self._run.finish(exit_code=0 if finished else 1)
