@@ -2,23 +2,29 @@
 
 import copy
 from dataclasses import dataclass
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import torch as th
 
+from checks.registries import chosen
 from components.episode_buffer import EpisodeBatch, ReplayBuffer
+from components.sizing import batch_bytes
 from components.storage import smallest_integer
 from components.transforms import OneHot
 from controllers import REGISTRY as mac_REGISTRY
 from learners import REGISTRY as le_REGISTRY
 from learners.batch_fields import batch_fields
 from runners import REGISTRY as r_REGISTRY
-from utils.available_memory import available_memory, readable_size
-from utils.devices import acting_device
-from utils.errors import ConfigError, MusterError
+from utils.available_memory import readable_size, require_memory
+from utils.devices import acting_device, device_memory
+from utils.errors import ConfigError
 from utils.logging import Logger
+
+# keys of the parts with weights, and of those that read them
+LEARNING = ("mac", "agent", "action_selector", "learner", "mixer", "critic")
+# keys that say how wide the layers of networks are
+WIDTHS = ("rnn_hidden_dim", "mixing_embed_dim", "hypernet_embed")
 
 
 @dataclass
@@ -60,25 +66,31 @@ def build_buffer(
     """The replay buffer of a run; says how large it can become.
 
     Raises:
-        MusterError: larger than the memory there is.
+        MusterError: it, or a sample of it, is larger than the memory there is.
     """
     device = "cpu" if args.buffer_cpu_only else args.device
-    build = partial(ReplayBuffer, scheme, groups, max_seq_length=max_seq_length, preprocess=preprocess)
-    episode = build(buffer_size=1, device="meta").nbytes
-    size, available = args.buffer_size * episode, available_memory(device)
+    episode = batch_bytes(scheme, groups, preprocess, 1, max_seq_length, kind=ReplayBuffer)
+    size = args.buffer_size * episode
+    choices = ["a smaller buffer_size"]
+    if args.buffer_dtype == "float32":
+        choices.append("buffer_dtype=float16")
+    if device != "cpu":
+        choices.append("buffer_cpu_only=True")
+    require_memory(
+        f"The replay buffer ({args.buffer_size} episodes)",
+        size,
+        device_memory(device),
+        f"An episode takes up to {readable_size(episode)}. Choose {' or '.join(choices)}.",
+    )
+    require_memory(
+        f"A training sample ({args.batch_size} episodes)",
+        batch_bytes(scheme, groups, preprocess, args.batch_size, max_seq_length),
+        device_memory(args.device),
+        "Choose a smaller batch_size.",
+    )
     figures = f"{args.buffer_size} episodes, up to {readable_size(size)}"
-    if available is not None and size > available:
-        choices = ["a smaller buffer_size"]
-        if args.buffer_dtype == "float32":
-            choices.append("buffer_dtype=float16")
-        if device != "cpu":
-            choices.append("buffer_cpu_only=True")
-        raise MusterError(
-            f"The replay buffer does not fit: {figures}, where {readable_size(available)} are free. "
-            f"An episode takes up to {readable_size(episode)}. Choose {' or '.join(choices)}."
-        )
     logger.console_logger.info(f"Replay buffer: {figures}")
-    return build(buffer_size=args.buffer_size, device=device)
+    return ReplayBuffer(scheme, groups, args.buffer_size, max_seq_length, preprocess=preprocess, device=device)
 
 
 def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
@@ -100,7 +112,9 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
             raise ConfigError(f"learner={args.learner} declares batch_fields that every batch has: {', '.join(taken)}.")
         scheme |= own_fields
         # a batch knows the fields that are derived, too
-        mac = mac_REGISTRY[args.mac](EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess).scheme, groups, args)
+        full_scheme = EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess, device="meta").scheme
+        _require_memory_for_networks(full_scheme, groups, args, logger)
+        mac = mac_REGISTRY[args.mac](full_scheme, groups, args)
         acting_mac = mac
         if args.overlap or acting_device(args) != args.device:
             acting_mac = copy.deepcopy(mac)
@@ -120,6 +134,38 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         runner.close_env()
         raise
     return Parts(runner, buffer, mac, acting_mac, learner)
+
+
+def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespace, logger: Logger) -> None:
+    """Refuse networks that do not fit, by building them on the device `meta`, where tensors take no memory.
+
+    Parts that are not built in are not built twice: nobody knows what else their constructors do.
+
+    Raises:
+        MusterError: weights, gradients and the optimiser's averages are larger than the memory there is.
+    """
+    if any(entry is not None and not entry.declared for key, entry in chosen(vars(args)) if key in LEARNING):
+        return
+    try:
+        with th.device("meta"):
+            learner = le_REGISTRY[args.learner](mac_REGISTRY[args.mac](scheme, groups, args), scheme, logger, args)
+    except RuntimeError as error:
+        if "verflow" not in str(error):
+            return  # the constructor will say itself what is wrong
+        size = 2**63  # more than torch can count
+    else:
+        trained = [*learner.mac.parameters(), *(w for net in learner.networks.values() for w in net.parameters())]
+        targets = [w for net in learner.target_networks.values() for w in net.parameters()]
+        targets += learner.target_mac.parameters() if learner.target_mac is not None else []
+        # a gradient, and one running average (RMSprop) or two (Adam)
+        size = sum(w.nbytes for w in trained) * (3 if args.optimizer == "rmsprop" else 4)
+        size += sum(w.nbytes for w in targets)
+    require_memory(
+        "What the learner needs for the weights of its networks",
+        size,
+        device_memory(args.device),
+        "Choose smaller layers: " + ", ".join(f"{key}={getattr(args, key)}" for key in WIDTHS) + ".",
+    )
 
 
 def _compile(learner: Any) -> None:

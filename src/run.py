@@ -22,6 +22,7 @@ from recording import attach_recorder, save_replay
 from runners.rollouts import Rollouts
 from training import TrainingLoop
 from utils.allocation import keep_freed_memory
+from utils.available_memory import memory_errors_explained
 from utils.checkpoint import find_checkpoint
 from utils.config import default_config, recursive_dict_update
 from utils.logging import Logger, get_logger
@@ -69,7 +70,8 @@ def run(
         finished = False
         try:
             _set_up_sinks(args, config, logger, folder, sacred_run, resume)
-            run_sequential(args, config, logger, folder, signals, resume.checkpoint if resume else None)
+            with memory_errors_explained():
+                run_sequential(args, config, logger, folder, signals, resume.checkpoint if resume else None)
             finished = True
         finally:
             logger.close()

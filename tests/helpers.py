@@ -1,8 +1,10 @@
 """Arguments and batches that tests share."""
 
 import contextlib
+import io
 import signal
 import subprocess
+import zipfile
 from types import SimpleNamespace
 
 import numpy as np
@@ -71,6 +73,16 @@ def fill(parameters, seed=0, scale=0.3):
     with th.no_grad():
         for parameter in parameters:
             parameter.copy_(scale * th.randn(parameter.shape, generator=generator))
+
+
+def compressed(path, state):
+    """A file of torch's with everything in it compressed, which torch itself never does."""
+    buffer = io.BytesIO()
+    th.save(state, buffer)
+    with zipfile.ZipFile(buffer) as plain, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for entry in plain.infolist():
+            packed.writestr(entry.filename, plain.read(entry))
+    return path
 
 
 def hear_ctrl_c():

@@ -11,7 +11,7 @@ import numpy as np
 import torch as th
 
 from checkpoints.errors import CheckpointError
-from utils.checkpoint import saved_bytes
+from utils.checkpoint import require_uncompressed, saved_bytes
 
 ARRAY = "numpy array"
 PLAIN = (bool, int, float, str, type(None))
@@ -41,6 +41,7 @@ def load_tree(path: str | Path) -> Any:
     try:
         if not os.path.isfile(path):  # a pipe, say, would be waited for
             raise FileNotFoundError(None, "there is no such file")
+        require_uncompressed(path)
         return _decoded(th.load(path, map_location="cpu", weights_only=True), set())
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None
@@ -90,7 +91,12 @@ def _encoded_array(array: np.ndarray, where: str) -> dict:
 
 
 def _decoded(tree: Any, seen: set[int]) -> Any:
-    if isinstance(tree, th.Tensor) or type(tree) in PLAIN:
+    if isinstance(tree, th.Tensor):
+        # one number shown a billion times would take the memory of a billion when it is copied
+        if tree.nbytes > tree.untyped_storage().nbytes():
+            raise ValueError(f"a tensor of {tree.nbytes} bytes, of which it has {tree.untyped_storage().nbytes()}")
+        return tree
+    if type(tree) in PLAIN:
         return tree
     if type(tree) not in (dict, list, tuple):
         raise ValueError(f"a {type(tree).__name__} in it")

@@ -17,6 +17,7 @@ METERS = (("health", (60, 170, 70)), ("shield", (80, 165, 230)), ("energy", (170
 LOST = (70, 70, 74)
 MARGIN = 0.6  # world units, where a scene has no bounds
 LEAST_METER = 10  # pixels
+LEAST_CELL = 3
 CLOSE_MARGIN = 1.5  # world units
 
 
@@ -123,7 +124,9 @@ class _View:
         self.canvas.rectangle(s * (x - self.x0), s * (self.y1 - y), s * side, s * side, colour)
 
     def grid(self, x: float, y: float, side: float) -> None:
-        """Lines along the cells, one of whose corners is (x, y)."""
+        """Lines along the cells, one of whose corners is (x, y); none if they would lie too close to be seen."""
+        if self.scale * side < LEAST_CELL:
+            return
         for place in np.arange(x, self.x1 + side / 2, side):
             self.canvas.rectangle(self.scale * (place - self.x0) - 0.5, 0, 1, self.canvas.height, GRID)
         for place in np.arange(y, self.y1 + side / 2, side):

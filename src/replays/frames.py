@@ -8,11 +8,13 @@ from replays.canvas import Canvas, Colour
 from replays.drawing import DEAD, INK, TEAMS, close_up, colour_of, draw
 from replays.font import dots, shortened
 from replays.reader import Replay
+from utils.errors import ConfigError
 
 PANEL_WIDTH, LEAST_HEIGHT, MARGIN, ROW = 260, 320, 12, 18
 CURVE_HEIGHT = 70
 PAPER, FAINT, BAR = (250, 249, 245), (206, 202, 192), (176, 200, 232)
 LONGER_SIDE = 480  # pixels of a picture, unless a scale is given
+MOST_PIXELS = 2**25
 
 
 def frames(replay: Replay, scale: float | None = None) -> Iterator[np.ndarray]:
@@ -20,11 +22,20 @@ def frames(replay: Replay, scale: float | None = None) -> Iterator[np.ndarray]:
 
     Args:
         scale: pixels of a world unit; None: so that the longer side of the picture has `LONGER_SIDE`.
+
+    Raises:
+        ConfigError: the world is so large that the picture would have more than `MOST_PIXELS`.
     """
     scene = replay.header.get("scene") or {}
     bounds = close_up(scene, [step["snapshot"] for step in replay.steps])
     if scale is None:
         scale = LONGER_SIDE / max(bounds[2] - bounds[0], bounds[3] - bounds[1])
+    width, height = bounds[2] - bounds[0], bounds[3] - bounds[1]
+    if not max(width * scale, 1) * max(height * scale, 1) <= MOST_PIXELS:
+        raise ConfigError(
+            f"A picture of this replay's world, {width:g} x {height:g}, would have more than {MOST_PIXELS} pixels with "
+            f"{scale:g} pixels to a unit. Choose a smaller --scale."
+        )
     for t in range(len(replay.steps)):
         picture = draw(scene, replay.steps[t]["snapshot"], scale, bounds)
         yield _side_by_side(picture, _panel(replay, t, max(picture.shape[0], LEAST_HEIGHT)))

@@ -7,6 +7,10 @@ from typing import Any
 
 from replays.writer import FORMAT, VERSION
 from utils.errors import ConfigError
+from utils.regular_files import read_regular
+
+# an episode of 10,000 steps with a hundred units takes less
+LARGEST = 2**28
 
 
 @dataclass
@@ -26,10 +30,11 @@ def read_replay(path: str | Path) -> Replay:
     """Read a replay as far as it is written. A last line that is torn is left out.
 
     Raises:
-        ConfigError: there is no such file, it is no replay, a later version wrote it, or a line within it is broken.
+        ConfigError: there is no such file, it is longer than `LARGEST` bytes, it is no replay, a later version wrote
+            it, or a line within it is broken.
     """
     try:
-        lines = Path(path).read_bytes().split(b"\n")
+        lines = read_regular(path, LARGEST, follow_links=True).split(b"\n")
     except OSError as error:
         raise ConfigError(f"{path}: it cannot be read: {error.strerror}.") from None
     unfinished = lines.pop()

@@ -6,8 +6,10 @@ from numbers import Number
 import numpy as np
 
 from components.episode_buffer import EpisodeBatch
+from components.sizing import batch_bytes
+from utils.available_memory import require_memory
 from utils.config import with_defaults
-from utils.devices import acting_device
+from utils.devices import acting_device, device_memory
 
 # attributes that a run goes on with
 COUNTS = (
@@ -40,7 +42,13 @@ class BaseRunner:
         self.log_train_stats_t = -1000000
 
     def setup(self, scheme, groups, preprocess, mac) -> None:
-        """Tell the runner what its batches hold and who acts."""
+        """Tell the runner what its batches hold and who acts.
+
+        Raises:
+            MusterError: a batch of whole episodes does not fit the memory there is.
+        """
+        device = acting_device(self.args)
+        self._require_memory(scheme, groups, preprocess, self.episode_limit + 1)
         self.new_batch = partial(
             EpisodeBatch,
             scheme,
@@ -48,9 +56,20 @@ class BaseRunner:
             self.batch_size,
             max_seq_length=self.episode_limit + 1,
             preprocess=preprocess,
-            device=acting_device(self.args),
+            device=device,
         )
         self.mac = mac
+
+    def _require_memory(self, scheme, groups, preprocess, columns: int, batches: int = 1) -> None:
+        """Refuse batches of so many columns that do not fit; `batches`: how many there are at a time."""
+        batches += self.args.overlap  # one is played while the learner has the last one
+        size = batches * batch_bytes(scheme, groups, preprocess, self.batch_size, columns)
+        require_memory(
+            f"What runner={self.args.runner} plays ({self.batch_size} episodes of up to {columns} steps)",
+            size,
+            device_memory(acting_device(self.args)),
+            "Choose a smaller batch_size_run, shorter episodes or smaller observations.",
+        )
 
     def state_dict(self) -> dict:
         """Counts, statistics in progress and environments, between two calls of `run`."""

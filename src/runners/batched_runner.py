@@ -13,6 +13,12 @@ class BatchedRunner(BatchedEnvRunner):
     `batch_size_run` episodes in the order in which they end; those that have not ended go on in the next call.
     """
 
+    def setup(self, scheme, groups, preprocess, mac) -> None:
+        if self.args.batched_mode == "continuous":
+            # the episodes that are being played, those that have ended, and what a call returns
+            self._require_memory(scheme, groups, preprocess, self.episode_limit + 1, batches=3)
+        super().setup(scheme, groups, preprocess, mac)
+
     def _begin_ongoing(self) -> EpisodeCollector | None:
         if self.args.batched_mode == "synchronous":
             return None

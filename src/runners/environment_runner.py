@@ -17,10 +17,11 @@ class EnvironmentRunner(BaseRunner):
         self.test_env = None
         # how often each was created anew because its state could not be saved
         self._recreated = {"training": 0, "test": 0}
-        check_sizes(self.env.get_env_info())
+        env_info = self.env.get_env_info()
+        check_sizes(env_info, self.batch_size)
         # looks on while tests are played, see `replays.recorder.Recorder`
         self.recorder = None
-        self.episode_limit = self.env.episode_limit
+        self.episode_limit = env_info["episode_limit"]
 
     def _factory(self, test_mode: bool) -> Callable:
         """What makes the environment; `factory(k)` makes its k-th re-creation."""

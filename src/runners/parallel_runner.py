@@ -9,6 +9,10 @@ from runners.batched_env import BatchedEnvRunner
 from runners.transports import REGISTRY as TRANSPORTS
 from runners.transports.faults import FaultPolicy
 from runners.transports.worker import CloudpickleWrapper
+from utils.available_memory import available_memory, require_memory
+
+# what an environment process takes at least: Python with NumPy, beside what processes share
+PROCESS_BYTES = 24 * 2**20
 
 __all__ = ["CloudpickleWrapper", "ParallelRunner"]
 
@@ -21,6 +25,13 @@ class ParallelRunner(BatchedEnvRunner):
     """
 
     def _factory(self, test_mode: bool) -> Callable:
+        processes = -(-self.batch_size // self.args.envs_per_worker)
+        require_memory(
+            f"What batch_size_run={self.batch_size} starts ({processes} environment processes)",
+            processes * PROCESS_BYTES,
+            available_memory(),
+            "Choose a smaller batch_size_run or a larger envs_per_worker.",
+        )
         factories = [
             {test_mode: environment_factory(self.args, index, test_mode) for test_mode in (False, True)}
             for index in range(self.batch_size)

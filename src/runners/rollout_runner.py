@@ -32,6 +32,7 @@ class RolloutRunner(BatchedEnvRunner):
             "last_actions_before": {"vshape": (n_actions,), "group": "agents", "episode_const": True},
         }
         self.batch_columns = self.args.rollout_steps + 1
+        self._require_memory(self.batch_scheme, groups, preprocess, self.batch_columns)
         self.new_rollout = partial(
             EpisodeBatch,
             self.batch_scheme,

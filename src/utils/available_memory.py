@@ -1,24 +1,63 @@
-"""How much memory is there to take?"""
+"""How much memory can still be taken, and the refusal of what is larger."""
 
+import contextlib
+import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
-import torch as th
+from utils.errors import MusterError
+from utils.plain_values import shown
 
 # files of a control group's limit, use and statistics, and the entry of the latter that can be given back
 CGROUP_1 = ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 CGROUP_2 = ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file")
+# what torch says of the CPU and of a GPU
+OUT_OF_MEMORY = re.compile("can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
+UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
-def available_memory(device: str | th.device = "cpu", root: str | Path = "/") -> int | None:
-    """Bytes that can still be taken on `device`, or None where that cannot be known.
+def available_memory(root: str | Path = "/") -> int | None:
+    """Bytes of main memory that this process can still take, or None where that cannot be known.
 
-    On the CPU that is what Linux says, or less if a control group (a container, a batch job) has a limit.
+    That is what Linux says, or less if a control group (a container, a batch job) or `ulimit -v` sets a limit.
     """
-    if th.device(device).type == "cuda":
-        return th.cuda.mem_get_info(device)[0]
     root = Path(root)
-    figures = [_of_machine(root), *_of_control_groups(root)]
+    figures = [_of_machine(root), _of_process(root), *_of_control_groups(root)]
     return min((figure for figure in figures if figure is not None), default=None)
+
+
+def require_memory(what: str, size: int, available: int | None, advice: str) -> None:
+    """Refuse to allocate more than there is; called before anything of it is allocated.
+
+    Args:
+        what: what would be allocated, the subject of the message.
+        size: its bytes.
+        available: bytes that can be taken; None: unknown, and nothing is refused.
+        advice: what to change.
+
+    Raises:
+        MusterError: `size` is larger than `available`.
+    """
+    if available is not None and size > available:
+        raise MusterError(
+            f"{what} does not fit: up to {readable_size(size)}, where {readable_size(available)} are free. {advice}"
+        )
+
+
+@contextlib.contextmanager
+def memory_errors_explained() -> Iterator[None]:
+    """Raise a MusterError where NumPy, torch or Python find that memory does not suffice, on whatever device."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:  # torch's own kind, OutOfMemoryError, is a RuntimeError
+        reason = str(error).split("\n")[0]
+        if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(reason):
+            raise
+        raise MusterError(
+            f"There is not enough memory: {shown(reason or type(error).__name__, 300)}. Choose a smaller batch_size, "
+            "batch_size_run, buffer_size or smaller networks."
+        ) from error
 
 
 def _of_machine(root: Path) -> int | None:
@@ -26,6 +65,17 @@ def _of_machine(root: Path) -> int | None:
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return None
+
+
+def _of_process(root: Path) -> int | None:
+    """What the limit of this process's address space leaves."""
+    pages = " ".join(_lines(root / "proc/self/statm")).split()
+    if not pages:
+        return None
+    import resource  # where there is /proc, there is this module
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else max(0, limit - int(pages[0]) * os.sysconf("SC_PAGE_SIZE"))
 
 
 def _of_control_groups(root: Path) -> list[int]:
@@ -56,5 +106,6 @@ def _lines(path: Path) -> list[str]:
 
 
 def readable_size(count: int) -> str:
-    """`count` bytes in MiB or GiB."""
-    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"
+    """`count` bytes in KiB, or in the largest unit of which there is one."""
+    exponent = min(max(0, (count.bit_length() - 11) // 10), len(UNITS) - 1)
+    return f"{count / 2 ** (10 + 10 * exponent):,.1f} {UNITS[exponent]}"

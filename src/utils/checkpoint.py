@@ -3,6 +3,7 @@
 import io
 import os
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ def load_weights(target: Any, path: str | Path) -> None:
     if not os.path.isfile(path):  # a pipe, say, would be waited for
         raise ConfigError(f"The checkpoint has no file {path}.")
     try:
+        require_uncompressed(path)
         state = th.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises many kinds for a damaged or hostile file
         reason = str(error).split("\n")[0]
@@ -34,6 +36,21 @@ def load_weights(target: Any, path: str | Path) -> None:
             f"{path} does not fit this experiment's networks ({type(target).__name__}): {reason}\n"
             "Start it with the algorithm, map and network sizes that it was saved with."
         ) from None
+
+
+def require_uncompressed(path: str | Path) -> None:
+    """Refuse a file of torch's that would unpack to more than it is long: torch compresses nothing when it saves.
+
+    Raises:
+        ValueError: it does; a few kilobytes could become more than fits any memory.
+        OSError: the file cannot be read.
+    """
+    if not zipfile.is_zipfile(path):  # the form of torch before 1.6
+        return
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+    if unpacked > (size := os.path.getsize(path)):
+        raise ValueError(f"it has {size} bytes and would unpack to {unpacked}")
 
 
 def _check_same_optimiser(target: Any, state: dict) -> None:

@@ -2,7 +2,18 @@
 
 from types import SimpleNamespace
 
+from utils.available_memory import available_memory
+
 
 def acting_device(args: SimpleNamespace) -> str:
     """Device of the networks that act, and of what they see: `acting_device`, or the learner's if that is auto."""
     return args.device if args.acting_device == "auto" else args.acting_device
+
+
+def device_memory(device: str) -> int | None:
+    """Bytes that can still be taken on `device`, or None where that cannot be known."""
+    if device.partition(":")[0] != "cuda":
+        return available_memory()
+    import torch as th
+
+    return th.cuda.mem_get_info(device)[0]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from checkpoints.errors import CheckpointError
 from checkpoints.tree import load_tree, save_tree, tree_of_tensors
+from helpers import compressed
 
 RECORD = np.dtype([("x", np.float64), ("alive", np.bool_), ("pair", np.int16, (2,))], align=True)
 LEAVES = (
@@ -168,3 +169,17 @@ def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "state.th")
     with pytest.raises(CheckpointError, match="no such file"):
         load_tree(tmp_path / "state.th")
+
+
+def test_a_file_that_would_unpack_to_more_than_it_is_long_is_refused(tmp_path):
+    """Torch reads compressed archives, although it writes none."""
+    path = compressed(tmp_path / "state.pt", {"weight": th.zeros(10**6)})
+    assert path.stat().st_size < 10**5
+    with pytest.raises(CheckpointError, match=r"it has \d+ bytes and would unpack to 4\d{6}"):
+        load_tree(path)
+
+
+def test_a_number_that_is_shown_a_billion_times_is_refused(tmp_path):
+    th.save({"weight": th.zeros(1).expand(10**12)}, tmp_path / "state.pt")
+    with pytest.raises(CheckpointError, match="a tensor of 4000000000000 bytes, of which it has 4"):
+        load_tree(tmp_path / "state.pt")

@@ -289,9 +289,9 @@ def test_the_buffer_says_how_large_it_can_become(tmp_path, caplog):
 def test_a_buffer_that_does_not_fit_is_refused(tmp_path, monkeypatch, counting_env, buffer_dtype):
     closed = []
     monkeypatch.setattr(CountingEnv, "close", lambda self: closed.append(self))
-    monkeypatch.setattr("assembly.available_memory", lambda device: 3 * 2**30)
+    monkeypatch.setattr("assembly.device_memory", lambda device: 3 * 2**30)
     config = _config(tmp_path, env="counting", env_args={}, buffer_size=10**12, buffer_dtype=buffer_dtype)
-    with pytest.raises(MusterError, match=r"up to \d+\.\d GiB, where 3\.0 GiB are free") as error:
+    with pytest.raises(MusterError, match=r"up to \d+\.\d TiB, where 3\.0 GiB are free") as error:
         run(config)
     assert "a smaller buffer_size" in str(error.value)
     assert ("buffer_dtype=float16" in str(error.value)) == (buffer_dtype == "float32")
@@ -299,7 +299,7 @@ def test_a_buffer_that_does_not_fit_is_refused(tmp_path, monkeypatch, counting_e
 
 
 def test_where_free_memory_is_not_known_nothing_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("assembly.available_memory", lambda device: None)
+    monkeypatch.setattr("assembly.device_memory", lambda device: None)
     assert run(_config(tmp_path, t_max=4)) is not None
 
 

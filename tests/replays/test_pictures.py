@@ -11,6 +11,7 @@ from replays.font import GLYPHS, HEIGHT, dots, shortened
 from replays.frames import frames
 from replays.reader import read_replay
 from replays.writer import ReplayWriter
+from utils.errors import ConfigError
 
 WHITE, BLACK = (255, 255, 255), (0, 0, 0)
 
@@ -180,3 +181,18 @@ def test_mistakes_of_the_command(tmp_path, capsys, monkeypatch):
     capsys.readouterr()
     assert command.main([str(path), "--gif", str(tmp_path / "x.gif")]) == 2
     assert "pip install -r requirements-browser.txt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("bounds", [[0, 0, 1e9, 1e9], [0, 0, 1e12, 1e-12]])
+def test_a_world_too_large_for_a_picture_is_refused(tmp_path, bounds):
+    writer = ReplayWriter(tmp_path, "0_0", {"env": "x", "scene": {"bounds": bounds}})
+    outcome = {"reward": 1.0, "terminated": False, "truncated": False, "info": {}}
+    writer.step({"units": [unit(1, 1)]}, actions=[0], avail_actions=[[1]], **outcome)
+    writer.close()
+    with pytest.raises(ConfigError, match="would have more than 33554432 pixels"):
+        next(frames(read_replay(writer.path), scale=100))
+
+
+def test_a_grid_too_fine_to_be_seen_is_not_drawn():
+    scene = {"bounds": [0, 0, 8, 4], "grid": 1e-12}
+    assert (draw(scene, {"units": []}, 10) == draw({**scene, "grid": None}, {"units": []}, 10)).all()

@@ -128,3 +128,11 @@ def test_the_example_in_the_docs_is_a_replay(tmp_path):
     replay = read_replay(tmp_path / "example.jsonl")
     assert (len(replay.steps), replay.footer["length"]) == (3, 2)
     assert len(list(frames(replay))) == 3
+
+
+def test_what_is_no_file_or_too_long_a_one_is_not_read(tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match="it is not a regular file but a device"):
+        read_replay("/dev/zero")
+    monkeypatch.setattr("replays.reader.LARGEST", 100)
+    with pytest.raises(ConfigError, match="longer than 100 bytes"):
+        read_replay(write(tmp_path, [({"units": []}, [0], 1.0)] * 3))

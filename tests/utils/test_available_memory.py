@@ -1,9 +1,18 @@
 """Free memory, read from a copy of the files that Linux has."""
 
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch as th
 
-from utils.available_memory import available_memory, readable_size
+from utils.available_memory import available_memory, memory_errors_explained, readable_size, require_memory
+from utils.devices import device_memory
+from utils.errors import MusterError
+
+SRC = Path(__file__).resolve().parents[2] / "src"
 
 
 def write(root, files):
@@ -70,14 +79,64 @@ GROUP_2 = "sys/fs/cgroup/jobs/mine"
 )
 def test_what_is_left(tmp_path, files, expected):
     write(tmp_path, files)
-    assert available_memory("cpu", root=tmp_path) == expected
+    assert available_memory(root=tmp_path) == expected
 
 
 def test_a_gpu_is_asked_itself(monkeypatch):
     monkeypatch.setattr(th.cuda, "mem_get_info", lambda device: (123, 456))
-    assert available_memory("cuda") == 123
+    assert device_memory("cuda") == 123
 
 
-@pytest.mark.parametrize(("count", "text"), [(0, "0.0 MiB"), (2**20 * 3 // 2, "1.5 MiB"), (5 * 2**29, "2.5 GiB")])
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0.0 KiB"),
+        (2**20 * 3 // 2, "1.5 MiB"),
+        (5 * 2**29, "2.5 GiB"),
+        (3 * 2**39, "1.5 TiB"),
+        (10**13 * 2**60, "10,000,000,000,000.0 EiB"),
+    ],
+)
 def test_readable_sizes(count, text):
     assert readable_size(count) == text
+
+
+def test_what_ulimit_leaves_counts():
+    """The process asks with a limit of what it has and 50 MiB more."""
+    program = """if True:
+        import os, resource
+        from utils.available_memory import available_memory
+        taken = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (taken + 50 * 2**20, resource.RLIM_INFINITY))
+        print(available_memory())
+    """
+    done = subprocess.run([sys.executable, "-c", program], cwd=SRC, capture_output=True, text=True, check=True)
+    assert 40 * 2**20 < int(done.stdout) <= 50 * 2**20
+
+
+def test_what_does_not_fit_is_refused_and_where_nothing_is_known_nothing_is():
+    require_memory("It", 100, 100, "")
+    require_memory("It", 10**30, None, "")
+    with pytest.raises(MusterError, match=r"^It does not fit: up to 2\.0 GiB, where 1\.0 MiB are free\. Do less\.$"):
+        require_memory("It", 2**31, 2**20, "Do less.")
+
+
+@pytest.mark.parametrize(
+    "allocate",
+    [
+        lambda: np.zeros(2**62, dtype=np.uint8),
+        lambda: th.empty(2**62, dtype=th.uint8),
+        lambda: bytearray(2**62),
+    ],
+)
+def test_allocations_that_fail_are_explained(allocate):
+    with (
+        pytest.raises(MusterError, match=r"^There is not enough memory: .*Choose a smaller"),
+        memory_errors_explained(),
+    ):
+        allocate()
+
+
+def test_other_errors_stay_what_they_are():
+    with pytest.raises(RuntimeError, match="a shape"), memory_errors_explained():
+        raise RuntimeError("a shape")

@@ -3,6 +3,7 @@
 import pytest
 import torch as th
 
+from helpers import compressed
 from utils.checkpoint import find_checkpoint, load_weights, save_checkpoint
 from utils.errors import ConfigError
 
@@ -109,3 +110,9 @@ def test_a_save_that_fails_leaves_what_was_there(tmp_path):
     save_checkpoint(_Learner("newer"), folder)
     assert (folder / "agent.th").read_text() == "newer"
     assert [p.name for p in folder.parent.iterdir()] == ["100"]
+
+
+def test_weights_that_would_unpack_to_more_than_the_file_is_long(tmp_path):
+    path = compressed(tmp_path / "agent.th", {"weight": th.zeros(10**6)})
+    with pytest.raises(ConfigError, match=r"agent.th cannot be read as weights: .* would unpack to"):
+        load_weights(th.nn.Linear(1, 10**6, bias=False), path)

@@ -26,6 +26,7 @@ from envs.skirmish.teams import draw_teams
 from envs.skirmish.terrain import load_terrain
 from envs.skirmish.unit_types import TYPE_INDEX, type_table
 from envs.skirmish.warmup import ensure_compiled
+from utils.available_memory import available_memory, require_memory
 
 GAME_CLOCK = 22.4  # game loops per "faster" second
 SEED_LIMIT = 2**31
@@ -70,6 +71,13 @@ class BatchedSkirmish:
         self.scenario = scenario[0]
         self.n_agents, self.n_enemies = int(self.scenario.n_agents), int(self.scenario.n_enemies)
         self.n_actions, self.episode_limit = int(self.scenario.n_actions), int(self.scenario.episode_limit)
+        one = (*allocate_battles(1, self.n_agents, self.n_enemies), *allocate_outputs(1, self.scenario))
+        require_memory(
+            f"What {batch_size} battles on {self.options.map_name} need",
+            batch_size * sum(array.nbytes for array in one),
+            available_memory(),
+            "Choose a smaller batch_size_run.",
+        )
         self.battles = allocate_battles(batch_size, self.n_agents, self.n_enemies)
         self.outputs = allocate_outputs(batch_size, self.scenario)
         self._opening = self._find_opening()

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from envs.sizes import step_layout
+
 # Every array in shared memory begins at a multiple of this many bytes, the line of a cache
 ALIGNMENT = 64
 # What comes from the environments
@@ -34,13 +36,13 @@ class StepArrays:
     @classmethod
     def allocate(cls, env_info: dict[str, Any], count: int) -> "StepArrays":
         """Zeros for `count` environments of these sizes, in this process's own memory."""
-        return cls(**{name: np.zeros(shape, dtype) for name, (shape, dtype) in _layout(env_info, count).items()})
+        return cls(**{name: np.zeros(shape, dtype) for name, (shape, dtype) in step_layout(env_info, count).items()})
 
     @classmethod
     def inside(cls, memory: Any, env_info: dict[str, Any], count: int) -> "StepArrays":
         """The arrays of `count` environments in `memory`, a writable buffer of at least `size` bytes."""
         arrays, start = {}, 0
-        for name, (shape, dtype) in _layout(env_info, count).items():
+        for name, (shape, dtype) in step_layout(env_info, count).items():
             arrays[name] = np.frombuffer(memory, dtype, count=prod(shape), offset=start).reshape(shape)
             start = _next_start(start, shape, dtype)
         return cls(**arrays)
@@ -49,7 +51,7 @@ class StepArrays:
     def size(env_info: dict[str, Any], count: int) -> int:
         """Bytes that `inside` needs."""
         end = 0
-        for shape, dtype in _layout(env_info, count).values():
+        for shape, dtype in step_layout(env_info, count).values():
             end = _next_start(end, shape, dtype)
         return end
 
@@ -65,24 +67,6 @@ class StepArrays:
         """Write what `results` of another `StepArrays` returned."""
         for name, values in zip(RESULTS, results, strict=True):
             getattr(self, name)[rows] = values
-
-
-def _layout(env_info: dict[str, Any], count: int) -> dict[str, tuple[tuple[int, ...], type]]:
-    n_agents = env_info["n_agents"]
-    return {
-        "obs": ((count, n_agents, *_vshape(env_info["obs_shape"])), np.float32),
-        "state": ((count, *_vshape(env_info["state_shape"])), np.float32),
-        "avail_actions": ((count, n_agents, env_info["n_actions"]), np.uint8),
-        "reward": ((count,), np.float64),
-        "terminated": ((count,), np.bool_),
-        "truncated": ((count,), np.bool_),
-        "actions": ((count, n_agents), np.int64),
-        "playing": ((count,), np.bool_),
-    }
-
-
-def _vshape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(shape) if isinstance(shape, tuple | list) else (int(shape),)
 
 
 def _next_start(start: int, shape: tuple[int, ...], dtype: type) -> int:

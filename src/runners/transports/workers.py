@@ -16,6 +16,7 @@ from runners.transports.arrays import StepArrays
 from runners.transports.faults import EnvironmentWorkerError, Fault, FaultPolicy
 from runners.transports.process import Channel, WorkerProcess
 from runners.transports.worker import CLOSE_TIMEOUT, WorkerPort
+from utils.errors import MusterError
 
 log = logging.getLogger("muster")
 # the first commands of a process, which has to import everything before it answers, and seconds it gets at least
@@ -40,6 +41,7 @@ class WorkerTransport:
         seed: of the global random generators of the processes (`generators.seed_generators`); None: none.
 
     Raises:
+        MusterError: its sizes make no sense or do not fit, or a process cannot be started.
         EnvironmentWorkerError: an environment raised, or its process died or hung, and that was not made good; any
             method may raise it.
     """
@@ -84,7 +86,7 @@ class WorkerTransport:
                 self.workers.append(self._start(self.everyone[first : first + envs_per_worker]))
             self.made[0][False] = True
             self.env_info = self.ask([0], "get_env_info")[0]
-            check_sizes(self.env_info)
+            check_sizes(self.env_info, len(factories))
             self.n_agents, self.episode_limit = self.env_info["n_agents"], self.env_info["episode_limit"]
             self._arrays = self._allocate(self.env_info)
             self.ask(self.everyone, "prepare", self.env_info)
@@ -223,11 +225,17 @@ class WorkerTransport:
         return self._test_mode and self.separate_test_env
 
     def _start(self, indices: list[int]) -> WorkerProcess:
-        channel, port = self._connect(indices)
         factories = {index: self._factories[index] for index in indices}
         recreated = {index: self.recreated[index] for index in indices}
         entropy = self.entropy(indices[0])
-        return WorkerProcess(channel, port, factories, recreated, self.separate_test_env, entropy)
+        try:
+            channel, port = self._connect(indices)
+            return WorkerProcess(channel, port, factories, recreated, self.separate_test_env, entropy)
+        except OSError as error:  # no more processes, or no more open files (ulimit -u, ulimit -n)
+            raise MusterError(
+                f"The process of environment {indices[0]} cannot be started, after {len(self.workers)} others: "
+                f"{error.strerror}. Choose a smaller batch_size_run or a larger envs_per_worker."
+            ) from error
 
     def _note_busy(self) -> None:
         self._busy = [worker for worker in self.workers if self._playing[worker.rows].any()]

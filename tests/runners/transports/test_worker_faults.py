@@ -1,5 +1,6 @@
 """An environment process that raises, dies or is left alone (defect 3: the family waits for ever)."""
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -19,6 +20,7 @@ from fakes import CountingEnv, MisshapenEnv, RecordingLogger, StubbornEnv, Talka
 from helpers import hear_ctrl_c, make_args
 from runners.transports import REGISTRY as TRANSPORTS
 from runners.transports.process import EnvironmentWorkerError, WorkerProcess
+from utils.errors import MusterError
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -224,3 +226,20 @@ def test_a_killed_worker_ends_the_command_with_a_message(training, tmp_path):
     assert "SIGKILL" in errors
     assert "Traceback" not in errors
     assert '"status": "FAILED"' in (tmp_path / "sacred" / "1" / "run.json").read_text()
+
+
+def test_a_process_that_cannot_be_started_is_reported(monkeypatch):
+    """As with `ulimit -n` or `ulimit -u`."""
+    pair = TRANSPORTS["pipe"]._connect
+
+    def refused(self, indices):
+        if indices == [1]:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return pair(self, indices)
+
+    monkeypatch.setattr(TRANSPORTS["pipe"], "_connect", refused)
+    with pytest.raises(
+        MusterError, match=r"environment 1 cannot be started, after 1 others: Too many open files\. Choose"
+    ):
+        _parts("pipe")
+    assert multiprocessing.active_children() == []

@@ -1,0 +1,31 @@
+"""How large batches become, worked out without allocating them."""
+
+from collections.abc import Mapping
+
+import torch as th
+
+from components.episode_batch import EpisodeBatch
+
+
+def batch_bytes(
+    scheme: Mapping[str, dict],
+    groups: Mapping[str, int],
+    preprocess: Mapping[str, tuple] | None,
+    episodes: int,
+    columns: int,
+    kind: type[EpisodeBatch] = EpisodeBatch,
+) -> int:
+    """Bytes of a batch of so many episodes with so many columns (steps, the closing state included).
+
+    Args:
+        scheme: of one step; it has to fit the memory there is (`envs.sizes.check_sizes`).
+        kind: EpisodeBatch, or ReplayBuffer, which keeps its fields in smaller types.
+    """
+    # on the device `meta` tensors have shapes and no memory; of a single step their sizes cannot overflow
+    data = kind(scheme, groups, 1, 1, preprocess=preprocess, device="meta").data
+    step, constant = (_bytes(tensors) for tensors in (data.transition_data, data.episode_data))
+    return episodes * (columns * step + constant)
+
+
+def _bytes(tensors: Mapping[str, th.Tensor]) -> int:
+    return sum(tensor.nbytes for tensor in tensors.values())
