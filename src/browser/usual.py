@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from browser.records import Lineage, Results
+from browser.records.limits import MOST_METRICS
 
 # the statistics that people compare by, best first
 USUAL_METRICS = ("test_battle_won_mean", "test_return_mean", "battle_won_mean", "return_mean")
@@ -29,7 +30,7 @@ def metric_counts(results: Results, runs: Iterable[Lineage]) -> dict[str, int]:
         examples = {run.newest.id: run for run in (alike[0], next(ended, alike[0]))}
         for key in {key for run in examples.values() for key in results.metric_keys(run)}:
             counts[key] += len(alike)
-    return dict(sorted(counts.items()))
+    return dict(sorted(counts.most_common(MOST_METRICS)))
 
 
 def usual_metrics(counts: Mapping[str, int]) -> list[str]:

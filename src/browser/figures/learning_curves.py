@@ -10,6 +10,10 @@ from browser.figures.wording import incomplete_stretches, is_share, numbered
 from browser.records.curves import Curve
 from browser.stats.bands import BANDS, Band
 
+# of a line, which is more than a screen has columns, and of all lines of a figure
+MOST_POINTS = 4000
+MOST_POINTS_OF_ALL = 100_000
+
 
 def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: Sequence[str] = ()) -> go.Figure:
     """A line with its band per group; the legend says how many runs a group has, hovering how many there.
@@ -38,13 +42,15 @@ def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: 
 
 
 def run_curves(curves: Mapping[str, Curve], metric: str, axis: str = "steps", title: str = "") -> go.Figure:
-    """A thin line per run, as logged; NaN leaves a gap.
+    """A thin line per run, as logged; NaN leaves a gap. Of many points every stretch keeps its lowest and highest.
 
     Args:
         curves: by what the legend calls them. One without positions on this axis is left out.
     """
     figure = go.Figure()
+    most = min(MOST_POINTS, MOST_POINTS_OF_ALL // max(1, len(curves)))
     for index, (label, curve) in enumerate(curves.items()):
+        curve = curve.thinned(most)
         x = curve.over(axis)
         if x is None:
             continue

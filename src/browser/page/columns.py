@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from browser.page.limits import cell
 from browser.records import Curve, Lineage
 from browser.records.configs import MISSING
 from browser.stats import best_value, final_value
@@ -152,4 +153,4 @@ def config_text(value: Any) -> Any:
     """A config value as a cell: numbers stay numbers, so that they sort."""
     if value is MISSING:
         return None
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    return cell(value)

@@ -10,8 +10,9 @@ from browser.comparison import ONLY, SCORES, Comparison
 from browser.figures import metric_title
 from browser.page import address
 from browser.page.context import Context
+from browser.page.limits import MOST_ASKED, MOST_MESSAGES
 from browser.records import Lineage
-from browser.records.configs import key_suggestion
+from browser.records.configs import config_keys, key_suggestion
 from browser.records.curves import AXES
 from browser.stats.bands import BANDS
 from browser.stats.grouping import SEED_KEYS
@@ -79,7 +80,7 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
     if unknown:
         more = f", and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         wrong.append(f"There is no run '{unknown[0][:100]}'{more} in this folder.")
-    keys = sorted(({"name"} | {key for run in runs for key in run.newest.config}) - set(SEED_KEYS))
+    keys = sorted({"name", *config_keys(run.newest for run in runs)} - set(SEED_KEYS))
     group = tuple(_known_keys(address.names(query, "group"), keys, wrong)) or DEFAULT_GROUP
     only = tuple(name for name in address.names(query, "only") if _is_choice(name, wrong))
     comparison = Comparison(context.results, runs, group, only)
@@ -154,9 +155,9 @@ def _is_choice(name: str, wrong: list[str]) -> bool:
 
 
 def _known_keys(names: list[str], keys: list[str], wrong: list[str]) -> list[str]:
-    for name in names:
+    for name in names[:MOST_ASKED]:
         if name in SEED_KEYS:
             wrong.append("Runs of a group are repetitions over seeds, so they cannot be grouped by seed.")
-        elif name not in keys:
+        elif name not in keys and len(wrong) < MOST_MESSAGES:
             wrong.append(f"No run's config has the key '{name[:100]}'.{key_suggestion(name[:100], keys)}")
-    return [name for name in dict.fromkeys(names) if name in keys]
+    return [name for name in dict.fromkeys(names[:MOST_ASKED]) if name in keys]

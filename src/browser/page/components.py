@@ -9,6 +9,7 @@ from dash_ag_grid import AgGrid
 
 from browser.cautions import Caution
 from browser.figures import CONFIG
+from browser.page.limits import LONGEST_FACT, cell, fitting, left_out, short
 from browser.records import Lineage
 
 GRID_OPTIONS = {
@@ -38,9 +39,12 @@ def field(label: str, control: Any, wide: bool = False) -> html.Div:
 def dropdown(control_id: Any, options: Mapping[str, str] | Sequence[str], value: Any, **changes: Any) -> dcc.Dropdown:
     """A choice, with a search box when there is much to choose from."""
     pairs = options.items() if isinstance(options, Mapping) else [(name, name) for name in options]
-    listed = [{"value": name, "label": title} for name, title in pairs]
+    listed = [{"value": name, "label": short(title)} for name, title in pairs]
+    offered = fitting(listed)
+    if more := left_out("choices", listed, offered):
+        offered.append({"value": "", "label": f"{more} The address takes all.", "disabled": True})
     return dcc.Dropdown(
-        id=control_id, options=listed, value=value, **{"clearable": False, "searchable": len(listed) > 8, **changes}
+        id=control_id, options=offered, value=value, **{"clearable": False, "searchable": len(listed) > 8, **changes}
     )
 
 
@@ -93,25 +97,29 @@ def table_buttons(grid_id: str, file_name: str) -> list[html.Button]:
     ]
 
 
-def table(grid_id: str, columns: list[dict], rows: list[dict], **changes: Any) -> AgGrid:
-    """A table that grows with its rows; long ones scroll."""
-    short = len(rows) <= 14
-    options = {**GRID_OPTIONS, **({"domLayout": "autoHeight"} if short else {})}
-    return AgGrid(
+def table(grid_id: str, columns: list[dict], rows: list[dict], **changes: Any) -> html.Div:
+    """A table that grows with its rows; long ones scroll, and of endless ones the beginning is shown."""
+    shown = fitting({key: cell(value) for key, value in row.items()} for row in rows)
+    few = len(shown) <= 14
+    options = {**GRID_OPTIONS, **({"domLayout": "autoHeight"} if few else {})}
+    grid = AgGrid(
         id=grid_id,
         columnDefs=columns,
-        rowData=rows,
+        rowData=shown,
         defaultColDef=EVERY_COLUMN,
         dashGridOptions=options,
         className="ag-theme-quartz grid",
-        style={"height": None if short else "460px"},
+        style={"height": None if few else "460px"},
         **changes,
     )
+    more = left_out("rows", rows, shown)
+    return html.Div([html.P(more, className="note"), grid] if more else grid)
 
 
 def facts(pairs: Mapping[str, Any]) -> html.Dl:
     """Names and values; empty values are left out."""
-    shown = [(name, value) for name, value in pairs.items() if value not in (None, "", [], ())]
+    given = [(name, value) for name, value in pairs.items() if value not in (None, "", [], ())]
+    shown = [(short(name), short(value, LONGEST_FACT) if isinstance(value, str) else value) for name, value in given]
     return html.Dl([part for name, value in shown for part in (html.Dt(name), html.Dd(value))], className="facts")
 
 
@@ -129,7 +137,7 @@ def status_class(status: str) -> str:
 def run_title(run: Lineage) -> str:
     """A run in a few words: its id, algorithm, map and seed."""
     newest = run.newest
-    seed = "" if newest.seed is None else f"seed {newest.seed}"
+    seed = "" if newest.seed is None else short(f"seed {newest.seed}")
     return " · ".join(part for part in (newest.id, newest.name, newest.map_name, seed) if part)
 
 

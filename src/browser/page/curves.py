@@ -6,6 +6,7 @@ import io
 import json
 import math
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -23,6 +24,9 @@ from browser.stats import Band
 # figures on one page, and lines in one of them, beyond which a browser would stall
 MOST_MAPS = 24
 MOST_LINES = 200
+MOST_GROUPS = 60
+# rows of a file of curves; a group has up to 201 on every map
+MOST_EXPORTED = 500_000
 
 
 class Figures(NamedTuple):
@@ -38,13 +42,15 @@ def drawn(compared: Compared, path: str) -> Figures:
     """A card with a figure per map, for the view with this path."""
     wish, comparison = compared.wish, compared.comparison
     single = wish.band == SINGLE
-    cards, digest = [], hashlib.sha256()
+    cards, digest, most_groups = [], hashlib.sha256(), 0
     for index, name in enumerate(comparison.maps[:MOST_MAPS]):
         bands = [] if single else shown_bands(compared, name)
         if single:
             curves = {run_title(run): curve for run, curve in _single_curves(compared, name)[:MOST_LINES]}
             figure = run_curves(curves, wish.metric, wish.axis)
         else:
+            most_groups = max(most_groups, len(bands))
+            bands = bands[:MOST_GROUPS]
             figure = learning_curves(bands, wish.metric, order=comparison.labels())
         if not figure.data:
             continue
@@ -53,6 +59,9 @@ def drawn(compared: Compared, path: str) -> Figures:
         cards.append(_card(compared, name, index, figure, bands, path))
     if not cards:
         cards = [card("No curves", html.P("None of these runs has logged this statistic on this axis."))]
+    if most_groups > MOST_GROUPS:
+        more = f"The first {MOST_GROUPS} of up to {most_groups:,} groups are drawn; fewer keys to group by make fewer."
+        cards.append(card("More groups", html.P(more)))
     if len(comparison.maps) > MOST_MAPS:
         cards.append(card("More maps", html.P(f"The first {MOST_MAPS} of {len(comparison.maps)} maps are shown.")))
     found = ([] if single else cautions.of_groups(comparison)) + cautions.of_metric(comparison, wish.metric, wish.axis)
@@ -101,7 +110,7 @@ def shown_bands(compared: Compared, map_name: str) -> list[Band]:
 def legend(compared: Compared, path: str) -> html.Ul:
     """One legend for all figures; a click hides or shows a line."""
     wish, entries = compared.wish, []
-    for index, label in enumerate(compared.comparison.labels()):
+    for index, label in enumerate(compared.comparison.labels()[:MOST_GROUPS]):
         name = hidden_name(label)
         hidden = name in wish.hide
         hide = tuple(other for other in wish.hide if other != name) if hidden else (*wish.hide, name)
@@ -123,10 +132,11 @@ def _single_curves(compared: Compared, map_name: str) -> list[tuple[Lineage, Cur
 
 
 def curve_rows(compared: Compared) -> list[dict[str, Any]]:
-    """The curves of all maps as rows: a row per map, algorithm (or run) and position."""
+    """The curves of all maps as rows: a row per map, algorithm (or run) and position; at most MOST_EXPORTED."""
     wish, rows = compared.wish, []
     if wish.band == SINGLE:
-        return [row for name in compared.comparison.maps for row in _single_rows(compared, name)]
+        endless = (row for name in compared.comparison.maps for row in _single_rows(compared, name))
+        return list(islice(endless, MOST_EXPORTED))
     for name in compared.comparison.maps:
         for band in shown_bands(compared, name):
             numbers = zip(band.x, band.center, band.low, band.high, band.n, strict=True)
@@ -134,6 +144,8 @@ def curve_rows(compared: Compared) -> list[dict[str, Any]]:
                 values = {wish.axis: x, wish.band: center, "low": low, "high": high}
                 texts = {key: None if value != value else float(value) for key, value in values.items()}
                 rows.append({"map": name, "algorithm": band.label, "metric": wish.metric, **texts, "n": int(n)})
+            if len(rows) >= MOST_EXPORTED:
+                return rows[:MOST_EXPORTED]
     return rows
 
 

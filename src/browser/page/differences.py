@@ -5,8 +5,12 @@ from typing import Any
 
 from browser.page.components import run_title
 from browser.page.context import Context
+from browser.page.limits import short
 from browser.records import Lineage, differences
 from browser.records.configs import MISSING
+
+# runs that have a column in a table of differences
+MOST_COMPARED = 200
 
 Rows = list[dict[str, Any]]
 
@@ -16,7 +20,8 @@ def difference_columns(runs: Sequence[Lineage], what: str) -> list[dict]:
     shared = {"filter": False, "sortable": False, "cellClassRules": {"differs": "params.value !== params.data.first"}}
     columns = [{"field": "name", "headerName": what, "pinned": "left", "width": 300}]
     return columns + [
-        {"field": f"run:{run.newest.id}", "headerName": run_title(run), "width": 190, **shared} for run in runs
+        {"field": f"run:{run.newest.id}", "headerName": run_title(run), "width": 190, **shared}
+        for run in runs[:MOST_COMPARED]
     ]
 
 
@@ -58,6 +63,6 @@ def _digest(stored: str) -> str:
 
 
 def _row(name: str, runs: Sequence[Lineage], values: Sequence[Any]) -> dict[str, Any]:
-    texts = [str(value) for value in values]
-    by_run = {f"run:{run.newest.id}": text for run, text in zip(runs, texts, strict=True)}
+    texts = [short(str(value)) for value in values[:MOST_COMPARED]]
+    by_run = {f"run:{run.newest.id}": text for run, text in zip(runs, texts, strict=False)}
     return {"name": name, "first": texts[0] if texts else "", **by_run}

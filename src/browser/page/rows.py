@@ -9,6 +9,7 @@ from typing import Any
 
 from browser.page.columns import CONFIG, ROLL_UPS, Column, config_text
 from browser.page.context import Context
+from browser.page.limits import MOST_RUNS, cell
 from browser.page.notes import Note
 from browser.records import Lineage
 from browser.records.configs import MISSING
@@ -37,7 +38,7 @@ def run_row(context: Context, run: Lineage, columns: list[Column], curves: bool 
         "seed": config_text(seed),
         "result": None if newest.result is None else config_text(newest.result),
         "started": newest.started.isoformat() if newest.started else None,
-        "problems": problems_of(run),
+        "problems": cell(problems_of(run)),
         **context.notes.of(run).row(),
     }
     for column in columns:
@@ -145,7 +146,7 @@ class RowTracker:
 
     def _bring_up_to_date(self, table: _Table, columns: list[Column], archived: bool) -> None:
         context, revision = self._context, table.revision + 1
-        runs = [run for run in context.lineages() if archived or not context.notes.of(run).archived]
+        runs = [run for run in context.lineages() if archived or not context.notes.of(run).archived][:MOST_RUNS]
         until = time.monotonic() + self._budget
         changed = False
         for run in runs:

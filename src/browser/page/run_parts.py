@@ -8,12 +8,14 @@ from dash import dcc, html
 from browser.page import address
 from browser.page.components import card, facts, status_badge, table, table_buttons
 from browser.page.context import Context
+from browser.page.limits import MOST_SESSIONS, left_out
 from browser.page.replay_files import replays_of
 from browser.page.rows import problems_of
 from browser.records import Lineage
 from browser.records.record import Artifact, Run
 
 MOST_REPLAYS = 200
+MOST_TIMINGS = 30
 _FILTERED = {"floatingFilter": True, "suppressFloatingFilterButton": True}
 # in the names of statistics that tell where time goes
 _TIMING = ("time", "seconds", "per_second", "fps", "_ms")
@@ -63,7 +65,7 @@ def timing(context: Context, run: Lineage) -> html.Section:
     """How long it took, and how that splits as far as it was recorded."""
     newest, total = run.newest, run.seconds()
     keys = context.results.metric_keys(run)
-    split = [key for key in keys if any(part in key for part in _TIMING)]
+    split = [key for key in keys if any(part in key for part in _TIMING)][:MOST_TIMINGS]
     t_env, values = context.results.latest(run, [*split, *keys[:1]])
     trained = _training_seconds(context, run, keys)
     outside = None if total is None or trained is None or total < trained else total - trained
@@ -95,15 +97,17 @@ def sessions(run: Lineage) -> html.Section | None:
     """The sessions of a run that was resumed, oldest first."""
     if len(run.sessions) == 1 and run.newest.resumed_from is None:
         return None
-    head = html.Tr([html.Th(name) for name in ("session", "status", "started (UTC)", "went on from", "lasted")])
+    head = html.Tr([html.Th(name) for name in ("session", "status", "started (UTC)", "resumed from", "lasted")])
     rows = []
-    for session in run.sessions:
+    more = left_out("sessions", run.sessions, run.sessions[-MOST_SESSIONS:], "last")
+    for session in run.sessions[-MOST_SESSIONS:]:
         origin = session.resumed_from
         came = "" if origin is None else f"run {origin.sacred_id or '?'} at step {_steps(origin.t_env)}"
         link = dcc.Link(session.id, href=address.link("/run", {"run": session.id}))
         cells = [link, status_badge(session.status_at()), _time(session.started), came, _duration(session.seconds())]
         rows.append(html.Tr([html.Td(cell) for cell in cells]))
-    return card("Sessions", html.Table([head, *rows], className="plain"))
+    note = html.P(more, className="note") if more else None
+    return card("Sessions", note, html.Table([head, *rows], className="plain"))
 
 
 def left_behind(context: Context, run: Lineage) -> html.Section:

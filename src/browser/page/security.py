@@ -5,8 +5,10 @@ from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Response, redirect, request
+from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from browser.page.arguments import is_loopback
+from browser.page.limits import LARGEST_REQUEST
 
 COOKIE = "muster_token"
 
@@ -33,9 +35,14 @@ def guard(server: Flask, hashes: Callable[[], list[str]], token: str | None) -> 
     the server by a name of its own that points here (DNS rebinding). With one, a request needs it: once as
     `?token=`, which is kept as a cookie. Whatever changes anything has to come from the page itself.
 
+    A request's body has to come in at once, and is no longer than LARGEST_REQUEST.
+
     Args:
         hashes: tells those of the inline scripts that may run, as 'sha256-...'; Dash adds one with the first request.
     """
+
+    # bodies that do not say how long they are (chunked ones) are cut there
+    server.config["MAX_CONTENT_LENGTH"] = LARGEST_REQUEST + 1
 
     @server.before_request
     def check() -> Response | None:
@@ -46,7 +53,7 @@ def guard(server: Flask, hashes: Callable[[], list[str]], token: str | None) -> 
             return answer
         if request.method not in ("GET", "HEAD") and not _from_this_page():
             return _refusal("This request came from another page.")
-        return None
+        return _without_body()
 
     @server.after_request
     def protect(response: Response) -> Response:
@@ -67,6 +74,21 @@ def _without_token(token: str) -> Response | None:
     return _refusal("This page needs a token: open the address that browse.py printed.")
 
 
+def _without_body() -> Response | None:
+    """Take in the body, so that no part of the page waits for one; a refusal if it is too long or does not come."""
+    if (request.content_length or 0) <= LARGEST_REQUEST:
+        try:
+            if len(request.get_data()) <= LARGEST_REQUEST:
+                return None
+        except ClientDisconnected:
+            return _refusal("The request's body did not come.", 408)
+        except RequestEntityTooLarge:
+            pass
+        except OSError:
+            return _refusal("The request's body could not be read.", 400)
+    return _refusal(f"A request may have {LARGEST_REQUEST} bytes.", 413)
+
+
 def _same(given: str, token: str) -> bool:
     return hmac.compare_digest(given.encode(errors="replace"), token.encode())
 
@@ -83,5 +105,5 @@ def _host_name(host: str) -> str:
     return (name if colon and port.isdecimal() else host).lower()
 
 
-def _refusal(message: str) -> Response:
-    return Response(message + "\n", 403, mimetype="text/plain")
+def _refusal(message: str, status: int = 403) -> Response:
+    return Response(message + "\n", status, mimetype="text/plain")

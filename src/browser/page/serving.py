@@ -1,10 +1,12 @@
 """Serving the page: the folder is looked at first, a free port is found, and nothing is printed but the address."""
 
 import contextlib
+import io
 import logging
 import secrets
 import socket
 import threading
+import time
 import webbrowser
 from pathlib import Path
 
@@ -20,8 +22,44 @@ from utils.errors import ConfigError
 TRIED = 20
 
 
+# seconds in which a request has to be here, whole, and in which some of an answer has to be taken
+PATIENCE = 30.0
+
+
+class _Impatient(io.RawIOBase):
+    """What a connection sends, until PATIENCE is over: one that sends a byte now and then holds no thread for long."""
+
+    def __init__(self, connection: socket.socket):
+        self._connection = connection
+        self._until = time.monotonic() + PATIENCE
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Wait for the next bytes, but not beyond the time.
+
+        Raises:
+            TimeoutError: the time is over.
+        """
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request took too long")
+        self._connection.settimeout(left)
+        try:
+            return self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(PATIENCE)
+
+
 class _QuietHandler(WSGIRequestHandler):
-    """Requests are not logged, and an idle browser keeps its connection."""
+    """Requests are not logged, and none is waited for without end; every connection has one (werkzeug closes it)."""
+
+    def setup(self) -> None:
+        """As in the standard library, but read with a time limit."""
+        super().setup()
+        self.rfile = io.BufferedReader(_Impatient(self.connection))
 
     protocol_version = "HTTP/1.1"
     server_version = "Muster"

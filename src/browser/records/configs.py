@@ -1,6 +1,8 @@
 """Configs as flat mappings, and what differs between them."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
 from typing import Any
 
 from browser.records.limits import LONGEST_KEY, MOST_CONFIG_KEYS, cut, cut_value
@@ -12,6 +14,8 @@ BOOKKEEPING = frozenset(
     "checkpoint_path label load_step local_results_path mlflow_experiment mlflow_uri plugins repeat_id save_model "
     "save_replay unique_token use_mlflow use_tensorboard use_wandb wandb_mode wandb_project wandb_team".split()
 )
+# keys of all runs together that are offered and compared
+MOST_KEYS = 3000
 # without these a run has no name in any table
 NAMING = frozenset(("name", "env", "seed", *MAP_KEYS))
 
@@ -68,10 +72,18 @@ def key_suggestion(key: str, known: Iterable[str]) -> str:
     return f" Did you mean '{longer[0]}'?" if longer else suggestion(key, known)
 
 
+def config_keys(runs: Iterable[Run]) -> list[str]:
+    """The config keys that runs have, sorted; of more than MOST_KEYS those that most runs have."""
+    counts = Counter(key for run in runs for key in run.config)
+    kept = counts if len(counts) <= MOST_KEYS else nsmallest(MOST_KEYS, counts, key=lambda key: (-counts[key], key))
+    return sorted(kept)
+
+
 def varying_keys(runs: Iterable[Run], ignore: Iterable[str] = ("seed", "env_args.seed")) -> list[str]:
-    """The config keys in which runs differ, sorted; without `ignore` and what only says where results go."""
+    """Those of the `config_keys` in which runs differ, sorted; without `ignore` and what only says where results go."""
+    runs = list(runs)
     configs = [run.config for run in runs]
-    keys = {key for config in configs for key in config} - set(ignore) - BOOKKEEPING
+    keys = set(config_keys(runs)) - set(ignore) - BOOKKEEPING
     return sorted(key for key in keys if len({repr(config.get(key, MISSING)) for config in configs}) > 1)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,19 @@ class Curve:
     def finite(self) -> "Curve":
         """The curve without values that are NaN or infinite."""
         return self._at(np.isfinite(self.values))
+
+    def thinned(self, most: int) -> "Curve":
+        """The curve with at most `most` points (4 at least): the lowest and highest of stretches of one length."""
+        n = len(self.steps)
+        if n <= max(most, 4):
+            return self
+        edges = np.linspace(0, n, max(most // 2 - 1, 1) + 1).astype(np.int64)
+        rising = np.where(np.isnan(self.values), np.inf, self.values)
+        falling = np.where(np.isnan(self.values), -np.inf, self.values)
+        stretches = [(a, b) for a, b in pairwise(edges.tolist()) if a < b]
+        lowest = [a + int(rising[a:b].argmin()) for a, b in stretches]
+        highest = [a + int(falling[a:b].argmax()) for a, b in stretches]
+        return self._at(np.unique([0, *lowest, *highest, n - 1]))
 
     def _at(self, which: np.ndarray) -> "Curve":
         if which.dtype == bool and which.all():

@@ -19,7 +19,8 @@ MOST_CONFIG_KEYS = 2000
 MOST_METRICS = 1000
 MOST_ARTIFACTS = 1000
 MOST_SOURCES = 5000
-# characters: of a key; of a name, a status, a path; of a config's value; of a traceback
+# characters: of an algorithm's or map's name; of a key; of other texts; of a config's value; of a traceback
+LONGEST_NAME = 200
 LONGEST_KEY = 300
 LONGEST_TEXT = 1000
 LONGEST_VALUE = 2000

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from browser.records.limits import LONGEST_NAME, cut
+
 # Sacred's own are QUEUED, RUNNING, COMPLETED, INTERRUPTED, TIMEOUT and FAILED; programs may add theirs.
 UNKNOWN = "UNKNOWN"
 PROBABLY_DEAD = "PROBABLY_DEAD"
@@ -104,19 +106,19 @@ class Run:
     @property
     def name(self) -> str:
         """The algorithm: the config's `name`, else Sacred's name of the experiment."""
-        return str(self.config.get("name") or self.experiment or self.id)
+        return cut(str(self.config.get("name") or self.experiment or self.id), LONGEST_NAME)
 
     @property
     def environment(self) -> str:
         """The config's `env`; empty if there is none."""
-        return str(self.config.get("env") or "")
+        return cut(str(self.config.get("env") or ""), LONGEST_NAME)
 
     @property
     def map_name(self) -> str:
         """What is played: the environment's map, key, game or scenario, else the environment itself."""
         for key in MAP_KEYS:
             if self.config.get(key):
-                return str(self.config[key])
+                return cut(str(self.config[key]), LONGEST_NAME)
         return self.environment
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from browser.records.configs import key_suggestion, value_of
+from browser.records.limits import LONGEST_NAME, cut
 from browser.records.record import Run
 from utils.errors import ConfigError
 
@@ -32,7 +33,7 @@ class Group:
     @property
     def label(self) -> str:
         """The values for a legend: "qmix · 3m"; "all runs" when grouped by nothing."""
-        return " · ".join(str(value) for value in self.values.values()) or "all runs"
+        return " · ".join(cut(str(value), LONGEST_NAME) for value in self.values.values()) or "all runs"
 
 
 def group_runs(runs: Iterable[Run | HasRun], keys: Sequence[str]) -> list[Group]:

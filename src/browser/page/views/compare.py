@@ -10,7 +10,7 @@ from browser.page.comparing import MOST_SMOOTHING, SINGLE, Compared, compare, me
 from browser.page.components import card, checklist, dropdown, field, notices, number, table, table_buttons
 from browser.page.context import Context
 from browser.page.curves import as_file, drawn, same_runs
-from browser.page.differences import config_rows, difference_columns, source_rows
+from browser.page.differences import MOST_COMPARED, config_rows, difference_columns, source_rows
 from browser.page.frame import follow_address
 from browser.records import Lineage
 from browser.stats.bands import BANDS
@@ -177,6 +177,8 @@ def _difference_table(title: str, grid_id: str, what: str, rows: list[dict], run
         alike = "This run is alone." if len(runs) == 1 else f"All {len(runs)} runs agree."
         return card(title, html.P(alike, className="note"))
     note = f"{len(rows)} rows in which the {len(runs)} runs differ; what differs from the first run is marked."
+    if len(runs) > MOST_COMPARED:
+        note += f" The first {MOST_COMPARED} runs have a column."
     columns = difference_columns(runs, what)
     return card(
         title, html.P(note, className="note"), table(grid_id, columns, rows), tools=table_buttons(grid_id, grid_id)

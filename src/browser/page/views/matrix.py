@@ -27,6 +27,7 @@ from browser.page.comparing import (
 from browser.page.components import card, checklist, dropdown, field, graph, notices, number, png_button, warnings
 from browser.page.context import Context
 from browser.page.frame import follow_address
+from browser.page.limits import left_out
 from browser.page.matrix_text import FORMS
 from browser.page.views import compare as compare_view
 from browser.stats import Estimate
@@ -35,6 +36,9 @@ PATH = "/matrix"
 TITLE = "Matrix"
 
 SCORE_TITLES = {"final": "final value", "best": "best value"}
+# of the table; its files have all
+MOST_ROWS = 100
+MOST_MAPS = 40
 _CONTROLS = ("metric", "group", "score", "last", "step", "only")
 
 
@@ -157,15 +161,31 @@ def drawn(compared: Compared) -> list:
         there = "" if wish.step is None else f" at step {wish.step:,}"
         sentence = f"None of these runs has a value of {wish.metric or 'anything'}{there}."
         return [said, card("No values", html.P(sentence))]
+    matrix, note = _cut(matrix)
     buttons = [html.Button(name, id=f"matrix-{form}", className="small") for form, name in _BUTTONS.items()]
     figure = score_heatmap(matrix, title, share=is_share(wish.metric))
     return [
         said,
-        card(f"{title}: {_what(compared)}", html.Div(_table(compared, matrix), className="wide-table"), tools=buttons),
+        card(
+            f"{title}: {_what(compared)}",
+            html.P(note, className="note") if note else None,
+            html.Div(_table(compared, matrix), className="wide-table"),
+            tools=buttons,
+        ),
         card(
             "As a figure", graph(figure, "matrix-figure"), tools=[png_button("matrix-figure", f"matrix_{wish.metric}")]
         ),
     ]
+
+
+def _cut(matrix: dict[str, dict[str, Estimate]]) -> tuple[dict[str, dict[str, Estimate]], str]:
+    """The part of a matrix that is shown, and a sentence on the rest."""
+    maps = list(next(iter(matrix.values())))
+    labels = list(matrix)
+    shown = {label: {name: matrix[label][name] for name in maps[:MOST_MAPS]} for label in labels[:MOST_ROWS]}
+    return shown, " ".join(
+        filter(None, (left_out("rows", labels, labels[:MOST_ROWS]), left_out("maps", maps, maps[:MOST_MAPS])))
+    )
 
 
 _BUTTONS = {"csv": "CSV", "markdown": "Markdown", "latex": "LaTeX", "json": "JSON"}

@@ -11,6 +11,7 @@ from browser.page.comparing import AXES, metric_options
 from browser.page.components import card, dropdown, field, graph, notices, png_button, run_title, status_badge
 from browser.page.context import Context
 from browser.page.frame import follow_address
+from browser.page.limits import MOST_ASKED, MOST_MESSAGES
 from browser.page.writing import register_writing, writing_card
 from browser.records import Lineage
 from utils.nearest import suggestion
@@ -178,8 +179,8 @@ def _controls(context: Context, run: Lineage, metrics: Any, axis: Any) -> tuple[
 
 
 def _asked_metrics(known: list[str], names: list[str], wrong: list[str]) -> list[str]:
-    for name in names:
-        if name not in known:
+    for name in names[:MOST_ASKED]:
+        if name not in known and len(wrong) < MOST_MESSAGES:
             wrong.append(f"This run has no statistic '{name[:100]}'.{suggestion(name[:100], known, limit=5)}")
     asked = [name for name in dict.fromkeys(names) if name in known][:MOST_METRICS]
     usual = ("test_return_mean", "test_battle_won_mean", "return_mean", "loss")

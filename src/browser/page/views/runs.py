@@ -10,8 +10,10 @@ from browser.page import address
 from browser.page.columns import CONFIG, ROLL_UPS, Column, Usual, definitions, parse_column, usual_columns
 from browser.page.components import EVERY_COLUMN, GRID_OPTIONS, dropdown, field, notices, table_buttons
 from browser.page.context import Context
+from browser.page.limits import MOST_MESSAGES, MOST_RUNS
 from browser.page.rows import RowTracker
 from browser.records import varying_keys
+from browser.records.configs import config_keys
 from browser.usual import metric_counts
 from utils.nearest import suggestion
 
@@ -32,6 +34,8 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     _, unknown = context.chosen(address.names(query, "runs"))
     if unknown:
         wrong.append(f"There is no run '{unknown[0][:100]}' in this folder.")
+    if len(runs) > MOST_RUNS:
+        wrong.append(f"The newest {MOST_RUNS:,} of {len(runs):,} runs are shown.")
     ticked = [run_id for run_id in address.names(query, "runs") if run_id not in unknown]
     grid = AgGrid(
         id="runs-grid",
@@ -203,7 +207,7 @@ def tracker(context: Context) -> RowTracker:
 def known_columns(context: Context) -> tuple[list[str], Usual]:
     """The names of all columns that can be asked for, and the usual columns."""
     runs = context.lineages()
-    config = sorted({key for run in runs for key in run.newest.config})
+    config = config_keys(run.newest for run in runs)
     counts = metric_counts(context.results, runs)
     names = [f"{CONFIG}:{key}" for key in config] + [f"{kind}:{key}" for key in counts for kind in ROLL_UPS]
     return names, usual_columns(runs, counts)
@@ -215,10 +219,10 @@ def asked_columns(known: list[str], names: list[str], wrong: list[str]) -> list[
     allowed = set(known)
     for name in list(dict.fromkeys(names))[:MOST_COLUMNS]:
         column = parse_column(name)
-        if column is None or name not in allowed:
-            wrong.append(f"There is no column '{name[:100]}'.{suggestion(name[:100], known, limit=5)}")
-        else:
+        if column is not None and name in allowed:
             columns.append(column)
+        elif len(wrong) < MOST_MESSAGES:
+            wrong.append(f"There is no column '{name[:100]}'.{suggestion(name[:100], known, limit=5)}")
     return columns
 
 
