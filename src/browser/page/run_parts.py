@@ -1,7 +1,6 @@
 """The parts of a run's view that are tables and lists."""
 
 from datetime import datetime
-from typing import Any
 
 from dash import dcc, html
 
@@ -12,7 +11,7 @@ from browser.page.limits import MOST_SESSIONS, left_out
 from browser.page.replay_files import replays_of
 from browser.page.rows import problems_of
 from browser.records import Lineage
-from browser.records.record import Artifact, Run
+from browser.records.record import Run
 
 MOST_REPLAYS = 200
 MOST_TIMINGS = 30
@@ -108,44 +107,6 @@ def sessions(run: Lineage) -> html.Section | None:
         rows.append(html.Tr([html.Td(cell) for cell in cells]))
     note = html.P(more, className="note") if more else None
     return card("Sessions", note, html.Table([head, *rows], className="plain"))
-
-
-def left_behind(context: Context, run: Lineage) -> html.Section:
-    """Checkpoints, models and other files."""
-    found = [artifact for artifact in context.results.artifacts(run) if artifact.kind != "replay"]
-    rows = [
-        {
-            "kind": artifact.kind,
-            "step": artifact.t_env,
-            "path": str(artifact.path),
-            **(_from_manifest(context, artifact) if artifact.kind == "checkpoint" else {}),
-        }
-        for artifact in found
-    ]
-    if not rows:
-        return card("Checkpoints and files", html.P("None.", className="note"))
-    columns = [
-        {"field": "kind", "width": 120},
-        {"field": "step", "headerName": "t_env", "type": "rightAligned", "width": 110},
-        {"field": "episode", "type": "rightAligned", "width": 100},
-        {"field": "size", "type": "rightAligned", "width": 100},
-        {"field": "path", "flex": 1, "minWidth": 200},
-    ]
-    return card(
-        "Checkpoints and files", table("run-files", columns, rows), tools=table_buttons("run-files", "run-files")
-    )
-
-
-def _from_manifest(context: Context, checkpoint: Artifact) -> dict[str, Any]:
-    manifest = context.results.manifest(checkpoint)
-    files = manifest.get("files")
-    entries = [entry for entry in files.values() if isinstance(entry, dict)] if isinstance(files, dict) else []
-    sizes = [size for entry in entries if isinstance(size := entry.get("size", entry.get("bytes")), int)]
-    episode = manifest.get("episode")
-    return {
-        "episode": episode if isinstance(episode, int) else None,
-        "size": f"{sum(sizes) / 1e6:.1f} MB" if sizes else None,
-    }
 
 
 def replays(context: Context, run: Lineage) -> html.Section:

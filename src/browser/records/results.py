@@ -14,6 +14,7 @@ from browser.records.lineage import Lineage, lineages
 from browser.records.paths import inside
 from browser.records.provenance import Provenance, provenance_of
 from browser.records.record import Artifact, Run
+from browser.records.run_files import RunFile, files_of_run
 from browser.records.scan import subfolders
 from browser.records.sessions import SessionReader
 from browser.records.tokens import artifacts_of_token, log_path, manifest, run_of_token
@@ -155,6 +156,11 @@ class Results:
         ]
         token = sessions[-1].token
         return given + (artifacts_of_token(self.root, token) if token else [])
+
+    def files_of(self, run: Run | Lineage | str) -> list[RunFile]:
+        """Every file that a run left behind, with its size and time; see `files_of_run`."""
+        lineage = run if isinstance(run, Lineage) else Lineage((self._newest(run),))
+        return files_of_run(self.root, lineage, self.artifacts(lineage))
 
     def provenance(self, run: Run | Lineage | str) -> Provenance:
         """Packages and source files of a run."""

@@ -116,6 +116,11 @@
     return element("a", { href: "/run" + search, onClick: follow }, props.value);
   };
 
+  cells.FileLink = function (props) {
+    if (props.data.problem) return element("span", { title: props.data.problem }, props.value, element("span", { className: "problem" }, " ⚠ " + props.data.problem));
+    return element("a", { href: props.data.href, download: "" }, props.value);
+  };
+
   const colours = { RUNNING: "running", COMPLETED: "done", QUEUED: "quiet", UNKNOWN: "quiet" };
   cells.Status = function (props) {
     const text = String(props.value || "").toLowerCase().replace(/_/g, " ");
@@ -130,6 +135,11 @@
   formats.plain = other;
   formats.whole = (value) => (isNumber(value) ? Math.round(value).toLocaleString("en") : other(value));
   formats.percent = (value) => (isNumber(value) ? (100 * value).toFixed(1) + " %" : other(value));
+  formats.bytes = function (value) {
+    if (!isNumber(value)) return other(value);
+    const power = value < 1000 ? 0 : Math.min(5, Math.floor(Math.log10(value) / 3));
+    return (value / 1000 ** power).toFixed(power ? 1 : 0) + " " + ["B", "kB", "MB", "GB", "TB", "PB"][power];
+  };
   formats.number = function (value) {
     if (!isNumber(value)) return other(value);
     const size = Math.abs(value);

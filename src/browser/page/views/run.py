@@ -12,6 +12,7 @@ from browser.page.components import card, dropdown, field, graph, notices, png_b
 from browser.page.context import Context
 from browser.page.frame import follow_address
 from browser.page.limits import MOST_ASKED, MOST_MESSAGES
+from browser.page.run_files import left_behind, register_files, shown_artifacts
 from browser.page.writing import register_writing, writing_card
 from browser.records import Lineage
 from utils.nearest import suggestion
@@ -73,9 +74,9 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             ),
             card("Console", html.Pre(console or "Nothing was printed.", id="run-console", tabIndex="0")),
             html.Div(
-                [run_parts.left_behind(context, run), run_parts.replays(context, run)],
+                _files_and_replays(context, run),
                 id="run-files-and-replays",
-                className="cards",
+                className="view",
             ),
             run_parts.config(run.newest),
             dcc.Store(id="run-id", data=run.newest.id),
@@ -122,6 +123,7 @@ def register(app: Dash, context: Context) -> None:
         ClientsideFunction("muster", "tail"), Output("run-console", "data-tail"), Input("run-console", "children")
     )
     register_writing(app, context)
+    register_files(app.server, context)
 
 
 def changed(context: Context, run_id: str, metrics: Any, axis: Any) -> tuple[list, str]:
@@ -142,7 +144,7 @@ def news(context: Context, run_id: str, digests: Any, metrics: Any, axis: Any) -
     new = [figures_digest, _digest(console), _files_digest(context, run)]
     if new == old:
         return (no_update,) * 6
-    files = [run_parts.left_behind(context, run), run_parts.replays(context, run)]
+    files = _files_and_replays(context, run)
     return (
         status_badge(run.newest.status_at()),
         run_parts.timing(context, run),
@@ -205,6 +207,11 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _files_and_replays(context: Context, run: Lineage) -> list:
+    return [shown_artifacts(context, run), left_behind(context, run), run_parts.replays(context, run)]
+
+
 def _files_digest(context: Context, run: Lineage) -> str:
-    files = [str(artifact.path) for artifact in context.results.artifacts(run)]
+    # records grow all the time
+    files = [str(file.path) for file in context.results.files_of(run) if file.kind != "record"]
     return _digest("\n".join([run.newest.status_at(), *(session.id for session in run.sessions), *files]))
