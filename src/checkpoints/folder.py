@@ -1,4 +1,4 @@
-"""One checkpoint: a folder whose manifest names every file in it, with size and checksum."""
+"""One checkpoint: a folder whose manifest names every file in it, with size and checksum, and has one of its own."""
 
 import contextlib
 import hashlib
@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.errors import CheckpointError
+from utils.append_file import set_aside
 from utils.plain_values import problem_of, shown
 from utils.recorded_runs import RUN_NAME
-from utils.regular_files import read_regular
+from utils.regular_files import open_regular, read_regular
 
 MANIFEST = "manifest.json"
-FORMAT = 1
-# a manifest is small; whatever claims to be a larger one is none
+FORMAT = 2
 LARGEST_MANIFEST = 16 * 2**20
+# how a checkpoint's folder is called while it is written, after another has got its name, and while it is removed
+UNFINISHED, REPLACED, REMOVED = "tmp", "replaced", "removed"
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -27,11 +29,17 @@ class NewFolder:
 
     Args:
         place: the checkpoint's folder.
+        token: the run's.
+
+    Raises:
+        OSError: it cannot be made; `place` is in a folder that is a link, say.
     """
 
-    def __init__(self, place: Path):
-        self._place = place
-        self.path = place.with_name(f".{place.name}.tmp")
+    def __init__(self, place: Path, token: str):
+        self._place, self._token = place, token
+        self.path = hidden(place, token, UNFINISHED)
+        if place.parent.is_symlink():
+            raise OSError(None, f"{place.parent} is a link", str(place))
         shutil.rmtree(self.path, ignore_errors=True)
         self.path.mkdir(parents=True, mode=0o700)
         self._files: dict[str, dict] = {}
@@ -63,10 +71,11 @@ class NewFolder:
     def finish(self, figures: dict[str, Any]) -> dict:
         """Write the manifest, with `figures` in it, and put the folder in its place. Returns the manifest."""
         manifest = {"format": FORMAT, **figures, "files": self._files}
+        manifest["sha256"] = checksum(manifest)
         with HashedFile(self.path / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
         _sync(self.path)
-        put_in_place(self.path, self._place)
+        put_in_place(self.path, self._place, self._token)
         return manifest
 
     def abandon(self) -> None:
@@ -74,16 +83,44 @@ class NewFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def put_in_place(folder: Path, place: Path) -> None:
-    """Give a whole checkpoint its name; one that had it is removed."""
-    replaced = place.with_name(f".{place.name}.replaced")
-    if folder != replaced:
-        shutil.rmtree(replaced, ignore_errors=True)
-    with contextlib.suppress(FileNotFoundError):
-        os.rename(place, replaced)
+def hidden(place: Path, token: str, kind: str) -> Path:
+    """What the folder of a checkpoint of the run `token` is called while it is not in its place."""
+    return place.with_name(f".{place.name}.{token}.{kind}")
+
+
+def is_checkpoint_of(folder: Path, token: str) -> bool:
+    """Whether the run `token` has written this checkpoint, as its manifest says; never through a link."""
+    try:
+        return not folder.is_symlink() and read_manifest(folder)["token"] == token
+    except CheckpointError:
+        return False
+
+
+def put_in_place(folder: Path, place: Path, token: str) -> None:
+    """Give a whole checkpoint of the run `token` its name.
+
+    One of the run's that had the name is removed, anything else set aside as `<name>.1`, `<name>.2`, ...
+    """
+    replaced = hidden(place, token, REPLACED)
+    if is_checkpoint_of(place, token):
+        if folder == replaced:
+            remove(place, token)
+        else:
+            shutil.rmtree(replaced, ignore_errors=True)
+            os.rename(place, replaced)
+    elif os.path.lexists(place):
+        set_aside(str(place))
     os.rename(folder, place)
     _sync(place.parent)
     shutil.rmtree(replaced, ignore_errors=True)
+
+
+def remove(folder: Path, token: str) -> None:
+    """Remove a checkpoint of the run `token`, as far as that is possible; what is left of it is no checkpoint."""
+    removed = hidden(folder, token, REMOVED)
+    with contextlib.suppress(OSError):
+        os.rename(folder, removed)
+        shutil.rmtree(removed, ignore_errors=True)
 
 
 class HashedFile:
@@ -113,10 +150,20 @@ class HashedFile:
 
 
 def file_entry(path: Path) -> dict:
-    """The entry of an existing file in a manifest."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-    return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}
+    """The entry of an existing file in a manifest.
+
+    Raises:
+        OSError: it cannot be read, or is not a regular file.
+    """
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        return {"bytes": size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def checksum(manifest: dict) -> str:
+    """SHA-256 of a manifest, except for its own entry `sha256`: of its JSON, sorted, without blanks."""
+    entries = {key: value for key, value in manifest.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(entries, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _sync(path: Path) -> None:
@@ -128,10 +175,10 @@ def _sync(path: Path) -> None:
 
 
 def read_manifest(folder: Path) -> dict:
-    """The manifest of a checkpoint, its form checked.
+    """The manifest of a checkpoint, its form and its checksum checked.
 
     Raises:
-        CheckpointError: there is none, or it is not one.
+        CheckpointError: it is missing, damaged or invalid.
     """
     path = folder / MANIFEST
     try:
@@ -139,12 +186,14 @@ def read_manifest(folder: Path) -> dict:
     except FileNotFoundError:
         raise CheckpointError(f"{folder} has no {MANIFEST}: the checkpoint was not finished.") from None
     except OSError as error:
-        raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError):
         raise CheckpointError(f"{path} is torn or damaged: it is not JSON.") from None
     problem = _problem(manifest)
     if problem:
-        raise CheckpointError(f"{path} is no manifest of a checkpoint: {problem}.")
+        raise CheckpointError(f"{path} is not a valid manifest of a checkpoint: {problem}.")
+    if checksum(manifest) != manifest["sha256"]:
+        raise CheckpointError(f"{path} is not what was written: its checksum differs.")
     return manifest
 
 
@@ -153,18 +202,19 @@ def _problem(manifest: Any) -> str | None:
         return "it is not a mapping"
     if manifest.get("format") != FORMAT:
         return f"format is {shown(manifest.get('format'))}, and this program reads {FORMAT}"
-    for key, kind in {"number": int, "t_env": int, "token": str, "config": dict, "files": dict}.items():
+    kinds = {"number": int, "t_env": int, "token": str, "config": dict, "files": dict, "sha256": str}
+    for key, kind in kinds.items():
         if type(manifest.get(key)) is not kind:
             return f"'{key}' is missing or of another type"
     for name, entry in manifest["files"].items():
         if not PLAIN_NAME.fullmatch(name):
-            return f"{shown(name)} is no name of a file in it"
+            return f"{shown(name)} is not a valid name of a file in it"
         if not isinstance(entry, dict) or type(entry.get("bytes")) is not int or type(entry.get("sha256")) is not str:
             return f"the entry of {name} has no size and checksum"
     if not RUN_NAME.fullmatch(manifest["token"]):
-        return f"{shown(manifest['token'])} is no name of a run"
+        return f"{shown(manifest['token'])} is not a valid name of a run"
     if problem := problem_of(manifest["config"]):
-        return f"its config is none: {problem}"
+        return f"its config is invalid: {problem}"
     return None
 
 
@@ -177,12 +227,12 @@ def verify(folder: Path, manifest: dict) -> None:
     for name, entry in manifest["files"].items():
         path = folder / name
         try:
-            if path.is_symlink() or not path.is_file():
-                raise CheckpointError(f"{path} is missing.")
-            size = path.stat().st_size
-            if size != entry["bytes"]:
-                raise CheckpointError(f"{path} has {size} bytes instead of {entry['bytes']}: it was cut off.")
-            if file_entry(path)["sha256"] != entry["sha256"]:
-                raise CheckpointError(f"{path} is not what was written: its checksum differs.")
+            found = file_entry(path)
+        except FileNotFoundError:
+            raise CheckpointError(f"{path} is missing.") from None
         except OSError as error:
-            raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None
+            raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
+        if found["bytes"] != entry["bytes"]:
+            raise CheckpointError(f"{path} has {found['bytes']} bytes instead of {entry['bytes']}: it was cut off.")
+        if found["sha256"] != entry["sha256"]:
+            raise CheckpointError(f"{path} is not what was written: its checksum differs.")

@@ -11,6 +11,7 @@ import torch as th
 
 from checkpoints.errors import CheckpointError
 from utils.plain_values import shown
+from utils.regular_files import open_regular
 
 # how much is copied out of the buffer, or read, at a time
 BLOCK_BYTES = 8 * 2**20
@@ -82,7 +83,7 @@ def read_segment(path: Path, buffer: Any, oldest: int) -> None:
         CheckpointError: the file is damaged, or is of a buffer with other fields or sizes.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             header = _header(path, file, buffer)
             first, steps = header["first"], np.array(header["steps"], dtype=np.int64)
             for first_of, stop_of in _blocks_of(header):

@@ -1,7 +1,6 @@
 """States as trees of plain values, tensors and arrays, in files from which no code is ever run."""
 
 import math
-import os
 import pickle
 from collections import deque
 from pathlib import Path
@@ -12,6 +11,7 @@ import torch as th
 
 from checkpoints.errors import CheckpointError
 from utils.checkpoint import require_uncompressed, saved_bytes
+from utils.regular_files import open_regular
 
 ARRAY = "numpy array"
 PLAIN = (bool, int, float, str, type(None))
@@ -39,10 +39,9 @@ def load_tree(path: str | Path) -> Any:
         CheckpointError: the file is not such a tree.
     """
     try:
-        if not os.path.isfile(path):  # a pipe, say, would be waited for
-            raise FileNotFoundError(None, "there is no such file")
-        require_uncompressed(path)
-        return _decoded(th.load(path, map_location="cpu", weights_only=True), set())
+        with open_regular(path) as file:
+            require_uncompressed(path)
+            return _decoded(th.load(file, map_location="cpu", weights_only=True), set())
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None
     except pickle.UnpicklingError:  # torch's text advises to run the code in it

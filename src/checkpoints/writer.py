@@ -37,7 +37,7 @@ class CheckpointWriter:
         run_folder: the run's folder; checkpoints go below it.
         buffer: the ReplayBuffer.
         keep: how many of the newest checkpoints are kept; the one with the best test return is kept besides.
-        present: the checkpoint that the run goes on from, if any, as (folder, manifest).
+        present: the checkpoint that the run resumes from, if any, as (folder, manifest).
     """
 
     def __init__(self, run_folder: Path, buffer: Any, keep: int, present: tuple[Path, dict] | None = None):
@@ -75,7 +75,7 @@ class CheckpointWriter:
         if self._rewrites != self._buffer.rewrites:
             self._segments, self._rewrites = [], self._buffer.rewrites
         tree = tree_of_tensors(state)
-        folder = NewFolder(self._folder / CHECKPOINTS / str(figures["t_env"]))
+        folder = NewFolder(self._folder / CHECKPOINTS / str(figures["t_env"]), self._folder.name)
         try:
             save_models(str(folder.path))
         except BaseException:

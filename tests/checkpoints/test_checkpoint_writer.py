@@ -16,6 +16,12 @@ from checkpoints.writer import CheckpointWriter, segments_of
 from helpers import random_batch
 
 
+@pytest.fixture
+def tmp_path(tmp_path):
+    """The folder of the run that is called run."""
+    return tmp_path / "run"
+
+
 def figures(t_env, **others):
     return {"t_env": t_env, "token": "run", "config": {}, **others}
 

@@ -20,7 +20,7 @@ with atheris.instrument_imports(include=["checkpoints", "utils"], enable_loader_
     from watching import allow_only
 
     from checkpoints.errors import CheckpointError
-    from checkpoints.folder import MANIFEST, NewFolder, read_manifest, verify
+    from checkpoints.folder import MANIFEST, NewFolder, checksum, read_manifest, verify
     from checkpoints.segments import read_segment, write_segment
     from checkpoints.tree import load_tree, tree_bytes
     from checkpoints.writer import segments_of
@@ -57,7 +57,7 @@ def valid_files(folder: Path) -> dict[str, bytes]:
     """The files of a whole checkpoint."""
     buffer = new_buffer()
     buffer.insert_episode_batch(random_batch([2, 4, 1], 5))
-    new = NewFolder(folder / "400")
+    new = NewFolder(folder / "400", "run_1")
     with new.new_file("buffer-0-3.bin") as file:
         write_segment(file, buffer, 0, 3)
     with new.new_file("state.th") as file:
@@ -112,7 +112,10 @@ def read(raw: bytes) -> None:
         whole = with_pickle(whole, overwritten(pickle_of(whole), data))
     else:
         line, _, rest = (whole + b"\n").partition(b"\n") if name != MANIFEST else (whole, b"", b"")
-        whole = json.dumps(changed_json(json.loads(line), data)).encode() + b"\n" + rest[:-1]
+        changed = changed_json(json.loads(line), data)
+        if name == MANIFEST and isinstance(changed, dict):
+            changed["sha256"] = checksum(changed)
+        whole = json.dumps(changed).encode() + b"\n" + rest[:-1]
     (CHECKPOINT / name).write_bytes(whole)
     try:
         if name == "state.th":
