@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from checks.checkpoints import check_checkpoint
-from checks.devices import check_compiler, check_devices
+from checks.devices import check_compiler, check_devices, check_precision
 from checks.environments import check_environment
 from checks.keys import check_keys
 from checks.pairings import check_pairings
@@ -34,6 +34,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     check_checkpoint(config)
     check_devices(config)
     check_compiler(config)
+    check_precision(config)
     check_sinks(config)
     return config
 

@@ -1,9 +1,19 @@
 """Are the devices and tools there that the config names?"""
 
+import functools
 import os
 import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
+import utils
 from utils.errors import ConfigError
+
+# seconds; it takes about three, most of them to import torch
+TRIAL_TIMEOUT = 120
+TRIAL = Path(utils.__path__[0]) / "bfloat16_trial.py"
 
 
 def check_devices(config: dict) -> None:
@@ -30,3 +40,39 @@ def check_compiler(config: dict) -> None:
     """
     if config["compile"] == "on" and not any(map(shutil.which, (os.environ.get("CXX") or "g++", "g++", "clang++"))):
         raise ConfigError("compile=on needs a C++ compiler: g++ or clang++ on the PATH, or another one named by $CXX.")
+
+
+def check_precision(config: dict) -> None:
+    """Refuse `precision=bfloat16` where a trial in a process of its own fails, or is ended by the system.
+
+    Raises:
+        ConfigError: how the trial ended.
+    """
+    if config["precision"] != "bfloat16":
+        return
+    import torch as th
+
+    usual = "cuda" if config["use_cuda"] and th.cuda.is_available() else "cpu"
+    device = usual if config["learner_device"] == "auto" else config["learner_device"]
+    problem = _problem_with_bfloat16(device)
+    if problem is not None:
+        raise ConfigError(
+            f"precision=bfloat16: the {device} of this machine does not compute it, whatever it says of itself: a "
+            f"trial {problem}. Use precision=float32."
+        )
+
+
+@functools.cache
+def _problem_with_bfloat16(device: str) -> str | None:
+    """How the trial failed, if it did."""
+    try:
+        # -P: the folder of the program, which has a logging.py, is no place to import from
+        done = subprocess.run([sys.executable, "-P", TRIAL, device], capture_output=True, timeout=TRIAL_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        return f"took longer than {TRIAL_TIMEOUT} seconds"
+    if done.returncode < 0:
+        return f"was ended by {signal.Signals(-done.returncode).name}"
+    if done.returncode:
+        last = done.stderr.decode(errors="replace").strip().splitlines()
+        return f"failed: {last[-1][:200] if last else f'exit code {done.returncode}'}"
+    return None

@@ -1,6 +1,6 @@
 """Do the parts go together? Told from their declarations in the registries, and nowhere else."""
 
-from checks.registries import REGISTRIES, looked_up
+from checks.registries import REGISTRIES, looked_up, reads
 from envs import batched_names
 from utils.errors import ConfigError
 from utils.plain_values import shown
@@ -105,6 +105,13 @@ def _check_sizes(config: dict, traits: dict) -> None:
             f"learner={config['learner']} learns from the newest rollout only, so that batch_size={batch} and "
             f"buffer_size={buffer} have to equal batch_size_run={environments}."
         )
+    if traits["learner"].get("on_policy") and buffer > batch:
+        raise ConfigError(
+            f"learner={config['learner']} learns only from what its newest weights have played; with "
+            f"buffer_size={buffer} above batch_size={batch}, most of a sample would be older. Set buffer_size={batch}."
+        )
+    if "minibatches" in (reads(config, "learner") or ()) and config["minibatches"] > batch:
+        raise ConfigError(f"minibatches={config['minibatches']} is more than there are rows in batch_size={batch}.")
     most = traits["runner"].get("max_environments")
     if most is not None and environments > most:
         raise ConfigError(

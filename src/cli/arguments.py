@@ -45,6 +45,9 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     words = iter(argv)
     after_with, settings = False, []
     for word in words:
+        # nothing, as in YAML; Sacred knows Python's name for it only
+        if after_with and word.endswith("=null") and not word.startswith("-"):
+            word = f"{word.removesuffix('null')}None"
         option, equals, value = word.partition("=")
         if option in OUR_OPTIONS:
             value = value if equals else next(words, "")

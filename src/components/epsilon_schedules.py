@@ -4,11 +4,12 @@ import math
 
 
 class DecayThenFlatSchedule:
-    """From `start` at step 0 to `finish` at step `time_length`, and `finish` from then on.
+    """From `start` at step 0 to `finish` at step `time_length`, and `finish` from then on; either may be the larger.
 
     decay "linear": a straight line. "exp": `exp(T ln(finish) / time_length)`, kept between `finish` and
     `start` (PyMARL's form: it starts from 1 whatever `start` is, and reaches `finish` at `time_length`).
     With `finish` 0 the exponential has no rate of its own; it then falls by a factor of e each step, as PyMARL's.
+    One that rises is the mirror image of the one that falls from `finish` to `start`.
     """
 
     def __init__(self, start: float, finish: float, time_length: int, decay: str = "exp"):
@@ -19,11 +20,17 @@ class DecayThenFlatSchedule:
         self.time_length = time_length
         self.delta = (start - finish) / time_length
         self.decay = decay
-        # finish 1 does not decay at all
-        self.exp_scaling = -time_length / math.log(finish) if 0 < finish < 1 else (1 if finish <= 0 else math.inf)
+        self._low, self._high = min(start, finish), max(start, finish)
+        # a decay to 1 is none at all
+        low = self._low
+        self.exp_scaling = -time_length / math.log(low) if 0 < low < 1 else (1 if low <= 0 else math.inf)
 
     def eval(self, T: int) -> float:
         """Return the value at step `T`."""
         if self.decay == "linear":
-            return max(self.finish, self.start - self.delta * T)
-        return min(self.start, max(self.finish, math.exp(-T / self.exp_scaling)))
+            return self._kept(self.start - self.delta * T)
+        falling = self._kept(math.exp(-T / self.exp_scaling))
+        return falling if self.start >= self.finish else self._kept(self.start + self.finish - falling)
+
+    def _kept(self, value: float) -> float:
+        return min(self._high, max(self._low, value))

@@ -3,7 +3,7 @@
 import pytest
 import torch as th
 
-from checks import check_config
+from checks import check_config, devices
 from utils.config import default_config, recursive_dict_update
 from utils.errors import ConfigError
 
@@ -38,3 +38,50 @@ def test_compiling_needs_a_compiler(monkeypatch, tmp_path):
             check_config(recursive_dict_update(default_config(), {"compile": value}))
     (tmp_path / "clang++").touch(mode=0o755)
     assert check_config(recursive_dict_update(default_config(), {"compile": True}))["compile"] == "on"
+
+
+@pytest.fixture
+def tried(monkeypatch, tmp_path):
+    """Lets another program be the trial, and counts how often it runs."""
+
+    def use(program):
+        (tmp_path / "trial.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write('x')\n{program}\n")
+        monkeypatch.setattr(devices, "TRIAL", tmp_path / "trial.py")
+        return lambda: len((tmp_path / "ran").read_text()) if (tmp_path / "ran").exists() else 0
+
+    devices._problem_with_bfloat16.cache_clear()
+    yield use
+    devices._problem_with_bfloat16.cache_clear()
+
+
+BFLOAT16 = {"precision": "bfloat16", "learner_device": "cpu"}
+
+
+@pytest.mark.parametrize(
+    ("program", "how"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", "a trial was ended by SIGILL"),
+        ("raise RuntimeError('mkldnn says no')", "a trial failed: RuntimeError: mkldnn says no"),
+        ("import sys; sys.exit(3)", "a trial failed: exit code 3"),
+        ("import time; time.sleep(60)", "a trial took longer than 1 seconds"),
+    ],
+)
+def test_bfloat16_is_tried_in_a_process_of_its_own(tried, program, how, monkeypatch):
+    monkeypatch.setattr(devices, "TRIAL_TIMEOUT", 1 if "sleep" in program else 120)
+    tried(program)
+    with pytest.raises(ConfigError, match=f"precision=bfloat16: the cpu .*{how}. Use precision=float32."):
+        check_config(recursive_dict_update(default_config(), BFLOAT16))
+
+
+def test_bfloat16_is_tried_once_and_only_if_asked_for(tried):
+    runs = tried("")
+    check_config(default_config())
+    assert runs() == 0
+    for _ in range(2):
+        check_config(recursive_dict_update(default_config(), BFLOAT16))
+    assert runs() == 1
+
+
+def test_the_trial_itself(tried):
+    """Where it succeeds, so does computing in this process."""
+    assert check_config(recursive_dict_update(default_config(), BFLOAT16))["precision"] == "bfloat16"

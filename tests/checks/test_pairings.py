@@ -23,7 +23,7 @@ PAIRS = list(
 @pytest.mark.parametrize(("learner", "mixer", "selector", "output"), PAIRS)
 def test_pairings(learner, mixer, selector, output):
     parts = {"learner": learner, "mixer": mixer, "action_selector": selector, "agent_output_type": output}
-    if REGISTRIES["learner"].entry(learner).traits.get("newest_rollout_only"):
+    if REGISTRIES["learner"].entry(learner).traits.get("on_policy"):
         parts |= {"batch_size": 1, "buffer_size": 1}
     try:
         check_pairings({**default_config(), **parts})
@@ -31,7 +31,15 @@ def test_pairings(learner, mixer, selector, output):
         named = [value for value in (learner, mixer or "null", selector, output) if f"={value}" in str(error)]
         assert len(named) >= 2, error
         return
-    small = {"t_max": 5, "batch_size": 2, "batch_size_run": 1, "runner": "episode", "test_nepisode": 1, "seed": 1}
+    small = {
+        "t_max": 5,
+        "batch_size": 2,
+        "buffer_size": 32,
+        "batch_size_run": 1,
+        "runner": "episode",
+        "test_nepisode": 1,
+        "seed": 1,
+    }
     assert run({**small, **parts, "env": "two_step"}) is not None
 
 
@@ -39,3 +47,18 @@ def test_nothing_is_known_of_a_part_that_was_only_assigned(monkeypatch):
     monkeypatch.setitem(REGISTRIES["mixer"]._entries, "own", None)
     REGISTRIES["mixer"]["own"] = object
     check_pairings({**default_config(), "mixer": "own"})
+
+
+def test_on_policy_learners_refuse_what_older_weights_have_played():
+    coma = {"learner": "coma_learner", "agent_output_type": "pi_logits", "action_selector": "multinomial"}
+    sizes = {"batch_size_run": 8, "runner": "parallel", "batch_size": 8}
+    check_pairings({**default_config(), **coma, **sizes, "buffer_size": 8})
+    with pytest.raises(ConfigError, match=r"coma_learner .*buffer_size=5000 above batch_size=8.*buffer_size=8\."):
+        check_pairings({**default_config(), **coma, **sizes, "buffer_size": 5000})
+
+
+def test_there_are_no_more_minibatches_than_rows():
+    pqn = {"learner": "pqn_learner", "batch_size": 4, "buffer_size": 4, "batch_size_run": 4, "runner": "parallel"}
+    check_pairings({**default_config(), **pqn, "minibatches": 4})
+    with pytest.raises(ConfigError, match="minibatches=5 is more than there are rows in batch_size=4"):
+        check_pairings({**default_config(), **pqn, "minibatches": 5})

@@ -29,6 +29,12 @@ def test_sacreds_words_go_to_sacred():
     assert parse_arguments(["help", "print_config"]).sacred == ["help", "print_config"]
 
 
+def test_null_is_nothing_as_in_yaml():
+    """Messages recommend mixer=null; Sacred would take it for a word."""
+    words = ["--config=a", "--env-config=b", "with", "mixer=null", "env_args.payoff=null", "name=nullify"]
+    assert parse_arguments(words).sacred == ["with", "mixer=None", "env_args.payoff=None", "name=nullify"]
+
+
 @pytest.mark.parametrize(
     ("words", "action"), [([], "help"), (["--help"], "help"), (["-h"], "help"), (["--list"], "list")]
 )

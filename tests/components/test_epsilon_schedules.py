@@ -33,11 +33,20 @@ def test_exp():
 @given(
     st.floats(0, 1), st.floats(0, 1), st.integers(1, 10**6), st.sampled_from(["linear", "exp"]), st.integers(0, 10**7)
 )
-def test_it_stays_between_start_and_finish_and_never_rises(a, b, time_length, decay, t):
-    start, finish = max(a, b), min(a, b)
+def test_it_stays_between_its_ends_and_goes_one_way(start, finish, time_length, decay, t):
     schedule = DecayThenFlatSchedule(start, finish, time_length, decay=decay)
-    assert finish <= schedule.eval(t) <= start
-    assert schedule.eval(t + 1) <= schedule.eval(t)
+    assert min(start, finish) <= schedule.eval(t) <= max(start, finish)
+    step = schedule.eval(t + 1) - schedule.eval(t)
+    assert step == 0 or (step > 0) == (finish > start)
+
+
+@pytest.mark.parametrize("decay", ["linear", "exp"])
+def test_one_that_rises_is_the_mirror_image_of_one_that_falls(decay):
+    """A warm-up: PyMARL's sticks to the finish from the first step on."""
+    up, down = (DecayThenFlatSchedule(*ends, 100, decay=decay) for ends in ((0.1, 0.9), (0.9, 0.1)))
+    assert (up.eval(0), up.eval(100), up.eval(5000)) == pytest.approx((0.1, 0.9, 0.9))
+    assert [up.eval(t) for t in range(120)] == pytest.approx([1 - down.eval(t) for t in range(120)])
+    assert 0.1 < up.eval(50) < 0.9
 
 
 def test_other_shapes_are_refused():

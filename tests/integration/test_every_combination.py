@@ -18,7 +18,7 @@ SETTINGS = {"t_max": 30, "batch_size": 2, "buffer_size": 8, "batch_size_run": 1,
 def _run(tmp_path, algorithm, environment, **changes):
     config = compose_config(algorithm, environment).config
     recursive_dict_update(config, {**SETTINGS, "local_results_path": str(tmp_path), **changes})
-    if learners.entry(config["learner"]).traits.get("newest_rollout_only"):
+    if learners.entry(config["learner"]).traits.get("on_policy"):
         config["batch_size"] = config["buffer_size"] = config["batch_size_run"]
     return run(config)
 

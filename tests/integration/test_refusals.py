@@ -112,6 +112,8 @@ CATALOGUE = [
     case(changed("batch_size_run=4"), "runner=episode", "batch_size_run=4", "runner=parallel"),
     case(changed("mixer=qmix", base=COMA), "mixer=qmix", "learner=coma_learner", "mixer is null"),
     case(changed("mixer=None", base=["--config=qtran", "--env-config=two_step"]), "mixer=null", "qtran_base"),
+    case(changed("mixer=null", base=["--config=qtran", "--env-config=two_step"]), "mixer=null", "qtran_base"),
+    case(changed("buffer_size=16", base=COMA), "learner=coma_learner", "buffer_size=16 above batch_size=8"),
     case(changed("mixer=qtran_base"), "mixer=qtran_base", "learner=q_learner", "null or vdn, qmix"),
     case(changed("agent_output_type=pi_logits"), "agent_output_type=pi_logits", "learner=q_learner", "'q'"),
     case(changed("action_selector=multinomial"), "action_selector=multinomial", "epsilon_greedy"),

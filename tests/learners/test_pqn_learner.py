@@ -98,6 +98,14 @@ def test_each_epoch_is_once_over_all_environments():
     assert len({tuple(rows) for rows in epochs}) > 1, "in an order drawn anew"
 
 
+@pytest.mark.parametrize(("minibatches", "sizes"), [(1, [5]), (3, [2, 2, 1]), (4, [2, 1, 1, 1]), (5, [1] * 5)])
+def test_an_epoch_has_as_many_updates_as_minibatches(minibatches, sizes):
+    """In parts as equal as may be, also where the rows cannot be divided evenly."""
+    mac = TableMAC(TABLE)
+    make_learner(mac, epochs=2, minibatches=minibatches).train(rollout(5, ["terminated"] * 5), t_env=10, episode_num=0)
+    assert [len(rows) for rows in mac.seen[:: len(TABLE)][1:]] == sizes * 2
+
+
 def test_targets_stay_those_of_the_networks_before_the_rollout():
     losses = []
     for epochs in (1, 2):
