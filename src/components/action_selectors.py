@@ -1,4 +1,7 @@
-"""Action selectors: from the outputs of all agents to one action each."""
+"""Action selectors: from the outputs of all agents to one action each; also PyMARL2's path of two entropies."""
+
+import importlib
+from typing import Any
 
 from utils.registry import Registry, lazy_classes
 
@@ -25,4 +28,10 @@ REGISTRY.declare(
     reads=("test_greedy",),
 )
 
-__getattr__ = lazy_classes(__name__, REGISTRY)
+_find_class = lazy_classes(__name__, REGISTRY)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("categorical_entropy", "multinomial_entropy"):
+        return getattr(importlib.import_module("utils.rl_utils"), name)
+    return _find_class(name)

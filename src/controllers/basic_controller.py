@@ -7,6 +7,7 @@ import torch as th
 
 from components.action_selectors import REGISTRY as action_REGISTRY
 from components.packing import PackedSteps
+from controllers.agent_inputs import wants_agent_axis
 from controllers.packed_inputs import PackedInputs
 from controllers.unroll import inherits_with, unroll_by_steps
 from modules.agents import REGISTRY as agent_REGISTRY
@@ -25,7 +26,12 @@ class BasicMAC:
     def __init__(self, scheme, groups, args):
         self.args = args = with_defaults(args)
         self.n_agents = args.n_agents
-        self._build_agents(self._get_input_shape(scheme))
+        input_shape = self._get_input_shape(scheme)
+        self._build_agents(input_shape)
+        own_forward = type(self).forward is not BasicMAC.forward
+        self._agent_axis = wants_agent_axis(
+            getattr(self, "agent", None), self.n_agents, input_shape, unless_clear=own_forward
+        )
         self.agent_output_type = args.agent_output_type
         self.action_selector = action_REGISTRY[args.action_selector](args)
         self.hidden_states = None
@@ -58,7 +64,7 @@ class BasicMAC:
         """Outputs at step `t`, `[B, n, A]`; advances `hidden_states`."""
         agent_inputs = self._build_inputs(ep_batch, t)
         agent_outs, self.hidden_states = self.agent(agent_inputs, self.hidden_states)
-        agent_outs = agent_outs.view(ep_batch.batch_size, self.n_agents, -1)
+        agent_outs = agent_outs.reshape(ep_batch.batch_size, self.n_agents, -1)
         return self._finish_outputs(agent_outs, ep_batch["avail_actions"][:, t], test_mode)
 
     def unroll(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, th.Tensor | None]:
@@ -67,7 +73,8 @@ class BasicMAC:
         An agent with an `unroll` of its own gets all steps at once, unless a subclass builds its inputs or its
         outputs in its own way, step by step.
         """
-        if self._goes_its_own_way() or not inherits_with(type(self.agent), "unroll", "forward"):
+        by_steps = self._goes_its_own_way() or self._agent_axis
+        if by_steps or not inherits_with(type(self.agent), "unroll", "forward"):
             return unroll_by_steps(self, ep_batch, test_mode=test_mode)
         self.init_hidden(ep_batch.batch_size)
         inputs = self._build_inputs(ep_batch, None)
@@ -81,7 +88,7 @@ class BasicMAC:
     def packed_inputs(self, ep_batch) -> PackedInputs | None:
         """Inputs for `unroll_packed`; None if it does not know these agents or inputs, or if steps are missing."""
         agent = type(self.agent)
-        if self._goes_its_own_way() or not inherits_with(type(self), "unroll_packed", "unroll"):
+        if self._goes_its_own_way() or self._agent_axis or not inherits_with(type(self), "unroll_packed", "unroll"):
             return None
         if not inherits_with(agent, "unroll_packed", "unroll") or not inherits_with(agent, "unroll_packed", "forward"):
             return None
@@ -128,8 +135,9 @@ class BasicMAC:
         return agent_outs.masked_fill(avail_actions == 0, 0.0) if legal_only else agent_outs
 
     def init_hidden(self, batch_size: int) -> None:
-        """Set `hidden_states` to the agent's initial ones, `[B, n, H]`."""
-        self.hidden_states = self.agent.init_hidden().unsqueeze(0).expand(batch_size, self.n_agents, -1)
+        """Set `hidden_states` to the agent's initial ones, `[B, n, H]`; None if it has no memory."""
+        hidden = self.agent.init_hidden()
+        self.hidden_states = None if hidden is None else hidden.unsqueeze(0).expand(batch_size, self.n_agents, -1)
 
     def parameters(self):
         return self.agent.parameters()
@@ -153,7 +161,10 @@ class BasicMAC:
         self.agent = agent_REGISTRY[self.args.agent](input_shape, self.args)
 
     def _build_inputs(self, batch, t: int | None) -> th.Tensor:
-        """Inputs of the shared agent at step `t`, `[B * n, I]`, or at all steps, time first: `[T, B * n, I]`."""
+        """Inputs of the shared agent at step `t`, `[B * n, I]`, or at all steps, time first: `[T, B * n, I]`.
+
+        An agent that takes an axis of agents gets `[B, n, I]`; it is asked step by step.
+        """
         if self._acting:
             return self._write_acting_inputs(batch, t)
         # all steps go through the same code as one step, with a time axis in front
@@ -171,7 +182,10 @@ class BasicMAC:
         if self.args.obs_agent_id:
             inputs.append(th.eye(self.n_agents, device=obs.device).expand(length, batch_size, -1, -1))
         rows = th.cat([x.reshape(length, batch_size * self.n_agents, -1) for x in inputs], dim=-1)
-        return rows if all_steps else rows.squeeze(0)
+        return rows if all_steps else self._in_agents_form(rows.squeeze(0))
+
+    def _in_agents_form(self, rows: th.Tensor) -> th.Tensor:
+        return rows.unflatten(0, (-1, self.n_agents)) if self._agent_axis else rows
 
     def _write_acting_inputs(self, batch, t: int) -> th.Tensor:
         """`_build_inputs` at step `t`, in a tensor that the next step overwrites."""
@@ -189,7 +203,7 @@ class BasicMAC:
         inputs[..., :end] = obs
         if self.args.obs_last_action:
             inputs[..., end : end + onehot.size(-1)] = onehot[:, t - 1] if t > 0 else 0
-        return inputs.flatten(0, 1)
+        return self._in_agents_form(inputs.flatten(0, 1))
 
     def _get_input_shape(self, scheme) -> int:
         input_shape = int(np.prod(scheme["obs"]["vshape"]))

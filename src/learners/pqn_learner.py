@@ -9,7 +9,7 @@ from components.epsilon_schedules import DecayThenFlatSchedule
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, legal_values, masked_mean
-from modules.mixers import REGISTRY as mixer_REGISTRY
+from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
 from utils.rl_utils import td_lambda_returns, valid_transitions
 
@@ -26,7 +26,7 @@ class PQNLearner(BaseLearner):
         self.params = list(mac.parameters())
         self.mixer = None
         if self.args.mixer is not None:
-            self.mixer = self.networks["mixer"] = mixer_REGISTRY[self.args.mixer](self.args)
+            self.mixer = self.networks["mixer"] = build_mixer(self.args.mixer, self.args)
             self.params += list(self.mixer.parameters())
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
         lr_finish = self.args.lr if self.args.lr_finish is None else self.args.lr_finish
@@ -41,7 +41,7 @@ class PQNLearner(BaseLearner):
         stats = defaultdict(list)
         for _ in range(self.args.epochs):
             # from NumPy's generator: torch's belongs to acting, which may go on meanwhile
-            for rows in th.as_tensor(np.random.permutation(batch.batch_size)).chunk(self.args.minibatches):
+            for rows in th.as_tensor(np.random.permutation(batch.batch_size)).tensor_split(self.args.minibatches):
                 for key, value in self._update(batch[rows], targets[rows], mask[rows]).items():
                     stats[key].append(value)
         if self._log_due(t_env):
@@ -57,7 +57,7 @@ class PQNLearner(BaseLearner):
         values = legal_values(self._forward(unroll.outputs, self.mac), unroll.avail_actions).amax(dim=-1)
         next_values = unroll.spread(values)[:, 1:]
         if self.mixer is not None:
-            next_values = self._forward(self.mixer, next_values, batch["state"][:, 1:])
+            next_values = self._forward(self.mixer, next_values.contiguous(), batch["state"][:, 1:])
         rewards, terminated = batch["reward"][:, :-1], batch["terminated"][:, :-1].float()
         return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
 
@@ -67,7 +67,8 @@ class PQNLearner(BaseLearner):
         chosen_action_qvals = gather_actions(self._forward(unroll.outputs, self.mac), unroll.take(batch["actions"]))
         chosen_action_qvals = unroll.spread(chosen_action_qvals)[:, :-1]
         if self.mixer is not None:
-            chosen_action_qvals = self._forward(self.mixer, chosen_action_qvals, batch["state"][:, :-1])
+            # contiguous, because PyMARL's mixers look at it as a view of another shape
+            chosen_action_qvals = self._forward(self.mixer, chosen_action_qvals.contiguous(), batch["state"][:, :-1])
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
         loss = masked_mean(td_error**2, mask)

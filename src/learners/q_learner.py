@@ -8,6 +8,7 @@ from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from modules.mixers import REGISTRY as mixer_REGISTRY
+from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
 from utils.rl_utils import td_lambda_returns, valid_transitions
 
@@ -20,7 +21,7 @@ class QLearner(BaseLearner):
         self.params = list(mac.parameters())
         self.mixer = self.target_mixer = None
         if self.args.mixer is not None:
-            self.mixer, self.target_mixer = self.add_network("mixer", mixer_REGISTRY[self.args.mixer](self.args))
+            self.mixer, self.target_mixer = self.add_network("mixer", build_mixer(self.args.mixer, self.args))
             self.params += list(self.mixer.parameters())
             # a mixer that looks at one step at a time needs no padding either
             self._mixes_stepwise = mixer_REGISTRY.entry(self.args.mixer).traits.get("stepwise", False)
@@ -90,4 +91,5 @@ class QLearner(BaseLearner):
         if self._mixes_stepwise and unroll.packed:
             mixed = self._forward(mixer, agent_qs.unsqueeze(0), unroll.take(state).unsqueeze(0))
             return unroll.spread(mixed.squeeze(0))[:, part]
-        return self._forward(mixer, unroll.spread(agent_qs)[:, part], state[:, part])
+        # contiguous, because PyMARL's mixers look at it as a view of another shape
+        return self._forward(mixer, unroll.spread(agent_qs)[:, part].contiguous(), state[:, part])

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from controllers.unroll import unroll_mac
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, legal_values, masked_mean
-from modules.mixers import REGISTRY as mixer_REGISTRY
+from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
 from utils.rl_utils import valid_transitions
 
@@ -21,7 +21,7 @@ class QLearner(BaseLearner):
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
-        self.mixer, self.target_mixer = self.add_network("mixer", mixer_REGISTRY[self.args.mixer](self.args))
+        self.mixer, self.target_mixer = self.add_network("mixer", build_mixer(self.args.mixer, self.args))
         self.params = [*mac.parameters(), *self.mixer.parameters()]
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
         self.target_mac = copy.deepcopy(mac)

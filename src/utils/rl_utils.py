@@ -1,6 +1,9 @@
 """Targets and masks: what every learner needs, once."""
 
+import numpy as np
 import torch as th
+
+from utils.running_moments import RunningMoments
 
 
 def valid_transitions(batch) -> th.Tensor:
@@ -85,3 +88,125 @@ def legal_policy(policy: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
     legal = policy.masked_fill(avail_actions == 0, 0.0)
     total = legal.sum(dim=-1, keepdim=True)
     return legal / total.masked_fill(total == 0, 1.0)
+
+
+def build_q_lambda_targets(
+    rewards: th.Tensor,
+    terminated: th.Tensor,
+    mask: th.Tensor,
+    exp_qvals: th.Tensor,
+    qvals: th.Tensor,
+    gamma: float,
+    td_lambda: float,
+) -> th.Tensor:
+    """Q(lambda) targets (Harutyunyan et al. 2016), in PyMARL2's call: `td_lambda_returns` with corrected rewards.
+
+    A step's reward is r[t] + E[t] - Q[t]: what the policy expects of the state, minus the value of what was done.
+
+    Args:
+        rewards, terminated, mask: `[B, T, 1]`.
+        exp_qvals: E, the values of the states under the target policy, `[B, T + 1, n]`.
+        qvals: Q, the values of the actions taken, `[B, T + 1, n]`.
+
+    Returns:
+        `[B, T, n]`; 0 where the mask is.
+    """
+    corrected = rewards + exp_qvals[:, :-1] - qvals[:, :-1]
+    return td_lambda_returns(corrected, terminated, mask, exp_qvals[:, 1:], gamma, td_lambda)
+
+
+def build_gae_targets(
+    rewards: th.Tensor, masks: th.Tensor, values: th.Tensor, gamma: float, lambd: float
+) -> tuple[th.Tensor, th.Tensor]:
+    """Generalised advantage estimates (Schulman et al. 2016, eq. 16) and their returns, in PyMARL2's call.
+
+    A[t] = delta[t] + gamma lambda masks[t] A[t+1] with delta[t] = r[t] + gamma masks[t] V[t+1] - V[t].
+
+    Args:
+        rewards: `[B, T, ...]`.
+        masks: 1 where something follows the step: where it was taken and did not end the episode. PyMARL2's PPO passes
+            the mask of taken steps, so that its terminal steps bootstrap.
+        values: V, `[B, T + 1, ...]`.
+
+    Returns:
+        advantages, and advantages + values: both `[B, T, ...]`.
+    """
+    now, following = values[:, :-1], values[:, 1:]
+    deltas = rewards + gamma * masks * following - now
+    advantages = th.zeros_like(now)
+    later = th.zeros_like(now[:, 0])
+    for t in reversed(range(now.size(1))):
+        later = deltas[:, t] + gamma * lambd * masks[:, t] * later
+        advantages[:, t] = later
+    return advantages, advantages + now
+
+
+def build_target_q(
+    td_q: th.Tensor,
+    target_q: th.Tensor,
+    mac: th.Tensor,
+    mask: th.Tensor | None,
+    gamma: float,
+    td_lambda: float,
+    n: int,
+) -> th.Tensor:
+    """Tree-backup targets of n steps (Precup et al. 2000; DOP, Wang et al. 2021), in PyMARL2's call.
+
+    Q[t] + sum over k < n of (gamma lambda)^k delta[t+k] prod_{j=1..k} pi[t+j].
+
+    Args:
+        td_q: delta, expected TD errors `[B, T, ...]`; 0 in padding.
+        target_q: Q, the values of the actions taken, `[B, T, ...]`.
+        mac: pi, the probabilities of the actions taken, `[B, T + 1, ...]`.
+        mask: not used; `td_q` is masked.
+
+    Returns:
+        `[B, T, ...]`.
+    """
+    length = td_q.size(1)
+    targets = target_q.clone()
+    weight = th.ones_like(td_q)
+    for k in range(min(n, length)):
+        # weight[:, t]: how likely the k actions after step t are, for the steps that have k others after them
+        targets[:, : length - k] += (gamma * td_lambda) ** k * weight * td_q[:, k:]
+        weight = weight[:, :-1] * mac[:, k + 1 : length]
+    return targets
+
+
+def categorical_entropy(probs: th.Tensor) -> th.Tensor:
+    """Entropy in nats of distributions `[..., A]` -> `[...]`; weights are scaled to sum 1, rows of zeros have 0.
+
+    Raises:
+        ValueError: a single action.
+    """
+    _require_choice(probs)
+    total = probs.sum(dim=-1, keepdim=True)
+    probs = probs / total.masked_fill(total == 0, 1.0)
+    # a floor for the logarithm, so that actions of probability 0 leave no NaN in the gradient
+    return -(probs * probs.clamp(min=th.finfo(probs.dtype).eps).log()).sum(dim=-1)
+
+
+def multinomial_entropy(logits: th.Tensor) -> th.Tensor:
+    """Entropy in nats of the softmax of logits `[..., A]` -> `[...]`.
+
+    Raises:
+        ValueError: a single action.
+    """
+    _require_choice(logits)
+    return categorical_entropy(th.softmax(logits, dim=-1))
+
+
+def _require_choice(actions: th.Tensor) -> None:
+    if actions.size(-1) < 2:
+        raise ValueError(f"An entropy needs two actions at least, not {actions.size(-1)}.")
+
+
+class RunningMeanStd(RunningMoments):
+    """PyMARL2's running mean and variance of NumPy rows: float64 `mean` and `var` of `shape`, and `count`."""
+
+    def __init__(self, epsilon: float = 1e-4, shape: tuple[int, ...] = ()):
+        super().__init__(np.zeros(shape), np.ones(shape), epsilon)
+
+    def update(self, x: np.ndarray) -> None:
+        """Take in the rows of `x`, `[rows, *shape]`; their variance is that of a population."""
+        self.update_from_moments(np.mean(x, axis=0), np.var(x, axis=0), len(x))

@@ -6,7 +6,7 @@ import pytest
 import torch as th
 
 from controllers.basic_controller import BasicMAC
-from controllers.unroll import unroll_mac
+from controllers.unroll import BatchUnroll, unroll_mac
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.agents import RNNAgent
@@ -331,3 +331,54 @@ def test_code_in_a_checkpoint_does_not_run(tmp_path, capsys):
     with pytest.raises(ConfigError, match=r"agent\.th cannot be read as weights"):
         mac.load_models(str(tmp_path))
     assert "must not run" not in capsys.readouterr().out
+
+
+class _PerAgent(th.nn.Module):
+    """As PyMARL2's agents: it takes `[B, n, I]` only, and remembers nothing."""
+
+    def __init__(self, input_shape, args):
+        super().__init__()
+        self.fc = th.nn.Linear(input_shape, args.n_actions)
+
+    def init_hidden(self):
+        return None
+
+    def forward(self, inputs, hidden_state):
+        _, agents, _ = inputs.shape
+        return self.fc(inputs) + 10 * th.arange(agents).view(1, -1, 1), hidden_state
+
+
+def test_an_agent_may_take_an_axis_of_agents(monkeypatch):
+    """While acting, step by step and in a learner; nothing but the shape differs from rows."""
+    monkeypatch.setitem(agent_REGISTRY._entries, "per_agent", None)
+    agent_REGISTRY["per_agent"] = _PerAgent
+    batch, args = random_batch([3, 2], 5), make_args(agent="per_agent", epsilon_start=0.0, epsilon_finish=0.0)
+    mac = BasicMAC(batch.scheme, batch.groups, args)
+    mac.init_hidden(2)
+    assert mac.hidden_states is None
+    plain = mac.agent.fc(_expected_inputs(batch, 1)) + th.tensor([0.0, 10.0]).view(1, 2, 1)
+    th.testing.assert_close(mac.forward(batch, t=1), plain)
+    assert th.equal(mac.select_actions(batch, t_ep=1, t_env=0)[:, 0], _greedy(plain, batch, 1)[:, 0])
+    outputs = BatchUnroll(batch, mac).outputs(mac)
+    assert outputs.shape == (2, 5, 2, 3)
+    th.testing.assert_close(outputs[:, 1], plain)
+
+
+def _expected_inputs(batch, t):
+    ids = th.eye(2).expand(2, 2, 2)
+    return th.cat([batch["obs"][:, t], batch["actions_onehot"][:, t - 1], ids], dim=-1)
+
+
+def _greedy(values, batch, t):
+    return values.masked_fill(batch["avail_actions"][:, t] == 0, -1e9).argmax(dim=2)
+
+
+def test_trying_agents_draws_no_random_numbers():
+    batch, args = random_batch([3], 5), make_args()
+    th.manual_seed(0)
+    weights = [*RNNAgent(10, args).parameters()]
+    after = th.rand(3)
+    th.manual_seed(0)
+    mac = BasicMAC(batch.scheme, batch.groups, args)
+    assert all(th.equal(a, b) for a, b in zip(mac.parameters(), weights, strict=True))
+    assert th.equal(th.rand(3), after)

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import fill, make_args, random_batch
-from modules.mixers import QMixer, QTranBase, VDNMixer
+from modules.mixers import REGISTRY, QMixer, QTranBase, VDNMixer
+from run import run
 
 N, S, E = 3, 4, 6
 
@@ -153,3 +154,20 @@ def test_names_of_qtran_weights_are_pymarls():
 def test_qtran_settings_that_do_not_exist(key):
     with pytest.raises(ValueError, match=key):
         QTranBase(make_args(**{key: "huge"}))
+
+
+class _Bare(th.nn.Module):
+    """As PyMARL's VDNMixer: its constructor takes nothing, and it looks at its inputs as a view of another shape."""
+
+    def forward(self, agent_qs, states):
+        return agent_qs.view(-1, agent_qs.size(-1)).sum(1).view(agent_qs.size(0), -1, 1)
+
+
+@pytest.mark.parametrize("learner", ["q_learner", "pqn_learner"])
+def test_mixers_of_pymarls_form(monkeypatch, learner):
+    """They mix as VDN does, in a learner with the same seed."""
+    monkeypatch.setitem(REGISTRY._entries, "bare", None)
+    REGISTRY["bare"] = _Bare
+    sizes = {"batch_size": 2, "buffer_size": 2, "batch_size_run": 2, "runner": "parallel", "envs_per_worker": 2}
+    small = {"learner": learner, "t_max": 30, "seed": 3, "test_nepisode": 2, **sizes}
+    assert run({**small, "mixer": "bare"}) == run({**small, "mixer": "vdn"})

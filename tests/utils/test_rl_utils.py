@@ -1,5 +1,7 @@
 """Masks and targets against tables made by hand and sums made by brute force."""
 
+import math
+
 import numpy as np
 import pytest
 import torch as th
@@ -7,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import random_batch
-from utils.rl_utils import build_td_lambda_targets, td_lambda_returns, valid_transitions
+from utils.rl_utils import (
+    RunningMeanStd,
+    build_gae_targets,
+    build_q_lambda_targets,
+    build_target_q,
+    build_td_lambda_targets,
+    categorical_entropy,
+    multinomial_entropy,
+    td_lambda_returns,
+    valid_transitions,
+)
 
 
 @pytest.mark.parametrize(
@@ -114,3 +126,85 @@ def test_td_lambda_is_the_weighted_sum_of_n_step_returns(length, padding, termin
             expected = _brute_force(rewards, values[:, agent], length, terminated, gamma, lam, t)
             assert returns[0, t, agent].item() == pytest.approx(expected, abs=1e-9)
     assert (returns[0, length:] == 0).all()
+
+
+def test_q_lambda_by_hand():
+    """gamma 0.5, lambda 0.5; E = 1, 4, 8 and Q = 0, 2, 8 of the states; rewards 1, 2.
+
+    Corrected rewards are 1 + 1 - 0 = 2 and 2 + 4 - 2 = 4. The second step terminates: 4; before it:
+    2 + .5 (.5 x 4 + .5 x 4) = 4. Cut off instead: 4 + .5 x 8 = 8, and 2 + .5 (.5 x 4 + .5 x 8) = 5.
+    """
+    column = lambda *x: th.tensor(x, dtype=th.float32).view(1, -1, 1)  # noqa: E731
+    settings = {"exp_qvals": column(1, 4, 8), "qvals": column(0, 2, 8), "gamma": 0.5, "td_lambda": 0.5}
+    for last, expected in ((1, [4, 4]), (0, [5, 8])):
+        targets = build_q_lambda_targets(column(1, 2), column(0, last), column(1, 1), **settings)
+        assert targets.flatten().tolist() == expected
+    masked = build_q_lambda_targets(column(1, 2), column(1, 0), column(1, 0), **settings)
+    assert masked.flatten().tolist() == [2, 0]
+
+
+def test_gae_by_hand():
+    """gamma 0.5, lambda 0.5; V = 4, 2, 6, 8; rewards 1, 2, 3; nothing follows the last step.
+
+    deltas: 1 + 1 - 4 = -2;  2 + 3 - 2 = 3;  3 - 6 = -3.  A: -3;  3 - .75 = 2.25;  -2 + .25 x 2.25 = -1.4375.
+    """
+    column = lambda *x: th.tensor(x, dtype=th.float32).view(1, -1, 1, 1).repeat(2, 1, 3, 1)  # noqa: E731
+    values = column(4, 2, 6, 8)
+    advantages, returns = build_gae_targets(column(1, 2, 3), column(1, 1, 0), values, 0.5, 0.5)
+    assert advantages.shape == returns.shape == (2, 3, 3, 1)
+    assert advantages[1, :, 2, 0].tolist() == [-1.4375, 2.25, -3]
+    assert returns[0, :, 0, 0].tolist() == [2.5625, 4.25, 3]
+    # PyMARL2's PPO passes the mask of taken steps, so that the last one bootstraps: 3 + .5 x 8 - 6 = 1
+    assert build_gae_targets(column(1, 2, 3), column(1, 1, 1), values, 0.5, 0.5)[0][0, 2, 0, 0] == 1
+
+
+def test_tree_backup_by_hand():
+    """gamma lambda 0.5; deltas 1, 2, 4; the actions' probabilities 0.9, 0.5, 0.25 and 0.1 after the last step.
+
+    n = 1: only the own delta. n = 2: 1 + .5 x .5 x 2 = 1.5;  2 + .5 x .25 x 4 = 2.5;  4.
+    n = 3 adds .25 x .5 x .25 x 4 = .125 to the first.
+    """
+    column = lambda *x: th.tensor(x, dtype=th.float32).view(1, -1, 1)  # noqa: E731
+    deltas, policy, values = column(1, 2, 4), column(0.9, 0.5, 0.25, 0.1), column(10, 20, 30)
+    for n, expected in ((1, [11, 22, 34]), (2, [11.5, 22.5, 34]), (3, [11.625, 22.5, 34]), (9, [11.625, 22.5, 34])):
+        targets = build_target_q(deltas, values, policy, None, 0.5, 1.0, n)
+        assert targets.flatten().tolist() == pytest.approx(expected), n
+
+
+def test_entropies_by_hand():
+    """-sum p ln p: ln 2 of two, 1.5 ln 2 of 1/2, 1/4, 1/4, and 0 where nothing is left to chance."""
+    ln2 = math.log(2)
+    probs = th.tensor([[0.5, 0.5, 0.0], [0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], requires_grad=True)
+    entropy = categorical_entropy(probs)
+    assert entropy.tolist() == pytest.approx([ln2, 1.5 * ln2, 0, 0], abs=1e-6)
+    entropy.sum().backward()
+    assert th.isfinite(probs.grad).all()
+    assert categorical_entropy(probs[:2] * 7).tolist() == pytest.approx([ln2, 1.5 * ln2], abs=1e-6)
+    logits = th.tensor([[0.0, ln2, -1e5], [3.0, 3.0, 3.0]], requires_grad=True)
+    expected = [math.log(3) - 2 / 3 * ln2, math.log(3)]
+    assert multinomial_entropy(logits).tolist() == pytest.approx(expected, abs=1e-6)
+    for entropy_of in (categorical_entropy, multinomial_entropy):
+        with pytest.raises(ValueError, match="two actions at least, not 1"):
+            entropy_of(th.ones(2, 1))
+
+
+@pytest.mark.parametrize("batches", [[[1.0, 3.0], [8.0]], [[1.0, 3.0, 8.0]]])
+def test_running_moments_by_hand(batches):
+    """1, 3, 8: mean 4, variance of the population 26 / 3; the start's weight is next to nothing."""
+    ours = RunningMeanStd(epsilon=1e-9, shape=(1,))
+    for batch in batches:
+        ours.update(np.array(batch)[:, None])
+    assert (ours.mean[0], ours.var[0]) == pytest.approx((4, 26 / 3))
+    assert ours.count == pytest.approx(3)
+    assert ours.mean.dtype == np.float64
+    resumed = RunningMeanStd(shape=(1,))
+    resumed.load_state_dict(ours.state_dict())
+    resumed.update(np.array([[4.0]]))
+    assert (resumed.mean[0], resumed.var[0]) == pytest.approx((4, 26 / 4))
+
+
+def test_the_start_of_running_moments_counts_as_rows_of_mean_0_and_variance_1():
+    """One such row and the value 3: mean 1.5, variance 0.5 within, 2.25 between."""
+    ours = RunningMeanStd(epsilon=1.0)
+    ours.update(np.array([3.0]))
+    assert (ours.mean, ours.var, ours.count) == (1.5, 2.75, 2.0)

@@ -1,5 +1,8 @@
 """Mixers: from the agents' values to the value of the team."""
 
+import inspect
+from typing import Any
+
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("mixer")
@@ -27,5 +30,13 @@ REGISTRY.declare(
     mixes="joint_action",
     reads=("mixing_embed_dim", "rnn_hidden_dim", "qtran_arch", "network_size"),
 )
+
+
+def build_mixer(name: str, args: Any) -> Any:
+    """The mixer of this name; one whose constructor takes nothing, as PyMARL's VDN, is made of nothing."""
+    mixer = REGISTRY[name]
+    takes = [p for p in inspect.signature(mixer).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return mixer(args) if takes else mixer()
+
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

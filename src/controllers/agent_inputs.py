@@ -1,0 +1,32 @@
+"""Which form of inputs an agent takes: a row for each agent of each episode, or an axis of its own for agents."""
+
+import copy
+from typing import Any
+
+import torch as th
+
+
+def wants_agent_axis(agent: Any, n_agents: int, input_shape: int, unless_clear: bool) -> bool:
+    """Whether `agent` takes `[B, n, I]`, as PyMARL2's agents do, and not `[B * n, I]`, as PyMARL's.
+
+    Both are tried on zeros with a copy, which changes neither weights nor random numbers.
+
+    Args:
+        agent: network with `init_hidden()` and `forward(inputs, hidden_states)`; None if there is no single one.
+        unless_clear: the answer if it takes neither.
+    """
+    rows = th.zeros(n_agents, input_shape)
+    if _takes(agent, rows, n_agents):
+        return False
+    return _takes(agent, rows.unsqueeze(0), n_agents) or unless_clear
+
+
+def _takes(agent: Any, inputs: th.Tensor, n_agents: int) -> bool:
+    with th.no_grad(), th.random.fork_rng(devices=[]):
+        try:
+            agent = copy.deepcopy(agent)
+            hidden = agent.init_hidden()
+            agent(inputs, None if hidden is None else hidden.unsqueeze(0).expand(1, n_agents, -1))
+        except Exception:  # whatever a network of the user's own makes of inputs that are not its own
+            return False
+    return True

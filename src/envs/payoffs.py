@@ -1,0 +1,120 @@
+"""One-state matrix games for any number of agents."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from envs.multiagentenv import MultiAgentEnv
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+PRESETS = {
+    # Claus & Boutilier 1998: the best joint action lies beside the worst
+    "climbing": [[11, -30, 0], [-30, 7, 6], [0, 0, 5]],
+    # Claus & Boutilier 1998, with penalty k = -100: two best joint actions, to be agreed upon
+    "penalty": [[10, 0, -100], [0, 2, 0], [-100, 0, 10]],
+    # Son et al. 2019, table 1: not monotonic, so neither VDN nor QMIX can represent it
+    "qtran": [[8, -12, -12], [-12, 0, 0], [-12, 0, 0]],
+}
+
+
+class MatrixGame(MultiAgentEnv):
+    """Every step, each agent picks an action and the team gets `payoff[a1][a2]...`; the state never changes.
+
+    Args:
+        game: name of a preset, used when `payoff` is None.
+        payoff: the table, nested once for each agent; all agents have the same number of actions.
+        episode_limit: steps of an episode. The game is over then: its end does not bootstrap.
+
+    Raises:
+        ConfigError: an unknown preset, or a table that is not a cube of numbers.
+    """
+
+    def __init__(
+        self,
+        game: str = "climbing",
+        payoff: Sequence | None = None,
+        episode_limit: int = 1,
+        seed: int | None = None,
+    ):
+        if payoff is None and game not in PRESETS:
+            raise ConfigError(f"env_args.game: there is no matrix game '{game}'.{suggestion(game, PRESETS)}")
+        self.payoff = _payoff_array(PRESETS[game] if payoff is None else payoff)
+        if episode_limit < 1:
+            raise ConfigError(f"env_args.episode_limit is {episode_limit}; an episode has at least 1 step.")
+        self.n_agents = self.payoff.ndim
+        self.episode_limit = episode_limit
+        self.steps = 0
+        self._last: tuple[int, ...] | None = None
+
+    @classmethod
+    def check_args(cls, **env_args) -> None:
+        """Refuse bad arguments before a run starts."""
+        cls(**env_args)
+
+    def reset(self) -> None:
+        self.steps = 0
+        self._last = None
+
+    def step(self, actions) -> tuple[float, bool, dict]:
+        self.steps += 1
+        self._last = tuple(int(action) for action in actions)
+        reward = float(self.payoff[self._last])
+        return reward, self.steps >= self.episode_limit, {}
+
+    def state_dict(self) -> dict[str, int]:
+        return {"steps": self.steps}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.steps = state["steps"]
+
+    def scene(self) -> dict:
+        rows, columns = self._table().shape
+        return {"title": "matrix game", "bounds": [-0.7, -rows + 0.3, columns - 0.3, 0.7]}
+
+    def snapshot(self) -> dict:
+        """The table, a row for each action of agent 0 and a column for all actions of the others; a ring: the last."""
+        places = {f"{row} {column}": (column, -row) for row, column in np.ndindex(self._table().shape)}
+        units = [
+            {"id": name, "team": None, "kind": "payoff", "label": f"{payoff:g}", "shape": "square", "x": x, "y": y}
+            | {"radius": 0.42}
+            for (name, (x, y)), payoff in zip(places.items(), self._table().flat, strict=True)
+        ]
+        if self._last is not None:
+            row, column = divmod(int(np.ravel_multi_index(self._last, self.payoff.shape)), self._table().shape[1])
+            chosen = {"id": "chosen", "team": 0, "kind": "joint action", "shape": "ring", "radius": 0.47}
+            units.append(chosen | {"x": column, "y": -row})
+        return {"units": units}
+
+    def _table(self) -> np.ndarray:
+        return self.payoff.reshape(len(self.payoff), -1)
+
+    def get_state(self) -> np.ndarray:
+        return np.ones(1, dtype=np.float32)
+
+    def get_state_size(self) -> int:
+        return 1
+
+    def get_obs_agent(self, agent_id: int) -> np.ndarray:
+        return self.get_state()
+
+    def get_obs_size(self) -> int:
+        return 1
+
+    def get_total_actions(self) -> int:
+        return self.payoff.shape[0]
+
+
+def _payoff_array(payoff: Sequence) -> np.ndarray:
+    try:
+        table = np.array(payoff, dtype=float)
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"env_args.payoff: the rows are not all of one length, or not all numbers: {payoff}"
+        ) from None
+    if table.ndim < 1 or table.size == 0 or len(set(table.shape)) != 1 or not np.isfinite(table).all():
+        raise ConfigError(
+            f"env_args.payoff: expected finite numbers, nested once for each agent, as many on every level; "
+            f"found the shape {table.shape}."
+        )
+    return table
