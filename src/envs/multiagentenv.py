@@ -24,7 +24,8 @@ class MultiAgentEnv:
         Returns:
             reward of the team; whether the episode has ended; info. If it ended because time was up, and not
             because of what happened, `info["episode_limit"]` is True: learners then bootstrap from the last state.
-            Numbers in the last info of an episode are logged as `<key>_mean`.
+            Numbers in the last info of an episode are logged as `<key>_mean`. Gymnasium's five values are taken, too
+            (`envs.outcome`).
         """
         raise NotImplementedError(f"{type(self).__name__} has no step")
 

@@ -19,6 +19,7 @@ def _run(tmp_path, algorithm, environment, **changes):
     config = compose_config(algorithm, environment).config
     recursive_dict_update(config, {**SETTINGS, "local_results_path": str(tmp_path), **changes})
     if learners.entry(config["learner"]).traits.get("on_policy"):
+        config["minibatches"] = 1
         config["batch_size"] = config["buffer_size"] = config["batch_size_run"]
     return run(config)
 

@@ -51,8 +51,9 @@ def config_of(runner, learner, mode, overlap):
     if not batched:
         changes["env_args"] = {"game": "climbing", "episode_limit": 4}
     recursive_dict_update(config, changes)
-    if learners.entry(learner).traits.get("newest_rollout_only"):
+    if learners.entry(learner).traits.get("on_policy"):
         config["batch_size"] = config["buffer_size"] = environments
+        config["minibatches"] = environments
     return config
 
 
