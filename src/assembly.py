@@ -164,7 +164,7 @@ def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespa
         "What the learner needs for the weights of its networks",
         size,
         device_memory(args.device),
-        "Choose smaller layers: " + ", ".join(f"{key}={getattr(args, key)}" for key in WIDTHS) + ".",
+        "Choose smaller layers: " + ", ".join(f"{key}={vars(args)[key]}" for key in WIDTHS) + ".",
     )
 
 

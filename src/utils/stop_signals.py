@@ -74,7 +74,7 @@ class StopSignals:
     def raising(self) -> Iterator[None]:
         """Within this block a signal to stop raises Interrupted at once: for what takes long and can be broken off."""
         unraisable = sys.unraisablehook
-        sys.unraisablehook = lambda args: None if isinstance(args.exc_value, Interrupted) else unraisable(args)
+        sys.unraisablehook = lambda raised: None if isinstance(raised.exc_value, Interrupted) else unraisable(raised)
         self._raises = True
         try:
             self.raise_noted()  # before the block
