@@ -6,9 +6,9 @@ import numba
 import numpy as np
 
 from envs.skirmish.contract import make_scenario
-from envs.skirmish.formation import spread, starting_units
+from envs.skirmish.formation import numbered_units, starting_units
 from envs.skirmish.kernel.chance import uniform
-from envs.skirmish.kernel.entry import illegal_action, make_room, step_in_threads, step_in_turn, write_views
+from envs.skirmish.kernel.entry import illegal_action, step_in_threads, step_in_turn, write_views
 from envs.skirmish.maps import load_map
 from envs.skirmish.options import Options
 from envs.skirmish.state import (
@@ -22,9 +22,9 @@ from envs.skirmish.state import (
     allocate_battles,
     allocate_outputs,
 )
-from envs.skirmish.teams import draw_teams
+from envs.skirmish.teams import ALLY_ORDER, draw_teams
 from envs.skirmish.terrain import load_terrain
-from envs.skirmish.unit_types import TYPE_INDEX, type_table
+from envs.skirmish.unit_types import type_table
 from envs.skirmish.warmup import ensure_compiled
 from utils.available_memory import available_memory, require_memory
 
@@ -121,7 +121,6 @@ class BatchedSkirmish:
                 self._place_drawn_units(b, units[k])
             self.battles.units[rows] = self._with_figures_of_their_types(units)
             worth = self._worth(units)
-            make_room(self.battles, which, self.game)
         options = self.options
         self.battles.battle["max_reward"][rows] = (
             options.reward_win + self.n_enemies * options.reward_death_value + worth
@@ -138,7 +137,8 @@ class BatchedSkirmish:
     def _with_figures_of_their_types(self, units: np.ndarray) -> np.ndarray:
         kinds = self.game.types[units["kind"]]
         units["health"], units["shield"], units["energy"] = kinds["health"], kinds["shield"], kinds["start_energy"]
-        units["radius"], units["layer"] = kinds["radius"], kinds["layer"]
+        for name in ("radius", "body", "layer"):
+            units[name] = kinds[name]
         return units
 
     def _worth(self, units: np.ndarray) -> np.ndarray:
@@ -151,20 +151,18 @@ class BatchedSkirmish:
         if self.options.smacv2:
             return None
         units = self._blank_units(1)
-        units["kind"], units["x"], units["y"] = starting_units(self.map)
-        one = allocate_battles(1, self.n_agents, self.n_enemies)
-        one.units[:] = self._with_figures_of_their_types(units)
-        make_room(one, np.ones(1, dtype=bool), self.game)
-        return one.units[0]
+        units["kind"], places = starting_units(self.map, self.game.types, self.scenario.open)
+        units["x"], units["y"] = places.T
+        return self._with_figures_of_their_types(units)[0]
 
     def _place_drawn_units(self, b: int, units: np.ndarray) -> None:
         """SMACv2: teams and places come from a generator of the episode's own."""
         battle = self.battles.battle[b]
         rng = np.random.default_rng([int(battle.seed), int(battle.episode)])
         drawn = draw_teams(self.options.capability_config, rng)
-        places = [spread(drawn.ally_team, drawn.ally_places), spread(drawn.enemy_team, drawn.enemy_places)]
-        units["kind"] = [TYPE_INDEX[name] for name in drawn.ally_team + drawn.enemy_team]
-        units["x"], units["y"] = np.concatenate(places).T
+        sides = (drawn.ally_team, drawn.ally_places), (drawn.enemy_team, drawn.enemy_places)
+        units["kind"], places = numbered_units(*sides, ALLY_ORDER, self.game.types, self.scenario.open)
+        units["x"], units["y"] = places.T
         n = self.n_agents
         units["attack_probability"][:n] = 1.0 if drawn.attack is None else drawn.attack
         units["health_level"][:n] = 0.0 if drawn.health is None else drawn.health

@@ -6,7 +6,7 @@ from envs.skirmish.maps import Map
 from envs.skirmish.options import Options
 from envs.skirmish.state import ATTACK_NEAREST, ATTACK_POINT, HOLD, SCENARIO
 from envs.skirmish.terrain import Terrain
-from envs.skirmish.unit_types import TYPE_INDEX, UNIT_TYPES, target_priority
+from envs.skirmish.unit_types import TYPE_INDEX, UNIT_TYPES
 
 ENEMY_ORDERS = {"hold": HOLD, "attack_point": ATTACK_POINT, "attack_between": ATTACK_POINT}
 ENEMY_ORDERS["attack_nearest"] = ATTACK_NEAREST
@@ -39,7 +39,6 @@ def make_scenario(options: Options, battle_map: Map, terrain: Terrain, jitter: b
         "medics": medics,
         "smacv2": options.smacv2,
         "enemy_order": ENEMY_ORDERS[battle_map.enemy_order],
-        "top_priority": max(target_priority(UNIT_TYPES[TYPE_INDEX[name]]) for name in battle_map.type_order),
         "type_bits": battle_map.unit_type_bits,
         "ally_type": ally_type,
         "enemy_type": enemy_type,
@@ -85,8 +84,9 @@ def _shown(config: dict, name: str) -> int:
 def _type_bits(battle_map: Map, fix_quirks: bool) -> tuple[np.ndarray, np.ndarray]:
     """Bit of every unit type in the blocks of allies and of enemies."""
     ally = np.zeros(len(UNIT_TYPES), dtype=np.int64)
-    for bit, name in enumerate(battle_map.type_order):
-        ally[TYPE_INDEX[name]] = bit if battle_map.unit_type_bits else 0
+    for kind, unit_type in enumerate(UNIT_TYPES):
+        if battle_map.unit_type_bits and unit_type.name in battle_map.type_order:
+            ally[kind] = battle_map.type_order.index(unit_type.name)
     enemy = ally.copy()
     if battle_map.map_type == "stalkers_and_zealots" and not fix_quirks:
         # SMAC numbers enemies by the game's unit ids, where the zealot comes first

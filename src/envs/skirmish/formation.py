@@ -1,58 +1,63 @@
 """Where units stand when an episode begins, and who they are."""
 
+from functools import cache
+
 import numpy as np
 
+from envs.skirmish.kernel.placing import place_in_turn
 from envs.skirmish.maps import Map
-from envs.skirmish.unit_types import TYPE_INDEX, UNIT_TYPES, UnitType
+from envs.skirmish.unit_types import ALLY_INDEX, TYPE_INDEX
 
-SPACE = 0.1  # between the bodies of a block
+GRID = 1 / 16  # between the places that are tried: the game's radii are multiples of it
+FAR = 8.0  # no place further away is tried
 
 
-def starting_units(battle_map: Map) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Types, x and y of the units of one of SMAC's maps: allies in the order of their ids, then enemies."""
-    kinds, xs, ys = [], [], []
+Side = tuple[list[str], np.ndarray]  # names of the units of one side in the order of their creation, and where
+
+
+def starting_units(battle_map: Map, types: np.ndarray, is_open: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The units of one of SMAC's maps, as `numbered_units` gives them."""
+    sides = []
     for ally in (True, False):
-        side = []
-        for spawn in dict.fromkeys(group.spawn for group in battle_map.groups if group.ally == ally):
-            names = [g.unit for g in battle_map.groups if g.ally == ally and g.spawn == spawn for _ in range(g.count)]
-            places = block([_type(name).radius for name in names], spawn, 1 if ally else -1)
-            side += zip(names, *places.T, strict=True)
-        if ally:  # SMAC numbers agents by type, then from west to east and from south to north
-            order = battle_map.type_order
-            side.sort(key=lambda unit: (order.index(unit[0]), unit[1], unit[2]))
-        kinds += [TYPE_INDEX[name] for name, _, _ in side]
-        xs += [x for _, x, _ in side]
-        ys += [y for _, _, y in side]
-    return np.array(kinds), np.array(xs), np.array(ys)
+        spots = [(g.unit, g.spawn) for g in battle_map.groups if g.ally == ally for _ in range(g.count)]
+        names, points = zip(*spots, strict=True)
+        sides.append((list(names), np.array(points)))
+    return numbered_units(*sides, battle_map.type_order, types, is_open)
 
 
-def block(radii: list[float], centre: tuple[float, float], turned: int) -> np.ndarray:
-    """Places `[units, 2]` in rows of a square around a point; `turned` is -1 for the side that faces the other."""
-    side = int(np.ceil(np.sqrt(len(radii))))
-    rows = [radii[k : k + side] for k in range(0, len(radii), side)]
-    width = max(2 * sum(row) + SPACE * (len(row) - 1) for row in rows)
-    height = 2 * sum(max(row) for row in rows) + SPACE * (len(rows) - 1)
-    places = []
-    y = -height / 2
-    for row in rows:
-        y += max(row)
-        x = -width / 2
-        for radius in row:
-            places.append((x + radius, y))
-            x += 2 * radius + SPACE
-        y += max(row) + SPACE
-    return np.asarray(centre) + turned * np.array(places)
+def numbered_units(
+    allies: Side, enemies: Side, type_order: tuple[str, ...], types: np.ndarray, is_open: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Types `[U]` and places `[U, 2]` of all units once they are created: allies in the order of their ids, then enemies.
+
+    Args:
+        type_order: that of the allies' ids.
+        types: `unit_types.type_table()`.
+        is_open: cells of open ground, `[x, y]`.
+    """
+    (ally_names, ally_points), (enemy_names, enemy_points) = allies, enemies
+    kinds = np.array([ALLY_INDEX[name] for name in ally_names] + [TYPE_INDEX[name] for name in enemy_names])
+    places = stand(kinds, np.concatenate([ally_points, enemy_points]), types, is_open)
+    # SMAC numbers agents by type, then from west to east and from south to north
+    ids = sorted(range(len(ally_names)), key=lambda i: (type_order.index(ally_names[i]), *places[i]))
+    ids += range(len(ally_names), len(kinds))
+    return kinds[ids], places[ids]
 
 
-def _type(name: str) -> UnitType:
-    return UNIT_TYPES[TYPE_INDEX[name]]
-
-
-def spread(names: list[str], places: np.ndarray) -> np.ndarray:
-    """Places `[units, 2]` in which units that would start at the same point stand in a block around it."""
-    places = np.array(places, dtype=float)
-    for spot in np.unique(places, axis=0):
-        same = np.nonzero((places == spot).all(axis=1))[0]
-        if same.size > 1:
-            places[same] = block([UNIT_TYPES[TYPE_INDEX[names[i]]].radius for i in same], tuple(spot), 1)
+def stand(kinds: np.ndarray, points: np.ndarray, types: np.ndarray, is_open: np.ndarray) -> np.ndarray:
+    """Places `[U, 2]` of units that are created one after another at `points` `[U, 2]`: each at the nearest free place."""
+    places = np.array(points, dtype=np.float64)
+    figures = types[kinds]
+    place_in_turn(places, figures["body"].copy(), figures["layer"].copy(), np.ascontiguousarray(is_open), _offsets())
     return places
+
+
+@cache
+def _offsets() -> np.ndarray:
+    """Offsets `[N, 2]` up to `FAR`: nearest first, of those as near the one in the east, then clockwise."""
+    steps = np.arange(-FAR / GRID, FAR / GRID + 1) * GRID
+    dx, dy = (axis.reshape(-1) for axis in np.meshgrid(steps, steps, indexing="ij"))
+    clockwise = np.arctan2(-dy, dx) % (2 * np.pi)
+    square = dx * dx + dy * dy
+    order = np.lexsort((clockwise, square))[: np.count_nonzero(square <= FAR * FAR)]
+    return np.column_stack([dx, dy])[order]

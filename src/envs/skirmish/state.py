@@ -16,7 +16,7 @@ HOLD, ATTACK_POINT, ATTACK_NEAREST = 0, 1, 2
 # flags of `vision`, SMACv2: this agent may see that enemy; it never sees the enemy's health and type
 GRANTED, MASKED = 1, 2
 
-KINDS = 10  # unit types
+KINDS = 12  # unit types
 BODIES = 16  # as many can be in the way of one unit
 SIZE = 32  # cells along each side of a map
 
@@ -32,18 +32,21 @@ UNIT = record(
         ("x", "f8"),  # map units; multiples of 1/4096, as in the game
         ("y", "f8"),
         ("health", "f8"),  # 0: dead
-        ("radius", "f8"),  # its type's
-        ("layer", "i8"),  # its type's
-        ("moved", "i8"),  # whether it walked in this loop
-        ("pushed", "i8"),  # in this loop: 0 it stands, 1 it walked, k > 1 it was pushed in turn k - 1
-        ("kind", "i8"),  # index of its type
+        ("radius", "f8"),  # its type's: ranges count from it
+        ("body", "f8"),  # its type's: what is in the way of others
+        ("layer", "i4"),  # its type's
+        ("moved", "i4"),  # whether it walked in this loop
+        ("pushed", "i4"),  # in this loop: 0 it stands, 1 it walked, k > 1 it was pushed in turn k - 1
+        ("kind", "i4"),  # index of its type
+        ("bursts", "i8"),  # it was killed and bursts before the loop is over
         ("shield", "f8"),
         ("cooldown", "f8"),  # game loops until the weapon is ready
+        ("early", "f8"),  # by how much of a loop it was ready before this one; 0 once a loop has passed
         ("order", "i8"),  # IDLE, MOVE, TARGET or ATTACK_MOVE
         ("target", "i8"),  # unit that it attacks or heals, or NOBODY
         ("goal_x", "f8"),  # where MOVE and ATTACK_MOVE lead
         ("goal_y", "f8"),
-        ("room", "f8"),  # its radius and how far it gets in a game loop
+        ("room", "f8"),  # its body and how far it gets in a game loop
         ("bodies", "u2", (BODIES,)),  # scratch: which bodies are in its way
         ("side", "i8"),  # on which it is walking around a body: 1 left, -1 right, 0: it is not
         ("shield_wait", "i8"),  # game loops until the shield regenerates
@@ -87,7 +90,6 @@ SCENARIO = record(
         ("smacv2", "?"),
         ("fix_quirks", "?"),
         ("enemy_order", "i8"),
-        ("top_priority", "i8"),  # of all that an ally may be, for the enemies
         # observations and state
         ("type_bits", "i8"),
         ("ally_type", "i8", (KINDS,)),  # bit of each type in ally blocks

@@ -1,4 +1,4 @@
-"""SMACv2's teams, positions and capabilities, drawn anew for each episode from a generator of their own."""
+"""SMACv2's teams, positions and capabilities, drawn for each episode from a generator of its own."""
 
 from itertools import combinations_with_replacement
 from typing import NamedTuple
@@ -13,27 +13,27 @@ CORNERS = np.array([(-1, -1), (-1, 1), (1, 1), (1, -1)])
 
 
 class Draw(NamedTuple):
-    """One episode's teams."""
+    """One episode's teams, in the order in which their units are created."""
 
     ally_team: list[str]
     enemy_team: list[str]
-    ally_places: np.ndarray  # [n, 2]
+    ally_places: np.ndarray  # [n, 2]; several units may be created at the same point
     enemy_places: np.ndarray  # [m, 2]
+    # of agents in the order of their ids
     attack: np.ndarray | None  # [n], probability that an attack order is carried out
     health: np.ndarray | None  # [n], share of its health below which an agent dies
     enemy_mask: np.ndarray | None  # [n, m] bool
 
 
 def draw_teams(config: dict, rng: np.random.Generator) -> Draw:
-    """Draw everything that `capability_config` names. Agents come in the order of their ids."""
+    """Draw everything that `capability_config` names."""
     n, m = config["n_units"], config["n_enemies"]
     ally_team, enemy_team = _teams(config["team_gen"], n, m, rng)
     ally_places, enemy_places = _places(config["start_positions"], n, m, rng)
-    by_id = sorted(range(n), key=lambda i: (ALLY_ORDER.index(ally_team[i]), *ally_places[i]))
     return Draw(
-        [ally_team[i] for i in by_id],
+        ally_team,
         enemy_team,
-        ally_places[by_id],
+        ally_places,
         enemy_places,
         _per_agent(config.get("attack"), n, rng),
         _per_agent(config.get("health"), n, rng),

@@ -1,6 +1,6 @@
-"""What the kinds of units can do: figures of the public unit tables and of SMAC's map archives."""
+"""What the kinds of units can do: the game's own unit data (4.10.0.75689) and, for SMAC's agents, its map archives."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,16 +42,26 @@ class UnitType:
     layer: int = GROUND
     hits_air: bool = False
     splash: int = NO_SPLASH
-    scan_range: float = 5.0  # how far it looks for a target, edge to edge
+    body: float | None = None  # radius of what blocks others (the game's separation radius); None: `radius`
+    scan_range: float = 5.0  # how far it looks for a target, edge to edge (the game's MinScanRange)
     cooldown_divisor: float = 15.0  # SMAC's normaliser of the cooldown in the state, loops; of a healer: of its energy
     shield_divisor: float = 1.0  # SMAC's normaliser of the shield
 
 
-LIGHT, ARMORED, BIOLOGICAL = "light", "armored", "biological"
+LIGHT, ARMORED, BIOLOGICAL, STRUCTURE = "light", "armored", "biological", "structure"
 
-UNIT_TYPES = (
+_STANDARD = (
     UnitType(
-        "marine", 45, 0.375, 3.15, 6, cooldown=0.61, attack_range=5, attributes=(LIGHT, BIOLOGICAL), hits_air=True
+        "marine",
+        45,
+        0.375,
+        3.15,
+        6,
+        cooldown=0.6149,
+        attack_range=5,
+        scan_range=5.5,
+        attributes=(LIGHT, BIOLOGICAL),
+        hits_air=True,
     ),
     UnitType(
         "marauder",
@@ -60,8 +70,10 @@ UNIT_TYPES = (
         3.15,
         10,
         bonus={ARMORED: 10},
-        cooldown=1.07,
+        cooldown=1.0714,
         attack_range=6,
+        scan_range=6.5,
+        body=0.5,
         armor=1,
         attributes=(ARMORED, BIOLOGICAL),
         cooldown_divisor=25,
@@ -86,8 +98,9 @@ UNIT_TYPES = (
         4.13,
         13,
         bonus={ARMORED: 5},
-        cooldown=1.34,
+        cooldown=1.3357,
         attack_range=6,
+        scan_range=6.5,
         shield=80,
         armor=1,
         attributes=(ARMORED,),
@@ -101,8 +114,9 @@ UNIT_TYPES = (
         0.5,
         3.15,
         8,
+        body=0.375,
         hits=2,
-        cooldown=0.86,
+        cooldown=0.8571,
         attack_range=0.1,
         shield=50,
         armor=1,
@@ -116,10 +130,12 @@ UNIT_TYPES = (
         1.0,
         3.15,
         10,
+        body=0.75,
         hits=2,
         bonus={LIGHT: 5},
-        cooldown=1.07,
+        cooldown=1.0714,
         attack_range=7,
+        scan_range=7.5,
         shield=150,
         armor=1,
         attributes=(ARMORED,),
@@ -134,7 +150,7 @@ UNIT_TYPES = (
         0.375,
         4.13,
         5,
-        cooldown=0.497,
+        cooldown=0.4971,
         attack_range=0.1,
         health_regen=0.38,
         attributes=(LIGHT, BIOLOGICAL),
@@ -145,7 +161,8 @@ UNIT_TYPES = (
         30,
         0.375,
         3.5,
-        80,
+        20,
+        bonus={LIGHT: 15, STRUCTURE: 60},
         cooldown=1.0,
         attack_range=0.25,
         health_regen=0.38,
@@ -155,12 +172,14 @@ UNIT_TYPES = (
     ),
     UnitType(
         "hydralisk",
-        80,
+        90,
         0.625,
         3.15,
         12,
-        cooldown=0.59,
+        cooldown=0.5893,
         attack_range=5,
+        scan_range=5.5,
+        body=0.5,
         health_regen=0.3828,
         attributes=(LIGHT, BIOLOGICAL),
         hits_air=True,
@@ -169,19 +188,26 @@ UNIT_TYPES = (
     UnitType(
         "spine_crawler",
         300,
-        0.5,
+        1.125,
         0.0,
         25,
         bonus={ARMORED: 5},
-        cooldown=1.32,
+        cooldown=1.3214,
         attack_range=7,
         armor=2,
         health_regen=0.38,
-        attributes=(ARMORED, BIOLOGICAL),
+        attributes=(ARMORED, BIOLOGICAL, STRUCTURE),
         scan_range=10,
     ),
 )
-TYPE_INDEX = {unit_type.name: index for index, unit_type in enumerate(UNIT_TYPES)}
+TYPE_INDEX = {unit_type.name: index for index, unit_type in enumerate(_STANDARD)}
+# SMAC's agents are copies of the game's types that its map archives define; these two differ in what is simulated
+_COPIES = (
+    replace(_STANDARD[TYPE_INDEX["medivac"]], speed=3.85),
+    replace(_STANDARD[TYPE_INDEX["hydralisk"]], health=80),
+)
+UNIT_TYPES = _STANDARD + _COPIES
+ALLY_INDEX = TYPE_INDEX | {copy.name: len(_STANDARD) + k for k, copy in enumerate(_COPIES)}
 
 # SMACv2's ranges by type, of sight and (with use_unit_ranges) of legal targets
 UNIT_SIGHT = {
@@ -203,13 +229,13 @@ UNIT_KIND = record(
         ("shield", "f8"),
         ("armor", "f8"),
         ("radius", "f8"),
+        ("body", "f8"),
         ("speed", "f8"),  # per game loop
         ("damage", "f8", (KINDS,)),  # of one hit on each type, before armour
         ("hits", "i8"),
         ("can_attack", "u1", (KINDS,)),  # each type: 0 or 1
         ("can_heal", "u1", (KINDS,)),
         ("healer", "?"),
-        ("priority", "i8", (KINDS,)),  # of each type as a target: of those within reach the highest comes first
         ("cooldown", "f8"),  # game loops
         ("attack_range", "f8"),
         ("acquire_range", "f8"),  # how far it looks for a target, edge to edge
@@ -233,12 +259,12 @@ def type_table(loops_per_second: float = 22.4) -> np.ndarray:
             row[name] = getattr(unit_type, name)
         for name in ("start_energy", "layer", "splash", "cooldown_divisor", "shield_divisor"):
             row[name] = getattr(unit_type, name)
+        row.body = unit_type.radius if unit_type.body is None else unit_type.body
         row.acquire_range = max(unit_type.scan_range, unit_type.attack_range)
         row.speed = unit_type.speed / loops_per_second
         row.health_regen = unit_type.health_regen / loops_per_second
         row.cooldown = unit_type.cooldown * loops_per_second
         row.healer = unit_type.energy > 0
-        row.priority[:] = [_priority(unit_type, other) for other in UNIT_TYPES]
         row.sight = UNIT_SIGHT.get(unit_type.name, 9)
         row.damage[:] = [_damage(unit_type, other) for other in UNIT_TYPES]
         row.can_attack[:] = [unit_type.damage > 0 and (unit_type.hits_air or t.layer != AIR) for t in UNIT_TYPES]
@@ -249,12 +275,3 @@ def type_table(loops_per_second: float = 22.4) -> np.ndarray:
 
 def _damage(unit_type: UnitType, other: UnitType) -> float:
     return unit_type.damage + sum(more for name, more in unit_type.bonus.items() if name in other.attributes)
-
-
-def target_priority(unit_type: UnitType) -> int:
-    """Of the units within reach, those of the highest priority are attacked first: healers, then banelings."""
-    return 2 if unit_type.energy > 0 else int(unit_type.splash == DISC)
-
-
-def _priority(unit_type: UnitType, other: UnitType) -> int:
-    return target_priority(other)

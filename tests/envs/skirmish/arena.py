@@ -8,18 +8,18 @@ from envs.skirmish.kernel.entry import write_views
 from envs.skirmish.state import ATTACK_MOVE, IDLE, NOBODY, TARGET
 from envs.skirmish.unit_types import TYPE_INDEX, type_table
 
-# public figures, typed in anew: health, shield, armour, damage of a hit, hits, bonus against light, against armoured,
+# the game's unit data, typed in a second time: health, shield, armour, damage of a hit, hits, bonus against light, against armoured,
 # seconds between attacks (of which the game has 22.4 loops each), speed per second, regeneration per second
 FIGURES = {
-    "marine": (45, 0, 0, 6, 1, 0, 0, 0.61, 3.15, 0),
-    "marauder": (125, 0, 1, 10, 1, 0, 10, 1.07, 3.15, 0),
-    "stalker": (80, 80, 1, 13, 1, 0, 5, 1.34, 4.13, 0),
-    "zealot": (100, 50, 1, 8, 2, 0, 0, 0.86, 3.15, 0),
-    "colossus": (200, 150, 1, 10, 2, 5, 0, 1.07, 3.15, 0),
-    "zergling": (35, 0, 0, 5, 1, 0, 0, 0.497, 4.13, 0.38),
-    "baneling": (30, 0, 0, 80, 1, 0, 0, 1.0, 3.5, 0.38),
-    "hydralisk": (80, 0, 0, 12, 1, 0, 0, 0.59, 3.15, 0.3828),
-    "spine_crawler": (300, 0, 2, 25, 1, 0, 5, 1.32, 0, 0.38),
+    "marine": (45, 0, 0, 6, 1, 0, 0, 0.6149, 3.15, 0),
+    "marauder": (125, 0, 1, 10, 1, 0, 10, 1.0714, 3.15, 0),
+    "stalker": (80, 80, 1, 13, 1, 0, 5, 1.3357, 4.13, 0),
+    "zealot": (100, 50, 1, 8, 2, 0, 0, 0.8571, 3.15, 0),
+    "colossus": (200, 150, 1, 10, 2, 5, 0, 1.0714, 3.15, 0),
+    "zergling": (35, 0, 0, 5, 1, 0, 0, 0.4971, 4.13, 0.38),
+    "baneling": (30, 0, 0, 20, 1, 15, 0, 1.0, 3.5, 0.38),
+    "hydralisk": (90, 0, 0, 12, 1, 0, 0, 0.5893, 3.15, 0.3828),
+    "spine_crawler": (300, 0, 2, 25, 1, 0, 5, 1.3214, 0, 0.38),
     "medivac": (150, 0, 1, 0, 0, 0, 0, 0, 3.5, 0),
 }
 LIGHT = {"marine", "zealot", "zergling", "hydralisk"}
@@ -43,9 +43,9 @@ def field(allies, enemies, map_name="27m_vs_30m", jitter=False, **args):
             unit, kind = units[first + i], TYPE_INDEX[name]
             unit.kind, unit.x, unit.y = kind, x, y
             unit.health, unit.shield = kinds[kind].health, kinds[kind].shield
-            unit.radius, unit.layer = kinds[kind].radius, kinds[kind].layer
+            unit.radius, unit.body, unit.layer = kinds[kind].radius, kinds[kind].body, kinds[kind].layer
             unit.energy = kinds[kind].start_energy
-            unit.order = IDLE
+            unit.order, unit.bursts = IDLE, 0
     units["goal_x"][battles.n_agents :], units["goal_y"][battles.n_agents :] = 31, 31
     look(battles)
     return battles
@@ -94,5 +94,11 @@ def play_loop(battles):
 
 
 def radius(name):
+    """From which ranges count."""
     sizes = {"marauder": 0.5625, "medivac": 0.75, "stalker": 0.625, "zealot": 0.5, "colossus": 1.0, "hydralisk": 0.625}
-    return (sizes | {"spine_crawler": 0.5}).get(name, 0.375)
+    return (sizes | {"spine_crawler": 1.125}).get(name, 0.375)
+
+
+def body(name):
+    """What is in the way of others."""
+    return {"zealot": 0.375, "colossus": 0.75, "marauder": 0.5, "hydralisk": 0.5}.get(name, radius(name))

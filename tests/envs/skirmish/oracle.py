@@ -15,6 +15,7 @@ COOLDOWN |= {"hydralisk": 10, "zergling": 11, "baneling": 1, "medivac": 200}
 SHIELD = {"stalker": 80, "zealot": 50, "colossus": 150}
 HEALTH = {"marine": 45, "marauder": 125, "medivac": 150, "stalker": 80, "zealot": 100, "colossus": 200}
 HEALTH |= {"zergling": 35, "baneling": 30, "hydralisk": 80, "spine_crawler": 300}
+ENEMY_HEALTH = HEALTH | {"hydralisk": 90}  # agents are weaker copies
 SIGHT = {"stalker": 10, "zealot": 9, "colossus": 10, "zergling": 8, "baneling": 8, "hydralisk": 9}
 SIGHT |= {"marine": 9, "marauder": 10, "medivac": 11}
 REACH = {"stalker": 6, "zealot": 0.1, "colossus": 7, "zergling": 0.1, "baneling": 0.25, "hydralisk": 5}
@@ -160,7 +161,7 @@ def avail_actions(c: Contract, m: Moment, i: int, masked: bool = True) -> list:
 
 
 def health_share(c: Contract, m: Moment, unit: Unit, agent: int | None) -> float:
-    share = unit.health / HEALTH[unit.type]
+    share = unit.health / (ENEMY_HEALTH if agent is None else HEALTH)[unit.type]
     if "health" in c.capabilities and agent is not None:
         return (1.0 / (1 - m.level[agent])) * (share - m.level[agent])
     return share

@@ -185,7 +185,7 @@ def test_scripted_allies_win_more_than_random_ones():
         reward, ended, info = env.step([0 if row[0] else 1 for row in env.get_avail_actions()])
         total += reward
     assert info["dead_enemies"] >= 1
-    assert total > 8  # random play: 6.5; standing still: less
+    assert total > 7  # random play: 5.6
 
 
 def test_a_replay_holds_every_moment(tmp_path):

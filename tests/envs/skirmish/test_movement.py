@@ -37,13 +37,13 @@ def test_a_move_is_not_overshot():
 
 
 def test_attackers_come_into_range_and_no_further():
-    """A marine 5.9 away has to come 0.15 closer: its range is 5 from edge to edge."""
-    battles = field([("marine", 10, 16)], [("marine", 15.9, 16)])
+    """A marine 6 away from a zealot has to come 0.125 closer: its range is 5 from edge to edge."""
+    battles = field([("marine", 10, 16)], [("zealot", 16, 16)])
     battles.scenario.enemy_order = 0
     enemy(battles).cooldown = 1e9
     step(battles, 6)
-    assert ally(battles).x == pytest.approx(10.15, abs=0.01)
-    assert enemy(battles).health < 45
+    assert ally(battles).x == pytest.approx(10.125, abs=0.01)
+    assert enemy(battles).shield < 50
 
 
 @pytest.mark.parametrize("name", map_names())
@@ -51,7 +51,7 @@ def test_nobody_stays_in_a_wall_or_in_another_body(name):
     battles = BatchedSkirmish(8, map_name=name, seed=1)
     battles.reset()
     rng, long_overlaps = np.random.default_rng(0), 0
-    layers, radii = battles.game.types["layer"], battles.game.types["radius"]
+    layers, radii = battles.game.types["layer"], battles.game.types["body"]
     since = np.zeros((8, battles.battles.units.shape[1], battles.battles.units.shape[1]), dtype=int)
     for _ in range(60):
         outputs = battles.step(random_actions(battles, rng))
@@ -135,12 +135,14 @@ def test_enemies_march_when_nobody_is_near():
     [
         ([("marine", 16, 20.0), ("marine", 16, 19.5)], 1),
         ([("zealot", 16, 19.0), ("marine", 16, 19.2)], 0),
-        ([("marine", 16, 18.0), ("medivac", 16, 20.5)], 1),
-        ([("zergling", 16, 18.0), ("baneling", 16, 20.0)], 1),
+        ([("marine", 16, 18.0), ("medivac", 16, 20.5)], 0),
+        ([("zergling", 16, 18.0), ("baneling", 16, 20.0)], 0),
+        ([("marine", 16, 22.2), ("marine", 16, 22.3)], 0),
+        ([("marine", 16, 22.3), ("marine", 30, 16.0)], None),
         ([("marine", 16, 30.0), ("marine", 30, 16.0)], None),
     ],
 )
-def test_enemies_choose_the_nearest_within_reach_healers_first(foes, chosen):
+def test_enemies_choose_the_nearest_within_reach(foes, chosen):
     battles = field(foes, [("marine", 16, 16)], map_name="MMM")
     march(battles, 16, 16)
     play_loop(battles)

@@ -3,7 +3,7 @@
 from envs.skirmish.jit import compiled
 from envs.skirmish.kernel.behaviour import act, choose_targets
 from envs.skirmish.kernel.chance import draw
-from envs.skirmish.kernel.combat import recover
+from envs.skirmish.kernel.combat import burst_killed, recover
 from envs.skirmish.kernel.movement import note_around, note_near, push_apart
 from envs.skirmish.kernel.orders import give_orders
 
@@ -29,6 +29,7 @@ def game_loop(battle, u, around, near, types, scenario, ways):
             i = units - 1 - i
         if u[i].health > 0.0:
             act(battle, u, near, i, types, scenario, ways)
+    burst_killed(u, types, scenario)
     for turn in range(1, PASSES + 1):
         if push_apart(u, near, turn, types, scenario) <= CLOSE:
             break

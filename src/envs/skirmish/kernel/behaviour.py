@@ -39,21 +39,17 @@ def choose_targets(u, types, scenario):
 
 @compiled()
 def choose_foe(u, i, types, scenario):
-    """Set the target: the nearest foe within reach, those of a higher priority first, or else whoever hurt it last.
+    """Set the target: the nearest foe within reach, or else whoever hurt it last; one in range of the weapon is kept.
 
-    A target within range of the weapon is kept, unless one of a higher priority comes within reach.
+    The game gives all types here the same priority as targets.
     """
     me, current = types[u[i].kind], u[i].target
-    if not can_target(u, i, current, types):
-        current = NOBODY
-    keeps = current != NOBODY and gap(u, i, current) <= me.attack_range
-    if keeps and me.priority[u[current].kind] >= scenario.top_priority:
+    if can_target(u, i, current, types) and gap(u, i, current) <= me.attack_range:
         return
-    best, best_gap, highest = NOBODY, FAR, me.priority[u[current].kind] + 1 if keeps else 0
+    best, best_gap = NOBODY, FAR
     first, last = foes(i, scenario)
     for j in range(first, last):
-        priority = me.priority[u[j].kind]
-        if u[j].health <= 0.0 or priority < highest or not me.can_attack[u[j].kind]:
+        if u[j].health <= 0.0 or not me.can_attack[u[j].kind]:
             continue
         dx, dy = u[j].x - u[i].x, u[j].y - u[i].y
         bodies = u[i].radius + u[j].radius
@@ -61,11 +57,11 @@ def choose_foe(u, i, types, scenario):
         if dx * dx + dy * dy > reach * reach:
             continue
         edge = np.sqrt(dx * dx + dy * dy) - bodies
-        if priority > highest or edge < best_gap:
-            best, best_gap, highest = j, edge, priority
+        if edge < best_gap:
+            best, best_gap = j, edge
     if best != NOBODY:
         u[i].target = best
-    elif not keeps:
+    else:
         attacker = u[i].attacker
         hurt = u[i].attacked > 0 and can_target(u, i, attacker, types)
         u[i].target = attacker if hurt else NOBODY

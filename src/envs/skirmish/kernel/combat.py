@@ -33,7 +33,9 @@ def recover(u, types):
             continue
         kind = u[i].kind
         u[i].moved = u[i].pushed = 0
-        u[i].cooldown = max(u[i].cooldown - 1.0, 0.0)
+        left = u[i].cooldown - 1.0
+        u[i].early = -left if -1.0 < left < 0.0 else 0.0
+        u[i].cooldown = max(left, 0.0)
         if u[i].attacked > 0:
             u[i].attacked -= 1
         if types[kind].health_regen > 0.0:
@@ -64,16 +66,20 @@ def hurt(u, i, j, types):
     u[j].attacked = REMEMBERED_LOOPS
     if u[j].health <= 0.0:
         u[j].shield = 0.0
+        u[j].bursts = types[theirs].splash == DISC
 
 
 @compiled()
 def fire(battle, u, i, types, scenario):
-    """Unit i attacks its target; its weapon then has to cool down."""
+    """Unit i attacks its target; its weapon then has to cool down, less the part of a loop for which it was ready.
+
+    So a unit that fires as often as it can does so once every `cooldown` loops on average, whole or not.
+    """
     kind, j = u[i].kind, u[i].target
     if types[kind].splash == DISC:
         explode(u, i, types, scenario)
         return
-    u[i].cooldown = types[kind].cooldown
+    u[i].cooldown = types[kind].cooldown - u[i].early
     if scenario.jitter:  # -1, 0, 1 or 2 loops
         u[i].cooldown += draw(battle) % 4 - 1
     if types[kind].splash == BEAM:
@@ -85,7 +91,7 @@ def fire(battle, u, i, types, scenario):
 @compiled()
 def explode(u, i, types, scenario):
     """A baneling bursts: it dies, and all foes on the ground whose centres the disc covers are hurt."""
-    u[i].health = 0.0
+    u[i].health, u[i].bursts = 0.0, 0
     first, last = foes(i, scenario)
     for j in range(first, last):
         if not types[u[i].kind].can_attack[u[j].kind]:
@@ -93,6 +99,18 @@ def explode(u, i, types, scenario):
         dx, dy = u[j].x - u[i].x, u[j].y - u[i].y
         if dx * dx + dy * dy <= BANELING_RADIUS * BANELING_RADIUS:
             hurt(u, i, j, types)
+
+
+@compiled()
+def burst_killed(u, types, scenario):
+    """Banelings that were killed burst, and so do those that this kills, until all is quiet."""
+    quiet = False
+    while not quiet:
+        quiet = True
+        for i in range(u.size):
+            if u[i].bursts:
+                explode(u, i, types, scenario)
+                quiet = False
 
 
 @compiled()

@@ -5,10 +5,7 @@ import numba
 from envs.skirmish.jit import compiled
 from envs.skirmish.kernel.battle import GOES_ON, WON, standing, step
 from envs.skirmish.kernel.legality import write_avail_actions
-from envs.skirmish.kernel.movement import FIRST, GROUND, LAST, SIZE, note_around, note_near, on_grid, push_apart
 from envs.skirmish.kernel.observe import write_obs, write_state
-
-PASSES = 64  # of pushing bodies apart before an episode begins
 
 
 @compiled()
@@ -75,35 +72,3 @@ def illegal_action(battles, game, actions, avail_actions):
             if action < 0 or action >= n_actions or avail_actions[b, i, action] == 0:
                 return b, i
     return -1, -1
-
-
-@compiled()
-def make_room(battles, which, game):
-    """Move units that would begin inside a wall or inside each other to the nearest place where they do not."""
-    for b in range(battles.battle.size):
-        if which[b]:
-            u, around, near = battles.units[b], battles.around[b], battles.near[b]
-            for i in range(u.size):
-                u[i].pushed = 1
-                leave_wall(u, i, game.types, game.scenario[0])
-            note_around(u, around, PASSES, game.types)
-            for turn in range(1, PASSES + 1):
-                note_near(u, around, near)
-                if push_apart(u, near, turn, game.types, game.scenario[0]) <= 0.0:
-                    break
-
-
-@compiled()
-def leave_wall(u, i, types, scenario):
-    x, y = u[i].x, u[i].y
-    u[i].x = on_grid(min(max(x, FIRST), LAST))
-    u[i].y = on_grid(min(max(y, FIRST), LAST))
-    if types[u[i].kind].layer != GROUND or scenario.open[int(u[i].x), int(u[i].y)]:
-        return
-    nearest = 1e18
-    for k in range(SIZE):
-        for m in range(SIZE):
-            far = (k + 0.5 - x) ** 2 + (m + 0.5 - y) ** 2
-            if scenario.open[k, m] and far < nearest:
-                nearest = far
-                u[i].x, u[i].y = k + 0.5, m + 0.5

@@ -73,12 +73,12 @@ def find_bodies(u, near, i, step):
 
     Bodies that walk themselves are none: they make way when they are pushed.
     """
-    x, y, room = u[i].x, u[i].y, u[i].radius + step
+    x, y, room = u[i].x, u[i].y, u[i].body + step
     found = 0
     for k in range(1, near[i, 0] + 1):
         j = near[i, k]
         dx, dy = u[j].x - x, u[j].y - y
-        reach = room + u[j].radius
+        reach = room + u[j].body
         # written anyway, and kept if it is one: faster than a branch that no processor can foresee
         u[i].bodies[found] = j
         stands = (u[j].moved == 0) & (u[j].health > 0.0)
@@ -90,12 +90,12 @@ def find_bodies(u, near, i, step):
 def block(u, i, dx, dy, bodies):
     """Of the bodies that were found, the one that the step (dx, dy) would run into most deeply, or -1."""
     x, y = u[i].x + dx, u[i].y + dy
-    radius = u[i].radius
+    body = u[i].body
     deepest, worst = TOUCH, -1
     for k in range(bodies):
         j = u[i].bodies[k]
         px, py = u[j].x - x, u[j].y - y
-        reach = radius + u[j].radius
+        reach = body + u[j].body
         square = px * px + py * py
         if square < reach * reach and px * dx + py * dy > 0.0:
             depth = reach - np.sqrt(square)
@@ -137,16 +137,16 @@ def sidestep(u, near, i, dx, dy):
 def note_around(u, around, loops, types):
     """Note for every living unit the later ones of its layer that it could touch within that many game loops."""
     for i in range(u.size):
-        u[i].room = u[i].radius + types[u[i].kind].speed + SLACK
+        u[i].room = u[i].body + types[u[i].kind].speed + SLACK
         around[i, 0] = 0
     for i in range(u.size - 1):
         if u[i].health <= 0.0:
             continue
         x, y, layer = u[i].x, u[i].y, u[i].layer
-        room = u[i].radius + (u[i].room - u[i].radius) * loops
+        room = u[i].body + (u[i].room - u[i].body) * loops
         for j in range(i + 1, u.size):
             dx, dy = u[j].x - x, u[j].y - y
-            reach = room + u[j].radius + (u[j].room - u[j].radius) * loops
+            reach = room + u[j].body + (u[j].room - u[j].body) * loops
             if (dx * dx + dy * dy < reach * reach) & (u[j].health > 0.0) & (u[j].layer == layer):
                 around[i, 0] += 1
                 around[i, around[i, 0]] = j
@@ -184,7 +184,7 @@ def push_apart(u, near, turn, types, scenario):
         for k in range(1, near[i, 0] + 1):
             j = near[i, k]
             dx, dy = u[j].x - u[i].x, u[j].y - u[i].y
-            reach = u[i].radius + u[j].radius
+            reach = u[i].body + u[j].body
             square = dx * dx + dy * dy
             again = (u[j].pushed >= turn) & (j < i)  # this pair was looked at from the other side
             if (square >= reach * reach) | again | (u[j].health <= 0.0):
