@@ -84,11 +84,15 @@ class CountingEnv(MultiAgentEnv):
 
 
 class CountingBatch:
-    """Copies of CountingEnv behind `envs.batched.BatchedEnv`; the lengths and ends of copy b begin with entry b."""
+    """Copies of CountingEnv behind `envs.batched.BatchedEnv`; the lengths and ends of copy b begin with entry b.
 
-    def __init__(self, batch_size, lengths=(4,), ends=("terminated",), seed=0, **env_args):
+    Args:
+        seed: of each copy; None: that of none.
+    """
+
+    def __init__(self, batch_size, lengths=(4,), ends=("terminated",), seed=None, **env_args):
         self.copies = [
-            CountingEnv(_from(lengths, b), _from(ends, b), seed=seed + b, **env_args) for b in range(batch_size)
+            CountingEnv(_from(lengths, b), _from(ends, b), seed=seed and seed[b], **env_args) for b in range(batch_size)
         ]
         self.n_agents, self.episode_limit = CountingEnv.n_agents, self.copies[0].episode_limit
         self.reward, self.infos = np.zeros(batch_size), [{}] * batch_size

@@ -6,11 +6,12 @@ import numpy as np
 
 
 class BatchedEnv(Protocol):
-    """B copies of one environment, of n agents each. Copy b seeded `seed + b` plays what a single one so seeded does.
+    """B copies of one environment, of n agents each. Copy b plays what a single one with the same seed does.
 
     A batched environment may also have `state_dict() -> dict` and `load_state_dict(state)` of all copies, as
     `MultiAgentEnv` has them; then a resumed run goes on exactly, also in the midst of episodes.
-    A registry entry names its class as the trait `batched`; it is made with `batch_size` and the `env_args`.
+    A registry entry names its class as the trait `batched`; it is made with `batch_size` and the `env_args`, of
+    which `seed` is a list of B seeds, one for each copy, or None.
     """
 
     n_agents: int

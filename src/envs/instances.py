@@ -2,18 +2,16 @@
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from envs import REGISTRY
+from envs.seeds import SEED_LIMIT, environment_seed, recreation_seed
 
 # Far from any number of parallel environments: test environments repeat none of the training ones
 TEST_SEED_OFFSET = 1_000_003
-SEED_LIMIT = 2**31
 
 
 def constructor_of(factory: Callable) -> Callable:
@@ -37,51 +35,58 @@ def env_parameters(factory: Callable) -> dict[str, inspect.Parameter] | None:
     return {name: p for name, p in parameters.items() if p.kind in named}
 
 
-def recreation_seed(first_seed: int, recreated: int) -> int:
-    """The seed of an environment's k-th re-creation (`recreated`), below `SEED_LIMIT`: a stream of its own.
-
-    k = 0 is `first_seed` itself; from then on it is the first 32-bit word of
-    `numpy.random.SeedSequence([first_seed, k])`, modulo `SEED_LIMIT`.
-    """
-    if not recreated:
-        return first_seed
-    return int(np.random.SeedSequence([first_seed, recreated]).generate_state(1)[0]) % SEED_LIMIT
-
-
 def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> Callable:
-    """A factory of environment number `index` of a run: environment i is seeded `seed + i`.
+    """A factory of environment number `index` of a run, which has a seed of its own (`first_seed`).
 
-    `factory()` makes it; `factory(k)` makes its k-th re-creation, seeded by `recreation_seed`. An environment without
-    a parameter `seed` is made without one.
+    `factory()` makes it; `factory(k)` makes its k-th re-creation, seeded by `seeds.recreation_seed`. An environment
+    without a parameter `seed` is made without one.
     """
     factory = REGISTRY[args.env]
-    return partial(_make, factory, _seeded(args, env_parameters(factory), index, test_mode))
+    return partial(_make, factory, _seeded(args, env_parameters(factory), [index], test_mode))
 
 
 def batched_environment_factory(args: SimpleNamespace, test_mode: bool) -> Callable:
-    """A factory of all environments of a run as one batched one, seeded as `environment_factory` seeds them.
+    """A factory of all environments of a run as one batched one, whose copies are seeded as `environment_factory` does.
 
-    Of its k-th re-creation, copy b is seeded `recreation_seed(first seed of copy 0, k) + b`.
+    It gets them as a list, one for each copy.
     """
     factory = REGISTRY.entry(args.env).traits["batched"]
     if isinstance(factory, str):
         module, _, name = factory.partition(":")
         factory = getattr(importlib.import_module(module), name)
-    env_args = _seeded(args, env_parameters(REGISTRY[args.env]), 0, test_mode)
-    return partial(_make, factory, {"batch_size": args.batch_size_run, **env_args})
+    env_args = _seeded(args, env_parameters(REGISTRY[args.env]), range(args.batch_size_run), test_mode)
+    return partial(_make_batched, factory, {"batch_size": args.batch_size_run, **env_args})
+
+
+def first_seed(args: SimpleNamespace, seed: int, index: int, test_mode: bool) -> int:
+    """The seed of environment number `index` of a run whose environments are seeded `seed`.
+
+    Runs that differ in `seed` share none: `seeds.environment_seed`. Only an environment that was registered by plain
+    assignment, PyMARL's way, gets PyMARL's `seed + index`.
+    """
+    if REGISTRY.entry(args.env).declared:
+        return environment_seed(seed, index, test_mode)
+    return (seed + index + (TEST_SEED_OFFSET if test_mode else 0)) % SEED_LIMIT
 
 
 def _make(factory: Callable, env_args: dict[str, Any], recreated: int = 0) -> Any:
-    if recreated and env_args.get("seed") is not None:
-        env_args = {**env_args, "seed": recreation_seed(env_args["seed"], recreated)}
+    """An environment; `env_args["seed"]` is None or a list of one."""
+    if env_args.get("seed") is not None:
+        env_args = {**env_args, "seed": recreation_seed(env_args["seed"][0], recreated)}
     return factory(**env_args)
 
 
-def _seeded(args: SimpleNamespace, parameters: dict | None, index: int, test_mode: bool) -> dict[str, Any]:
+def _make_batched(factory: Callable, env_args: dict[str, Any], recreated: int = 0) -> Any:
+    if env_args.get("seed") is not None:
+        env_args = {**env_args, "seed": [recreation_seed(seed, recreated) for seed in env_args["seed"]]}
+    return factory(**env_args)
+
+
+def _seeded(args: SimpleNamespace, parameters: dict | None, indices: Sequence[int], test_mode: bool) -> dict[str, Any]:
+    """`env_args` with the seeds of these environments as a list in the place of the run's."""
     env_args = dict(args.env_args)
     if parameters is not None and "seed" not in parameters:
         env_args.pop("seed", None)
     elif env_args.get("seed") is not None:
-        offset = index + (TEST_SEED_OFFSET if test_mode else 0)
-        env_args["seed"] = (int(env_args["seed"]) + offset) % SEED_LIMIT
+        env_args["seed"] = [first_seed(args, int(env_args["seed"]), index, test_mode) for index in indices]
     return env_args

@@ -7,6 +7,7 @@ import torch as th
 
 from assembly import assemble
 from envs import REGISTRY
+from envs.seeds import copies_seeds
 from fakes import CountingBatch, CountingEnv, RecordingLogger
 from helpers import empty_batch, fill, make_args
 from utils.random_streams import seed_everything
@@ -43,7 +44,7 @@ def play_alone(mac, copy, episodes, copies=4):
     Returns:
         for each the batch of one row, and the hidden states `[length + 1, n, H]` before every step.
     """
-    env = CountingBatch(copies, lengths=LENGTHS, ends=ENDS, seed=SEED).copies[copy]
+    env = CountingBatch(copies, lengths=LENGTHS, ends=ENDS, seed=copies_seeds(SEED, copies)).copies[copy]
     played = []
     for _ in range(episodes):
         batch, ended, t, before = empty_batch(1, 7, **SIZES), False, 0, []

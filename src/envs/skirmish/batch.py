@@ -1,10 +1,12 @@
 """Many battles at once."""
 
 import secrets
+from collections.abc import Sequence
 
 import numba
 import numpy as np
 
+from envs.seeds import SEED_LIMIT, copies_seeds
 from envs.skirmish.contract import make_scenario
 from envs.skirmish.formation import numbered_units, starting_units
 from envs.skirmish.kernel.chance import uniform
@@ -29,17 +31,17 @@ from envs.skirmish.warmup import ensure_compiled
 from utils.available_memory import available_memory, require_memory
 
 GAME_CLOCK = 22.4  # game loops per "faster" second
-SEED_LIMIT = 2**31
 
 
 class BatchedSkirmish:
     """B battles on one map that are stepped by one call.
 
-    Battle b is seeded `seed + b`; its k-th episode depends on that seed and on k alone, whatever B is, in whatever
+    Every battle has a seed; its k-th episode depends on that seed and on k alone, whatever B is, in whatever
     order episodes end, and however many threads work. Shapes: n agents, m enemies, A actions.
 
     Args:
         batch_size: B.
+        seed: a list of B seeds; a number s, of which battle b takes `environment_seed(s, b)`; None: random ones.
         threads: numba threads that share the battles; 1: the calling one.
         loops_per_second: the game's clock. Only comparisons with simulators that run another one change it.
         jitter: whether weapon cooldowns vary by -1 to +2 loops, as the game's do.
@@ -52,12 +54,13 @@ class BatchedSkirmish:
     def __init__(
         self,
         batch_size: int = 1,
+        seed: int | Sequence[int] | None = None,
         threads: int = 1,
         loops_per_second: float = GAME_CLOCK,
         jitter: bool = True,
         **env_args,
     ):
-        self.options = Options(**env_args)
+        self.options = Options(seed=seed, **env_args)
         ensure_compiled(_compile_all)
         self._set_up(batch_size, threads, loops_per_second, jitter)
 
@@ -83,11 +86,10 @@ class BatchedSkirmish:
         self._opening = self._find_opening()
         self.seed(self.options.seed)
 
-    def seed(self, seed: int | None) -> None:
-        """Seed battle b with `seed + b` and count its episodes from 0 again; None: at random."""
-        first = secrets.randbelow(SEED_LIMIT) if seed is None else int(seed)
+    def seed(self, seed: int | Sequence[int] | None) -> None:
+        """Seed the battles, as the constructor does, and count their episodes from 0 again."""
         battle = self.battles.battle
-        battle["seed"] = (first + np.arange(self.batch_size)) % SEED_LIMIT
+        battle["seed"] = copies_seeds(secrets.randbelow(SEED_LIMIT) if seed is None else seed, self.batch_size)
         battle["episode"] = -1
         battle["ended"] = 1
 

@@ -28,6 +28,8 @@ class SkirmishEnv(MultiAgentEnv):
 
     def __init__(self, **env_args: Any):
         self._set_up(env_args, batch_size=1)
+        if self.options.seed is not None:
+            self.seed(self.options.seed)
 
     def _set_up(self, env_args: dict, **batch: int) -> None:
         self.check_args(**env_args)
@@ -140,7 +142,7 @@ class SkirmishEnv(MultiAgentEnv):
         """Seed all episodes from the next one on; without a seed, return the one of the constructor, as SMAC does."""
         if seed is None:
             return self.options.seed
-        self.battles.seed(seed)
+        self.battles.seed([seed])
         return seed
 
     def render(self, mode: str = "rgb_array") -> np.ndarray:

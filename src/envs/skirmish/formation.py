@@ -28,7 +28,7 @@ def starting_units(battle_map: Map, types: np.ndarray, is_open: np.ndarray) -> t
 def numbered_units(
     allies: Side, enemies: Side, type_order: tuple[str, ...], types: np.ndarray, is_open: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Types `[U]` and places `[U, 2]` of all units once they are created: allies in the order of their ids, then enemies.
+    """Types `[U]` and places `[U, 2]` of all units once created: allies in the order of their ids, then enemies.
 
     Args:
         type_order: that of the allies' ids.
@@ -45,7 +45,7 @@ def numbered_units(
 
 
 def stand(kinds: np.ndarray, points: np.ndarray, types: np.ndarray, is_open: np.ndarray) -> np.ndarray:
-    """Places `[U, 2]` of units that are created one after another at `points` `[U, 2]`: each at the nearest free place."""
+    """Places `[U, 2]` of units created one after another at `points` `[U, 2]`: each at the nearest free place."""
     places = np.array(points, dtype=np.float64)
     figures = types[kinds]
     place_in_turn(places, figures["body"].copy(), figures["layer"].copy(), np.ascontiguousarray(is_open), _offsets())

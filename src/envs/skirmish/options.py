@@ -1,5 +1,6 @@
 """The arguments of SMAC's `StarCraft2Env`, SMACv2's and Skirmish's own, in one place."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +31,7 @@ class Options:
     move_amount: float = 2  # length of a move order
     difficulty: str = "7"  # below "7" enemies take longer to fire at a new target
     game_version: str | None = None  # without effect
-    seed: int | None = None
+    seed: int | Sequence[int] | None = None  # of several battles: one for each
     continuing_episode: bool = False  # mark time limits as such in `info`
     obs_all_health: bool = True
     obs_own_health: bool = True

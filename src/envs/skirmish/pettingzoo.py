@@ -47,7 +47,9 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):
             raise ConfigError(f"illegal_actions is '{illegal_actions}'. Allowed: stop, error.")
         self.render_mode = render_mode
         self.illegal_actions = illegal_actions
-        self._battles = BatchedSkirmish(batch_size=1, **env_args)
+        seed = env_args.pop("seed", None)
+        self._first_seeds = None if seed is None else [seed]
+        self._battles = BatchedSkirmish(batch_size=1, seed=self._first_seeds, **env_args)
         self.possible_agents = self._names()
         self.agents: list[str] = []
         limits = {"low": -np.inf, "high": np.inf, "dtype": np.float32}
@@ -60,7 +62,7 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):
         if battles.options.smacv2:
             return [f"agent_{i}" for i in range(battles.n_agents)]
         battles.reset()
-        battles.seed(battles.options.seed)
+        battles.seed(self._first_seeds)
         kinds = battles.battles.units["kind"][0, : battles.n_agents]
         return [f"{UNIT_TYPES[kind].name}_{(kinds[:i] == kind).sum()}" for i, kind in enumerate(kinds)]
 
@@ -75,7 +77,7 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):
     def reset(self, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
         """Begin an episode; with a seed, the first one of that seed."""
         if seed is not None:
-            self._battles.seed(seed)
+            self._battles.seed([seed])
         self._battles.reset()
         self.agents = list(self.possible_agents)
         return self._observations(), {agent: {} for agent in self.agents}

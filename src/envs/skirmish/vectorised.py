@@ -1,5 +1,6 @@
 """Skirmish for runners that step many battles with one call (`envs.batched.BatchedEnv`)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,18 @@ class SkirmishBatch(SkirmishEnv):
 
     Args:
         batch_size: B.
+        seed: as of `batch.BatchedSkirmish`: a list of B seeds, or a number.
         threads: numba threads that share the battles.
     """
 
     def __init__(self, batch_size: int, threads: int = 1, **env_args: Any):
         self._set_up(env_args, batch_size=batch_size, threads=threads)
+
+    def seed(self, seed: int | Sequence[int] | None = None) -> int | Sequence[int] | None:
+        if seed is None:
+            return self.options.seed
+        self.battles.seed(seed)
+        return seed
 
     def reset(self, which: np.ndarray | None = None) -> None:
         self.battles.reset(which)

@@ -8,8 +8,8 @@ from envs.skirmish.kernel.entry import write_views
 from envs.skirmish.state import ATTACK_MOVE, IDLE, NOBODY, TARGET
 from envs.skirmish.unit_types import TYPE_INDEX, type_table
 
-# the game's unit data, typed in a second time: health, shield, armour, damage of a hit, hits, bonus against light, against armoured,
-# seconds between attacks (of which the game has 22.4 loops each), speed per second, regeneration per second
+# the game's unit data, typed in a second time: health, shield, armour, damage of a hit, hits, bonus against light and
+# against armoured, seconds (of 22.4 game loops) between attacks, speed per second, regeneration per second
 FIGURES = {
     "marine": (45, 0, 0, 6, 1, 0, 0, 0.6149, 3.15, 0),
     "marauder": (125, 0, 1, 10, 1, 0, 10, 1.0714, 3.15, 0),

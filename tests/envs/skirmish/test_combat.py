@@ -1,6 +1,7 @@
 """Fights whose outcome can be worked out by hand."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ def test_what_is_left_of_a_loop_counts_towards_the_next_shot():
         if ally(battles).cooldown > before:
             shots.append(loop)
     assert shots[100] - shots[0] == math.ceil(100 * 0.6149 * 22.4)
-    assert {later - shot for shot, later in zip(shots, shots[1:], strict=False)} == {13, 14}
+    assert {later - shot for shot, later in pairwise(shots)} == {13, 14}
     # one who stops firing saves nothing up
     ally(battles).order, ally(battles).target = 0, NOBODY
     for _ in range(20):
@@ -201,7 +202,7 @@ def test_what_a_baneling_does_to_each(target, left):
 
 
 def test_a_killed_baneling_bursts_and_so_do_those_it_kills():
-    """A marine shoots one of two enemy banelings; that one's burst kills an allied baneling, and its the second enemy."""
+    """A marine shoots an enemy baneling, whose burst kills an allied one, and its burst another enemy's."""
     allies = [("marine", 10, 16), ("baneling", 16, 16), ("marine", 31, 1)]
     battles = field(allies, [("baneling", 14.5, 16), ("baneling", 17.5, 16), ("zealot", 14.2, 14.5)], step_mul=1)
     battles.scenario.enemy_order = 0

@@ -37,7 +37,7 @@ def test_both_sides_stand_alike_and_none_is_turned(name):
     """The maps' scripts create both teams in the same way: the enemies' pattern is the allies', moved."""
     names, places, battles = opening(name)
     n = battles.n_agents
-    allies = {(kind, *place) for kind, place in zip(names[:n], places[:n] + (23.0 - 9.0, 0.0), strict=True)}
+    allies = {(kind, *place) for kind, place in zip(names[:n], np.add(places[:n], (23.0 - 9.0, 0.0)), strict=True)}
     assert allies == {(kind, *place) for kind, place in zip(names[n:], places[n:], strict=True)}
 
 
@@ -53,7 +53,7 @@ def test_units_appear_at_the_nearest_free_place_east_first_then_clockwise():
 
 
 def test_units_of_a_map_are_created_type_after_type_at_their_points():
-    """On every map the first unit of each point stands at the point itself, unless somebody of its layer came before."""
+    """The first unit of each point and layer stands at the point itself, on every map."""
     for name in load_data()["maps"]:
         names, places, battles = opening(name)
         taken = set()
@@ -75,7 +75,7 @@ def test_the_surplus_of_a_drawn_team_finds_room_too():
         "start_positions": {"dist_type": "surrounded", "map_x": 32, "map_y": 32},
     }
     for seed in range(8):
-        names, places, battles = opening("10gen_protoss", seed, capability_config=config)
+        names, places, _ = opening("10gen_protoss", seed, capability_config=config)
         assert (16.0, 16.0) in {tuple(place) for place in places[:20]}
         for i in range(43):
             for j in range(i):

@@ -41,9 +41,9 @@ def play(battles, steps, first=0):
 def test_neither_batch_nor_threads_matter(name):
     """1,000 steps of one battle are, byte for byte, those of the same battle among 64 and in two threads."""
     steps, args = 1000 if name == "3m" else 150, {"map_name": name, "prob_obs_enemy": 0.7}
-    alone = play(BatchedSkirmish(1, seed=7, **args), steps)
-    among = play(BatchedSkirmish(64, seed=5, **args), steps)
-    threads = play(BatchedSkirmish(64, seed=5, threads=2, **args), steps)
+    alone = play(BatchedSkirmish(1, seed=[7], **args), steps)
+    among = play(BatchedSkirmish(64, seed=range(5, 69), **args), steps)
+    threads = play(BatchedSkirmish(64, seed=range(5, 69), threads=2, **args), steps)
     assert alone[0] == among[2]
     assert among == threads
     assert among[0] != among[2]
