@@ -167,7 +167,10 @@ def checksum(manifest: dict) -> str:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folders
+        return
     try:
         os.fsync(descriptor)
     finally:

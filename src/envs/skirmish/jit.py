@@ -1,6 +1,7 @@
 """numba's compiler, with compiled code kept on disk between runs."""
 
 import contextlib
+import getpass
 import hashlib
 import os
 import tempfile
@@ -32,7 +33,7 @@ def _base_folder() -> Path:
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster"
     with contextlib.suppress(OSError):  # a home that cannot be written to, as in some containers
         base.mkdir(parents=True, exist_ok=True)
-    return base if os.access(base, os.W_OK) else Path(tempfile.gettempdir()) / f"muster-{os.getuid()}"
+    return base if os.access(base, os.W_OK) else Path(tempfile.gettempdir()) / f"muster-{getattr(os, 'getuid', getpass.getuser)()}"
 
 
 def compiled(parallel: bool = False) -> Callable:
