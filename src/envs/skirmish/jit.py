@@ -33,7 +33,10 @@ def _base_folder() -> Path:
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster"
     with contextlib.suppress(OSError):  # a home that cannot be written to, as in some containers
         base.mkdir(parents=True, exist_ok=True)
-    return base if os.access(base, os.W_OK) else Path(tempfile.gettempdir()) / f"muster-{getattr(os, 'getuid', getpass.getuser)()}"
+    if os.access(base, os.W_OK):
+        return base
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+    return Path(tempfile.gettempdir()) / f"muster-{user}"
 
 
 def compiled(parallel: bool = False) -> Callable:

@@ -1,0 +1,78 @@
+"""The code blocks of docs/ run as they are written."""
+
+import contextlib
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from learners import REGISTRY
+from learners.q_learner import QLearner
+from main import main
+from run import run
+from standins import ROOT
+
+
+def blocks(page, language):
+    """The contents of a page's code blocks in one language."""
+    text = (ROOT / "docs" / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
+def test_the_page_about_python_runs_from_top_to_bottom(tmp_path):
+    code = "\n".join(blocks("python_api.md", "python")).replace('"src"', repr(str(ROOT / "src")))
+    # Sacred looks for the file that the program is
+    (tmp_path / "page.py").write_text(code)
+    command = [sys.executable, "page.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "Did you mean 'qmix'" in done.stdout
+    assert "two_step 3 COMPLETED" in done.stdout
+
+
+def commands(page):
+    """The words of every call of src/main.py in a page."""
+    for block in blocks(page, "bash"):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if words and "src/main.py" in words and "--resume" not in line:
+                yield words[words.index("src/main.py") + 1 :]
+
+
+@pytest.mark.parametrize("words", list(commands("from_pymarl.md")), ids=" ".join)
+def test_the_commands_for_those_who_come_from_pymarl_are_accepted(words, monkeypatch, capsys, tmp_path):
+    """They are checked as before a run, from the checkout's folder, and the config is printed."""
+    monkeypatch.chdir(ROOT)
+    if "--list" not in words:
+        words = ["print_config", *words]
+    with contextlib.redirect_stderr(sys.stdout):
+        code = main(words)
+    assert code == 0, capsys.readouterr().out
+
+
+def test_learners_get_what_the_page_about_them_says(monkeypatch, tmp_path):
+    """The tables of docs/own_learner.md: attributes of args, and fields of a batch with shapes and types."""
+    seen = []
+
+    class Looking(QLearner):
+        def train(self, batch, t_env, episode_num):
+            seen.append((self.args, batch))
+
+    monkeypatch.setattr(REGISTRY, "_entries", dict(REGISTRY._entries))
+    REGISTRY["looking"] = Looking
+    config = {"env": "two_step", "learner": "looking", "t_max": 80, "test_nepisode": 1, "batch_size": 4}
+    run(config | {"use_cuda": False, "local_results_path": str(tmp_path)})
+    args, batch = seen[0]
+    page = (ROOT / "docs" / "own_learner.md").read_text()
+    names, fields = page.split("| attribute |")[1].split("| field |")
+    for name in re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", names, re.M))):
+        assert hasattr(args, name), name
+    sizes = {"n": args.n_agents, "A": args.n_actions, "state_shape": args.state_shape}
+    sizes |= {"B": 4, "T + 1": batch.max_seq_length, "1": 1, "obs_shape": batch["obs"].shape[-1]}
+    rows = re.findall(r"^\| `(\w+)` \| \[(.*?)\] \| (\w+) \|", fields, re.M)
+    assert {name for name, *_ in rows} == set(batch.scheme)
+    for name, shape, dtype in rows:
+        assert batch[name].shape == tuple(sizes[size] for size in shape.split(", ")), name
+        assert str(batch[name].dtype) == f"torch.{dtype}", name
