@@ -21,7 +21,7 @@ usage() {
 usage: bash install_sc2.sh --accept-eula [options]
 
 Installs what --env-config=sc2 needs: the game StarCraft II for Linux, the maps of SMAC and SMACv2, and the Python
-packages smac and smacv2. What is there already is left alone, and a download that stopped is gone on with.
+packages smac and smacv2. What is there already is left alone, and a download that stopped is continued.
 
   --accept-eula     You accept Blizzard's AI and Machine Learning License, which the game comes under:
                     $LICENCE
@@ -139,17 +139,17 @@ download_game() {
     [[ ! -t 2 ]] || progress=--progress-bar
     size=$(remote_size "$url") || fail download "$url cannot be had. Is there a network, and a version $version?"
     if [[ -n $size ]] && (($(bytes_of "$file") > size)); then
-        say "The download of before is larger than the server's file; it is started anew."
+        say "The download of before is larger than the server's file; it starts from the beginning."
         rm -f "$file"
     fi
     if [[ -z $size ]] || (($(bytes_of "$file") < size)); then
         curl --fail --location --retry 3 "$progress" --continue-at - --output "$file" "$url" ||
-            fail download "it stopped at $(bytes_of "$file") of ${size:-unknown} bytes. Run this again to go on from there."
+            fail download "it stopped at $(bytes_of "$file") of ${size:-unknown} bytes. Run this again to continue it."
     fi
     have=$(bytes_of "$file")
     if [[ -n $size ]] && ((have != size)); then
         ((have < size)) || rm -f "$file"
-        fail download "$have bytes have come of the $size that the server announced. Run this again to go on."
+        fail download "$have bytes have come of the $size that the server announced. Run this again to continue."
     fi
 }
 
@@ -164,7 +164,7 @@ unpack_game() {
         fail unpack "the disk is full. Make room and run this again; the download is kept."
     elif ((code > 1)); then
         rm -f "$file"
-        fail unpack "unzip ended with code $code. The archive is damaged and was removed; run this again to fetch it anew."
+        fail unpack "unzip ended with code $code. The archive is damaged and was removed; run this again to fetch it."
     fi
     if ! has_game "$beside/StarCraftII"; then
         rm -f "$file"
@@ -190,7 +190,7 @@ install_game() {
         fail game "$SC2PATH is there, but holds no game. Move it away, or set SC2PATH to another folder."
     fi
     if $dry_run; then
-        say "Would download $url to $file, or go on with what is there, and unpack it to $SC2PATH."
+        say "Would download $url to $file, or continue what is there, and unpack it to $SC2PATH."
         return
     fi
     need game curl

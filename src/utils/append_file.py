@@ -34,7 +34,7 @@ class FaultNotice:
             self.failing = True
             reason = getattr(error, "strerror", None) or error
             self._console.warning(
-                f"{self.what} cannot be written: {reason}. The run goes on; what is missing is kept in memory and "
+                f"{self.what} cannot be written: {reason}. The run continues; what is missing is kept in memory and "
                 "tried again."
             )
 

@@ -68,7 +68,7 @@ class Logger:
         """Also append every value to this CSV file (see utils/metric_log.py), those that were logged before included.
 
         The file is made with the first value; a file that is there already is set aside, unless `load_state_dict`
-        goes on with it.
+        continues it.
         """
         with self._lock:
             self._metric_log.open(path)

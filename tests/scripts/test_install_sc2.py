@@ -186,12 +186,12 @@ def test_a_download_of_the_wrong_size_is_not_unpacked(machine):
     assert not machine.calls("unzip")
 
 
-def test_a_download_larger_than_the_servers_is_started_anew(machine):
+def test_a_download_larger_than_the_servers_is_starts_again(machine):
     machine.archive.parent.mkdir()
     machine.archive.write_bytes(b"x" * (SIZE + 1))
     done = machine.install()
     assert done.returncode == 0, done.stderr
-    assert "started anew" in done.stdout
+    assert "starts from the beginning" in done.stdout
 
 
 def test_a_complete_download_is_not_repeated(machine):
