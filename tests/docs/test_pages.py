@@ -11,6 +11,7 @@ import pytest
 from learners import REGISTRY
 from learners.q_learner import QLearner
 from main import main
+from modules import mixers
 from run import run
 from standins import ROOT
 
@@ -76,3 +77,32 @@ def test_learners_get_what_the_page_about_them_says(monkeypatch, tmp_path):
     for name, shape, dtype in rows:
         assert batch[name].shape == tuple(sizes[size] for size in shape.split(", ")), name
         assert str(batch[name].dtype) == f"torch.{dtype}", name
+
+
+def test_a_mixer_is_added_as_the_page_says(monkeypatch, tmp_path):
+    monkeypatch.setattr(mixers.REGISTRY, "_entries", dict(mixers.REGISTRY._entries))
+    (code,) = blocks("from_pymarl.md", "python")
+    path = tmp_path / "my_mixer.py"
+    path.write_text(code)
+    config = {"env": "two_step", "plugins": [str(path)], "mixer": "halved", "t_max": 80, "test_nepisode": 1}
+    returned = run(config | {"use_cuda": False, "local_results_path": str(tmp_path)})
+    assert returned is not None
+
+
+def _anchors(page):
+    """The anchors that a page's headings get."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CHANGELOG.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/*.md"))]
+)
+def test_links_lead_somewhere(page):
+    path = ROOT / page
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        name, _, anchor = target.partition("#")
+        if "://" not in target:
+            led_to = path.parent / name if name else path
+            assert led_to.exists(), target
+            assert not anchor or anchor in _anchors(led_to), target
