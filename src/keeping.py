@@ -10,7 +10,7 @@ from typing import Any
 
 from assembly import Parts
 from checkpoints.errors import CheckpointError
-from checkpoints.parts import load_state, state_of
+from checkpoints.parts import declared_names, load_state, state_of
 from checkpoints.run_folder import RunFolder
 from checkpoints.segments import read_segment
 from checkpoints.store import Checkpoint, settled
@@ -61,6 +61,11 @@ class RunKeeper:
         self._retry_at = 0.0
         self._last_time = time.monotonic()
         self._inspected = 0
+        # before training: attributes that a part gets later could not be told from those that a checkpoint invents
+        self._declared = {
+            name: declared_names(part) for name, part in self._learning_parts().items() if part is not None
+        }
+        self._left_out: set[str] = set()
         # why this run cannot be saved at all, if a part of the user's own cannot
         self._unsavable = ""
         self.resumed = False
@@ -201,9 +206,7 @@ class RunKeeper:
         }
         parts = self._parts
         state = {
-            "learner": state_of(parts.learner),
-            "mac": state_of(parts.mac),
-            "acting_mac": None if parts.acting_mac is parts.mac else state_of(parts.acting_mac),
+            **{name: self._state_of(name, part) for name, part in self._learning_parts().items()},
             "rollouts": rollouts,
             "buffer": parts.buffer.state_dict(),
             "loop": self._loop.state_dict(),
@@ -216,6 +219,25 @@ class RunKeeper:
         except RuntimeError as error:  # torch's own for a file that cannot be written
             raise OSError(str(error)) from error
         self._console.debug(f"Checkpoint begun in {time.perf_counter() - started:.3f} seconds")
+
+    def _learning_parts(self) -> dict[str, Any]:
+        """What is saved attribute by attribute, unless it says itself what its state is."""
+        parts = self._parts
+        acting = None if parts.acting_mac is parts.mac else parts.acting_mac
+        return {"learner": parts.learner, "mac": parts.mac, "acting_mac": acting}
+
+    def _state_of(self, name: str, part: Any) -> dict | None:
+        if part is None:
+            return None
+        left_out: list[str] = []
+        state = state_of(part, self._declared[name], left_out)
+        for attribute in sorted(set(left_out) - self._left_out):
+            self._console.warning(
+                f"{attribute} is set for the first time while training, so that checkpoints do not keep it and a "
+                "resumed run begins without it. Set it in __init__."
+            )
+        self._left_out |= set(left_out)
+        return state
 
     def _collect(self) -> None:
         """See how the checkpoint that was being written came out."""

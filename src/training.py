@@ -37,6 +37,9 @@ class LoopState:
         return asdict(self)
 
     def load_state_dict(self, state: dict) -> None:
+        """Raises: ValueError: it is not what `state_dict` returns."""
+        if set(state) != set(asdict(self)) or not all(type(value) in (int, type(None)) for value in state.values()):
+            raise ValueError("the state of the loop has other entries")
         for key, value in state.items():
             setattr(self, key, value)
 

@@ -6,33 +6,65 @@ import numpy as np
 import torch as th
 
 from checkpoints.errors import CheckpointError
+from utils.plain_values import shown
 
-# what is not the part's own, and what acting leaves behind and begins anew with every episode
+# what is not the part's own, and what acting leaves behind and resets with every episode
 NOT_KEPT = ("args", "logger", "hidden_states")
 
 
-def state_of(part: Any) -> dict:
+def state_of(part: Any, declared: dict | None = None, left_out: list[str] | None = None) -> dict:
     """The state of a part: what its `state_dict()` says, or else what it keeps in its attributes.
 
     These are networks, optimisers and whatever else has a `state_dict`, controllers and action selectors, numbers,
     tensors, arrays, and dicts of such. So a learner written for PyMARL is saved without a word of its own.
+
+    Args:
+        declared: what `declared_names` said of the part when it was new; None: all of its attributes are kept.
+        left_out: the names of attributes that are not kept, because the part got them later, are added here.
     """
-    return _state_of(part, set())
+    return _state_of(part, set(), declared, [] if left_out is None else left_out, type(part).__name__)
 
 
-def _state_of(part: Any, seen: set[int]) -> dict:
+def _state_of(part: Any, seen: set[int], declared: dict | None, left_out: list[str], where: str) -> dict:
     seen.add(id(part))
     if _has_own_state(part):
         return part.state_dict()
     state = {}
     for name, value in _attributes(part):
-        if id(value) not in seen and (_holds_state(value) or _is_figure(value)):
-            state[name] = value if _is_figure(value) else _state_of(value, seen)
+        if id(value) in seen or not (_holds_state(value) or _is_figure(value)):
+            continue
+        if declared is not None and name not in declared:
+            left_out.append(f"{where}.{name}")
+        elif _is_figure(value):
+            state[name] = value
+        else:
+            state[name] = _state_of(value, seen, (declared or {}).get(name), left_out, f"{where}.{name}")
     return state
 
 
+def declared_names(part: Any) -> dict:
+    """The attributes that a part has when it is new, in which a state may be restored later; those of its parts within.
+
+    Returns:
+        name -> the same of that attribute, or None if it has no attributes of its own to tell apart.
+    """
+    return _declared_names(part, set())
+
+
+def _declared_names(part: Any, seen: set[int]) -> dict:
+    seen.add(id(part))
+    return {name: None if _is_leaf(value, seen) else _declared_names(value, seen) for name, value in _own(part).items()}
+
+
+def _is_leaf(value: Any, seen: set[int]) -> bool:
+    return id(value) in seen or isinstance(value, dict) or _has_own_state(value) or not _holds_state(value)
+
+
 def load_state(part: Any, state: dict, where: str = "") -> None:
-    """Give `part`, made anew from the same config, the state that `state_of` returned.
+    """Give `part`, built from the same config, the state that `state_of` returned.
+
+    Only attributes are set that the part has already and that would be saved, each to a value of its kind: whoever
+    made the checkpoint cannot replace a method, say.
 
     Raises:
         CheckpointError: it does not fit.
@@ -42,12 +74,17 @@ def load_state(part: Any, state: dict, where: str = "") -> None:
         if _has_own_state(part):
             part.load_state_dict(state)
             return
-        attributes = dict(_attributes(part))
+        own = _own(part)
         for name, value in state.items():
-            present = attributes.get(name)
-            if _holds_state(present):
+            present = own.get(name)
+            if _holds_state(present) or (isinstance(present, dict) and isinstance(value, dict)):
                 load_state(present, value, f"{where}.{name}")
-            elif isinstance(present, th.Tensor) and present.shape == value.shape:
+            elif not (_is_new_entry(part, name, value) or (name in own and _same_kind(present, value))):
+                raise CheckpointError(
+                    f"The checkpoint's state does not fit this experiment: {where} keeps no state "
+                    f"{shown(name)} of the kind {type(value).__name__}."
+                )
+            elif isinstance(present, th.Tensor) and isinstance(value, th.Tensor) and present.shape == value.shape:
                 with th.no_grad():
                     present.copy_(value)
             else:
@@ -57,6 +94,28 @@ def load_state(part: Any, state: dict, where: str = "") -> None:
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error).strip().split("\n")[0]
         raise CheckpointError(f"The checkpoint's state of {where} does not fit this experiment: {reason}") from None
+
+
+def _own(part: Any) -> dict[str, Any]:
+    """The part's attributes, and the figures that its class has until the part gets its own."""
+    if isinstance(part, dict):
+        return dict(_attributes(part))
+    of_class = {
+        name: value for kind in reversed(type(part).__mro__) for name, value in vars(kind).items() if _is_figure(value)
+    }
+    return {name: value for name, value in of_class.items() if not name.startswith("__")} | dict(_attributes(part))
+
+
+def _is_new_entry(part: Any, name: Any, value: Any) -> bool:
+    """A dict's keys are data, and may come while training."""
+    return isinstance(part, dict) and isinstance(name, str) and name not in part and _is_figure(value)
+
+
+def _same_kind(present: Any, value: Any) -> bool:
+    """Whether both are figures: text, or numbers of any library and size; None stands for either."""
+    if not (_is_figure(present) and _is_figure(value)):
+        return False
+    return present is None or value is None or isinstance(present, str) == isinstance(value, str)
 
 
 def _attributes(part: Any) -> list[tuple[str, Any]]:

@@ -99,16 +99,22 @@ class Rollouts:
         if hasattr(self.runner, "load_state_dict"):
             self.runner.load_state_dict(state["runner"])
         else:
-            vars(self.runner).update(state["runner"])
+            self._load_counts(state["runner"])
         if state["ready"] is not None:
             self._ready = batch_from_state(state["ready"], like)
-        self._logged = list(state["logged"])
+        self._logged = [(str(key), float(value), int(t), bool(told)) for key, value, t, told in state["logged"]]
 
     def _runner_state(self) -> dict[str, Any]:
         """Its own, or of a runner that says nothing of it, as PyMARL's do not, its counts."""
         if hasattr(self.runner, "state_dict"):
             return self.runner.state_dict()
         return {name: value for name, value in vars(self.runner).items() if type(value) in (int, float)}
+
+    def _load_counts(self, counts: dict[str, Any]) -> None:
+        """Raises: ValueError: they are not counts that the runner has."""
+        if not set(counts) <= set(self._runner_state()) or not all(type(x) in (int, float) for x in counts.values()):
+            raise ValueError(f"{type(self.runner).__name__} keeps other counts than the checkpoint's")
+        vars(self.runner).update(counts)
 
     def play(self, test_mode: bool = False) -> Any:
         # nothing played is differentiated through, whatever a controller of a user's own computes

@@ -7,7 +7,7 @@ import pytest
 import torch as th
 
 from checkpoints.errors import CheckpointError
-from checkpoints.parts import load_state, state_of
+from checkpoints.parts import declared_names, load_state, state_of
 from checkpoints.tree import load_tree, save_tree
 from helpers import fill
 
@@ -107,3 +107,55 @@ def test_a_state_dict_of_its_own_is_what_counts():
 def test_what_does_not_fit_is_named():
     with pytest.raises(CheckpointError, match=r"Learner\.mac\.agent does not fit"):
         load_state(Learner(width=4), state_of(Learner(width=3)))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"train": 5}, r"Learner keeps no state train of the kind int"),
+        ({"args": 5}, r"Learner keeps no state args"),
+        ({"params": 5}, r"Learner keeps no state params"),
+        ({"__class__": 5}, r"Learner keeps no state __class__"),
+        ({"invented": 5}, r"Learner keeps no state invented"),
+        ({"log_stats_t": "5"}, r"Learner keeps no state log_stats_t of the kind str"),
+        ({"log_stats_t": {"a": 1}}, r"Learner keeps no state log_stats_t of the kind dict"),
+        ({"mac": {"select_actions": 5}}, r"Learner\.mac keeps no state select_actions"),
+        ({"counts": {"a": [1]}}, r"Learner\.counts keeps no state a of the kind list"),
+        ({"mac": 5}, r"Learner\.mac does not fit"),
+    ],
+)
+def test_a_state_restores_only_what_the_part_keeps(change, told):
+    learner = Learner()
+    with pytest.raises(CheckpointError, match=told):
+        load_state(learner, {**state_of(learner), **change})
+    assert callable(learner.train)
+
+
+class Changing(Learner):
+    steps = 0
+
+    def __init__(self):
+        super().__init__()
+        self.seen, self.mean = {}, None
+
+    def train(self):
+        super().train()
+        self.steps += 1
+        self.seen["first"] = self.steps
+        self.mean = self.running_mean.clone()
+        self.late = 7
+        self.mac.later = 8
+
+
+def test_what_a_part_declares_may_change_its_kind_and_what_it_invents_is_left_out():
+    """A figure of the class, an entry of a dict, a number in place of None; not what nobody has declared."""
+    first, second, left_out = Changing(), Changing(), []
+    declared = declared_names(first)
+    first.train()
+    state = state_of(first, declared, left_out)
+    assert left_out == ["Changing.mac.later", "Changing.late"]
+    load_state(second, state)
+    assert (second.steps, second.seen) == (1, {"first": 1})
+    assert second.mean.tolist() == first.mean.tolist()
+    assert not hasattr(second, "late")
+    assert not hasattr(second.mac, "later")
