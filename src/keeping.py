@@ -11,7 +11,7 @@ from typing import Any
 from assembly import Parts
 from checkpoints.errors import CheckpointError
 from checkpoints.parts import declared_names, load_state, state_of
-from checkpoints.run_folder import RunFolder
+from checkpoints.run_folder import FAULTS, RunFolder
 from checkpoints.segments import read_segment
 from checkpoints.store import Checkpoint, settled
 from checkpoints.tree import load_tree, save_tree
@@ -134,23 +134,23 @@ class RunKeeper:
             self._save_and_wait()
 
     def save_now(self) -> str:
-        """Write a checkpoint and wait for it, because the run stops here. Returns how to go on, for people."""
+        """Write a checkpoint and wait for it, because the run stops here. Returns how to resume, for people."""
         try:
             self._save_and_wait()
         except MusterError as error:
-            return f"{error} {self._how_to_go_on()}"
-        return f"{self._kept()} {self._how_to_go_on()}"
+            return f"{error} {self._how_to_resume()}"
+        return f"{self._kept()} {self._how_to_resume()}"
 
     def save_after_fault(self) -> str:
         """As `save_now`, where something has failed. Nothing is written before anything was trained on."""
         if self._failures or self._rollouts.t_env <= self._loop.start_T:
-            return self._how_to_go_on()
+            return self._how_to_resume()
         try:
             self._save_and_wait()
         except Exception as error:  # the state itself may be what is broken
             self._console.warning(f"No checkpoint could be written after the fault: {error}")
-            return self._how_to_go_on()
-        return f"{self._kept()} {self._how_to_go_on()}"
+            return self._how_to_resume()
+        return f"{self._kept()} {self._how_to_resume()}"
 
     def save_models(self, t_env: int) -> None:
         """Save the models of step `t_env`; what cannot be written is told."""
@@ -163,7 +163,7 @@ class RunKeeper:
 
     def inspect(self, what: str, batch: Any, always: bool = False) -> Path:
         """Keep a batch, the weights and the step for inspection; of what is left out, only the first few times."""
-        folder = self._folder.path / "faults" / f"{self._rollouts.t_env}-{self._inspected}"
+        folder = self._folder.path / FAULTS / f"{self._rollouts.t_env}-{self._inspected}"
         self._console.warning(f"Not a finite number after {self._rollouts.t_env} steps: {what}.")
         if always or self._inspected < INSPECTED:
             self._inspected += 1
@@ -289,10 +289,12 @@ class RunKeeper:
     def _kept(self) -> str:
         return f"Everything up to step {self._rollouts.t_env} is kept."
 
-    def _how_to_go_on(self) -> str:
+    def _how_to_resume(self) -> str:
         if self._writer is None or self._writer.newest is None:
-            return "There is no checkpoint to go on from."
-        return f"Go on from the checkpoint of step {self._writer.newest.name} with: {self._folder.resume_command()}"
+            return "There is no checkpoint to resume from."
+        plugins = self._config["plugins"]
+        command = self._folder.resume_command([plugins] if isinstance(plugins, str) else plugins or [])
+        return f"Resume from the checkpoint of step {self._writer.newest.name} with: {command}"
 
 
 def _write_inspection(folder: Path, what: str, batch: Any, learner: Any, episode: int, t_env: int) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import shlex
 import sys
 import warnings
 import webbrowser
@@ -40,6 +41,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--results", default="results", help="folder of the results (default: results)")
     parser.add_argument("--episodes", type=_count, default=1, help="number of episodes (default: 1)")
     parser.add_argument("--seed", type=int, help="of the environments (default: the run's)")
+    parser.add_argument(
+        "--plugin",
+        metavar="PLUGIN",
+        action="append",
+        help="a plugin that the run needs: a path or a module; may be repeated. Code that a record names is not "
+        "imported unless it is named here",
+    )
     showing = parser.add_mutually_exclusive_group()
     showing.add_argument("--no-open", action="store_true", help="print the page's address, but open no browser")
     showing.add_argument("--no-page", action="store_true", help="only record")
@@ -56,12 +64,16 @@ def _count(text: str) -> int:
 def _watch(options: argparse.Namespace) -> None:
     from replays.best_model import find_best_model
     from replays.run_folders import find_run
+    from utils.recorded_runs import recorded_plugins, require_named
 
     found = find_run(options.run, Path(options.results))
+    used = recorded_plugins(found.config)
+    require_named(used, options.plugin is not None, " ".join(f"--plugin={shlex.quote(plugin)}" for plugin in used))
     model = find_best_model(found)
     shown = "not tested" if model.test_return is None else f"test return {model.test_return:.4g}"
     print(f"{found.token}: the model after {model.step} steps ({shown})")
-    paths = play(found.config, model.folder, model.step, found.results, options.episodes, options.seed)
+    config = {**found.config, "plugins": options.plugin or []}
+    paths = play(config, model.folder, model.step, found.results, options.episodes, options.seed)
     if not paths:
         raise MusterError(f"env={found.config.get('env')} could not be recorded; the message above says why.")
     for path in paths:

@@ -1,4 +1,4 @@
-"""Going on with a run: from which checkpoint, with which config."""
+"""Resuming a run: from which checkpoint, with which config."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,11 +6,12 @@ from pathlib import Path
 from checkpoints.run_folder import find_run
 from checkpoints.store import Checkpoint, newest_checkpoint
 from utils.code_version import differences
+from utils.recorded_runs import recorded_plugins
 
 
 @dataclass
 class Resumption:
-    """A run to go on with.
+    """A run to resume.
 
     `warnings`: what whoever resumes it should know.
     """
@@ -28,20 +29,29 @@ class Resumption:
             ConfigError: there is no such run, or it has no such checkpoint.
         """
         folder = find_run(name, results)
+        folder.require_no_links()
         checkpoint, problems = newest_checkpoint(folder.path)
         warnings = [f"Not used: {problem}" for problem in problems]
         code = checkpoint.manifest.get("code")
         if changed := differences(code if isinstance(code, dict) else {}):
             warnings.append(
                 f"The checkpoint was written by other code ({'; '.join(changed)}): "
-                "the run goes on, but perhaps not with the numbers it would have had."
+                "the run resumes, but perhaps not with the numbers it would have had."
             )
         return cls(folder.path.name, folder.path.parent.parent, checkpoint, warnings)
 
     @property
     def config(self) -> dict:
-        """The run's config, its seed included, with the results where they are found now."""
-        return {**self.checkpoint.manifest["config"], "local_results_path": str(self.results)}
+        """The run's config, its seed included, with the results where they are found now, and without its plugins.
+
+        Code is imported only if whoever resumes the run names it: the results may be somebody else's.
+        """
+        return {**self.checkpoint.manifest["config"], "local_results_path": str(self.results), "plugins": []}
+
+    @property
+    def plugins(self) -> list[str]:
+        """The plugins that the run used, as its config names them."""
+        return recorded_plugins(self.checkpoint.manifest["config"])
 
     def origin(self) -> dict:
         """What this continues, for the record: the Sacred run (None: unobserved) and the step."""

@@ -2,7 +2,9 @@
 
 import copy
 import functools
+import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,9 +26,8 @@ from cli.observer import RunRecorder, check_run_id
 from cli.past_sacred import PastSacredError, past_sacred
 from cli.summary import check_summary, leave_summary
 from utils.config import default_config, recursive_dict_update
-from utils.errors import ConfigError
 from utils.logging import get_logger
-from utils.plain_values import shown
+from utils.recorded_runs import require_named
 from utils.stop_signals import StopSignals
 
 # prints of this process go to the console and into cout.txt; what environment processes print, to the console only
@@ -46,7 +47,9 @@ def run_experiment(arguments: Arguments) -> None:
     if arguments.resume is not None:
         results = given_value(arguments.sacred, "local_results_path") or default_config()["local_results_path"]
         resume = Resumption.of(arguments.resume, results)
-        composed = Composed(recursive_dict_update(default_config(), _trusted(resume)), {})
+        how = f"with {shlex.quote(f'plugins={json.dumps(resume.plugins)}')} (or plugins=[] for none)."
+        require_named(resume.plugins, given_value(arguments.sacred, "plugins") is not None, how)
+        composed = Composed(recursive_dict_update(default_config(), resume.config), {})
     elif arguments.algorithm is None:  # `help COMMAND` needs no config
         composed = Composed(default_config(), {})
     else:
@@ -58,18 +61,6 @@ def run_experiment(arguments: Arguments) -> None:
         raise error.__cause__ from None
     finally:
         experiment.signals.restore()
-
-
-def _trusted(resume: Resumption) -> dict:
-    """The config of a run to go on with. Code that came along with its results is not imported."""
-    plugins, results = resume.config.get("plugins"), resume.results.resolve()
-    for plugin in plugins if isinstance(plugins, list) else [plugins]:
-        if isinstance(plugin, str) and plugin.endswith(".py") and Path(plugin).resolve().is_relative_to(results):
-            raise ConfigError(
-                f"The run's plugin {shown(plugin)} lies among its results, from where no code is taken. "
-                "Put it elsewhere and name it: with plugins=PATH."
-            )
-    return resume.config
 
 
 def build_experiment(composed: Composed, resume: Resumption | None = None) -> Experiment:

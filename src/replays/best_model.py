@@ -1,12 +1,14 @@
 """Which of a run's saved models plays best."""
 
 import csv
+import io
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
 from replays.run_folders import FoundRun, manifests
 from utils.errors import ConfigError
+from utils.regular_files import open_regular
 
 STATISTIC = "test_return_mean"
 
@@ -49,16 +51,22 @@ def _told(manifest: dict) -> float | None:
 
 
 def _steps(folder: Path) -> list[int]:
-    if not folder.is_dir():
+    """Those with a model in a real folder of real files: what somebody else has made leads nowhere else by links."""
+    if folder.is_symlink() or not folder.is_dir():
         return []
-    return [int(path.name) for path in folder.iterdir() if path.name.isdecimal() and any(path.glob("*.th"))]
+    return [int(path.name) for path in folder.iterdir() if path.name.isdecimal() and _holds_model(path)]
+
+
+def _holds_model(folder: Path) -> bool:
+    files = [] if folder.is_symlink() else list(folder.glob("*.th"))
+    return bool(files) and not any(file.is_symlink() or not file.is_file() for file in files)
 
 
 def _tests(run: FoundRun) -> dict[int, float]:
     """Step -> mean return of the test after it."""
     metrics = run.results / "runs" / run.token / "metrics.csv"
-    if metrics.is_file():
-        with open(metrics, newline="", encoding="utf-8") as file:
+    if metrics.is_file() and not metrics.is_symlink():
+        with io.TextIOWrapper(open_regular(metrics), encoding="utf-8", errors="replace", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row.get("key") == STATISTIC]
         tests = [_figures(row.get("t_env"), row.get("value")) for row in rows]
     else:

@@ -93,7 +93,7 @@ def _newest(results: Path) -> str:
 
 def manifests(checkpoints: Path) -> dict[int, dict[str, Any]]:
     """What the checkpoints in a folder tell of themselves, by step, the newest first; {} for what cannot be read."""
-    if not checkpoints.is_dir():
+    if checkpoints.is_symlink() or not checkpoints.is_dir():
         return {}
-    steps = [int(path.name) for path in checkpoints.iterdir() if path.name.isdecimal()]
+    steps = [int(path.name) for path in checkpoints.iterdir() if path.name.isdecimal() and not path.is_symlink()]
     return {step: json_mapping(checkpoints / str(step) / "manifest.json") for step in sorted(steps, reverse=True)}

@@ -11,7 +11,8 @@ from contextlib import suppress
 
 # after a failure, so long until the next chunk is tried; between two tries chunks only wait
 RETRY_SECONDS = 5.0
-_APPENDING = os.O_WRONLY | os.O_APPEND
+# neither following a link that somebody has put there, nor waiting for the reader of a pipe
+_APPENDING = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class FaultNotice:

@@ -14,6 +14,7 @@ import zlib
 from typing import NamedTuple
 
 from utils.append_file import AppendFile, set_aside
+from utils.regular_files import open_regular
 
 HEADER = b"t_env,episode,seconds,key,value\n"
 
@@ -85,10 +86,10 @@ class MetricLog:
         """
         self._file = AppendFile(path, "The metric log", self._console, head=HEADER)
         content = None
-        if position["bytes"] == 0 and not os.path.exists(path):  # nothing had been written yet
+        if position["bytes"] == 0 and not os.path.lexists(path):  # nothing had been written yet
             return []
         try:
-            with open(path, "rb") as file:
+            with open_regular(path) as file:
                 content = file.read(position["bytes"])
         except OSError as error:
             reason = error.strerror

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from utils.append_file import AppendFile, FaultNotice
+from utils.regular_files import open_regular
 
 _MESSAGES = "tensorboard_logger.tf_protobuf"
 _PREFIX = "events.out.tfevents."
@@ -98,11 +99,15 @@ class EventWriter:
                 if name not in state:
                     os.unlink(path)
                     continue
-                if os.path.getsize(path) < state[name]:
+                if name not in found:
+                    raise FileNotFoundError(None, "it is missing")
+                with open_regular(path) as file:  # no link, so that nothing is cut elsewhere
+                    size = os.fstat(file.fileno()).st_size
+                if size < state[name]:
                     self._console.warning(f"{path} is shorter than it was; TensorBoard's curves have a gap.")
                 else:
                     os.truncate(path, state[name])
-                self._earlier[name] = os.path.getsize(path)
+                self._earlier[name] = min(size, state[name])
             except OSError as error:
                 self._console.warning(
                     f"{path} cannot be cut back to where the run resumes: {error.strerror}. TensorBoard's "

@@ -1,27 +1,136 @@
-"""A checkpoint's config goes on with a run, but brings no code along."""
+"""A checkpoint's config resumes a run, but brings no code along, and nothing is read or written through links."""
 
-from pathlib import Path
-from types import SimpleNamespace
+import os
+import shutil
 
 import pytest
 
-from cli.experiment import _trusted
-from utils.errors import ConfigError
+from envs import REGISTRY
+from main import main
+
+PLUGIN = """
+open("imported", "a").write("x")
+from envs import REGISTRY
+from envs.two_step import TwoStepGame
+REGISTRY["own"] = TwoStepGame
+"""
+RUN = (
+    "--config=vdn --env-config=two_step with t_max=40 batch_size=4 buffer_size=8 seed=1 checkpoint_interval=10".split()
+)
 
 
-def resumption(results, plugins):
-    return SimpleNamespace(config={"plugins": plugins}, results=Path(results))
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run with a plugin of its own, which has left checkpoints."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "own.py").write_text(PLUGIN)
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        assert (
+            main([*RUN, "plugins=['own.py']", "env=own", "env_args={}", "use_tensorboard=True", "save_model=True"]) == 0
+        )
+    finally:
+        os.chdir(before)
+    os.unlink(folder / "imported")
+    return folder
 
 
-def test_plugins_among_the_results_are_not_imported(tmp_path):
-    for plugin in (
-        str(tmp_path / "results" / "runs" / "x" / "evil.py"),
-        str(tmp_path / "a" / ".." / "results" / "e.py"),
-    ):
-        with pytest.raises(ConfigError, match="from where no code is taken"):
-            _trusted(resumption(tmp_path / "results", [plugin]))
+@pytest.fixture
+def here(finished, tmp_path, monkeypatch):
+    """A copy of it, in which the plugin has not been imported in this process."""
+    folder = tmp_path / "here"
+    shutil.copytree(finished, folder, symlinks=True)
+    monkeypatch.chdir(folder)
+    monkeypatch.setitem(REGISTRY._entries, "own", None)  # so that it is forgotten after the test
+    del REGISTRY._entries["own"]
+    return folder
 
 
-def test_other_plugins_are(tmp_path):
-    for plugins in ([str(tmp_path / "mine.py")], ["some.module"], []):
-        assert _trusted(resumption(tmp_path / "results", plugins)) == {"plugins": plugins}
+def run_folder(here):
+    (folder,) = (here / "results" / "runs").iterdir()
+    return folder
+
+
+@pytest.mark.parametrize("words", [[], ["print_config"], ["with", "t_max=80"], ["print_config", "with", "seed=1"]])
+def test_a_recorded_plugin_is_imported_only_if_it_is_named(here, capsys, words):
+    before = sorted(here.rglob("*"))
+    assert main(["--resume=latest", *words]) == 2
+    told = capsys.readouterr().err
+    assert "The run used plugins: own.py." in told
+    assert """with 'plugins=["own.py"]'""" in told
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_plugin_that_is_named_is_imported(here, capsys):
+    assert main(["--resume=latest", "with", "plugins=['own.py']", "t_max=80"]) == 0, capsys.readouterr().err
+    assert (here / "imported").exists()
+
+
+def test_a_run_that_needs_its_plugin_says_what_is_missing_without(here, capsys):
+    assert main(["--resume=latest", "with", "plugins=[]"]) == 2
+    assert "env" in capsys.readouterr().err
+    assert not (here / "imported").exists()
+
+
+def test_watching_imports_no_recorded_plugin(here, capsys):
+    import watch
+
+    assert watch.main(["1", "--no-page"]) == 2
+    told = capsys.readouterr().err
+    assert "The run used plugins: own.py." in told
+    assert "--plugin=own.py" in told
+    assert not (here / "imported").exists()
+
+
+@pytest.mark.parametrize("place", ["lock", "checkpoints", "faults", "../../tb_logs/{token}", "../../models/{token}"])
+def test_a_link_is_refused_before_anything_is_written(here, capsys, place):
+    run = run_folder(here)
+    outside = here.parent / "outside"
+    path = run / place.format(token=run.name)
+    if path.is_dir():
+        shutil.move(path, outside)
+    else:
+        path.unlink(missing_ok=True)
+        outside.write_text("precious")
+    path.symlink_to(outside)
+    before = sorted(here.rglob("*"))
+    assert main(["--resume=latest" if place != "checkpoints" else "--resume=1", "with", "plugins=['own.py']"]) == 2
+    assert "is a link" in capsys.readouterr().err
+    assert sorted(here.rglob("*")) == before
+    assert outside.is_dir() or outside.read_text() == "precious"
+
+
+def test_a_lock_that_is_a_pipe_is_not_waited_for(here, capsys):
+    (run_folder(here) / "lock").unlink()
+    os.mkfifo(run_folder(here) / "lock")
+    assert main(["--resume=latest", "with", "plugins=['own.py']", "t_max=80"]) == 1
+    assert "cannot be a lock: it is not a regular file but a pipe" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_metric_log_that_is_no_file_is_set_aside(here, capsys, kind):
+    log = run_folder(here) / "metrics.csv"
+    outside = here.parent / "precious"
+    shutil.move(log, outside)
+    before = outside.read_bytes()
+    if kind == "link":
+        log.symlink_to(outside)
+    else:
+        os.mkfifo(log)
+    assert main(["--resume=latest", "with", "plugins=['own.py']", "t_max=80"]) == 0
+    assert f"is not as the checkpoint left it: it is not a regular file but a {kind}" in capsys.readouterr().out
+    assert outside.read_bytes() == before
+    assert log.is_file()
+    assert not log.is_symlink()
+
+
+def test_an_event_file_that_is_a_link_is_not_cut(here):
+    (folder,) = (here / "results" / "tb_logs").iterdir()
+    (events,) = folder.iterdir()
+    outside = here.parent / "precious"
+    outside.write_bytes(b"x" * 10**6)
+    events.unlink()
+    events.symlink_to(outside)
+    assert main(["--resume=latest", "with", "plugins=['own.py']", "t_max=80"]) == 0
+    assert outside.stat().st_size == 10**6

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -64,7 +65,7 @@ def test_a_run_that_is_interrupted_goes_on(tmp_path, name):
     assert "Traceback" not in err
     told = re.search(
         rf"Interrupted by {name}\. Everything up to step (\d+) is kept\. "
-        r"Go on from the checkpoint of step (\d+) with: python src/main\.py (--resume=\S+)",
+        r"Resume from the checkpoint of step (\d+) with: python src/main\.py (--resume=\S+)",
         err,
     )
     stopped = int(told[1])
@@ -190,7 +191,7 @@ def test_a_run_goes_on_in_one_process_only(tmp_path):
     try:
         done = resume("--resume=1", cwd=tmp_path)
         assert done.returncode == 1
-        assert f"is a run that is still going on, in the process {process.pid}" in done.stderr
+        assert f"is a run that the process {process.pid} is still working on" in done.stderr
     finally:
         process.kill()
         process.communicate()
@@ -255,8 +256,9 @@ def test_a_fault_that_ends_a_run_leaves_a_checkpoint(tmp_path, runner):
     (step,) = set(re.findall(r"Everything up to step (\d+) is kept", told))
     assert 140 <= int(step) <= 150
     assert load(tmp_path / "results" / "sacred" / "1" / "run.json")["status"] == "FAILED"
-    (command,) = set(re.findall(r"--resume=\S+", told))
-    done = resume(command, cwd=tmp_path)
+    (command,) = set(re.findall(r"python src/main.py (--resume=.*)", told))
+    assert command.endswith("""with 'plugins=["frail.py"]'""")
+    done = resume(*shlex.split(command), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert figures(tmp_path / "results")["test_return_mean"][-1] == 502
 

@@ -84,7 +84,7 @@ def test_what_an_environment_shows(tmp_path, odd_env, where, value, told):
     assert not th.isfinite(batch[where]).all()
     assert {"agent.th", "mixer.th", "opt.th"} <= {path.name for path in folder.iterdir()}
     # everything before it is kept
-    assert "Go on from the checkpoint of step 12" in str(error.value)
+    assert "Resume from the checkpoint of step 12" in str(error.value)
 
 
 def test_what_an_environment_shows_can_be_left_out(tmp_path, odd_env):
