@@ -5,22 +5,31 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from browser.figures.style import TEMPLATE, plain_text
-from browser.stats.aggregates import Estimate
+from browser.figures.style import INK, TEMPLATE, plain_text
+from browser.figures.wording import MATRIX_COLORS
+from browser.stats.aggregates import Estimate, best_on_maps
 
 
 def score_heatmap(
-    matrix: Mapping[str, Mapping[str, Estimate]], metric: str, title: str = "", share: bool = False
+    matrix: Mapping[str, Mapping[str, Estimate]],
+    metric: str,
+    title: str = "",
+    share: bool = False,
+    lower: bool = False,
 ) -> go.Figure:
     """A cell per algorithm and map with the interquartile mean, its interval and n; empty where nobody ran.
+
+    The best of every map is bold.
 
     Args:
         matrix: estimates by algorithm and map, as `score_matrix` makes them; rows from top to bottom.
         metric: what the scores are, for the colour bar.
         share: whether they lie between 0 and 1, which are then the ends of the colours.
+        lower: whether the lowest score is the best.
     """
     algorithms = list(matrix)
     maps = list(next(iter(matrix.values()), {}))
+    best = best_on_maps(matrix, lower)
     cells = [[matrix[algorithm][name] for name in maps] for algorithm in algorithms]
     values = np.array([[cell.value for cell in row] for row in cells]).reshape(len(algorithms), len(maps))
     figure = go.Figure(
@@ -28,11 +37,12 @@ def score_heatmap(
             x=[plain_text(name) for name in maps],
             y=[plain_text(name) for name in algorithms],
             z=values,
-            text=[[_cell_text(cell) for cell in row] for row in cells],
+            text=[[_cell_text(matrix[row][name], (row, name) in best) for name in maps] for row in algorithms],
             texttemplate="%{text}",
             customdata=[[cell.text(3) for cell in row] for row in cells],
             hovertemplate="<b>%{y}</b> on %{x}<br>%{customdata}<extra></extra>",
-            colorscale="Cividis",
+            textfont={"color": INK},
+            colorscale=[[0, MATRIX_COLORS[0]], [1, MATRIX_COLORS[1]]],
             xgap=2,
             ygap=2,
             hoverongaps=True,
@@ -46,8 +56,9 @@ def score_heatmap(
     return figure
 
 
-def _cell_text(cell: Estimate) -> str:
+def _cell_text(cell: Estimate, best: bool) -> str:
     if cell.n == 0:
         return ""
     interval = f"<br>[{cell.low:.2f}, {cell.high:.2f}]" if np.isfinite(cell.low) else ""
-    return f"{cell.value:.2f}{interval}<br>n = {cell.n}"
+    value = f"<b>{cell.value:.2f}</b>" if best else f"{cell.value:.2f}"
+    return f"{value}{interval}<br>n = {cell.n}"

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from browser.figures.wording import (
     AGGREGATE_TITLES,
+    MATRIX_COLORS,
     axis_title,
     color,
     dash,
@@ -18,7 +20,7 @@ from browser.figures.wording import (
     metric_title,
     numbered,
 )
-from browser.stats.aggregates import Estimate
+from browser.stats.aggregates import Estimate, best_on_maps
 from browser.stats.bands import Band
 from browser.stats.profiles import Profile
 
@@ -47,7 +49,11 @@ def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: 
 
 
 def score_heatmap(
-    matrix: Mapping[str, Mapping[str, Estimate]], metric: str, title: str = "", share: bool = False
+    matrix: Mapping[str, Mapping[str, Estimate]],
+    metric: str,
+    title: str = "",
+    share: bool = False,
+    lower: bool = False,
 ) -> Figure:
     """A cell per algorithm and map; see `figures.score_heatmap`."""
     algorithms = list(matrix)
@@ -57,13 +63,15 @@ def score_heatmap(
         return figure
     values = np.array([[matrix[row][column].value for column in maps] for row in algorithms])
     ends = {"vmin": 0, "vmax": 1} if share else {}
-    image = axes.imshow(np.ma.masked_invalid(values), cmap="cividis", aspect="auto", **ends)
+    shades = LinearSegmentedColormap.from_list("matrix", MATRIX_COLORS)
+    image = axes.imshow(np.ma.masked_invalid(values), cmap=shades, aspect="auto", **ends)
+    best = best_on_maps(matrix, lower)
     for row, algorithm in enumerate(algorithms):
         for column, name in enumerate(maps):
             cell = matrix[algorithm][name]
             if cell.n:
-                ink = "black" if image.norm(cell.value) > 0.5 else "white"
-                axes.text(column, row, _cell(cell), ha="center", va="center", color=ink, fontsize="x-small")
+                weight = "bold" if (algorithm, name) in best else "normal"
+                axes.text(column, row, _cell(cell), ha="center", va="center", fontsize="x-small", fontweight=weight)
     axes.set_xticks(range(len(maps)), [_plain(name) for name in maps])
     axes.set_yticks(range(len(algorithms)), [_plain(name) for name in algorithms])
     figure.colorbar(image, ax=axes, label=_plain(metric))

@@ -17,7 +17,7 @@ CONFIG = {
 }
 
 _GRID = "#e6e6e6"
-_INK = "#222222"
+INK = "#222222"
 _AXIS = {
     "gridcolor": _GRID,
     "linecolor": "#999999",
@@ -30,7 +30,7 @@ _AXIS = {
 
 TEMPLATE = go.layout.Template(
     layout={
-        "font": {"family": "system-ui, sans-serif", "size": 14, "color": _INK},
+        "font": {"family": "system-ui, sans-serif", "size": 14, "color": INK},
         "title": {"x": 0, "xanchor": "left", "xref": "paper", "font": {"size": 16}},
         "colorway": list(PALETTE),
         "paper_bgcolor": "white",
@@ -38,7 +38,7 @@ TEMPLATE = go.layout.Template(
         "xaxis": _AXIS,
         "yaxis": _AXIS,
         "hovermode": "closest",
-        "hoverlabel": {"bgcolor": "white", "font": {"color": _INK}, "align": "left"},
+        "hoverlabel": {"bgcolor": "white", "font": {"color": INK}, "align": "left"},
         "legend": {"bgcolor": "rgba(255,255,255,0.7)"},
         "margin": {"l": 60, "r": 20, "t": 50, "b": 55},
     }

@@ -13,6 +13,9 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 # after the seventh line, the same colours again with another dash
 DASHES = ("solid", "dash", "dot")
 
+# of a matrix' cells, from the lowest to the highest value; dark text is read on both
+MATRIX_COLORS = ("#f5f9fc", "#8fc1e3")
+
 AGGREGATE_TITLES = {
     "iqm": "interquartile mean",
     "mean": "mean",
@@ -39,6 +42,11 @@ def is_share(key: str) -> bool:
     An interval after Student's t, or a curve of zeros, would have an axis that means nothing.
     """
     return key.endswith("won_mean")
+
+
+def lower_is_better(key: str) -> bool:
+    """Whether a statistic is the better the lower it is, as far as its name tells."""
+    return any(word in key.lower() for word in ("loss", "error"))
 
 
 def axis_title(axis: str) -> str:

@@ -109,13 +109,13 @@ def definitions(
     age = {"field": "started", "headerName": "Age", "width": 84, "filter": False}
     defined = [
         {"field": "id", "headerName": "Run", "cellRenderer": "RunLink", "width": 96, "pinned": "left"},
-        {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 138, "tooltipField": "problems"},
+        {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 146, "tooltipField": "problems"},
         {**age, "valueFormatter": {"function": "age(params.value)"}},
         {"field": "name", "headerName": "Algorithm", "minWidth": 115, "flex": 1},
     ]
     if usual.maps:
         defined.append({"field": "map", "headerName": "Map", "minWidth": 105, "flex": 1})
-    defined.append(_number("seed", "Seed", 76, "plain"))
+    defined.append(_number("seed", "Seed", 72, "plain"))
     defined += [
         {"field": column.name, "headerName": column.title, "width": 125}
         if column.kind == CONFIG
@@ -126,10 +126,10 @@ def definitions(
     defined.append(_number("t_env", "t_env", 108, "whole"))
     for column in usual.columns():
         title = f"{_USUAL_TITLES.get(column.key, column.key)}, {column.kind}"
-        defined.append(_number(column.name, title, 104, "percent" if column.key == USUAL[1] else "number"))
+        defined.append(_number(column.name, title, 98, "percent" if column.key == USUAL[1] else "number"))
     if usual.results:
         defined.append(_number("result", "Result", 104))
-    defined.append(_number("rate", "Steps/s", 96, "whole"))
+    defined.append(_number("rate", "Steps/s", 90, "whole"))
     if write:
         defined.append({"field": "tags", "headerName": "Tags", "width": 130})
     for definition in defined:
@@ -145,7 +145,7 @@ def _number(field: str, title: str, width: int, form: str = "number") -> dict[st
         "width": width,
         "type": "rightAligned",
         "filter": "agNumberColumnFilter",
-        "valueFormatter": {"function": f"{form}(params.value)"},
+        "valueFormatter": {"function": f"{form}({'params' if form == 'number' else 'params.value'})"},
     }
 
 

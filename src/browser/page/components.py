@@ -27,6 +27,9 @@ EVERY_COLUMN = {
     "sortable": True,
     "filter": True,
     "suppressHeaderFilterButton": True,
+    "wrapHeaderText": True,
+    "autoHeaderHeight": True,
+    "useValueFormatterForExport": False,
     "cellDataType": False,
 }
 

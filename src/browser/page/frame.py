@@ -11,6 +11,7 @@ INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
 {%metas%}
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{%title%}</title>
 <link rel="icon" type="image/svg+xml" href="/assets/favicon.svg">
 {%css%}

@@ -6,7 +6,8 @@ import json
 import math
 from collections.abc import Callable, Mapping
 
-from browser.stats import Estimate
+from browser.figures.wording import lower_is_better
+from browser.stats import Estimate, best_on_maps
 
 Matrix = Mapping[str, Mapping[str, Estimate]]
 
@@ -30,16 +31,16 @@ def as_json(matrix: Matrix, metric: str) -> str:
 
 
 def as_markdown(matrix: Matrix, metric: str) -> str:
-    """A table with algorithms as rows and maps as columns."""
-    rows = _table(matrix, metric, _markdown_text, "–")
+    """A table with algorithms as rows and maps as columns; the best of every map is bold."""
+    rows = _table(matrix, metric, _markdown_text, "–", "**{}**")
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     lines.insert(1, "| --- |" + " ---: |" * (len(rows[0]) - 1))
     return "\n".join(lines) + "\n"
 
 
 def as_latex(matrix: Matrix, metric: str) -> str:
-    """A `tabular` for the package booktabs."""
-    head, *rows = (" & ".join(row) + r" \\" for row in _table(matrix, metric, _latex_text, "--"))
+    """A `tabular` for the package booktabs; the best of every map is bold."""
+    head, *rows = (" & ".join(row) + r" \\" for row in _table(matrix, metric, _latex_text, "--", r"\textbf{{{}}}"))
     columns = "l" + "r" * len(_maps(matrix))
     return "\n".join(
         [
@@ -82,16 +83,21 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _table(matrix: Matrix, metric: str, escape: Callable[[str], str], nothing: str) -> list[list[str]]:
+def _table(matrix: Matrix, metric: str, escape: Callable[[str], str], nothing: str, bold: str) -> list[list[str]]:
+    best = best_on_maps(matrix, lower_is_better(metric))
     rows = [[escape(metric), *map(escape, _maps(matrix))]]
     for algorithm, cells in matrix.items():
-        rows.append([escape(algorithm), *(_cell(cell) if cell.n else nothing for cell in cells.values())])
+        texts = [
+            _cell(cell, bold if (algorithm, name) in best else "{}") if cell.n else nothing
+            for name, cell in cells.items()
+        ]
+        rows.append([escape(algorithm), *texts])
     return rows
 
 
-def _cell(cell: Estimate) -> str:
+def _cell(cell: Estimate, form: str) -> str:
     interval = f" [{cell.low:.2f}, {cell.high:.2f}]" if math.isfinite(cell.low) else ""
-    return f"{cell.value:.2f}{interval}"
+    return form.format(f"{cell.value:.2f}") + interval
 
 
 def _markdown_text(text: str) -> str:

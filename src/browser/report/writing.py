@@ -9,7 +9,7 @@ from typing import Any
 from browser import cautions, figures
 from browser.cautions import Caution
 from browser.comparison import NO_MAP, Comparison
-from browser.figures.wording import is_share, metric_title
+from browser.figures.wording import is_share, lower_is_better, metric_title
 from browser.report import content
 from browser.report.arguments import Options
 from browser.report.content import Metric
@@ -84,7 +84,8 @@ def drawn(metric: Metric, draw: Any, options: Options) -> list[tuple[str, Callab
         (f"curves_{name}", lambda name=name, bands=bands: curves(bands, name)) for name, bands in metric.curves.items()
     ]
     matrix = metric.matrix
-    made.append(("matrix", lambda: draw.score_heatmap(matrix, title, f"{options.score} {title}", is_share(metric.key))))
+    ends = {"share": is_share(metric.key), "lower": lower_is_better(metric.key)}
+    made.append(("matrix", lambda: draw.score_heatmap(matrix, title, f"{options.score} {title}", **ends)))
     made.append(("aggregates", lambda: draw.aggregate_intervals(metric.aggregates, scale)))
     made.append(("profiles", lambda: draw.profile_curves(metric.profiles, scale)))
     if metric.improvements:

@@ -4,7 +4,17 @@ groups = group_runs(runs, ["name", "env_args.map_name"])
 band = curve_band(groups[0].label, [results.curves(run, [key])[key] for run in groups[0].runs])
 """
 
-from browser.stats.aggregates import AGGREGATES, Estimate, Scores, aggregate, bootstrap, iqm, normalised, score_matrix
+from browser.stats.aggregates import (
+    AGGREGATES,
+    Estimate,
+    Scores,
+    aggregate,
+    best_on_maps,
+    bootstrap,
+    iqm,
+    normalised,
+    score_matrix,
+)
 from browser.stats.alignment import Aligned, align, smooth
 from browser.stats.bands import BANDS, Band, curve_band
 from browser.stats.grouping import Group, group_runs, repeated_seeds
@@ -24,6 +34,7 @@ __all__ = [
     "Scores",
     "aggregate",
     "align",
+    "best_on_maps",
     "best_value",
     "bootstrap",
     "curve_band",

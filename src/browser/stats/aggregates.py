@@ -127,6 +127,22 @@ def finite(scores: Scores) -> list[np.ndarray]:
     return [kept for array in arrays if len(kept := array[np.isfinite(array)])]
 
 
+def best_on_maps(matrix: Mapping[str, Mapping[str, Estimate]], lower: bool = False) -> set[tuple[str, str]]:
+    """The algorithm and map of every cell that no other algorithm's exceeds; none where an algorithm is alone.
+
+    Args:
+        matrix: as `score_matrix` makes it.
+        lower: whether the lowest value is the best.
+    """
+    best = set()
+    for name in {name for cells in matrix.values() for name in cells}:
+        values = {label: cells[name].value for label, cells in matrix.items() if name in cells and cells[name].n}
+        if len(values) > 1:
+            top = min(values.values()) if lower else max(values.values())
+            best |= {(label, name) for label, value in values.items() if value == top}
+    return best
+
+
 def normalised(scores: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, dict[str, np.ndarray]]:
     """Scores by algorithm and map, scaled on every map so that its lowest run is 0 and its highest 1.
 

@@ -88,7 +88,9 @@ def test_runs_are_drawn_as_logged():
 def test_the_matrix_shows_values_intervals_and_n():
     (heat,) = figures.score_heatmap(MATRIX, "test win rate").data
     np.testing.assert_array_equal(heat.z, [[0.5, np.nan], [0.125, 1.0]])
-    assert heat.text[0] == ["0.50<br>[0.25, 0.75]<br>n = 5", ""] and heat.text[1][0] == "0.12<br>n = 1"
+    assert heat.text[0] == ["<b>0.50</b><br>[0.25, 0.75]<br>n = 5", ""] and heat.text[1][0] == "0.12<br>n = 1"
+    (lowest,) = figures.score_heatmap(MATRIX, "loss", lower=True).data
+    assert lowest.text[1][0].startswith("<b>0.12</b>") and not lowest.text[0][0].startswith("<b>")
 
 
 def test_intervals_reach_from_low_to_high():
@@ -126,6 +128,7 @@ def test_papers_show_the_same_numbers():
         *("0.50\n[0.25, 0.75]\nn = 5", "0.12\nn = 1"),
         "1.00\n[0.50, 1.00]\nn = 2",
     ]
+    assert [text.get_fontweight() for text in heat.texts] == ["bold", "normal", "normal"], "alone on its map"
 
 
 def test_win_rates_are_shown_from_0_to_1():

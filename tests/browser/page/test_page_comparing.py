@@ -164,6 +164,16 @@ def test_matrices_in_papers():
     assert lines[2] == r"win & 3m\_v\% & 8m \\" and lines[4] == r"q\_mix \& <b>|x & 0.50 [0.25, 0.75] & -- \\"
 
 
+def test_the_best_of_every_map_is_marked(context, tmp_path):
+    content, *_ = matrix_view.changed(context, {})
+    shown = str(content[1].to_plotly_json())
+    assert shown.count("className='best'") == 1, "8m has one algorithm, which is no comparison"
+    lines = as_latex(matrix_view.estimates(compare(context, {})), "test_return_mean").splitlines()
+    assert lines[4].startswith(r"qmix & \textbf{12.00} [") and "textbf" not in lines[5]
+    assert "| qmix | **12.00** [" in as_markdown(matrix_view.estimates(compare(context, {})), "test_return_mean")
+    assert "**7.00**" in as_markdown(matrix_view.estimates(compare(context, {})), "loss")
+
+
 def test_files_of_the_matrix(context):
     rows = list(csv.DictReader(io.StringIO(matrix_view.exported(context, {}, "csv")["content"])))
     assert [(row["algorithm"], row["map"], row["iqm"], row["n"]) for row in rows] == [

@@ -73,7 +73,9 @@ def test_tables_have_the_runs_and_their_differences(results, tmp_path):
 
 def test_the_matrix_is_that_of_the_scores(results, tmp_path):
     heat = next(figure for figure in figures_of(report(results, tmp_path)) if figure["data"][0]["type"] == "heatmap")
-    assert heat["data"][0]["text"][0][0].startswith("12.00<br>[") and heat["data"][0]["text"][1][1].startswith("6.00")
+    text = heat["data"][0]["text"]
+    assert text[0][0].startswith("<b>12.00</b><br>[") and text[0][1].startswith("4.50<br>")
+    assert text[1][1].startswith("<b>6.00</b>"), "the best of a map is bold"
     assert heat["data"][0]["x"] == ["3m", "8m"] and heat["data"][0]["y"] == ["qmix", "vdn"]
 
 

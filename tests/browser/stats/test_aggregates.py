@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from browser.records import Curve
 from browser.stats import (
+    Estimate,
     aggregate,
+    best_on_maps,
     bootstrap,
     iqm,
     normalised,
@@ -180,3 +182,17 @@ def test_a_value_at_a_step(step, value):
     curve = Curve("x", np.array([100, 200, 250, 300]), np.array([1.0, 3.0, np.nan, 7.0]))
     found = value_at(curve, step)
     assert np.isnan(found) if value is None else found == value
+
+
+@given(st.lists(st.lists(st.none() | st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=4), st.booleans())
+def test_the_best_on_every_map_is_that_of_brute_force(rows, lower):
+    matrix = {
+        str(i): {str(j): Estimate(np.nan if x is None else x, 0, 0, 0 if x is None else 1) for j, x in enumerate(row)}
+        for i, row in enumerate(rows)
+    }
+    expected = set()
+    for j in range(3):
+        column = [(row[j], i) for i, row in enumerate(rows) if row[j] is not None]
+        beaten = {i for x, i in column for y, _ in column if (y < x if lower else y > x)}
+        expected |= {(str(i), str(j)) for _, i in column if i not in beaten and len(column) > 1}
+    assert best_on_maps(matrix, lower) == expected

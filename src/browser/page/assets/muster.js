@@ -140,10 +140,28 @@
     const power = value < 1000 ? 0 : Math.min(5, Math.floor(Math.log10(value) / 3));
     return (value / 1000 ** power).toFixed(power ? 1 : 0) + " " + ["B", "kB", "MB", "GB", "TB", "PB"][power];
   };
-  formats.number = function (value) {
-    if (!isNumber(value)) return other(value);
-    const size = Math.abs(value);
-    return size && (size < 0.001 || size >= 1e6) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+  // as many decimals in all cells of a column as its greatest value has when it is written with four digits
+  const decimals = new Map();
+  function decimalsOf(api, column) {
+    const known = decimals.get(column);
+    if (known && Date.now() - known.at < 500) return known.digits;
+    let [greatest, whole] = [0, true];
+    api.forEachNode(function (node) {
+      const value = node.data && node.data[column];
+      if (!isNumber(value)) return;
+      greatest = Math.max(greatest, Math.abs(value));
+      whole = whole && Number.isInteger(value);
+    });
+    const small = greatest >= 1e6 || (greatest && greatest < 0.001);
+    const digits = small ? null : whole ? 0 : Math.min(Math.max(3 - Math.floor(Math.log10(greatest)), 0), 6);
+    decimals.set(column, { digits: digits, at: Date.now() });
+    if (known && known.digits !== digits) setTimeout(() => api.refreshCells({ columns: [column], force: true }));
+    return digits;
+  }
+  formats.number = function (params) {
+    if (!isNumber(params.value)) return other(params.value);
+    const digits = decimalsOf(params.api, params.column.getColId());
+    return digits === null ? params.value.toExponential(2) : params.value.toFixed(digits);
   };
   formats.age = function (started) {
     if (!started) return "";

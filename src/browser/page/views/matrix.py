@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
-from plotly.colors import sample_colorscale
 
 from browser import cautions
 from browser.comparison import ONLY, matrix_of
 from browser.figures import metric_title, score_heatmap
-from browser.figures.wording import is_share
+from browser.figures.wording import is_share, lower_is_better
 from browser.page.comparing import (
     MOST_SMOOTHING,
     MOST_STEPS,
@@ -30,7 +29,7 @@ from browser.page.frame import follow_address
 from browser.page.limits import left_out
 from browser.page.matrix_text import FORMS
 from browser.page.views import compare as compare_view
-from browser.stats import Estimate
+from browser.stats import Estimate, best_on_maps
 
 PATH = "/matrix"
 TITLE = "Matrix"
@@ -163,7 +162,8 @@ def drawn(compared: Compared) -> list:
         return [said, card("No values", html.P(sentence))]
     matrix, note = _cut(matrix)
     buttons = [html.Button(name, id=f"matrix-{form}", className="small") for form, name in _BUTTONS.items()]
-    figure = score_heatmap(matrix, title, share=is_share(wish.metric))
+    figure = score_heatmap(matrix, title, share=is_share(wish.metric), lower=lower_is_better(wish.metric))
+    figure.update_layout(margin={"t": 12})
     return [
         said,
         card(
@@ -216,26 +216,34 @@ def _table(compared: Compared, matrix: dict[str, dict[str, Estimate]]) -> html.T
     maps = list(next(iter(matrix.values())))
     values = [cell.value for cells in matrix.values() for cell in cells.values() if cell.n]
     low, high = (0.0, 1.0) if is_share(compared.wish.metric) else (min(values), max(values))
+    best = best_on_maps(matrix, lower_is_better(compared.wish.metric))
     rows = [html.Tr([html.Th("")] + [html.Th(name, scope="col") for name in maps])]
     for label, cells in matrix.items():
-        row = [_cell(compared, label, name, cells[name], low, high) for name in maps]
+        row = []
+        for name in maps:
+            cell = cells[name]
+            share = (cell.value - low) / (high - low) if high > low else 0.5
+            row.append(_cell(compared, label, name, cell, share, (label, name) in best))
         rows.append(html.Tr([html.Th(label, scope="row"), *row]))
     return html.Table(rows, className="matrix")
 
 
-def _cell(compared: Compared, label: str, map_name: str, cell: Estimate, low: float, high: float) -> html.Td:
+def _cell(compared: Compared, label: str, map_name: str, cell: Estimate, share: float, best: bool) -> html.Td:
+    """A cell, the more tinted the nearer its value is to the highest (`share`: 0 to 1)."""
     if not cell.n:
         return html.Td("no run", className="none")
-    share = (cell.value - low) / (high - low) if high > low else 0.5
-    (color,) = sample_colorscale("Cividis", [share])
     interval = f"[{cell.low:.2f}, {cell.high:.2f}] · " if np.isfinite(cell.low) else ""
     content = [
         html.Span(f"{cell.value:.2f}", className="value"),
         html.Span(f"{interval}n = {cell.n}", className="interval"),
     ]
     href = narrowed(compared.wish, runs_of(compared, label, map_name)).address(compare_view.PATH)
-    style = {"background": color, "color": "#111" if share > 0.55 else "#fff"}
-    return html.Td(dcc.Link(content, href=href, title="its runs"), style=style)
+    tint = 4 + 36 * min(max(share, 0.0), 1.0)
+    return html.Td(
+        dcc.Link(content, href=href, title="best on this map; its runs" if best else "its runs"),
+        className="best" if best else "",
+        style={"background": f"color-mix(in srgb, var(--accent) {tint:.0f}%, var(--surface))"},
+    )
 
 
 def runs_of(compared: Compared, label: str, map_name: str) -> list:

@@ -64,7 +64,6 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
                 ],
                 className="cards thirds",
             ),
-            writing_card(context, run),
             card("Crash", html.Pre(trace, className="trace")) if trace else None,
             run_parts.sessions(run),
             card(
@@ -72,6 +71,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
                 html.Div(controls, className="controls"),
                 html.Div(figures, id="run-figures", className="cards"),
             ),
+            writing_card(context, run),
             card("Console", html.Pre(console or "Nothing was printed.", id="run-console", tabIndex="0")),
             html.Div(
                 _files_and_replays(context, run),
