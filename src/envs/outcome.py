@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from utils.errors import MusterError
+from envs.validation import InvalidEnvironmentError, info_of, is_end, team_reward
 
 
 class Outcome(NamedTuple):
@@ -21,7 +21,7 @@ def outcome_of(returned: Any) -> Outcome:
     used. An end is a cut if `info["episode_limit"]` says so, or if only the fourth of the five values does.
 
     Raises:
-        MusterError: neither of the two.
+        InvalidEnvironmentError: neither of the two, or something in it is not what it has to be.
     """
     count = len(returned) if isinstance(returned, tuple | list) else None
     if count == 3:
@@ -29,13 +29,14 @@ def outcome_of(returned: Any) -> Outcome:
         cut = False
     elif count == 5:
         _, reward, terminated, truncated, info = returned
-        cut = bool(truncated) and not terminated
+        terminated, truncated = is_end(terminated), is_end(truncated)
+        cut = truncated and not terminated
         terminated = terminated or truncated
     else:
         found = f"a {type(returned).__name__}" if count is None else f"{count} values"
-        raise MusterError(
-            f"The environment's step() returned {found}. It has to return (reward, terminated, info) or "
-            "(obs, reward, terminated, truncated, info)."
+        raise InvalidEnvironmentError(
+            f"step() returned {found}; it has to return (reward, terminated, info) or "
+            "(obs, reward, terminated, truncated, info)"
         )
-    ended = bool(terminated)
-    return Outcome(float(reward), ended, ended and (cut or bool(info.get("episode_limit", False))), info)
+    ended, info = is_end(terminated), info_of(info)
+    return Outcome(team_reward(reward), ended, ended and (cut or bool(info.get("episode_limit", False))), info)

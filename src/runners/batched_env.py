@@ -12,6 +12,7 @@ from envs.batched import BatchedEnv
 from envs.instances import batched_environment_factory
 from runners.environment_runner import EnvironmentRunner
 from runners.ongoing import FinishedEpisode, OngoingPlay
+from runners.step_checks import StepChecks
 
 
 class BatchedEnvRunner(EnvironmentRunner):
@@ -23,6 +24,7 @@ class BatchedEnvRunner(EnvironmentRunner):
     def setup(self, scheme, groups, preprocess, mac) -> None:
         super().setup(scheme, groups, preprocess, mac)
         self._in_play = False
+        self._checks = StepChecks(self.env, self.batch_size)
         self.ongoing = self._begin_ongoing()
 
     def run(self, test_mode: bool = False) -> EpisodeBatch:
@@ -40,7 +42,7 @@ class BatchedEnvRunner(EnvironmentRunner):
         return batched_environment_factory(self.args, test_mode)
 
     def _ongoing_play(self) -> OngoingPlay:
-        return OngoingPlay(self.env, self.mac, self.new_batch(max_seq_length=2))
+        return OngoingPlay(self.env, self.mac, self.new_batch(max_seq_length=2), self._checks)
 
     def state_dict(self) -> dict:
         """As of every runner; what plays on is None after a fault, which may have left it in the middle of a turn."""
@@ -118,10 +120,17 @@ class BatchedEnvRunner(EnvironmentRunner):
         decisions: dict[str, np.ndarray] = {}
         lost = np.zeros(size, dtype=bool)
         self._take_dropped()  # in a reset nothing is lost
-        store.write(env.observed(), playing, 0, mark_filled=True)
+        observed, checks = env.observed(), self._checks
+        checks.observed(observed, playing, 0)
+        store.write(observed, playing, 0, mark_filled=True)
 
         while acting.size:
-            decided = decider.decide(self.t, self.t_env, None if acting.size == size else acting, test_mode)
+            try:
+                decided = decider.decide(self.t, self.t_env, None if acting.size == size else acting, test_mode)
+            except RuntimeError:
+                checks.undecided(observed["avail_actions"], acting, self.t)
+                raise
+            checks.chosen(observed["avail_actions"], decided["actions"][:, :, 0], acting, self.t)
             for key, value in decided.items():
                 if key not in decisions:  # rows of all episodes, of which fewer and fewer act
                     decisions[key] = np.zeros((size, *value.shape[1:]), dtype=value.dtype)
@@ -131,12 +140,15 @@ class BatchedEnvRunner(EnvironmentRunner):
             if not playing.size:
                 break
             reward, terminated, truncated = env.step(actions)
-            returns[playing] += reward[playing]
             lengths[playing] += 1
+            checks.stepped((reward, terminated, truncated), playing, lengths)
+            returns[playing] += reward[playing]
             outcome = {"reward": reward, "terminated": terminated & ~truncated, "truncated": truncated}
             store.write({key: value[:, None] for key, value in outcome.items()}, playing, self.t)
             self.t += 1
-            store.write(env.observed(), playing, self.t, mark_filled=True)
+            observed = env.observed()
+            checks.observed(observed, playing, self.t)
+            store.write(observed, playing, self.t, mark_filled=True)
             acting, playing = playing, playing[~terminated[playing]]
             if dropped := self._take_dropped():
                 lost[dropped] = True

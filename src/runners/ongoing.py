@@ -11,6 +11,7 @@ from components.step_writer import StepWriter
 from controllers.decisions import Decider
 from controllers.unroll import begin_anew
 from envs.batched import BatchedEnv
+from runners.step_checks import StepChecks
 from utils.errors import ConfigError
 
 
@@ -44,10 +45,11 @@ class OngoingPlay:
         env: the copies; their first episodes begin here.
         mac: the controller. Everything it remembers has to be in its tensor `hidden_states`.
         acting: a batch of B rows and 2 columns for its inputs.
+        checks: of the copies.
     """
 
-    def __init__(self, env: BatchedEnv, mac: Any, acting: EpisodeBatch):
-        self._env, self._mac, self._acting = env, mac, acting
+    def __init__(self, env: BatchedEnv, mac: Any, acting: EpisodeBatch, checks: StepChecks):
+        self._env, self._mac, self._acting, self._checks = env, mac, acting, checks
         self._store, self._decider = StepWriter(acting), Decider(mac, acting)
         size = self.size = acting.batch_size
         self._everyone = np.arange(size)
@@ -58,7 +60,9 @@ class OngoingPlay:
 
     def observed(self) -> dict[str, np.ndarray]:
         """What the copies show now, see `BatchedEnv.observed`."""
-        return self._env.observed()
+        observed = self._env.observed()
+        self._checks.observed(observed, self._everyone, self._lengths)
+        return observed
 
     def memory(self) -> th.Tensor:
         """The hidden states before the present turn, `[B, n, H]`."""
@@ -72,11 +76,12 @@ class OngoingPlay:
         """Let every copy act once, and those that were closing begin their next episode."""
         closing, decisions = self.closing, self._act(t_env)
         actions = decisions["actions"][:, :, 0]
-        reward, ended, truncated = self._env.step(actions)
+        outcome = self._env.step(actions)
         playing = ~closing
-        reward, ended, truncated = reward * playing, ended & playing, truncated & playing
-        self._returns += reward
         self._lengths += playing
+        self._checks.stepped(outcome, np.flatnonzero(playing), self._lengths)
+        reward, ended, truncated = outcome[0] * playing, outcome[1] & playing, outcome[2] & playing
+        self._returns += reward
         finished = [
             FinishedEpisode(int(b), float(self._returns[b]), int(self._lengths[b]), self._env.info(b))
             for b in np.flatnonzero(ended)
@@ -116,10 +121,17 @@ class OngoingPlay:
 
     def _act(self, t_env: int) -> dict[str, np.ndarray]:
         """Actions of all agents of all copies, int64 `[B, n, 1]`, and what came with them."""
-        self._store.write(self._env.observed(), self._everyone, 1)
+        observed = self.observed()
+        self._store.write(observed, self._everyone, 1)
         # tests and learners have used the controller since
         self._mac.hidden_states = self.hidden_states
-        decisions = self._decider.decide(1, t_env)
+        try:
+            decisions = self._decider.decide(1, t_env)
+        except RuntimeError:
+            self._checks.undecided(observed["avail_actions"], self._everyone, self._lengths)
+            raise
+        actions = decisions["actions"][:, :, 0]
+        self._checks.chosen(observed["avail_actions"], actions, self._everyone, self._lengths)
         self.hidden_states = self._mac.hidden_states
         self._store.write(decisions, self._everyone, 0)
         return decisions

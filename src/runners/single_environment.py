@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from envs.outcome import outcome_of
 from envs.saving import state_or_none
 from envs.sizes import check_sizes
 from replays.offered import offered
@@ -26,14 +25,12 @@ class SingleEnvironment:
 
     def reset(self, which: np.ndarray | None = None) -> None:
         self.env.reset()
-        self._row.write_observed(self.env)
+        self._row.write_reset(self.env)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """See `BatchedEnv.step`."""
-        outcome = outcome_of(self.env.step(actions[0].copy()))  # which it may keep
+        outcome = self._row.write_step(self.env, self.env.step(actions[0].copy()))  # which it may keep
         self._info = outcome.info
-        self._row.write_outcome(outcome.reward, outcome.ended, outcome.truncated)
-        self._row.write_observed(self.env)
         return self._arrays.reward, self._arrays.terminated, self._arrays.truncated
 
     def observed(self) -> dict[str, np.ndarray]:

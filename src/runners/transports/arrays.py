@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from envs.outcome import Outcome, outcome_of
 from envs.sizes import step_layout
+from envs.validation import FIRST_MOMENTS, InvalidEnvironmentError, as_numbers, problem_of_mask
 
 # Every array in shared memory begins at a multiple of this many bytes, the line of a cache
 ALIGNMENT = 64
@@ -75,7 +77,10 @@ def _next_start(start: int, shape: tuple[int, ...], dtype: type) -> int:
 
 
 class EnvironmentRow:
-    """Where one environment writes: row `row` of `arrays`."""
+    """Where one environment writes what it shows and returns: row `row` of `arrays`.
+
+    Its first moments are looked at closely, see `envs.validation`; what costs next to nothing, always.
+    """
 
     def __init__(self, arrays: StepArrays, row: int):
         self._row = row
@@ -83,32 +88,64 @@ class EnvironmentRow:
         self._obs, self._state = arrays.obs[row], arrays.state[row]
         self._avail_actions = arrays.avail_actions[row]
         self._actions = arrays.actions[row]
+        self._moments = self._step = 0
 
     def actions(self) -> np.ndarray:
         """What the agents shall do, `[n]`: a copy, which the environment may keep."""
         return self._actions.copy()
 
-    def write_observed(self, env: Any) -> None:
-        """Write what is seen of `env` now.
+    def write_reset(self, env: Any) -> None:
+        """Write what is seen of `env` after a reset.
 
         Raises:
-            ValueError: shapes that `get_env_info()` did not announce.
+            InvalidEnvironmentError: it shows what it must not, or in shapes that `get_env_info()` did not announce.
         """
-        _put("obs", self._obs, env.get_obs())
-        _put("state", self._state, env.get_state())
-        _put("avail_actions", self._avail_actions, env.get_avail_actions())
+        self._step = 0
+        try:
+            self._write_observed(env)
+        except InvalidEnvironmentError as error:
+            raise self._located(env, error) from None
 
-    def write_outcome(self, reward: float, terminated: bool, truncated: bool) -> None:
-        """Write how a step went."""
+    def write_step(self, env: Any, returned: Any) -> Outcome:
+        """Write how a step went, by what `env.step` returned, and what is seen of `env` after it.
+
+        Raises:
+            InvalidEnvironmentError: as `write_reset`, or `returned` is not what a step returns.
+        """
+        self._step += 1
+        try:
+            outcome = outcome_of(returned)
+            self._write_observed(env)
+        except InvalidEnvironmentError as error:
+            raise self._located(env, error) from None
         row = self._row
-        self._reward[row], self._terminated[row], self._truncated[row] = reward, terminated, truncated
+        self._reward[row], self._terminated[row], self._truncated[row] = outcome[:3]
+        return outcome
+
+    def _write_observed(self, env: Any) -> None:
+        self._obs[...] = _shaped("obs", self._obs.shape, env.get_obs())
+        self._state[...] = _shaped("state", self._state.shape, env.get_state())
+        avail_actions = _shaped("avail_actions", self._avail_actions.shape, env.get_avail_actions())
+        # of fractions, and of NaN, nothing would be left in a byte
+        if self._moments < FIRST_MOMENTS or avail_actions.dtype.kind == "f":
+            self._moments += 1
+            if problem := problem_of_mask(avail_actions):
+                raise InvalidEnvironmentError(problem)
+        self._avail_actions[...] = avail_actions
+
+    def _located(self, env: Any, error: InvalidEnvironmentError) -> InvalidEnvironmentError:
+        when = f"in step {self._step}" if self._step else "after reset()"
+        return InvalidEnvironmentError(f"{type(env).__name__}, {when}: {error}.")
 
 
-def _put(name: str, target: np.ndarray, value: Any) -> None:
-    value = np.asarray(value)
-    if value.shape != target.shape:
-        # axes of size 1 may come and go, as in EpisodeBatch.update
-        if [size for size in value.shape if size != 1] != [size for size in target.shape if size != 1]:
-            raise ValueError(f"get_{name}() has the shape {value.shape}; by get_env_info() it should be {target.shape}")
-        value = value.reshape(target.shape)
-    target[...] = value
+def _shaped(name: str, shape: tuple[int, ...], value: Any) -> np.ndarray:
+    """What `get_<name>()` returned, as an array of this shape."""
+    value = as_numbers(name, value)
+    if value.shape == shape:
+        return value
+    # axes of size 1 may come and go, as in EpisodeBatch.update
+    if [size for size in value.shape if size != 1] != [size for size in shape if size != 1]:
+        raise InvalidEnvironmentError(
+            f"get_{name}() has the shape {value.shape}; by get_env_info() it should be {shape}"
+        )
+    return value.reshape(shape)

@@ -13,6 +13,17 @@ class EnvironmentWorkerError(MusterError):
     """An environment or its process raised, died or hung; the message has its number and its own traceback."""
 
 
+@dataclass(frozen=True)
+class Failure:
+    """Why an environment did not do what it was told: a traceback, or a message that says what to do.
+
+    `incurable`: it breaks its contract, and would again after a restart.
+    """
+
+    text: str
+    incurable: bool = False
+
+
 @dataclass
 class FaultPolicy:
     """What follows on a fault.
@@ -33,12 +44,13 @@ class Fault:
     """What failed, in a sentence and perhaps a traceback.
 
     `index`: the environment that raised, in a process that lives on; None if the process with all its environments
-    is lost.
+    is lost. `incurable`: a restart is no remedy.
     """
 
     worker: "WorkerProcess"
     text: str
     index: int | None = None
+    incurable: bool = False
 
     @property
     def indices(self) -> list[int]:

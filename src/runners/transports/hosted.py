@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from envs.outcome import outcome_of
 from envs.saving import state_or_none
 from replays.offered import offered
 from replays.plain import plain, plain_info
@@ -33,14 +32,12 @@ class HostedEnvironment:
         """Begin an episode."""
         self._env = self._environment(test_mode)
         self._env.reset()
-        self.row.write_observed(self._env)
+        self.row.write_reset(self._env)
 
     def step(self, _) -> dict | None:
         """Do what the row's actions say; the info if the episode has ended."""
-        outcome = outcome_of(self._env.step(self.row.actions()))
+        outcome = self.row.write_step(self._env, self._env.step(self.row.actions()))
         self._info = outcome.info
-        self.row.write_outcome(outcome.reward, outcome.ended, outcome.truncated)
-        self.row.write_observed(self._env)
         return outcome.info if outcome.ended else None
 
     def get_env_info(self, _) -> dict:

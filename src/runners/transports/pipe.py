@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from runners.transports.arrays import StepArrays
+from runners.transports.faults import Failure
 from runners.transports.process import Channel, WorkerProcess
 from runners.transports.workers import WorkerTransport
 
@@ -29,7 +30,7 @@ class PipeTransport(WorkerTransport):
         playing = [index for index in worker.indices if self._playing[index]]
         worker.channel.send(("step", playing, self._actions[playing]))
 
-    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, str]]:
+    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
         answers, faults, indices, results = worker.channel.receive()
         if results is not None:
             self._arrays.put_results(indices, results)
@@ -54,7 +55,7 @@ class PipePort:
         self._arrays = StepArrays.allocate(env_info, self._count)
         return self._arrays
 
-    def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, str]) -> None:
+    def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, Failure]) -> None:
         results = self._arrays.results(self._rows(indices)) if command in OBSERVED_AFTER else None
         self._channel.send((answers, faults, indices, results))
 

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from runners.transports.faults import EnvironmentWorkerError, Fault
+from runners.transports.faults import EnvironmentWorkerError, Failure, Fault
 from runners.transports.worker import CLOSE_TIMEOUT, CloudpickleWrapper, WorkerPort, env_worker
 
 __all__ = ["BellChannel", "Channel", "EnvironmentWorkerError", "WorkerProcess"]
@@ -130,10 +130,10 @@ class WorkerProcess:
         """The fault of a process that has not answered to `command` for so long; nothing is left of it."""
         return self._lost(f"did not answer to {command}() for {seconds:g} seconds (worker_timeout) and was killed.")
 
-    def failed(self, index: int, command: str, text: str) -> Fault:
+    def failed(self, index: int, command: str, failure: Failure) -> Fault:
         """The fault of one of its environments, which raised."""
         where = f"Environment {index} failed in {command}() (in process {self.process.pid}):"
-        return Fault(self, f"{where}\n\n{text}", index)
+        return Fault(self, f"{where}\n\n{failure.text}", index, failure.incurable)
 
     def _lost(self, what: str) -> Fault:
         first, last = self.indices[0], self.indices[-1]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from runners.transports.arrays import StepArrays
+from runners.transports.faults import Failure
 from runners.transports.process import BellChannel, WorkerProcess
 from runners.transports.workers import WorkerTransport
 from utils.errors import ConfigError
@@ -83,7 +84,7 @@ class SharedMemoryTransport(WorkerTransport):
     def _send_step(self, worker: WorkerProcess) -> None:
         worker.channel.ring()
 
-    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, str]]:
+    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
         return worker.channel.receive() or NOTHING
 
     def close(self) -> None:
@@ -112,7 +113,7 @@ class SharedMemoryPort:
         self._arrays = arrays.part(slice(self._indices[0], self._indices[-1] + 1))
         return self._arrays
 
-    def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, str]) -> None:
+    def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, Failure]) -> None:
         if answers or faults:
             self._channel.send((answers, faults))
         else:

@@ -10,7 +10,9 @@ from typing import Any, Protocol
 
 import cloudpickle
 
+from envs.validation import InvalidEnvironmentError
 from runners.transports.arrays import EnvironmentRow, StepArrays
+from runners.transports.faults import Failure
 from runners.transports.generators import generators_state, load_generators_state, seed_generators
 from runners.transports.hosted import HostedEnvironment
 from utils.errors import MusterError
@@ -47,7 +49,7 @@ class WorkerPort(Protocol):
     def prepare(self, env_info: dict[str, Any]) -> StepArrays:
         """Make the arrays of this worker's environments, a row for each, in order."""
 
-    def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, str]) -> None:
+    def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, Failure]) -> None:
         """Tell the trainer that `command` is done: what environments have to say, and which failed and how."""
 
     def close(self) -> None:
@@ -82,7 +84,7 @@ def env_worker(
             if command == "close":
                 break
             answers: dict[int, Any] = {}
-            faults: dict[int, str] = {}
+            faults: dict[int, Failure] = {}
             if command == "prepare":
                 arrays = port.prepare(argument)
                 for row, environment in enumerate(hosted.values()):
@@ -98,9 +100,9 @@ def env_worker(
                     try:
                         answer = getattr(hosted[index], command)(argument)
                     except MusterError as error:  # says by itself what to do
-                        faults[index] = str(error)
+                        faults[index] = Failure(str(error), isinstance(error, InvalidEnvironmentError))
                     except Exception:
-                        faults[index] = traceback.format_exc()
+                        faults[index] = Failure(traceback.format_exc())
                     else:
                         if answer is not None:
                             answers[index] = answer
@@ -119,7 +121,8 @@ def _answer(port: WorkerPort, command: str, indices: list[int], answers: dict, f
     except ConnectionError:
         raise
     except Exception:  # an info that cannot be pickled
-        port.answer(command, indices, {}, {**faults, **dict.fromkeys(answers, traceback.format_exc())})
+        failure = Failure(traceback.format_exc())
+        port.answer(command, indices, {}, {**faults, **dict.fromkeys(answers, failure)})
 
 
 def _outlive_signals() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from envs.sizes import check_sizes
 from runners.transports import state
 from runners.transports.arrays import StepArrays
-from runners.transports.faults import EnvironmentWorkerError, Fault, FaultPolicy
+from runners.transports.faults import EnvironmentWorkerError, Failure, Fault, FaultPolicy
 from runners.transports.process import Channel, WorkerProcess
 from runners.transports.worker import CLOSE_TIMEOUT, WorkerPort
 from utils.errors import MusterError
@@ -110,7 +110,7 @@ class WorkerTransport:
         """Let a worker step those of its environments that play."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it lets a worker step")
 
-    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, str]]:
+    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
         """Wait for a worker's answer, see that what it observed is in the arrays; its answers and its faults."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it receives")
 
@@ -265,11 +265,11 @@ class WorkerTransport:
                 patience = 0.0  # the others have had as long
                 continue
             try:
-                answers, texts = self._receive(worker)
+                answers, failures = self._receive(worker)
             except (EOFError, OSError):
                 faults.append(worker.died(command))
                 continue
-            faults += [worker.failed(index, command, text) for index, text in texts.items()]
+            faults += [worker.failed(index, command, failure) for index, failure in failures.items()]
             collected.update(answers)
         self.interrupted = False
         return collected, faults
@@ -291,7 +291,7 @@ class WorkerTransport:
             fault = waiting.popleft()
             # an environment that raises before it ever worked was given something wrong, and would raise again
             hopeless = fault.index is not None and fault.worker.indices[0] not in self._proven
-            if hopeless or not self._policy.restart:
+            if hopeless or fault.incurable or not self._policy.restart:
                 raise EnvironmentWorkerError(fault.text)
             if self.restarts >= self._policy.max_restarts:
                 raise fault.beyond(self._policy.max_restarts)

@@ -144,7 +144,7 @@ def test_axes_of_size_one_may_come_and_go():
     env.reset()
     state = env.get_state()
     env.get_state = lambda: state[None]
-    EnvironmentRow(arrays, 0).write_observed(env)
+    EnvironmentRow(arrays, 0).write_reset(env)
     assert arrays.state[0].tolist() == state.tolist()
 
 

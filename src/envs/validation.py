@@ -1,0 +1,94 @@
+"""What an environment may show, and what is refused before anything is learned from it."""
+
+from typing import Any
+
+import numpy as np
+
+from utils.errors import MusterError
+from utils.plain_values import shown
+
+# moments of each environment, from its first reset on, that are looked at closely
+FIRST_MOMENTS = 100
+# kinds of NumPy's dtypes that are plain numbers: bool, signed, unsigned, float; not complex, text or objects
+NUMBERS = "biuf"
+
+
+class InvalidEnvironmentError(MusterError):
+    """An environment breaks its contract. It would do so again, so that restarting it is no remedy."""
+
+
+def as_numbers(name: str, value: Any) -> np.ndarray:
+    """What `get_<name>()` returned, as an array of plain numbers.
+
+    Raises:
+        InvalidEnvironmentError: its parts differ in length, or are complex, text or objects.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InvalidEnvironmentError(f"get_{name}() makes no array: {error}") from None
+    if array.dtype.kind not in NUMBERS:
+        raise InvalidEnvironmentError(f"get_{name}() has the dtype {array.dtype}, which is not that of plain numbers")
+    return array
+
+
+def problem_of_mask(mask: np.ndarray) -> str | None:
+    """What is wrong with the legal actions `[n, A]` of one environment, in words; None if nothing is."""
+    wrong = np.argwhere((mask != 0) & (mask != 1))
+    if len(wrong):
+        agent, action = wrong[0].tolist()
+        return f"get_avail_actions()[{agent}][{action}] is {mask[agent, action]}; each entry has to be 0 or 1"
+    idle = np.flatnonzero(~(mask != 0).any(axis=1))
+    if len(idle):
+        return f"agent {idle[0]} has no legal action in get_avail_actions(); a dead agent's is to do nothing"
+    return None
+
+
+def is_end(value: Any) -> bool:
+    """Whether an episode has ended, as `step` returned it.
+
+    Raises:
+        InvalidEnvironmentError: it is not one True or False.
+    """
+    if type(value) is bool:
+        return value
+    number = _number(value)
+    if number not in (0, 1):
+        raise InvalidEnvironmentError(f"step() returned {shown(repr(value))} as terminated; it has to be True or False")
+    return bool(number)
+
+
+def team_reward(value: Any) -> float:
+    """The reward that `step` returned.
+
+    Raises:
+        InvalidEnvironmentError: it is not one number.
+    """
+    if type(value) is float:
+        return value
+    number = _number(value)
+    if number is None:
+        raise InvalidEnvironmentError(
+            f"step() returned {shown(repr(value))} as the reward; it has to be one number, the team's"
+        )
+    return float(number)
+
+
+def info_of(value: Any) -> dict[str, Any]:
+    """The info that `step` returned.
+
+    Raises:
+        InvalidEnvironmentError: it is not a dictionary.
+    """
+    if not isinstance(value, dict):
+        raise InvalidEnvironmentError(f"step() returned {shown(repr(value))} as info; it has to be a dictionary")
+    return value
+
+
+def _number(value: Any) -> float | None:
+    """A number of any library, or the only entry of an array; None for anything else."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        return None
+    return array.item() if array.size == 1 and array.dtype.kind in NUMBERS else None
