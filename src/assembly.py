@@ -93,8 +93,20 @@ def build_buffer(
     return ReplayBuffer(scheme, groups, args.buffer_size, max_seq_length, preprocess=preprocess, device=device)
 
 
-def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
-    """Build runner, buffer, controller and learner; adds the environment's sizes to `args`.
+@dataclass
+class Players:
+    """What plays, and the fields of what is played."""
+
+    runner: Any
+    mac: Any
+    acting_mac: Any
+    scheme: dict
+    groups: dict
+    preprocess: dict
+
+
+def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
+    """Build runner and controller; adds the environment's sizes to `args`.
 
     The runner starts environments. If anything after it fails, they are closed again.
     """
@@ -121,10 +133,24 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
             if acting_device(args) == "cuda":
                 acting_mac.cuda()
         runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=acting_mac)
+    except BaseException:
+        runner.close_env()
+        raise
+    return Players(runner, mac, acting_mac, scheme, groups, preprocess)
+
+
+def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
+    """Build runner, buffer, controller and learner; adds the environment's sizes to `args`.
+
+    The runner starts environments. If anything after it fails, they are closed again.
+    """
+    players = assemble_players(args, logger)
+    runner, mac = players.runner, players.mac
+    try:
         # a runner whose batches are not whole episodes says what they are
-        scheme = getattr(runner, "batch_scheme", scheme)
-        columns = getattr(runner, "batch_columns", env_info["episode_limit"] + 1)
-        buffer = build_buffer(scheme, groups, preprocess, columns, args, logger)
+        scheme = getattr(runner, "batch_scheme", players.scheme)
+        columns = getattr(runner, "batch_columns", args.episode_limit + 1)
+        buffer = build_buffer(scheme, players.groups, players.preprocess, columns, args, logger)
         learner = le_REGISTRY[args.learner](mac, buffer.scheme, logger, args)
         if args.device == "cuda":
             learner.cuda()
@@ -133,7 +159,7 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     except BaseException:
         runner.close_env()
         raise
-    return Parts(runner, buffer, mac, acting_mac, learner)
+    return Parts(runner, buffer, mac, players.acting_mac, learner)
 
 
 def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespace, logger: Logger) -> None:
@@ -148,24 +174,29 @@ def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespa
         return
     try:
         with th.device("meta"):
-            learner = le_REGISTRY[args.learner](mac_REGISTRY[args.mac](scheme, groups, args), scheme, logger, args)
+            mac = mac_REGISTRY[args.mac](scheme, groups, args)
+            learner = None if args.evaluate else le_REGISTRY[args.learner](mac, scheme, logger, args)
     except RuntimeError as error:
         if "verflow" not in str(error):
             return  # the constructor will say itself what is wrong
         size = 2**63  # more than torch can count
     else:
-        trained = [*learner.mac.parameters(), *(w for net in learner.networks.values() for w in net.parameters())]
-        targets = [w for net in learner.target_networks.values() for w in net.parameters()]
-        targets += learner.target_mac.parameters() if learner.target_mac is not None else []
-        # a gradient, and one running average (RMSprop) or two (Adam)
-        size = sum(w.nbytes for w in trained) * (3 if args.optimizer == "rmsprop" else 4)
-        size += sum(w.nbytes for w in targets)
+        size = sum(w.nbytes for w in mac.parameters()) if learner is None else _bytes_for_learning(learner, args)
     require_memory(
         "What the learner needs for the weights of its networks",
         size,
         device_memory(args.device),
         "Choose smaller layers: " + ", ".join(f"{key}={vars(args)[key]}" for key in WIDTHS) + ".",
     )
+
+
+def _bytes_for_learning(learner: Any, args: SimpleNamespace) -> int:
+    trained = [*learner.mac.parameters(), *(w for net in learner.networks.values() for w in net.parameters())]
+    targets = [w for net in learner.target_networks.values() for w in net.parameters()]
+    targets += learner.target_mac.parameters() if learner.target_mac is not None else []
+    # a gradient, and one running average (RMSprop) or two (Adam)
+    copies = 3 if args.optimizer == "rmsprop" else 4
+    return sum(w.nbytes for w in trained) * copies + sum(w.nbytes for w in targets)
 
 
 def _compile(learner: Any) -> None:

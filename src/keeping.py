@@ -1,7 +1,6 @@
 """What a run keeps on the disk besides its statistics: checkpoints, models, and what is worth a look after a fault."""
 
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from checkpoints.store import Checkpoint, settled
 from checkpoints.tree import load_tree, save_tree
 from checkpoints.writer import STATE, CheckpointWriter, segments_of
 from runners.rollouts import Rollouts
+from utils.best_model import BEST, BEST_RECORD, RANKED_BY, RankedModel, best_of
 from utils.checkpoint import save_checkpoint
 from utils.code_version import code_version
 from utils.errors import MusterError
@@ -153,13 +153,31 @@ class RunKeeper:
         return f"{self._kept()} {self._how_to_resume()}"
 
     def save_models(self, t_env: int) -> None:
-        """Save the models of step `t_env`; what cannot be written is told."""
-        folder = os.path.join(self._args.local_results_path, "models", self._args.unique_token, str(t_env))
+        """Save the models of step `t_env`; a write failure is logged."""
+        folder = self._models / str(t_env)
         self._console.info(f"Saving models to {folder}")
         try:
             save_checkpoint(self._parts.learner, folder)
         except (OSError, RuntimeError) as error:  # torch's own for a file that cannot be written
             self._console.warning(f"The models of step {t_env} could not be saved in {folder}: {error}")
+
+    def save_best(self, t_env: int) -> None:
+        """Keep the models that were just tested in `best/`, if no test was better; a write failure is logged."""
+        stats = self._logger.stats
+        latest = {key: stats[key][-1] for key in RANKED_BY if stats.get(key)}
+        model = RankedModel(t_env, {key: value for key, (t, value) in latest.items() if t == t_env})
+        best = best_of(self._models)
+        if not model.tested or (best is not None and best.rank >= model.rank):
+            return
+        record = json.dumps({"step": model.step, **model.figures})
+        try:
+            save_checkpoint(self._parts.learner, self._models / BEST, {BEST_RECORD: record})
+        except (OSError, RuntimeError) as error:
+            self._console.warning(f"The best models, of step {t_env}, could not be saved in {self._models}: {error}")
+
+    @property
+    def _models(self) -> Path:
+        return Path(self._args.local_results_path, "models", self._args.unique_token)
 
     def inspect(self, what: str, batch: Any, always: bool = False) -> Path:
         """Keep a batch, the weights and the step for inspection; of what is left out, only the first few times."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch as th
 
-from assembly import Parts
 from learners import REGISTRY as le_REGISTRY
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from replays.recorder import Recorder
@@ -19,19 +18,21 @@ ALGORITHM = ("name", "learner", "mixer", "mac", "agent")
 NOT_IN_HEADERS = ("replay_dir", "replay_prefix")
 
 
-def attach_recorder(args: SimpleNamespace, parts: Parts, logger: Logger) -> None:
-    """Let the runner record the first `replay_episodes` episodes of its last test, if `save_replay` is on."""
+def attach_recorder(args: SimpleNamespace, runner: Any, mixer: Any, logger: Logger) -> None:
+    """Let the runner record the first `replay_episodes` episodes of its last test, if `save_replay` is on.
+
+    `mixer`: of the learner, for the team's value; None if there is none.
+    """
     if not args.save_replay:
         return
-    plays_only = args.evaluate or bool(args.checkpoint_path)
-    parts.runner.recorder = Recorder(
+    runner.recorder = Recorder(
         folder=Path(args.local_results_path, "replays", args.unique_token),
         header=_header(args),
         # training goes on until t_env is above t_max, so that what is tested then is tested last
-        due=lambda t_env: plays_only or t_env > args.t_max,
+        due=lambda t_env: args.evaluate or t_env > args.t_max,
         episodes=args.replay_episodes,
         outputs=OUTPUTS[args.agent_output_type],
-        team_value=team_value(args, parts.learner),
+        team_value=team_value(args, mixer),
         warn=logger.console_logger.warning,
     )
 
@@ -52,14 +53,9 @@ def save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
         logger.console_logger.warning(f"No replay was saved: {', and '.join(filter(None, reasons))}.")
 
 
-def team_value(args: SimpleNamespace, learner: Any) -> Callable[[th.Tensor, th.Tensor, th.Tensor], float] | None:
-    """Q_tot of one moment from outputs `[n, A]`, actions `[n]` and state; None if no mixer mixes chosen values."""
-    mixer = getattr(learner, "mixer", None)
-    if mixer is None or args.mixer not in mixer_REGISTRY:
-        return None
-    taken = le_REGISTRY.entry(args.learner).traits.get("mixes", ())
-    mixes = mixer_REGISTRY.entry(args.mixer).traits.get("mixes", "chosen_values")
-    if "chosen_values" not in taken or mixes != "chosen_values":
+def team_value(args: SimpleNamespace, mixer: Any) -> Callable[[th.Tensor, th.Tensor, th.Tensor], float] | None:
+    """Q_tot of one moment from outputs `[n, A]`, actions `[n]` and state; None if `mixer` mixes no chosen values."""
+    if mixer is None or not mixes_chosen_values(args):
         return None
 
     def q_tot(outputs: th.Tensor, actions: th.Tensor, state: th.Tensor) -> float:
@@ -68,6 +64,15 @@ def team_value(args: SimpleNamespace, learner: Any) -> Callable[[th.Tensor, th.T
             return mixer(chosen.to(args.device), state.to(args.device).reshape(1, 1, *state.shape)).item()
 
     return q_tot
+
+
+def mixes_chosen_values(args: SimpleNamespace) -> bool:
+    """Whether the learner has the mixer mix the values of the chosen actions."""
+    if args.mixer is None:
+        return False
+    taken = le_REGISTRY.entry(args.learner).traits.get("mixes", ())
+    mixes = mixer_REGISTRY.entry(args.mixer).traits.get("mixes", "chosen_values")
+    return "chosen_values" in taken and mixes == "chosen_values"
 
 
 def _header(args: SimpleNamespace) -> dict[str, Any]:

@@ -5,24 +5,26 @@ import copy
 import logging
 import os
 from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import torch as th
 
-from assembly import Parts, assemble
+from assembly import assemble
 from checkpoints.resumption import Resumption
 from checkpoints.run_folder import RunFolder
 from checkpoints.store import Checkpoint
 from checks import check_config
 from checks.effects import warnings_of
 from envs.instances import TEST_SEED_OFFSET
+from evaluation import evaluate_sequential
 from keeping import RunKeeper
-from recording import attach_recorder, save_replay
-from runners.rollouts import Rollouts
+from recording import attach_recorder
 from training import TrainingLoop
 from utils.allocation import keep_freed_memory
 from utils.available_memory import memory_errors_explained
+from utils.best_model import BEST, best_of
 from utils.checkpoint import find_checkpoint
 from utils.config import default_config, recursive_dict_update
 from utils.logging import Logger, get_logger
@@ -59,13 +61,13 @@ def run(
     if log is None:
         # a program that runs experiments has set up logging, or leaves it to us
         log = logging.getLogger("muster") if logging.getLogger().handlers else get_logger()
-    for warning in warnings_of(config):
+    for warning in [] if config["evaluate"] else warnings_of(config):
         log.warning(warning)
     with contextlib.nullcontext(signals) if signals is not None else StopSignals() as signals:
         signals.raise_noted()
         args, config = _complete(config, log, resume)
         logger = Logger(log)
-        log.info(f"{args.name}: {args.learner} on {args.env}, seed {args.seed}, {args.t_max} steps on {args.device}")
+        log.info(_title(args))
         folder = RunFolder(args.local_results_path, args.unique_token, getattr(sacred_run, "_id", None))
         finished = False
         try:
@@ -80,6 +82,12 @@ def run(
             log.info(_where_results_are(args, sacred_run))
     tests = logger.stats.get("test_return_mean")
     return tests[-1][1] if tests else None
+
+
+def _title(args: SimpleNamespace) -> str:
+    if args.evaluate:
+        return f"{args.name}: {args.test_nepisode} test episodes on {args.env}, seed {args.seed}"
+    return f"{args.name}: {args.learner} on {args.env}, seed {args.seed}, {args.t_max} steps on {args.device}"
 
 
 def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> tuple[SimpleNamespace, dict]:
@@ -100,6 +108,8 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     keep_freed_memory()
     config["env_args"]["seed"] = config["seed"]
     args = SimpleNamespace(**config)
+    # a loaded model whose replay is asked for is played, and not trained on
+    args.evaluate = args.evaluate or bool(args.save_replay and args.checkpoint_path)
     usual = "cuda" if args.use_cuda else "cpu"
     args.device = usual if args.learner_device == "auto" else args.learner_device
     args.unique_token = resume.token if resume else _unique_token(args)
@@ -152,10 +162,11 @@ def _unique_token(args: SimpleNamespace) -> str:
 
 def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
     root = args.local_results_path
-    tb_logs = os.path.join(root, "tb_logs", args.unique_token)
+    tb_logs, models = (os.path.join(root, kind, args.unique_token) for kind in ("tb_logs", "models"))
     places = {
         "run": os.path.join(root, "runs", args.unique_token),
-        "models": os.path.join(root, "models", args.unique_token),
+        "models": models,
+        "best model": os.path.join(models, BEST),
         "curves": tb_logs,
         "replays": os.path.join(root, "replays", args.unique_token),
         "W&B": os.path.join(root, "wandb") if args.use_wandb else "",
@@ -165,6 +176,8 @@ def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
     found = {what: place for what, place in places.items() if place and os.path.isdir(place)}
     if not found:
         return "Results: none were kept"
+    if "best model" in found and (best := best_of(Path(models))) is not None:
+        found["best model"] += f" (after {best.step} steps: {best})"
     if "curves" in found:
         found["curves"] += f" (look at them with: tensorboard --logdir {os.path.dirname(tb_logs)})"
     return "\n".join(["Results:", *(f"  {what + ':':<11} {place}" for what, place in found.items())])
@@ -179,20 +192,28 @@ def run_sequential(
     checkpoint: Checkpoint | None,
 ) -> None:
     """Assemble the parts and train, or only evaluate; environments are closed whatever happens."""
+    if args.checkpoint_path and checkpoint is None:
+        path, step = find_checkpoint(args.checkpoint_path, args.load_step)
+        if args.evaluate:
+            with signals.raising():
+                evaluate_sequential(args, logger, folder, path, step)
+            return
+        if step > args.t_max:
+            logger.console_logger.info(
+                f"There is nothing to do: {path} was trained for {step} steps, and t_max is {args.t_max}. "
+                "A larger t_max trains it on; evaluate=True plays it."
+            )
+            return
     with signals.raising():
         parts = assemble(args, logger)
     try:
         with signals.raising():
             test_stream = RandomStream(args.seed + TEST_SEED_OFFSET)
             if args.checkpoint_path and checkpoint is None:
-                path, step = find_checkpoint(args.checkpoint_path, args.load_step)
                 logger.console_logger.info(f"Loading model from {path}")
                 parts.learner.load_models(str(path))
                 parts.runner.t_env = step
-            attach_recorder(args, parts, logger)
-            if args.evaluate or (args.save_replay and args.checkpoint_path):
-                evaluate_sequential(args, parts, logger, test_stream)
-                return
+            attach_recorder(args, parts.runner, getattr(parts.learner, "mixer", None), logger)
             loop = TrainingLoop(args, parts, logger, test_stream, signals)
             keeper = RunKeeper(args, config, parts, loop.rollouts, logger, test_stream, loop.state, folder)
             if checkpoint is not None:
@@ -201,17 +222,3 @@ def run_sequential(
         loop.run(keeper)
     finally:
         parts.runner.close_env()
-
-
-def evaluate_sequential(args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: RandomStream) -> None:
-    """Play `test_nepisode` test episodes, log them, and save a replay if asked to."""
-    rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac, logger)
-    played = 0
-    with test_stream.active():
-        while rollouts.test_goes_on(played):
-            rollouts.play(test_mode=True)
-            played += 1
-    logger.print_test(parts.runner.t_env)
-    logger.log_stat("episode", args.test_nepisode, parts.runner.t_env)
-    logger.print_recent_stats()
-    save_replay(args, parts.runner, logger)

@@ -77,7 +77,10 @@ class TrainingLoop:
         self._start_t = self._last_t = self.rollouts.t_env
         if not keeper.resumed:
             self.state.start_T = self._start_t
-        self.console.info(f"Beginning training for {self.args.t_max} timesteps")
+        if self._start_t > self.args.t_max:
+            self.console.info(f"All {self.args.t_max} steps are done; a larger t_max trains on.")
+        else:
+            self.console.info(f"Beginning training for {self.args.t_max} timesteps")
         self.logger.setup_progress(self.args.t_max, self._start_t)
         try:
             self._train()
@@ -180,6 +183,8 @@ class TrainingLoop:
             self._heed_signals()
         state.testing = None
         self.logger.print_test(self.rollouts.t_env)
+        if self.args.save_model:
+            self._keeper.save_best(self.rollouts.t_env)
 
     def _show_time_left(self) -> None:
         t_env = self.rollouts.t_env

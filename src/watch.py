@@ -70,8 +70,7 @@ def _watch(options: argparse.Namespace) -> None:
     used = recorded_plugins(found.config)
     require_named(used, options.plugin is not None, " ".join(f"--plugin={shlex.quote(plugin)}" for plugin in used))
     model = find_best_model(found)
-    shown = "not tested" if model.test_return is None else f"test return {model.test_return:.4g}"
-    print(f"{found.token}: the model after {model.step} steps ({shown})")
+    print(f"{found.token}: the model after {model.step} steps ({model.model})")
     config = {**found.config, "plugins": options.plugin or []}
     paths = play(config, model.folder, model.step, found.results, options.episodes, options.seed)
     if not paths:
@@ -107,9 +106,6 @@ def play(
         "use_tensorboard": False,
         "use_wandb": False,
         "use_mlflow": False,
-        # nothing is learned: as small as every learner takes it
-        "buffer_size": environments,
-        "batch_size": environments,
     }
     if seed is not None:
         changes["seed"] = seed

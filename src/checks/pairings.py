@@ -90,6 +90,18 @@ def _shown(value: str | None) -> str:
 
 
 def _check_sizes(config: dict, traits: dict) -> None:
+    environments = config["batch_size_run"]
+    if not config["evaluate"]:  # which has no buffer
+        _check_buffer(config, traits)
+    most = traits["runner"].get("max_environments")
+    if most is not None and environments > most:
+        raise ConfigError(
+            f"runner={config['runner']} runs {most} environment, not batch_size_run={environments}. "
+            "Use runner=parallel for more."
+        )
+
+
+def _check_buffer(config: dict, traits: dict) -> None:
     batch, buffer, environments = config["batch_size"], config["buffer_size"], config["batch_size_run"]
     if batch > buffer:
         raise ConfigError(
@@ -112,9 +124,3 @@ def _check_sizes(config: dict, traits: dict) -> None:
         )
     if "minibatches" in (reads(config, "learner") or ()) and config["minibatches"] > batch:
         raise ConfigError(f"minibatches={config['minibatches']} is more than there are rows in batch_size={batch}.")
-    most = traits["runner"].get("max_environments")
-    if most is not None and environments > most:
-        raise ConfigError(
-            f"runner={config['runner']} runs {most} environment, not batch_size_run={environments}. "
-            "Use runner=parallel for more."
-        )

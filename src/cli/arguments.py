@@ -1,4 +1,4 @@
-"""PyMARL's command line: three options of our own, the rest is Sacred's."""
+"""PyMARL's command line: a few options of our own, the rest is Sacred's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,12 @@ from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import shown
 
-OUR_OPTIONS = {"--config": "algorithm", "--env-config": "environment", "--resume": "resume"}
+OUR_OPTIONS = {
+    "--config": "algorithm",
+    "--env-config": "environment",
+    "--resume": "resume",
+    "--evaluate": "evaluate",
+}
 # Sacred's options (0.8.7); those in the second tuple take a value
 SACRED_FLAGS = (
     "-d --debug -D --pdb -e --enforce_clean -f --force -p --print-config -q --queue -u --unobserved"
@@ -29,6 +34,7 @@ class Arguments:
     algorithm: str | None = None
     environment: str | None = None
     resume: str | None = None
+    evaluate: str | None = None
     sacred: list[str] = field(default_factory=list)
 
 
@@ -109,10 +115,11 @@ def _stray_word(word: str) -> str:
 
 def _require_choices(parsed: Arguments) -> None:
     choices = {option: OUR_OPTIONS[option] for option in ("--config", "--env-config")}
-    if parsed.resume is not None:
-        for option, attribute in choices.items():
-            if getattr(parsed, attribute) is not None:
-                raise ConfigError(f"{option} does not go with --resume: a run that goes on keeps its config.")
+    of_runs = [option for option in ("--resume", "--evaluate") if getattr(parsed, OUR_OPTIONS[option]) is not None]
+    if of_runs:
+        others = [*of_runs[1:], *(option for option, attribute in choices.items() if getattr(parsed, attribute))]
+        for option in others:
+            raise ConfigError(f"{option} does not go with {of_runs[0]}, which takes the config of the run.")
         return
     for option, attribute in choices.items():
         if getattr(parsed, attribute) is None:
@@ -121,4 +128,4 @@ def _require_choices(parsed: Arguments) -> None:
 
 
 def _example(option: str) -> str:
-    return {"--config": "qmix", "--env-config": "two_step", "--resume": "latest"}[option]
+    return {"--config": "qmix", "--env-config": "two_step", "--resume": "latest", "--evaluate": "latest"}[option]

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,11 @@ from cli.mongo import mongo_recorder
 from cli.observer import RunRecorder, check_run_id
 from cli.past_sacred import PastSacredError, past_sacred
 from cli.summary import check_summary, leave_summary
+from replays.best_model import find_best_model
+from replays.run_folders import find_run
 from utils.config import default_config, recursive_dict_update
 from utils.logging import get_logger
-from utils.recorded_runs import require_named
+from utils.recorded_runs import recorded_plugins, require_named
 from utils.stop_signals import StopSignals
 
 # prints of this process go to the console and into cout.txt; what environment processes print, to the console only
@@ -44,11 +46,12 @@ def run_experiment(arguments: Arguments) -> None:
         MusterError: the config is refused (nothing was written), or the run had to stop.
     """
     resume = None
-    if arguments.resume is not None:
-        results = given_value(arguments.sacred, "local_results_path") or default_config()["local_results_path"]
+    results = given_value(arguments.sacred, "local_results_path") or default_config()["local_results_path"]
+    if arguments.evaluate is not None:
+        composed = Composed(_evaluation(arguments.evaluate, results, arguments.sacred), {})
+    elif arguments.resume is not None:
         resume = Resumption.of(arguments.resume, results)
-        how = f"with {shlex.quote(f'plugins={json.dumps(resume.plugins)}')} (or plugins=[] for none)."
-        require_named(resume.plugins, given_value(arguments.sacred, "plugins") is not None, how)
+        _require_named(resume.plugins, arguments.sacred)
         composed = Composed(recursive_dict_update(default_config(), resume.config), {})
     elif arguments.algorithm is None:  # `help COMMAND` needs no config
         composed = Composed(default_config(), {})
@@ -61,6 +64,36 @@ def run_experiment(arguments: Arguments) -> None:
         raise error.__cause__ from None
     finally:
         experiment.signals.restore()
+
+
+def _evaluation(name: str, results: str, words: Sequence[str]) -> dict:
+    """The config that plays the best model of a recorded run, or the one that `load_step` picks of those it saved."""
+    found = find_run(name, Path(results))
+    _require_named(recorded_plugins(found.config), words)
+    folder, step = found.results / "models" / found.token, 0
+    if given_value(words, "load_step") is None:
+        best = find_best_model(found)
+        folder, step = best.folder, best.step
+    played = {
+        "evaluate": True,
+        "checkpoint_path": str(folder),
+        "load_step": step,
+        "local_results_path": str(found.results),
+        # what the run was to leave besides its record is the run's
+        "save_model": False,
+        "save_replay": False,
+        "use_tensorboard": False,
+        "use_wandb": False,
+        "use_mlflow": False,
+        "summary": False,
+        "plugins": [],
+    }
+    return recursive_dict_update(default_config(), {**found.config, **played})
+
+
+def _require_named(plugins: list[str], words: Sequence[str]) -> None:
+    how = f"with {shlex.quote(f'plugins={json.dumps(plugins)}')} (or plugins=[] for none)."
+    require_named(plugins, given_value(words, "plugins") is not None, how)
 
 
 def build_experiment(composed: Composed, resume: Resumption | None = None) -> Experiment:

@@ -3,22 +3,30 @@
 HELP = """\
 Muster: multi-agent reinforcement learning experiments
 
-  python src/main.py --config=ALGORITHM --env-config=ENVIRONMENT [COMMAND] [OPTIONS] [with KEY=VALUE ...]
+  python src/main.py --config=ALGORITHM --env-config=ENVIRONMENT
+                     [COMMAND] [OPTIONS] [with KEY=VALUE ...]
 
 Examples
   python src/main.py --config=qmix --env-config=two_step
-  python src/main.py --config=vdn --env-config=lbf with env_args.key=Foraging-5x5-2p-1f-v3 t_max=500000 seed=1
-  python src/main.py print_config --config=coma --env-config=mpe with runner=parallel lr=0.001
-
+  python src/main.py --config=qmix_fast --env-config=skirmish
+                     with env_args.map_name=3m t_max=120000 seed=1
+  python src/main.py print_config --config=coma --env-config=mpe with lr=0.001
   python src/main.py --resume=latest with t_max=1000000
+  python src/main.py --evaluate=latest with test_nepisode=100
 
-What is run
-  --config=NAME        algorithm: config/algs/NAME.yaml, or the path of a YAML file of your own
+What to run
+  --config=NAME        algorithm: config/algs/NAME.yaml, or the path of a YAML
+                       file of your own
   --env-config=NAME    environment: config/envs/NAME.yaml, or a path
-  with KEY=VALUE ...   changes any key, nested ones as env_args.key=VALUE; comes last
-  --resume=RUN         go on with a run that was interrupted or killed: its Sacred id, its folder, or "latest"
-  --list               the names of all algorithms, environments and parts
-  Later ones win: config/default.yaml (which explains every key), the environment, the algorithm, with.
+  with KEY=VALUE ...   changes any key, nested ones as env_args.key=VALUE;
+                       comes last
+  --resume=RUN         resume a run that was interrupted or killed: its Sacred
+                       id, its token, its folder, or "latest"
+  --evaluate=RUN       play test episodes with a run's best model, or the one
+                       that load_step picks, and write episodes.csv
+  --list               names of all algorithms, environments and parts
+  Later ones win: config/default.yaml (which explains every key), the
+  environment, the algorithm, with.
 
 Commands (Sacred's; without one, the experiment runs)
   print_config         show the merged config, changes marked, and stop
@@ -33,5 +41,13 @@ Options (Sacred's)
   -d, --debug          full tracebacks
   -h, --help           this page
 
-Results go to results/ (key local_results_path): sacred/, models/, tb_logs/, replays/.
+Other programs (each has --help)
+  python src/browse.py         open the runs in the web browser: tables, curves,
+                               comparisons, replays (also: make browse)
+  python src/report.py         one HTML file of runs, and figures for papers
+  python src/watch.py RUN      play a run's best model and show it
+  python src/replay.py FILE    a replay as GIF, MP4 or pictures
+
+Results go to results/ (key local_results_path): runs/ (metric log,
+checkpoints), sacred/, models/, replays/, tb_logs/.
 """

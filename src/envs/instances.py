@@ -82,6 +82,12 @@ def _make_batched(factory: Callable, env_args: dict[str, Any], recreated: int = 
     return factory(**env_args)
 
 
+def seed_of_environment(args: SimpleNamespace, index: int, test_mode: bool) -> int | None:
+    """The seed that environment number `index` of a run is made with; None if it is made without one."""
+    seeds = _seeded(args, env_parameters(REGISTRY[args.env]), [index], test_mode).get("seed")
+    return None if seeds is None else recreation_seed(seeds[0], 0)
+
+
 def _seeded(args: SimpleNamespace, parameters: dict | None, indices: Sequence[int], test_mode: bool) -> dict[str, Any]:
     """`env_args` with the seeds of these environments as a list in the place of the run's."""
     env_args = dict(args.env_args)

@@ -36,7 +36,8 @@ def find_run(name: str, results: Path) -> FoundRun:
         return _of_sacred(results, name) if family == SACRED else _of_token(results, name)
     recorded = _recorded(results)
     if name == "latest":
-        return _of_sacred(results, max(recorded, key=int)) if recorded else _of_token(results, _newest(results))
+        trained = [number for number in recorded if not _only_played(results, number)]
+        return _of_sacred(results, max(trained, key=int)) if trained else _of_token(results, _newest(results))
     if name in recorded:
         return _of_sacred(results, name)
     return _of_token(results, name)
@@ -46,6 +47,11 @@ def _recorded(results: Path) -> list[str]:
     """Numbers of the Sacred runs that have told their token."""
     files = [path for path in (results / "sacred").glob("*/info.json") if path.parent.name.isdigit()]
     return [path.parent.name for path in files if token_in(json_mapping(path))]
+
+
+def _only_played(results: Path, number: str) -> bool:
+    """Whether the run was an evaluation of another one, and has no models of its own."""
+    return json_mapping(results / SACRED / number / "config.json").get("evaluate") is True
 
 
 def _of_sacred(results: Path, number: str) -> FoundRun:

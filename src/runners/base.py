@@ -1,5 +1,6 @@
 """What every runner does besides stepping environments: batches, counters, statistics."""
 
+from collections.abc import Callable
 from functools import partial
 from numbers import Number
 
@@ -33,6 +34,8 @@ class BaseRunner:
         self.test_returns: list[float] = []
         self.train_stats: dict[str, float] = {}
         self.test_stats: dict[str, float] = {}
+        # called with each episode that counts in a test: copy, return, length, info
+        self.on_test_episode: Callable[[int, float, int, dict], None] | None = None
         self.crashed_episodes = 0
         # whether `load_state_dict` found the environments' own state, so that episodes go on where they were
         self.environments_restored = False
@@ -114,12 +117,15 @@ class BaseRunner:
             self.t_env += sum(lengths) if steps is None else steps
         cur_returns = self.test_returns if test_mode else self.train_returns
         cur_stats = self.test_stats if test_mode else self.train_stats
-        finished = [row for row in zip(returns, lengths, infos, strict=True) if not row[2].get("crashed", False)]
+        rows = zip(range(len(returns)), returns, lengths, infos, strict=True)
+        finished = [row for row in rows if not row[3].get("crashed", False)]
         self.crashed_episodes += len(returns) - len(finished)
         if test_mode:
             self.test_unfinished = True
             finished = finished[: self.args.test_nepisode - len(cur_returns)]
-        for episode_return, length, info in finished:
+        for copy, episode_return, length, info in finished:
+            if test_mode and self.on_test_episode is not None:
+                self.on_test_episode(copy, episode_return, length, info)
             cur_returns.append(episode_return)
             figures = {"n_episodes": 1, "ep_length": length}
             figures.update({key: number for key, value in info.items() if (number := _number(value)) is not None})

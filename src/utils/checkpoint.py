@@ -1,13 +1,19 @@
-"""Saved models: folders `<checkpoint_path>/<step>/` with PyMARL's files (`agent.th`, `mixer.th`, `opt.th`, ...)."""
+"""Saved models: folders `<checkpoint_path>/<step>/` with PyMARL's files (`agent.th`, `mixer.th`, `opt.th`, ...).
+
+A folder of any other name is a saved model, too, if its `best.json` says of which step (`utils.best_model`).
+"""
 
 import io
 import os
 import shutil
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from utils.best_model import recorded_best
 from utils.errors import ConfigError
+from utils.folders import replace_folder
 from utils.plain_values import shown
 
 
@@ -63,11 +69,15 @@ def _check_same_optimiser(target: Any, state: dict) -> None:
 def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
     """Return the folder and step of the saved model nearest to `load_step` (0: the newest).
 
+    `checkpoint_path` has a subfolder for each step, or is itself the folder `best` of a run.
+
     Raises:
         ConfigError: `checkpoint_path` holds no saved model; the message says what was expected there.
     """
     root = Path(checkpoint_path)
     expected = "It should have a subfolder for each saved step, such as 20000/ with agent.th in it."
+    if (best := recorded_best(root)) is not None:
+        return best[0], best[1]["step"]
     if not os.path.isdir(root):  # unlike Path.is_dir, False for a name that is too long, too
         raise ConfigError(f"checkpoint_path={shown(checkpoint_path, 300)}: there is no such folder. {expected}")
     try:
@@ -105,17 +115,22 @@ def save_weights(part: Any, path: str | Path) -> None:
     Path(path).write_bytes(saved_bytes(part.state_dict()))
 
 
-def save_checkpoint(learner: Any, folder: str | Path) -> None:
-    """Let `learner` save into `folder`, which appears only when it is complete."""
+def save_checkpoint(learner: Any, folder: str | Path, records: Mapping[str, str] | None = None) -> None:
+    """Let `learner` save into `folder`, which appears only when it is complete.
+
+    Args:
+        records: texts to write beside its files, by file name.
+    """
     folder = Path(folder)
     unfinished = folder.with_name(f"{folder.name}.tmp")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     try:
         learner.save_models(str(unfinished))
+        for name, text in (records or {}).items():
+            (unfinished / name).write_text(text, encoding="utf-8")
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
-    if folder.exists():  # the same step again, e.g. in a continued run: newer weights replace it
-        shutil.rmtree(folder)
-    os.replace(unfinished, folder)
+    # the same step again, e.g. in a resumed run: newer weights replace it
+    replace_folder(unfinished, folder)

@@ -55,7 +55,7 @@ def recorded_parts(folder, algorithm="qmix", **changes):
     parts = assemble(args, logger)
     try:
         args.evaluate = True
-        attach_recorder(args, parts, logger)
+        attach_recorder(args, parts.runner, getattr(parts.learner, "mixer", None), logger)
         yield args, parts
     finally:
         parts.runner.close_env()
@@ -129,7 +129,7 @@ def test_a_policy_is_recorded_as_probabilities(tmp_path):
 def test_mixers_that_mix_something_else_tell_no_team_value(tmp_path):
     for algorithm, told in (("iql", False), ("qtran", False), ("vdn", True)):
         with recorded_parts(tmp_path, algorithm, env="two_step") as (args, parts):
-            assert (team_value(args, parts.learner) is not None) == told, algorithm
+            assert (team_value(args, getattr(parts.learner, "mixer", None)) is not None) == told, algorithm
 
 
 @pytest.mark.parametrize("runner", ["episode", "parallel"])

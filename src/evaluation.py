@@ -1,0 +1,108 @@
+"""Playing a saved model: its controller, test episodes, and a table of them. Nothing is trained."""
+
+import csv
+import io
+import os
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from assembly import assemble_players
+from checkpoints.run_folder import RunFolder
+from envs.instances import TEST_SEED_OFFSET, seed_of_environment
+from modules.mixers import REGISTRY as mixer_REGISTRY
+from recording import attach_recorder, mixes_chosen_values, save_replay
+from runners.rollouts import Rollouts
+from utils.append_file import write_whole
+from utils.checkpoint import load_weights
+from utils.devices import acting_device
+from utils.logging import Logger
+from utils.random_streams import RandomStream
+
+COLUMNS = ("episode", "environment", "seed", "number", "return", "length", "won")
+
+
+class EpisodeTable:
+    """What every episode of an evaluation came to, as `episodes.csv` has it (docs/results.md)."""
+
+    def __init__(self, args: SimpleNamespace):
+        self._args = args
+        self._played: Counter[int] = Counter()
+        self.rows: list[tuple] = []
+
+    def add(self, environment: int, episode_return: float, length: int, info: dict[str, Any]) -> None:
+        """Add an episode of the run's environment of that number; `info`: of its last step."""
+        seed = seed_of_environment(self._args, environment, test_mode=self._args.separate_test_env)
+        won = int(bool(info["battle_won"])) if "battle_won" in info else None
+        number, self._played[environment] = self._played[environment], self._played[environment] + 1
+        self.rows.append((len(self.rows), environment, seed, number, float(episode_return), int(length), won))
+
+    def write(self, path: Path) -> None:
+        """Write the table, whole.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(self.rows)
+        write_whole(str(path), text.getvalue().encode())
+
+
+def evaluate_sequential(args: SimpleNamespace, logger: Logger, folder: RunFolder, model: Path, step: int) -> None:
+    """Play `test_nepisode` test episodes with the controller saved in the folder `model` after `step` steps.
+
+    Logs the statistics, writes `episodes.csv` into the folder of a recorded run, and saves a replay if asked to.
+    """
+    # nothing learns: there is no other device, and no weights that acting could lag behind
+    args.device, args.overlap = acting_device(args), False
+    players = assemble_players(args, logger)
+    runner, mac = players.runner, players.mac
+    table = EpisodeTable(args)
+    try:
+        logger.console_logger.info(f"Loading model from {model}")
+        mac.load_models(str(model))
+        if args.device == "cuda":
+            mac.cuda()
+        runner.t_env = step
+        runner.on_test_episode = table.add
+        attach_recorder(args, runner, _mixer(args, model), logger)
+        rollouts = Rollouts(runner, mac, mac, logger)
+        played = 0
+        with RandomStream(args.seed + TEST_SEED_OFFSET).active():
+            while rollouts.test_goes_on(played):
+                rollouts.play(test_mode=True)
+                played += 1
+        logger.print_test(step)
+        logger.log_stat("episode", args.test_nepisode, step)
+        logger.print_recent_stats()
+        save_replay(args, runner, logger)
+    finally:
+        runner.close_env()
+        _keep(table, folder, logger)
+
+
+def _mixer(args: SimpleNamespace, model: Path) -> Any:
+    """The mixer that was saved with the controller, if a replay is to show the team's value."""
+    weights = model / "mixer.th"
+    if not (args.save_replay and mixes_chosen_values(args) and os.path.isfile(weights)):
+        return None
+    mixer = mixer_REGISTRY[args.mixer](args).to(args.device)
+    load_weights(mixer, weights)
+    return mixer
+
+
+def _keep(table: EpisodeTable, folder: RunFolder, logger: Logger) -> None:
+    """Write what was played, be it only a part; an evaluation that is not recorded leaves nothing."""
+    if folder.sacred_id is None or not table.rows:
+        return
+    path = folder.path / "episodes.csv"
+    try:
+        folder.create()
+        table.write(path)
+    except OSError as error:
+        logger.console_logger.warning(f"The table of episodes could not be written in {path}: {error}")
+    else:
+        logger.console_logger.info(f"Episodes: {path}")

@@ -1,0 +1,58 @@
+"""The best of a run's tested models: how models are ranked, and the copy of the best one in `models/<token>/best/`."""
+
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from utils.folders import replaced_by
+from utils.recorded_runs import json_mapping
+
+BEST = "best"
+BEST_RECORD = "best.json"
+# the share of battles won counts first, where there is one; among equals the mean return
+RANKED_BY = ("test_battle_won_mean", "test_return_mean")
+
+
+@dataclass
+class RankedModel:
+    """A model after `step` steps, and what the test of it came to, by statistic: those of `RANKED_BY` that it has."""
+
+    step: int
+    figures: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Greater is better; of equals, the newer."""
+        figures = (self.figures.get(key) for key in RANKED_BY)
+        # a NaN is no number that a test could win with
+        return (*(-inf if figure is None or figure != figure else figure for figure in figures), self.step)
+
+    @property
+    def tested(self) -> bool:
+        """Whether there are figures to rank it by."""
+        return max(self.rank[:-1]) > -inf
+
+    def __str__(self) -> str:
+        names = {"test_return_mean": "test return", "test_battle_won_mean": "won"}
+        shown = [f"{name} {self.figures[key]:.4g}" for key, name in names.items() if key in self.figures]
+        return ", ".join(shown) or "not tested"
+
+
+def best_of(models: Path) -> RankedModel | None:
+    """The model that is kept in `<models>/best/`; None if there is none."""
+    record = recorded_best(models / BEST)
+    if record is None:
+        return None
+    _, content = record
+    figures = {key: content[key] for key in RANKED_BY if type(content.get(key)) in (int, float)}
+    return RankedModel(content["step"], figures)
+
+
+def recorded_best(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    """Where the model in `folder` is now, and its record, with the whole number `step`; None without such a record."""
+    for place in (folder, replaced_by(folder)):  # the process may have died while it replaced one
+        record = json_mapping(place / BEST_RECORD)
+        if type(record.get("step")) is int and record["step"] >= 0:
+            return place, record
+    return None
