@@ -13,6 +13,7 @@ from components.sizing import batch_bytes
 from components.storage import smallest_integer
 from components.transforms import OneHot
 from controllers import REGISTRY as mac_REGISTRY
+from envs.instances import prepare_environments
 from learners import REGISTRY as le_REGISTRY
 from learners.batch_fields import batch_fields
 from runners import REGISTRY as r_REGISTRY
@@ -110,6 +111,7 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
 
     The runner starts environments. If anything after it fails, they are closed again.
     """
+    prepare_environments(args)
     runner = r_REGISTRY[args.runner](args=args, logger=logger)
     try:
         env_info = runner.get_env_info()

@@ -45,7 +45,7 @@ def _dispatch(argv: list[str]) -> int:
     elif arguments.action == "list":
         from cli.listing import listing
 
-        _show(listing() + "\n")
+        _show(listing(arguments.listed) + "\n")
     else:
         import warnings
 

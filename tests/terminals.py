@@ -1,5 +1,6 @@
 """Command lines typed on a terminal of a given width."""
 
+import codecs
 import os
 import pty
 import re
@@ -30,6 +31,8 @@ class Typed:
         )
         os.close(theirs)
         self.shown = ""
+        # a read may end within a character
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
 
     def read_until(self, text=None):
         """Read what is shown up to `text`, or to the end; returns all that was."""
@@ -40,7 +43,7 @@ class Typed:
                 chunk = b""
             if not chunk:
                 break
-            self.shown += chunk.decode()
+            self.shown += self._decoder.decode(chunk)
         return self.shown
 
     def press(self, key):

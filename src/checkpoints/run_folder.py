@@ -11,7 +11,7 @@ from checkpoints.store import CHECKPOINTS, checkpoints_of
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.recorded_runs import NAMED_BY_TOKEN, RUNS, SACRED, json_mapping, place_of_run, token_in
+from utils.recorded_runs import NAMED_BY_TOKEN, RUNS, SACRED, json_mapping, numbers_there, place_of_run, token_in
 from utils.regular_files import problem_of
 
 LATEST = "latest"
@@ -120,7 +120,10 @@ def find_run(name: str, results: str | Path) -> RunFolder:
     where = f"There is no run '{shown(name)}' in {results}."
     if not known:
         raise ConfigError(f"{where} No run there has written a checkpoint.")
-    raise ConfigError(f"{where}{suggestion(name, [*known, LATEST], limit=3)} Sacred ids and paths will do, too.")
+    numbers = numbers_there(results)
+    if name.isdigit() and numbers:
+        raise ConfigError(f"{where}{numbers}")
+    raise ConfigError(f"{where}{suggestion(name, [*known, LATEST], limit=3)}{numbers}")
 
 
 def _latest(results: Path) -> RunFolder:

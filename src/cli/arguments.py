@@ -1,5 +1,6 @@
 """PyMARL's command line: a few options of our own, the rest is Sacred's."""
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -35,6 +36,7 @@ class Arguments:
     environment: str | None = None
     resume: str | None = None
     evaluate: str | None = None
+    listed: str = ""
     sacred: list[str] = field(default_factory=list)
 
 
@@ -48,15 +50,16 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     if not argv:
         parsed.action = "help"
         return parsed
-    words = iter(argv)
+    words = deque(argv)
     after_with, settings = False, []
-    for word in words:
+    while words:
+        word = words.popleft()
         # nothing, as in YAML; Sacred knows Python's name for it only
         if after_with and word.endswith("=null") and not word.startswith("-"):
             word = f"{word.removesuffix('null')}None"
         option, equals, value = word.partition("=")
         if option in OUR_OPTIONS:
-            value = value if equals else next(words, "")
+            value = value if equals else _next(words)
             if not value or value.startswith("-"):
                 raise ConfigError(f"{option} needs a name, as in {option}={_example(option)}.")
             if getattr(parsed, OUR_OPTIONS[option]) is not None:
@@ -64,8 +67,9 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
             setattr(parsed, OUR_OPTIONS[option], value)
         elif word in ("--help", "-h"):
             parsed.action = "help"
-        elif word == "--list":
+        elif option == "--list":
             parsed.action = "list"
+            parsed.listed = value if equals or (words and words[0].startswith("-")) else _next(words)
         elif word.startswith("-"):
             parsed.sacred += _sacred_option(word, words)
         else:
@@ -82,13 +86,17 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     return parsed
 
 
+def _next(words: deque[str]) -> str:
+    return words.popleft() if words else ""
+
+
 def given_value(words: Sequence[str], key: str) -> str | None:
     """What the command line sets `key` to after `with`; None if it does not."""
     settings = words[words.index("with") + 1 :] if "with" in words else []
     return next((word.partition("=")[2] for word in reversed(settings) if word.startswith(f"{key}=")), None)
 
 
-def _sacred_option(word: str, words) -> list[str]:
+def _sacred_option(word: str, words: deque[str]) -> list[str]:
     """The option and, if it takes one, its value."""
     option, equals, value = word.partition("=")
     if option in SACRED_FLAGS:
@@ -100,9 +108,9 @@ def _sacred_option(word: str, words) -> list[str]:
         options = [*OUR_OPTIONS, "--list", "--help", *SACRED_FLAGS, *SACRED_OPTIONS]
         raise ConfigError(f"Unknown option '{shown(option)}'.{did_you_mean(option, options)} See --help.")
     if not equals:
-        value = next(words, None)
-        if value is None:
+        if not words:
             raise ConfigError(f"The option {option} needs a value.")
+        value = words.popleft()
     check_option(option, value)
     return [word] if equals else [word, value]
 

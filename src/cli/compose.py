@@ -1,8 +1,10 @@
 """From the names on the command line to one merged config."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from utils.config import CONFIG_DIR, config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError
@@ -45,7 +47,23 @@ def _load(path: Path) -> dict:
     for key, value in config.items():
         if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):
             raise ConfigError(f"{path}: '{key}' has to be a mapping of keys to values, found {shown(value)}.")
+    if "plugins" in config:
+        config["plugins"] = _beside(path, config["plugins"])
     return config
+
+
+def _beside(path: Path, plugins: Any) -> Any:
+    """`plugins` of the config file `path`: files beside it by their own path; the others are looked for elsewhere."""
+    if isinstance(plugins, str):
+        return _beside(path, [plugins])
+    if not isinstance(plugins, list):
+        return plugins  # refused later
+    return [_file_beside(path, plugin) if isinstance(plugin, str) else plugin for plugin in plugins]
+
+
+def _file_beside(path: Path, plugin: str) -> str:
+    file = path.resolve().parent / plugin
+    return str(file) if plugin.endswith(".py") and os.path.isfile(file) else plugin
 
 
 def _drop_arguments_of_other_environments(alg_config: dict, env_config: dict) -> None:

@@ -24,7 +24,8 @@ What to run
                        id, its token, its folder, or "latest"
   --evaluate=RUN       play test episodes with a run's best model, or the one
                        that load_step picks, and write episodes.csv
-  --list               names of all algorithms, environments and parts
+  --list [NAME]        names of all algorithms, environments and parts; of an
+                       environment (skirmish), its maps; or one kind (learner)
   Later ones win: config/default.yaml (which explains every key), the
   environment, the algorithm, with.
 

@@ -1,7 +1,12 @@
-"""`--list`: what can be chosen, without importing any of it."""
+"""`--list`: what can be chosen; without importing any of it, but for the environment whose scenarios are asked for."""
 
 from checks.registries import REGISTRIES
+from envs.instances import constructor_of
 from utils.config import CONFIG_DIR, config_names
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
+from utils.yaml_files import load_yaml
 
 HEADINGS = {
     "env": "Environments (env=...)",
@@ -16,17 +21,54 @@ HEADINGS = {
 }
 
 
-def listing() -> str:
-    """All configs and registry entries, one line each: name and description."""
-    sections = [
+def listing(name: str = "") -> str:
+    """All configs and registry entries, one line each: name and description.
+
+    Args:
+        name: of an environment or its config, for the maps or tasks that it has; or a registry's key, such as
+            learner, for its entries only.
+
+    Raises:
+        ConfigError: there is no such name.
+    """
+    if name in REGISTRIES:
+        return _blocks([_section(name)])
+    if name:
+        return _blocks([_scenarios(name)])
+    configs = [
         ("Algorithms (--config=...)", _config_lines("algs")),
         ("Environment configs (--env-config=...)", _config_lines("envs")),
     ]
-    for key, registry in REGISTRIES.items():
-        sections.append((HEADINGS[key], [(name, registry.entry(name).description) for name in registry]))
+    return _blocks([*configs, *map(_section, REGISTRIES)])
+
+
+def _blocks(sections: list[tuple[str, list[tuple[str, str]]]]) -> str:
     width = max(len(name) for _, lines in sections for name, _ in lines)
-    blocks = ["\n".join([title, *(f"  {name:<{width}}  {text}" for name, text in lines)]) for title, lines in sections]
+    blocks = [
+        "\n".join([title, *(f"  {name:<{width}}  {text}".rstrip() for name, text in lines)])
+        for title, lines in sections
+    ]
     return "\n\n".join(blocks)
+
+
+def _section(key: str) -> tuple[str, list[tuple[str, str]]]:
+    registry = REGISTRIES[key]
+    return HEADINGS[key], [(name, registry.entry(name).description) for name in registry]
+
+
+def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
+    environments = REGISTRIES["env"]
+    configs = config_names("envs")
+    if name in configs:
+        name = load_yaml(CONFIG_DIR / "envs" / f"{name}.yaml").get("env", name)
+    if name not in environments:
+        known = {*environments, *configs, *REGISTRIES}
+        raise ConfigError(f"--list {shown(name)}: nothing has that name.{suggestion(name, known)}")
+    try:
+        key, lines = constructor_of(environments[name]).scenarios()
+    except (AttributeError, NotImplementedError):  # of somebody's own, perhaps
+        return f"Environment {name}: {environments.entry(name).description}", [("", "It lists no maps or tasks.")]
+    return f"Scenarios of {name} (env_args.{key}=...)", lines
 
 
 def _config_lines(family: str) -> list[tuple[str, str]]:

@@ -35,6 +35,13 @@ def env_parameters(factory: Callable) -> dict[str, inspect.Parameter] | None:
     return {name: p for name, p in parameters.items() if p.kind in named}
 
 
+def prepare_environments(args: SimpleNamespace) -> None:
+    """Let the environment of a run do what takes long the first time, before processes start that would wait for it."""
+    prepare = getattr(constructor_of(REGISTRY[args.env]), "prepare", None)
+    if prepare is not None:
+        prepare(**args.env_args)
+
+
 def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> Callable:
     """A factory of environment number `index` of a run, which has a seed of its own (`first_seed`).
 

@@ -10,6 +10,7 @@ from envs.optional import require
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
+SEE_LIST = ", which python src/main.py --list lbf shows"
 ACTIONS = ("none", "north", "south", "west", "east", "load")
 
 
@@ -74,9 +75,14 @@ class LevelBasedForaging(MultiAgentEnv):
         """Refuse bad arguments before a run starts."""
         keys = _registered_keys()
         if key not in keys:
-            raise ConfigError(f"env_args.key: lbforaging has no task '{key}'.{suggestion(key, keys, limit=3)}")
+            raise ConfigError(f"env_args.key: lbforaging has no task '{key}'.{suggestion(key, keys, 3, SEE_LIST)}")
         if time_limit < 1:
             raise ConfigError(f"env_args.time_limit is {time_limit}; an episode has at least 1 step.")
+
+    @classmethod
+    def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
+        """See `MultiAgentEnv`: the package's tasks."""
+        return "key", [(key, "") for key in _registered_keys()]
 
     def reset(self) -> None:
         obs, _ = self._env.reset(seed=self._seed)

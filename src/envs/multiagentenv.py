@@ -14,6 +14,20 @@ class MultiAgentEnv:
     n_agents: int
     episode_limit: int
 
+    @classmethod
+    def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
+        """For `--list`: the argument that picks a map, task or game, and its values, each with a description.
+
+        Raises:
+            NotImplementedError: nothing is to be chosen here.
+        """
+        raise NotImplementedError(f"{cls.__name__} has one scenario only")
+
+    @classmethod
+    def prepare(cls, **env_args: Any) -> None:
+        """Do what takes long the first time on a machine, such as compiling; called once in a run's own process,
+        before any environment or environment process is made."""
+
     def reset(self) -> Any:
         """Begin an episode. What it returns is not used: observations are asked for."""
         raise NotImplementedError(f"{type(self).__name__} has no reset")

@@ -52,6 +52,11 @@ class MatrixGame(MultiAgentEnv):
         """Refuse bad arguments before a run starts."""
         cls(**env_args)
 
+    @classmethod
+    def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
+        """See `MultiAgentEnv`: the presets."""
+        return "game", [(name, str(payoff)) for name, payoff in PRESETS.items()]
+
     def reset(self) -> None:
         self.steps = 0
         self._last = None

@@ -6,7 +6,8 @@ from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.recorded_runs import NAMED_BY_TOKEN, SACRED, json_mapping, place_of_run, token_in
+from utils.plain_values import shown
+from utils.recorded_runs import NAMED_BY_TOKEN, SACRED, json_mapping, numbers_there, place_of_run, token_in
 
 
 @dataclass
@@ -81,7 +82,10 @@ def _of_token(results: Path, token: str) -> FoundRun:
     known = [*tokens, *_unobserved(results)]
     if not known:
         raise ConfigError(f"{results} has no runs. Give another folder of results with --results.")
-    raise ConfigError(f"There is no run '{token}' in {results}.{suggestion(token, [*known, 'latest'], limit=3)}")
+    hint = numbers_there(results)
+    if not (token.isdigit() and hint):
+        hint = suggestion(token, [*known, "latest"], limit=3) + hint
+    raise ConfigError(f"There is no run '{shown(token)}' in {results}.{hint}")
 
 
 def _unobserved(results: Path) -> list[str]:

@@ -17,12 +17,17 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     return f" Did you mean '{best}'?" if best else ""
 
 
-def suggestion(name: str, choices: Iterable[str], limit: int = 20) -> str:
-    """Return the end of a message: the nearest choice first, then what is allowed."""
+def suggestion(name: str, choices: Iterable[str], limit: int | None = None, rest: str = "") -> str:
+    """Return the end of a message: the nearest choice first, then what is allowed.
+
+    Args:
+        limit: how many of the choices to name, where there may be thousands of them; None: all.
+        rest: where the others are listed, if not all are named.
+    """
     choices = sorted(str(c) for c in choices)
     hint = did_you_mean(name, choices)
     if not choices:
         return hint + " There is nothing to choose from."
     shown = ", ".join(choices[:limit])
-    more = f", and {len(choices) - limit} more" if len(choices) > limit else ""
+    more = f", and {len(choices) - limit} more{rest}" if limit is not None and len(choices) > limit else ""
     return f"{hint} Allowed: {shown}{more}."

@@ -65,3 +65,18 @@ def require_named(plugins: list[str], named: bool, how: str) -> None:
             f"The run used plugins: {names}. Recorded results bring no code along: look at what these files do, and "
             f"name those that may be imported: {how}"
         )
+
+
+def numbers_there(results: Path) -> str:
+    """The end of a message about a run that is not there: the numbers of Sacred's, as " Sacred runs: 1-3, 7."."""
+    folder = results / SACRED
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    numbers = sorted(int(name) for name in names if name.isascii() and name.isdigit() and len(name) < 10)
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]
+    return f" Sacred runs: {', '.join(texts)}." if texts else ""

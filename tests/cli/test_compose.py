@@ -2,6 +2,7 @@
 
 import pytest
 
+from checks.plugins import import_plugins
 from cli.compose import compose_config
 from utils.config import config_names
 
@@ -56,3 +57,20 @@ def test_what_coma_says_of_starcraft_is_for_starcraft():
 @pytest.mark.parametrize("environment", config_names("envs"))
 def test_everything_composes_from_documented_keys(algorithm, environment):
     assert compose_config(algorithm, environment).own_keys == {}
+
+
+def test_a_plugin_lies_beside_the_file_that_names_it(tmp_path, monkeypatch):
+    """Else in the current folder, as before; a module's name stays one."""
+    folder, elsewhere = tmp_path / "mine", tmp_path / "elsewhere"
+    for place in (folder / "parts", elsewhere):
+        place.mkdir(parents=True)
+    for path in (folder / "parts" / "net.py", elsewhere / "there.py"):
+        path.write_text("")
+    (folder / "alg.yaml").write_text("name: mine\nplugins: [parts/net.py, there.py, some.module]\n")
+    (folder / "one.yaml").write_text("name: mine\nplugins: parts/net.py\n")
+    monkeypatch.chdir(elsewhere)
+    beside = str(folder / "parts" / "net.py")
+    composed = compose_config(str(folder / "alg.yaml"), "two_step").config
+    assert composed["plugins"] == [beside, "there.py", "some.module"]
+    assert compose_config("../mine/one.yaml", "two_step").config["plugins"] == [beside]
+    import_plugins(composed["plugins"][:2])

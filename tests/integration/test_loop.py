@@ -63,14 +63,19 @@ def _stats(calls, key):
     return [(t, value) for kind, name, t, value in (c for c in calls if c[0] == "stat") if name == key]
 
 
+def _saves(calls):
+    """Steps whose models were saved, apart from those in `best`."""
+    names = (os.path.basename(call[1]).removesuffix(".tmp") for call in calls if call[0] == "save")
+    return [int(name) for name in names if name != "best"]
+
+
 def test_when_things_happen(tmp_path, watched):
     """PyMARL's schedule on episodes of two steps, and one more test and save at the end."""
     result = run(
         _config(tmp_path, t_max=41, test_interval=16, save_model=True, save_model_interval=30, log_interval=10)
     )
     assert [t for t, _ in _stats(watched, "test_return_mean")] == [2, 18, 34, 42]
-    saves = [os.path.basename(c[1]).removesuffix(".tmp") for c in watched if c[0] == "save"]
-    assert saves == ["2", "32", "42"]
+    assert _saves(watched) == [2, 32, 42]
     assert [t for t, _ in _stats(watched, "episode")] == [10, 20, 30, 40, 42]
     assert [value for _, value in _stats(watched, "episode")] == [5, 10, 15, 20, 21]
     trained = [c[1:] for c in watched if c[0] == "train"]
@@ -82,8 +87,8 @@ def test_when_things_happen(tmp_path, watched):
 def test_nothing_is_done_twice_when_the_end_falls_on_an_interval(tmp_path, watched):
     run(_config(tmp_path, t_max=17, test_interval=16, save_model=True, save_model_interval=16))
     assert [t for t, _ in _stats(watched, "test_return_mean")] == [2, 18]
-    assert [os.path.basename(c[1]) for c in watched if c[0] == "save"] == ["2.tmp", "18.tmp"]
-    assert sorted(os.listdir(next((tmp_path / "models").iterdir()))) == ["18", "2"]
+    assert _saves(watched) == [2, 18]
+    assert sorted(os.listdir(next((tmp_path / "models").iterdir()))) == ["18", "2", "best"]
 
 
 def test_updates_per_rollout(tmp_path, watched):
@@ -107,7 +112,7 @@ def test_evaluate_reports_all_episodes(tmp_path, watched, counting_env, runner, 
     result = run(config)
     assert not [c for c in watched if c[0] in ("train", "save")]
     ((t, mean),) = _stats(watched, "test_return_mean")
-    assert t == max(int(name) for name in os.listdir(models)), "t_env is that of the loaded model"
+    assert t == max(int(name) for name in os.listdir(models) if name != "best"), "t_env is that of the loaded model"
     assert result == mean
     # episode by episode the lengths are 2, 4, 5, 2, ... in each environment
     rounds = [[2, 4, 5][i % 3] for i in range(10)]
@@ -160,7 +165,7 @@ def test_load_step_and_going_on_from_there(tmp_path, watched):
     config = _config(tmp_path, t_max=41, save_model=True, save_model_interval=10)
     run(config)
     models = next((tmp_path / "models").iterdir())
-    assert sorted(int(name) for name in os.listdir(models)) == [2, 12, 22, 32, 42]
+    assert sorted(int(name) for name in os.listdir(models) if name != "best") == [2, 12, 22, 32, 42]
     watched.clear()
     run(config | {"checkpoint_path": str(models), "load_step": 20, "t_max": 30, "save_model": False})
     assert _stats(watched, "return_mean")[0][0] == 24, "the nearest to 20 is 22, and one episode follows"

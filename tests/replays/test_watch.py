@@ -6,6 +6,7 @@ import os
 import pytest
 
 import watch
+from checkpoints.run_folder import find_run as run_to_resume
 from cli.arguments import parse_arguments
 from cli.experiment import run_experiment
 from replays.best_model import find_best_model
@@ -64,6 +65,14 @@ def test_runs_that_are_not_there(results, tmp_path_factory):
     os.remove(results / "sacred" / "2" / "config.json")
     with pytest.raises(ConfigError, match=r"config\.json is missing"):
         find_run("2", results)
+
+
+def test_a_number_that_is_not_there_shows_those_that_are(results, capsys):
+    assert watch.main(["99", "--results", str(results)]) == 2
+    assert f"There is no run '99' in {results}. Sacred runs: 2, 10-11." in capsys.readouterr().err
+    with pytest.raises(ConfigError, match=r"There is no run '99' in .* Sacred runs: 2, 10-11\."):
+        (results / "runs" / "old").mkdir(parents=True)
+        run_to_resume("99", results)
 
 
 def test_the_best_model_by_the_tests_sacred_kept(results):

@@ -34,7 +34,7 @@ def choice(query: Mapping[str, str], key: str, allowed: Collection[str], default
     value = query.get(key, default)
     if value in allowed or value == default:
         return value
-    notices.append(f"There is no {key} '{value[:100]}'.{suggestion(value[:100], allowed)}")
+    notices.append(f"There is no {key} '{value[:100]}'.{suggestion(value[:100], allowed, limit=20)}")
     return default
 
 

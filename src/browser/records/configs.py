@@ -69,7 +69,7 @@ def key_suggestion(key: str, known: Iterable[str]) -> str:
     """The end of a message about a key that no config has: a key whose last part it is, else the nearest."""
     known = sorted(known)
     longer = [name for name in known if name.endswith(f".{key}")]
-    return f" Did you mean '{longer[0]}'?" if longer else suggestion(key, known)
+    return f" Did you mean '{longer[0]}'?" if longer else suggestion(key, known, limit=20)
 
 
 def config_keys(runs: Iterable[Run]) -> list[str]:

@@ -64,7 +64,7 @@ def choose(options: Options) -> tuple[Results, Comparison]:
     comparison = Comparison(results, lineages(runs), options.group_by, options.only)
     for key in options.metrics:
         if not comparison.has(key):
-            raise ConfigError(f"No run has the metric '{key}'.{suggestion(key, comparison.metric_keys())}")
+            raise ConfigError(f"No run has the metric '{key}'.{suggestion(key, comparison.metric_keys(), limit=20)}")
     return results, comparison
 
 
@@ -183,7 +183,7 @@ def _meeting(runs: list[Run], key: str, value: str) -> list[Run]:
     chosen = [run for run in runs if str(run.config.get(key, MISSING)) == value]
     if not chosen:
         values = {str(run.config[key]) for run in runs if key in run.config}
-        raise ConfigError(f"--where: no run has {key}={value}.{suggestion(value, values)}")
+        raise ConfigError(f"--where: no run has {key}={value}.{suggestion(value, values, limit=20)}")
     return chosen
 
 

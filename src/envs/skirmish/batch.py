@@ -61,7 +61,7 @@ class BatchedSkirmish:
         **env_args,
     ):
         self.options = Options(seed=seed, **env_args)
-        ensure_compiled(_compile_all)
+        prepare()
         self._set_up(batch_size, threads, loops_per_second, jitter)
 
     def _set_up(self, batch_size: int, threads: int, loops_per_second: float, jitter: bool) -> None:
@@ -253,7 +253,12 @@ class BatchedSkirmish:
             array[...] = state[name]
 
 
-def _compile_all() -> None:
+def prepare() -> None:
+    """Compile everything, unless that was done before."""
+    ensure_compiled(compile_all)
+
+
+def compile_all() -> None:
     """Use everything once, on a map with walls."""
     battles = BatchedSkirmish.__new__(BatchedSkirmish)
     battles.options = Options(map_name="2m_vs_1z", seed=0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from envs.multiagentenv import MultiAgentEnv
 from envs.optional import require
+from envs.skirmish.maps import load_map, map_names
 from envs.skirmish.options import Options
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -53,6 +54,21 @@ class SkirmishEnv(MultiAgentEnv):
                 raise ConfigError(f"env_args.{key}: Skirmish has no such argument.{suggestion(key, known)}")
         require("numba", "env=skirmish", NEEDS_NUMBA)
         Options(**env_args)
+
+    @classmethod
+    def prepare(cls, **env_args: Any) -> None:
+        """Compile the simulator, if that has not been done on this machine."""
+        from envs.skirmish.batch import prepare
+
+        prepare()
+
+    @classmethod
+    def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
+        """See `MultiAgentEnv`: the maps."""
+        maps = map(load_map, map_names())
+        fixed = "{0.n_agents} against {0.n_enemies}, at most {0.episode_limit} steps"
+        drawn = "SMACv2's: teams and positions are drawn for every episode (env_args.capability_config)"
+        return "map_name", [(one.name, (drawn if one.smacv2 else fixed).format(one)) for one in maps]
 
     def reset(self) -> tuple[list[np.ndarray], np.ndarray]:
         self.battles.reset()

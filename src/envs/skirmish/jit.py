@@ -21,10 +21,15 @@ def cache_folder() -> Path:
     file it would go on using what another one was compiled into. So the folder's name has a hash of them all.
     """
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
-    here = Path(__file__).parent
-    for path in (*sorted(here.glob("kernel/*.py")), here / "state.py", here / "unit_types.py"):
+    for path in kernel_files():
         digest.update(path.read_bytes())
     return _base_folder() / f"skirmish-{digest.hexdigest()[:16]}"
+
+
+def kernel_files() -> list[Path]:
+    """The files that compiled code is made of."""
+    here = Path(__file__).parent
+    return [*sorted(here.glob("kernel/*.py")), here / "state.py", here / "unit_types.py"]
 
 
 def _base_folder() -> Path:

@@ -136,7 +136,7 @@ def published_capabilities(race: str, n_units: int = 5, n_enemies: int = 5) -> d
 
 def _one_of(key: str, value: str, allowed) -> None:
     if value not in allowed:
-        raise ConfigError(f"env_args.{key}: Skirmish has no '{value}'.{suggestion(value, allowed, limit=3)}")
+        raise ConfigError(f"env_args.{key}: Skirmish has no '{value}'.{suggestion(value, allowed)}")
 
 
 def _at_least(key: str, value: float, least: float) -> None:

@@ -1,35 +1,78 @@
-"""Compiling the kernel before its first use, by one process while the others wait."""
+"""Compiling the kernel before its first use: by one process while the others wait, and so that Ctrl-C ends it."""
 
 import contextlib
+import hashlib
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import llvmlite.binding
 import numba
 
-from envs.skirmish.jit import cache_folder
+from envs.skirmish.jit import cache_folder, kernel_files
 
 try:
     import fcntl
 except ImportError:  # not on Windows; there, processes that start together compile side by side
     fcntl = None
 
+_CHILD = "import sys; sys.path[:0] = sys.argv[3:]; getattr(__import__(sys.argv[1], fromlist=['']), sys.argv[2])()"
+
 
 @contextlib.contextmanager
-def _alone(path):
+def _alone(path: Path) -> Iterator[None]:
     with open(path, "w") as lock:
         if fcntl is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                _say("Skirmish: waiting for another process that compiles the simulator.")
+                fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def ensure_compiled(compile_all) -> None:
-    """Call `compile_all()` unless this version of the kernel has been compiled on this machine before."""
+def ensure_compiled(compile_all: Callable[[], None]) -> None:
+    """Have `compile_all()` called unless that was done here before: for these files, and on this kind of processor.
+
+    Args:
+        compile_all: a module's function, which a process of its own calls.
+    """
+    if numba.config.DISABLE_JIT:
+        return
     folder = cache_folder()
-    done = folder / "complete"
-    if numba.config.DISABLE_JIT or done.exists():
+    done = folder / f"complete-{_stamp()}"
+    if done.exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder / "lock"):
         if not done.exists():
-            print("Skirmish: compiling the simulator, once for this version (about half a minute).", file=sys.stderr)
-            compile_all()
+            _say("Skirmish: compiling the simulator, once, about 30 s.")
+            _call_elsewhere(compile_all)
             done.touch()
+
+
+def _stamp() -> str:
+    """What numba looks at before it takes compiled code from the disk, besides the code's text."""
+    machine = (llvmlite.binding.get_host_cpu_name(), dict(llvmlite.binding.get_host_cpu_features()), sys.version)
+    files = [(str(path.resolve()), path.stat().st_mtime_ns) for path in kernel_files()]
+    return hashlib.sha256(repr((machine, files)).encode()).hexdigest()[:16]
+
+
+def _call_elsewhere(function: Callable[[], None]) -> None:
+    """Call it in another process, which is ended when this one is interrupted: within LLVM, Python hears no signal."""
+    words = [sys.executable, "-c", _CHILD, function.__module__, function.__name__, *filter(None, sys.path)]
+    # in a session of its own, Ctrl-C does not reach it, and it prints no traceback
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        failed = process.wait()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    if failed:  # here it says itself what is wrong
+        function()
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

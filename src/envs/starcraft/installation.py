@@ -61,9 +61,7 @@ def check_map_name(env: str, map_name: str) -> str:
     package = PACKAGES[env][0]
     maps = importlib.import_module(f"{package}.env.starcraft2.maps.smac_maps").get_smac_map_registry()
     if map_name not in maps:
-        raise ConfigError(
-            f"env_args.map_name={map_name}: {package} has no such map.{suggestion(map_name, maps, limit=40)}"
-        )
+        raise ConfigError(f"env_args.map_name={map_name}: {package} has no such map.{suggestion(map_name, maps)}")
     return maps[map_name].get("map_name", map_name)
 
 

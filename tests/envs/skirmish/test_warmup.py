@@ -1,0 +1,63 @@
+"""The simulator is compiled once, says so at once, and one Ctrl-C ends it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from terminals import ROOT, Typed
+
+numba = pytest.importorskip("numba")
+
+from envs.skirmish import warmup  # noqa: E402
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(warmup, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+def test_it_is_said_once_for_the_same_files(own_cache, monkeypatch, capsys, tmp_path):
+    """numba compiles again for another checkout, or after a `touch`; that half a minute was silent."""
+    file = tmp_path / "kernel.py"
+    file.write_text("")
+    monkeypatch.setattr(warmup, "kernel_files", lambda: [file])
+    said = []
+    for _ in range(2):
+        warmup.ensure_compiled(os.getpid)
+        said.append(capsys.readouterr().err)
+    os.utime(file, ns=(1, 1))
+    warmup.ensure_compiled(os.getpid)
+    said.append(capsys.readouterr().err)
+    assert said == ["Skirmish: compiling the simulator, once, about 30 s.\n", "", said[0]]
+
+
+def test_what_fails_elsewhere_fails_here(own_cache):
+    """And is not taken for done."""
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            warmup.ensure_compiled(_exits)
+    assert [path.name for path in own_cache.iterdir()] == ["lock"]
+
+
+def _exits():
+    sys.exit("no compiler")
+
+
+@pytest.mark.parametrize("runner", ["parallel", "batched"])
+def test_one_ctrl_c_ends_it_before_workers_start(tmp_path, runner):
+    settings = ["env_args.map_name=3m", f"runner={runner}", "t_max=100"]
+    words = ["--config=qmix_fast", "--env-config=skirmish", "with", *settings]
+    typed = Typed(words, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "numba"))
+    shown = typed.read_until("compiling the simulator, once, about 30 s")
+    listed = subprocess.run(["ps", "-eo", "ppid=,args="], capture_output=True, text=True, check=True).stdout
+    children = [line for line in listed.splitlines() if line.split()[0] == str(typed.process.pid)]
+    assert not [child for child in children if "env_worker" in child]
+    typed.press("\x03")
+    code, shown = typed.end()
+    assert code == 130, shown
+    assert "Traceback" not in shown and "Interrupted by SIGINT" in shown
+    assert str(ROOT) not in shown
