@@ -37,9 +37,10 @@ def env_parameters(factory: Callable) -> dict[str, inspect.Parameter] | None:
 
 def prepare_environments(args: SimpleNamespace) -> None:
     """Let the environment of a run do what takes long the first time, before processes start that would wait for it."""
-    prepare = getattr(constructor_of(REGISTRY[args.env]), "prepare", None)
-    if prepare is not None:
-        prepare(**args.env_args)
+    constructor = constructor_of(REGISTRY[args.env])
+    # a foreign environment may have a method of that name which is something else
+    if isinstance(inspect.getattr_static(constructor, "prepare", None), classmethod):
+        constructor.prepare(**args.env_args)
 
 
 def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> Callable:
