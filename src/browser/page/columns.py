@@ -66,11 +66,13 @@ class Usual(NamedTuple):
         metrics: statistics of which the last and the best value are shown.
         maps: whether any run names what it plays.
         results: whether runs of other programs have returned anything; Muster's return what their last test came to.
+        running: whether any run is running, so that there is progress to show.
     """
 
     metrics: tuple[str, ...]
     maps: bool = True
     results: bool = False
+    running: bool = False
 
     def columns(self) -> list[Column]:
         """Those that are read from curves."""
@@ -91,6 +93,7 @@ def usual_columns(runs: Sequence[Lineage], counts: Mapping[str, int]) -> Usual:
         tuple(metrics or USUAL[:1]),
         maps=any(run.newest.map_name for run in runs) or not runs,
         results=any(run.newest.result is not None for run in runs if run.token is None),
+        running=any(run.newest.status_at() == "RUNNING" for run in runs),
     )
 
 
@@ -110,6 +113,7 @@ def definitions(
     defined = [
         {"field": "id", "headerName": "Run", "cellRenderer": "RunLink", "width": 96, "pinned": "left"},
         {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 146, "tooltipField": "problems"},
+        *([{"field": "progress", "headerName": "Progress", "width": 150}] if usual.running else []),
         {**age, "valueFormatter": {"function": "age(params.value)"}},
         {"field": "name", "headerName": "Algorithm", "minWidth": 115, "flex": 1},
     ]

@@ -11,6 +11,7 @@ from browser.page.columns import CONFIG, ROLL_UPS, Column, config_text
 from browser.page.context import Context
 from browser.page.limits import MOST_RUNS, cell
 from browser.page.notes import Note
+from browser.page.progress import progress_of
 from browser.records import Lineage
 from browser.records.configs import MISSING
 
@@ -59,7 +60,8 @@ def _from_curves(context: Context, run: Lineage, columns: list[Column]) -> Row:
     keys = list(dict.fromkeys(column.key for column in asked))
     found = context.results.curves(run, keys)
     t_env, _ = context.results.latest(run, keys if found else context.results.metric_keys(run)[:1])
-    row: Row = {"t_env": t_env, "rate": _steps_per_second(found)}
+    progress = progress_of(run, t_env, found.values())
+    row: Row = {"t_env": t_env, "rate": _steps_per_second(found), "progress": str(progress) if progress else None}
     for column in asked:
         if column.key in found:
             row[column.name] = ROLL_UPS[column.kind](found[column.key])

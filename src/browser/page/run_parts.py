@@ -8,12 +8,13 @@ from browser.page import address
 from browser.page.components import card, facts, status_badge, table, table_buttons
 from browser.page.context import Context
 from browser.page.limits import MOST_SESSIONS, left_out
+from browser.page.progress import progress_of
 from browser.page.replay_files import replays_of
+from browser.page.replay_table import replay_table
 from browser.page.rows import problems_of
 from browser.records import Lineage
 from browser.records.record import Run
 
-MOST_REPLAYS = 200
 MOST_TIMINGS = 30
 _FILTERED = {"floatingFilter": True, "suppressFloatingFilterButton": True}
 # in the names of statistics that tell where time goes
@@ -67,6 +68,7 @@ def timing(context: Context, run: Lineage) -> html.Section:
     split = [key for key in keys if any(part in key for part in _TIMING)][:MOST_TIMINGS]
     t_env, values = context.results.latest(run, [*split, *keys[:1]])
     trained = _training_seconds(context, run, keys)
+    progress = progress_of(run, t_env, context.results.curves(run, keys[:MOST_TIMINGS]).values())
     outside = None if total is None or trained is None or total < trained else total - trained
     return card(
         "Time",
@@ -78,6 +80,7 @@ def timing(context: Context, run: Lineage) -> html.Section:
                 "wall-clock": _duration(total),
                 "in the training loop": _duration(trained),
                 "before and after it": _duration(outside),
+                "progress": None if progress is None else f"{progress} (t_max = {newest.config['t_max']:,})",
                 "environment steps": None if t_env is None else f"{t_env:,}",
                 "steps a second": f"{t_env / trained:,.0f}" if t_env and trained else None,
                 **{key: f"{values[key]:.4g}" for key in split if key in values},
@@ -110,14 +113,10 @@ def sessions(run: Lineage) -> html.Section | None:
 
 
 def replays(context: Context, run: Lineage) -> html.Section:
-    """Links to its recorded episodes."""
-    found = replays_of(context, run.newest.id)[:MOST_REPLAYS]
-    links = [
-        html.Li(dcc.Link(one.shown, href=address.link("/replay", {"run": run.newest.id, "file": one.name})))
-        for one in found
-    ]
+    """Its recorded episodes, with links."""
+    found = replays_of(context, run.newest.id)
     none = html.P("None; save_replay=True records the last test.", className="note")
-    return card("Replays", html.Ul(links, className="links") if links else none)
+    return card("Replays", replay_table(context, found, run.newest.id) if found else none)
 
 
 def config(run: Run) -> html.Section:

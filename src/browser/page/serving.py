@@ -73,9 +73,10 @@ def serve(options: Options) -> None:
     """Serve until interrupted.
 
     Raises:
-        ConfigError: there is no such folder, it has no runs, or the address cannot be served at.
+        ConfigError: there is no such folder, or the address cannot be served at.
     """
-    check_folder(options.results)
+    if said := about_folder(options.results):
+        print(said)
     token = options.token or (None if is_loopback(options.host) else secrets.token_urlsafe(24))
     app = create_app(options.results, options.write, token)
     listening = listen(options.host, options.port)
@@ -93,17 +94,23 @@ def serve(options: Options) -> None:
         server.serve_forever()
 
 
-def check_folder(results: Path) -> None:
-    """Refuse a folder in which there is nothing to show.
+def about_folder(results: Path) -> str:
+    """What to say of a folder before it is served: how to make a run, if it has none yet, and links in it; or nothing.
 
     Raises:
-        ConfigError: it does not exist, or has no runs; the message says how to make some.
+        ConfigError: it does not exist.
     """
+    said = [
+        f"{results / name} is a link, which is not followed; open the folder that it leads to."
+        for name in ("sacred", "runs")
+        if (results / name).is_symlink()
+    ]
     if not Results(results).runs():
-        raise ConfigError(
-            f"There are no runs in '{results}': neither Sacred's folders (sacred/<id>/run.json) nor runs/<token>/. "
+        said.append(
+            f"There are no runs in '{results}' yet (sacred/<id>/ or runs/<token>/); the page shows them as they come. "
             "This makes one: python src/main.py --config=qmix --env-config=two_step with t_max=5000"
         )
+    return "\n".join(said)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -17,6 +17,7 @@ from browser.records.record import Artifact, Run
 from browser.records.run_files import RunFile, files_of_run
 from browser.records.scan import subfolders
 from browser.records.sessions import SessionReader
+from browser.records.starting import with_tokens
 from browser.records.tokens import artifacts_of_token, log_path, manifest, run_of_token
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
@@ -70,9 +71,9 @@ class Results:
         """
         with self._lock:
             found = self._sessions.runs()
-            recorded = {run.token for run in found}
-            tokens = [token for token in subfolders(self.root, "runs") if token not in recorded and token[0] != "."]
-            found += [run_of_token(self.files, token) for token in tokens]
+            tokens = [token for token in subfolders(self.root, "runs") if token[0] != "."]
+            found = with_tokens(found, self._unrecorded(tokens, found))
+            found += [run_of_token(self.files, token) for token in self._unrecorded(tokens, found)]
             found.sort(key=lambda run: (run.started.timestamp() if run.started else 0.0, run.id), reverse=True)
             self._runs = {run.id: run for run in reversed(found)}
             return found
@@ -178,6 +179,10 @@ class Results:
             OutsideResultsError: it leads out of the folder by its parts, or a link is on it.
         """
         return inside(self.root, artifact.path if isinstance(artifact, Artifact) else artifact)
+
+    def _unrecorded(self, tokens: list[str], runs: list[Run]) -> list[str]:
+        recorded = {run.token for run in runs}
+        return [token for token in tokens if token not in recorded]
 
     def _newest(self, run: Run | Lineage | str) -> Run:
         return run.newest if isinstance(run, Lineage) else self.run(run) if isinstance(run, str) else run

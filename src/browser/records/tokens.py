@@ -11,12 +11,26 @@ from browser.records.record import Artifact, Run
 from browser.records.scan import entries_of, subfolders
 
 # <name>_seed<seed>_<map>_<date>_<time>, the time of the machine's own time zone
-_TOKEN = re.compile(r"(?P<name>.+?)_seed(?P<seed>\d+)_(?P<map>.*)_(?P<time>\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(-\d+)?")
+_TOKEN = re.compile(
+    r"(?P<name>.+?)_seed(?P<seed>\d+)_(?P<map>.*)_(?P<time>\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(-(?P<fraction>\d{1,6}))?"
+)
 
 
 def log_path(token: str) -> tuple[str, str, str]:
     """Where a token's metric log is, below the results folder."""
     return "runs", token, "metrics.csv"
+
+
+def made_at(token: str) -> datetime | None:
+    """When a token was made, UTC, if its clock was in this machine's time zone; None if it has no time in it."""
+    match = _TOKEN.fullmatch(token)
+    if match is None:
+        return None
+    try:
+        time = datetime.strptime(f"{match['time']}-{match['fraction'] or 0}", "%Y-%m-%d_%H-%M-%S-%f")
+        return time.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):  # a date that there is not
+        return None
 
 
 def run_of_token(files: ResultsFiles, token: str) -> Run:
@@ -26,7 +40,7 @@ def run_of_token(files: ResultsFiles, token: str) -> Run:
     started = None
     if match := _TOKEN.fullmatch(token):
         config = {"name": match["name"], "seed": int(match["seed"]), "env_args.map_name": match["map"]}
-        started = datetime.strptime(match["time"], "%Y-%m-%d_%H-%M-%S").astimezone(UTC)
+        started = made_at(token)
     try:
         value = parse(files.read("runs", token, "config.json")).value
         config = flatten(plain(value))[0] if isinstance(value, dict) else config

@@ -26,7 +26,6 @@ BROWSE = Path(__file__).parents[3] / "src" / "browse.py"
     ("words", "message"),
     [
         (["nowhere"], "There is no results folder 'nowhere'"),
-        (["."], "python src/main.py --config=qmix"),
         (["--hosst", "x"], "Did you mean '--host'"),
         (["--port", "x"], "invalid int value"),
         (["--port", "70000"], "from 0 (any free one) to 65535"),
@@ -79,6 +78,15 @@ def served(results, *words):
         assert line, process.stderr.read()
         printed += line
     return process, printed
+
+
+def test_an_empty_folder_is_served_and_says_how_to_make_a_run(tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "runs").symlink_to(tmp_path)
+    process, printed = served(tmp_path / "results")
+    code, errors = ended(process)
+    assert "python src/main.py --config=qmix" in printed and "runs is a link, which is not followed" in printed
+    assert (code, errors) == (0, "")
 
 
 def ended(process):

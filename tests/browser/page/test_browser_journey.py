@@ -194,7 +194,7 @@ def test_a_run_has_all_that_is_known_of_it(page):
     page.says("#run-console", "Finished Training")
     view = page.find("main").text
     assert "1 · qmix · two_step · seed 1" in view and "completed" in view
-    page.click("ul.links a")
+    page.click("table.replays a")
     page.find("#replay[data-step]")
     assert page.query()["run"] == "1"
     page.open("/run?run=99")
@@ -204,15 +204,17 @@ def test_a_run_has_all_that_is_known_of_it(page):
 def test_a_training_is_watched_while_it_goes_on(window, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "results"
-    write_run(root, 1, info={"unique_token": "a"})
+    root.mkdir()
     with page_over(root) as base:
         page = Page(*window, base)
         page.open()
-        page.says("#runs-count", "1 run")
+        page.says("#runs-grid", "No runs yet")
         page.script("window.notReloaded = true")
         training = start_training(root)
         try:
-            page.says("#runs-count", "2 runs")
+            page.says("#runs-count", "1 run")
+            page.says('.ag-row[row-index="0"] [col-id="progress"]', " left")
+            assert page.find("#runs-count").text == "1 run", "its token's folder is not another"
             page.click('.ag-row[row-index="0"] [col-id="id"] a')
             page.says("#run-status", "running")
             page.until(lambda driver: page.script(POINTS) > 1)
@@ -224,6 +226,22 @@ def test_a_training_is_watched_while_it_goes_on(window, tmp_path, monkeypatch):
             training.terminate()
             training.wait(timeout=60)
             page.driver.get("about:blank")  # or it would ask a server that is gone
+
+
+def test_a_server_that_is_gone_is_said_so(window, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    write_run(tmp_path, 1)
+    word = "return document.querySelector('#live .word').dataset.gone || ''"
+    with page_over(tmp_path) as base:
+        page = Page(*window, base)
+        page.open()
+        page.says("#runs-count", "1 run")
+        assert page.script(word) == ""
+    page.until(lambda driver: page.script(word).startswith("no answer since "))
+    style = "return getComputedStyle(document.querySelector('#live .dot')).backgroundColor"
+    assert page.script(style) == "rgb(154, 165, 177)", "grey"
+    page.driver.get("about:blank")
+    page.driver.get_log("browser")  # has the requests that failed
 
 
 def test_what_runs_wrote_is_text_and_nothing_else(window, tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ pytest.importorskip("dash", reason="the page's packages are not installed")
 from browser.page.app import create_app
 from browser.page.context import Context
 from browser.page.replay_files import all_replays, replays_of
+from browser.page.replay_table import replay_table
 from browser.page.views import replay as view
 from browser.records import Results, UnknownRunError
 from browser_folders import write_run
@@ -150,3 +151,24 @@ def test_broken_headers_belong_to_nobody(results):
         path.write_bytes(body)
         context = Context(Results(results, cache=None))
         assert names(replays_of(context, f"odd{number}")) == [(f"odd{number}", "1_0.jsonl")]
+
+
+def test_the_table_says_what_was_played_and_what_came_of_it(results):
+    write_replay(results, "trained", "3000_0.jsonl", header={"algorithm": {"name": "qmix"}, "map": "3m"})
+    write_replay(results, "trained", "4000_0.jsonl", footer=False)
+    write_replay(results, "trained", "5000_0.jsonl").write_bytes(
+        b'[1]\n{"algorithm": 5}\n{"type": "footer", "won": 3}\n'
+    )
+    context = Context(Results(results, cache=None))
+    table = replay_table(context, replays_of(context, "3"), "3").children[0]
+    head = [cell.children for cell in table.children[0].children.children]
+    rows = [
+        dict(zip(head, (cell.children for cell in row.children), strict=True)) for row in table.children[1].children
+    ]
+    by_name = {getattr(row["Replay"], "title", ""): row for row in rows}
+    row = by_name["3000_0.jsonl"]
+    assert [row[name] for name in ("Algorithm", "Map", "Seed", "Return", "Outcome", "Steps", "Run")] == [
+        *("qmix", "3m", "1", "4", "won", "4", "trained")
+    ]
+    assert by_name["4000_0.jsonl"]["Outcome"] == "not finished" and by_name["5000_0.jsonl"]["Return"] == ""
+    assert {row["Run"] for row in rows} == {"trained", "watched"}

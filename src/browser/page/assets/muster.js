@@ -38,9 +38,37 @@
     return path;
   };
 
+  // a server that does not answer is said so: by every request that fails, and where a view asks nothing by one of ours
+  let answered = Date.now();
+  function heard(alive) {
+    if (alive) answered = Date.now();
+    const live = document.getElementById("live");
+    const word = live && live.querySelector(".word");
+    if (!word || alive === !word.dataset.gone) return;
+    live.classList.toggle("gone", !alive);
+    if (alive) delete word.dataset.gone;
+    else word.dataset.gone = "no answer since " + new Date(answered).toLocaleTimeString("en-GB");
+  }
+  const fetched = window.fetch;
+  window.fetch = async function (...request) {
+    try {
+      const answer = await fetched.apply(this, request);
+      heard(true);
+      return answer;
+    } catch (error) {
+      if (error.name !== "AbortError") heard(false);
+      throw error;
+    }
+  };
+  setInterval(function () {
+    const live = document.getElementById("live");
+    if (!live || live.classList.contains("paused") || Date.now() - answered < 6000) return;
+    window.fetch("/replay/folder", { cache: "no-store", signal: AbortSignal.timeout(5000) }).catch(() => {});
+  }, 2000);
+
   muster.pause = function (clicks) {
     const paused = (clicks || 0) % 2 === 1;
-    return [paused, paused ? "live paused" : "live", paused ? "paused; click to go on" : "live; click to pause"];
+    return [paused, paused ? "live paused" : "live", paused ? "paused; click to resume" : "live; click to pause"];
   };
 
   // a console stays at its end, unless somebody has scrolled up

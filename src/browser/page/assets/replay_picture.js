@@ -13,6 +13,7 @@
   const OTHER_LINK = "#8f8a7c";
   const TRAIL = 6; // steps
   const ZOOMED = 9; // world units that are seen at least
+  const AROUND = 1; // world units around all units that live
   const PADDING = 18; // pixels around what is shown
   const FONT = "system-ui, sans-serif";
 
@@ -37,6 +38,7 @@
       this._fit(scene, file.steps, width, height);
       const centre = moment.units.find((unit) => unit.agent === look.agent);
       if (look.zoom && centre) this._zoom(centre, width, height);
+      else if (look.zoom) this._zoomTo(moment.units.filter((unit) => unit.alive), width, height);
       context.fillStyle = scene.ground ? GROUND["#"] : EMPTY;
       context.fillRect(0, 0, width, height);
       this._ground(scene);
@@ -81,6 +83,18 @@
       this.scale = Math.max(this.scale, Math.min(width, height) / ZOOMED);
       this._left = width / 2 - this.scale * centre.x;
       this._top = height / 2 + this.scale * centre.y;
+    }
+
+    // Closer, around all units that live.
+    _zoomTo(units, width, height) {
+      if (!units.length) return;
+      const reach = (of, way) => units.map((unit) => unit[of] + way * (unit.radius + AROUND));
+      const [x0, y0] = [Math.min(...reach("x", -1)), Math.min(...reach("y", -1))];
+      const [x1, y1] = [Math.max(...reach("x", 1)), Math.max(...reach("y", 1))];
+      const fits = Math.min((width - 2 * PADDING) / (x1 - x0), (height - 2 * PADDING) / (y1 - y0));
+      this.scale = Math.max(this.scale, Math.min(fits, Math.min(width, height) / ZOOMED));
+      this._left = width / 2 - (this.scale * (x0 + x1)) / 2;
+      this._top = height / 2 + (this.scale * (y0 + y1)) / 2;
     }
 
     _x(x) {

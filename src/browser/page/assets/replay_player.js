@@ -17,7 +17,7 @@
     ["↑ ↓ or + −", "faster, slower"],
     ["0 … 9", "select an agent by its number"],
     ["Tab", "on the picture: the next agent (Shift: the one before)"],
-    ["T A S Z", "trails, actions, smooth movement, zoom to the selected agent"],
+    ["T A S Z", "trails, actions, smooth movement, zoom to the selected agent, or to all units that live"],
     ["?", "this help"],
     ["Esc", "close the help"],
   ];

@@ -6,14 +6,12 @@ from browser.page import address
 from browser.page.context import Context
 from browser.page.frame import message
 from browser.page.replay_files import ReplayFile, all_replays, register_lines, replays_of, token_of
+from browser.page.replay_table import replay_table
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 PATH = "/replay"
 TITLE = "Replay"
-
-# that many are offered to choose from
-LISTED = 200
 
 
 def layout(context: Context, query: dict[str, str]) -> html.Div:
@@ -35,7 +33,8 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     return html.Div(
         [
             html.H1(TITLE),
-            _list(found[:LISTED], shown, run),
+            replay_table(context, found, run, shown),
+            dcc.Link("replays of all runs", href=PATH) if run else None,
             html.Div(id="replay", className="replay", **{"data-source": source}),
         ]
     )
@@ -55,17 +54,3 @@ def _chosen(found: list[ReplayFile], token: str, name: str) -> ReplayFile:
         known = [one.name for one in found]
         raise ConfigError(f"There is no replay '{name[:100]}' of this run.{suggestion(name[:100], known, limit=3)}")
     return next((one for one in matching if one.token == token), matching[0])
-
-
-def _list(found: list[ReplayFile], shown: ReplayFile, run: str) -> html.Nav:
-    """Links to the replays, the newest first; where they are of several runs, each with its run's token."""
-    several = len({one.token for one in found}) > 1
-    items = []
-    for one in found:
-        text = [one.shown, html.Span(f" · {one.token}", className="of")] if several else one.shown
-        href = address.link(PATH, {"run": one.token if several else run, "file": one.name})
-        current = html.Span(text, **{"aria-current": "page"})
-        items.append(html.Li(current if one == shown else dcc.Link(text, href=href, title=one.name)))
-    if run:
-        items.append(html.Li(dcc.Link("replays of all runs", href=PATH, className="all")))
-    return html.Nav(html.Ul(items, className="replay-list"), **{"aria-label": "Replays"})

@@ -51,6 +51,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             "selectionColumnDef": {"pinned": "left", "width": 48},
             "quickFilterText": query.get("search", ""),
             "rowHeight": 36,
+            "localeText": {"noRowsToShow": "No runs yet. They appear here as they come."},
         },
         csvExportParams={"fileName": "runs.csv"},
         className="ag-theme-quartz grid tall",

@@ -1,0 +1,82 @@
+"""Replays as a table: what was played, and what came of it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from dash import dcc, html
+
+from browser.page import address
+from browser.page.context import Context
+from browser.page.limits import left_out, short
+from browser.page.replay_files import FOLDER, LONGEST_HEADER, ReplayFile
+from browser.records.files import ResultsFiles
+from browser.records.json_files import parse
+
+LISTED = 200
+# bytes at the end of a file in which its last line is looked for
+_FOOTER = 1 << 16
+_OUTCOMES = {True: "won", False: "not won", None: ""}
+
+
+def replay_table(
+    context: Context, found: Sequence[ReplayFile], run: str = "", shown: ReplayFile | None = None
+) -> html.Div:
+    """The first LISTED replays, each with a link.
+
+    Args:
+        run: the run whose replays they are, by which links name it; empty for those of several.
+        shown: the one that is open.
+    """
+    several = len({one.token for one in found}) > 1
+    names = ["Replay", "Algorithm", "Map", "Seed", "Return", "Outcome", "Steps", "Recorded (UTC)", *["Run"] * several]
+    rows = [_row(context, one, run, several, one == shown) for one in found[:LISTED]]
+    head = html.Thead(html.Tr([html.Th(name, scope="col") for name in names]))
+    table = html.Table([head, html.Tbody(rows)], className="plain replays")
+    more = left_out("replays", found, found[:LISTED])
+    return html.Div([table, html.P(more, className="note") if more else None], className="replay-table", tabIndex="0")
+
+
+def _row(context: Context, one: ReplayFile, run: str, several: bool, current: bool) -> html.Tr:
+    header, footer = _ends(context.results.files, one)
+    algorithm = header.get("algorithm")
+    href = address.link("/replay", {"run": one.token if several or not run else run, "file": one.name})
+    link = dcc.Link(one.shown, href=href, title=one.name)
+    name = html.Span(one.shown, **{"aria-current": "page"}) if current else link
+    won = footer.get("won") if isinstance(footer.get("won"), bool) else None
+    cells = [
+        name,
+        _text(algorithm.get("name") if isinstance(algorithm, dict) else None),
+        _text(header.get("map") or header.get("env")),
+        _text(header.get("seed")),
+        _number(footer.get("return")),
+        _OUTCOMES[won] if footer else "not finished",
+        _number(footer.get("length")),
+        datetime.fromtimestamp(one.changed, UTC).strftime("%Y-%m-%d %H:%M"),
+        *([short(one.token, 60)] if several else []),
+    ]
+    return html.Tr([html.Td(cell) for cell in cells], className="current" if current else "")
+
+
+@lru_cache(maxsize=4096)
+def _ends(files: ResultsFiles, one: ReplayFile) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the footer of a replay, as it was when it last changed; {} for what it does not have."""
+    try:
+        with files.open(FOLDER, one.token, one.name) as file:
+            first = file.readline(LONGEST_HEADER)
+        last = files.end(_FOOTER, FOLDER, one.token, one.name).rstrip(b"\n").rpartition(b"\n")[2]
+    except OSError:
+        return {}, {}
+    header, footer = parse(first).value, parse(last).value if len(last) < _FOOTER else None
+    ended = isinstance(footer, dict) and footer.get("type") == "footer"
+    return header if isinstance(header, dict) else {}, footer if ended else {}
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else short(str(value), 60)
+
+
+def _number(value: Any) -> str:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:.4g}" if known else ""
