@@ -139,7 +139,7 @@ def test_the_address_says_what_is_shown(results, browser, view):
     assert step(browser) == 2
     pressed = "[aria-pressed=true]"
     assert texts(browser, f".replay-agent{pressed} .kind") == ["agent 1"]
-    assert texts(browser, f".replay-switch{pressed}") == ["actions"]
+    assert texts(browser, f".replay-switch{pressed}") == ["actions", "fit"]
     assert browser.execute_script("return document.querySelector('.replay-speed').value") == "0.5"
     assert texts(browser, ".bars .name") == ["stay", "east", "hit"]
     assert texts(browser, ".bars .value") == ["0.25", "0.5", "0.75"]
@@ -150,6 +150,23 @@ def test_the_address_says_what_is_shown(results, browser, view):
     press(browser, "t", Keys.HOME, Keys.ARROW_UP, "0")
     wait_for_address(browser, "smooth=0")
     WebDriverWait(browser, 5, 0.03).until(lambda driver: driver.current_url.endswith("/replay?run=walk&smooth=0"))
+
+
+def test_the_picture_is_fitted_to_the_units_that_live(results, browser, view):
+    write_replay(results, "walk", "100_0.jsonl", header={"scene": {"bounds": [0, 0, 40, 30]}})
+    view("run=walk")
+    canvas = browser.find_element("css selector", PICTURE)
+    width, height = canvas.size["width"], canvas.size["height"]
+    # units from (1, 2) to (9, 4), of radius 0.5, and 1 around them; no closer than 9 to a side
+    scale = min((width - 36) / 11, (height - 36) / 5, min(width, height) / 9)
+    x, y = scale * (1 - 5), scale * (3 - 2)  # agent 1 is at (1, 2), the middle of all at (5, 3)
+    ActionChains(browser, duration=20).move_to_element_with_offset(canvas, int(x), int(y)).click().perform()
+    wait_for_address(browser, "agent=1")
+    press(browser, "0", "f")
+    wait_for_address(browser, "fit=0")
+    ActionChains(browser, duration=20).move_to_element_with_offset(canvas, int(x), int(y)).click().perform()
+    press(browser, "f")
+    WebDriverWait(browser, 5, 0.03).until(lambda driver: driver.current_url.endswith("/replay?run=walk"))
 
 
 def test_with_the_mouse_on_the_picture_and_tab_on_the_keyboard(results, browser, view):

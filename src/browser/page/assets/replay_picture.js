@@ -29,7 +29,7 @@
       this._units = [];
     }
 
-    // look: {position, agent, hovered, trails, actions, zoom}
+    // look: {position, agent, hovered, trails, actions, fit, zoom}
     draw(file, look) {
       const { context, width, height } = Replay.fitted(this.canvas);
       this.context = context;
@@ -38,7 +38,7 @@
       this._fit(scene, file.steps, width, height);
       const centre = moment.units.find((unit) => unit.agent === look.agent);
       if (look.zoom && centre) this._zoom(centre, width, height);
-      else if (look.zoom) this._zoomTo(moment.units.filter((unit) => unit.alive), width, height);
+      else if (look.fit) this._zoomTo(moment.units.filter((unit) => unit.alive), width, height);
       context.fillStyle = scene.ground ? GROUND["#"] : EMPTY;
       context.fillRect(0, 0, width, height);
       this._ground(scene);
@@ -92,7 +92,9 @@
       const [x0, y0] = [Math.min(...reach("x", -1)), Math.min(...reach("y", -1))];
       const [x1, y1] = [Math.max(...reach("x", 1)), Math.max(...reach("y", 1))];
       const fits = Math.min((width - 2 * PADDING) / (x1 - x0), (height - 2 * PADDING) / (y1 - y0));
-      this.scale = Math.max(this.scale, Math.min(fits, Math.min(width, height) / ZOOMED));
+      const scale = Math.min(fits, Math.min(width, height) / ZOOMED);
+      if (scale <= this.scale) return;
+      this.scale = scale;
       this._left = width / 2 - (this.scale * (x0 + x1)) / 2;
       this._top = height / 2 + (this.scale * (y0 + y1)) / 2;
     }

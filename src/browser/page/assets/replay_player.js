@@ -17,7 +17,8 @@
     ["↑ ↓ or + −", "faster, slower"],
     ["0 … 9", "select an agent by its number"],
     ["Tab", "on the picture: the next agent (Shift: the one before)"],
-    ["T A S Z", "trails, actions, smooth movement, zoom to the selected agent, or to all units that live"],
+    ["T A S", "trails, actions, smooth movement"],
+    ["F Z", "fit the picture to the units that live, zoom to the selected agent"],
     ["?", "this help"],
     ["Esc", "close the help"],
   ];
@@ -32,7 +33,7 @@
       this.agent = whole(query.get("agent"), 0);
       this.speed = SPEEDS.includes(Number(query.get("speed"))) ? Number(query.get("speed")) : 1;
       const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-      this.options = { trails: true, actions: true, smooth: !still, zoom: false };
+      this.options = { trails: true, actions: true, smooth: !still, fit: true, zoom: false };
       this._usual = { ...this.options };
       for (const name of Object.keys(this.options)) {
         if (query.has(name)) this.options[name] = query.get(name) === "1";
@@ -185,6 +186,7 @@
         t: () => this.flip("trails"),
         a: () => this.flip("actions"),
         s: () => this.flip("smooth"),
+        f: () => this.flip("fit"),
         z: () => this.flip("zoom"),
       };
       acts["+"] = acts["="] = acts.ArrowUp;

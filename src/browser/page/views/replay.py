@@ -17,7 +17,7 @@ TITLE = "Replay"
 def layout(context: Context, query: dict[str, str]) -> html.Div:
     """The view for an address: `run` (an id or a token) and `file`; by default the newest replay.
 
-    `step`, `agent`, `speed`, `trails`, `actions`, `smooth` and `zoom` are read and written by the script.
+    `step`, `agent`, `speed`, `trails`, `actions`, `smooth`, `fit` and `zoom` are read and written by the script.
 
     Raises:
         ConfigError: there is no such run, or it has no such replay.
