@@ -63,7 +63,7 @@ class TrainingLoop:
         self.console = logger.console_logger
         self.state = LoopState()
         self.rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac, logger, args.overlap)
-        self._start_time = self._last_time = time.time()
+        self._start_time = self._last_time = time.monotonic()
 
     def run(self, keeper: RunKeeper) -> None:
         """Train to the end.
@@ -98,7 +98,7 @@ class TrainingLoop:
             self.signals.watched = False
             self.rollouts.close()
             keeper.close()
-        passed = time_str(time.time() - self._start_time)
+        passed = time_str(time.monotonic() - self._start_time)
         self.console.info(f"Finished Training: {self.rollouts.t_env} steps in {passed}")
 
     def _train(self) -> None:
@@ -191,9 +191,9 @@ class TrainingLoop:
         if self.logger.progress is None and t_env > self._last_t > self._start_t:  # the first steps tell nothing
             self.console.info(f"t_env: {t_env} / {self.args.t_max}")
             left = time_left(self._last_time, self._last_t, t_env, self.args.t_max)
-            passed = time_str(time.time() - self._start_time)
+            passed = time_str(time.monotonic() - self._start_time)
             self.console.info(f"Estimated time left: {left}. Time passed: {passed}")
-        self._last_time, self._last_t = time.time(), t_env
+        self._last_time, self._last_t = time.monotonic(), t_env
 
     def _finish(self) -> None:
         """The last test, save and summary; a run that is made longer goes on from before them."""

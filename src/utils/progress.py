@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,14 +19,33 @@ SHOWN = {
 FIRST_TO_LAST = ("test_battle_won_mean", "test_return_mean", "battle_won_mean", "return_mean")
 
 
+# seconds between two drawings
+REDRAW_SECONDS = 0.1
+
+
 class _Bar(tqdm):
-    """Of the statistics it shows as many as leave ten characters for the bar itself."""
+    """Of the statistics it shows as many as leave ten characters for the bar itself.
+
+    Its speed is the mean since it was made. tqdm itself goes by the time of day, which jumps.
+    """
 
     statistics: Mapping[str, float] = {}
 
+    def __init__(self, **options: Any):
+        self._made = self._drawn = time.monotonic()
+        super().__init__(**options)
+
+    def move_to(self, n: int) -> None:
+        """Set the count, and draw the bar if the last drawing is not too recent."""
+        self.n = n
+        if (now := time.monotonic()) - self._drawn >= REDRAW_SECONDS:
+            self._drawn = now
+            self.refresh()
+
     @property
     def format_dict(self) -> dict[str, Any]:
-        figures = super().format_dict
+        # without a rate, tqdm computes it from the time that has passed
+        figures = {**super().format_dict, "elapsed": time.monotonic() - self._made, "rate": None}
         texts = {key: f"{name}={self.statistics[key]:.2f}" for key, name in SHOWN.items() if key in self.statistics}
         shown, line = set(), ""
         for key in filter(texts.get, FIRST_TO_LAST):
@@ -60,7 +80,7 @@ class ProgressBar:
     def show(self, t_env: int, latest: Mapping[str, float]) -> None:
         """Move to step `t_env` and show the latest values of `SHOWN`, as far as there is room."""
         self._bar.statistics = latest
-        self._bar.update(min(t_env, self._bar.total) - self._bar.n)
+        self._bar.move_to(min(t_env, self._bar.total))
 
     def close(self) -> None:
         """Leave the bar as it is and go to the next line."""

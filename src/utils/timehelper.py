@@ -7,10 +7,16 @@ LONGEST = 100 * 24 * 60 * 60
 
 
 def time_left(start_time: float, t_start: int, t_current: int, t_max: int) -> str:
-    """How long the steps up to `t_max` will take, if they go on as since `start_time` (seconds); "-" at the end."""
+    """How long the steps up to `t_max` will take at the speed since `start_time`; "-" at the end.
+
+    Args:
+        start_time: of `time.monotonic()`, in seconds: the time of day jumps.
+        t_start: steps at that time.
+        t_current, t_max: steps now, and at the end.
+    """
     if t_current >= t_max:
         return "-"
-    elapsed = time.time() - start_time
+    elapsed = time.monotonic() - start_time
     left = elapsed * (t_max - t_current) / max(1, t_current - max(0, t_start))
     return time_str(min(left, LONGEST))
 

@@ -48,5 +48,5 @@ def test_words_add_up_to_the_seconds(seconds):
 )
 def test_time_left_goes_by_the_steps_since_the_start(monkeypatch, t_start, t_current, t_max, words):
     """A minute has passed since the start."""
-    monkeypatch.setattr("utils.timehelper.time", SimpleNamespace(time=lambda: 1060.0))
+    monkeypatch.setattr("utils.timehelper.time", SimpleNamespace(monotonic=lambda: 1060.0))
     assert time_left(1000.0, t_start, t_current, t_max) == words
