@@ -99,7 +99,8 @@ def family_config(family: Path, case: Case) -> dict:
     learners = [REGISTERED[case.family][path][0] for path in case.paths() if path.startswith("learners/")]
     config = default_config()
     for file in ("default.yaml", f"algs/{case.preset}.yaml"):
-        recursive_dict_update(config, read(file))
+        # where runs are recorded is not the families' matter: EPyMARL's wandb_project is null, ours a name
+        recursive_dict_update(config, {key: value for key, value in read(file).items() if "wandb" not in key})
     environment = read(f"envs/{case.env}.yaml") if case.env else ENVIRONMENT
     if "env" in case.changes:
         environment = {}
