@@ -51,7 +51,7 @@ class Wrong(CountingEnv):
 class WrongBatch(CountingBatch):
     def __init__(self, batch_size, seed=0, **env_args):
         super().__init__(batch_size, seed=seed)
-        self.copies = [Wrong(seed=seed + b, **env_args) for b in range(batch_size)]
+        self.copies = [Wrong(seed=copy.own_seed, **env_args) for copy in self.copies]
 
 
 @pytest.fixture
