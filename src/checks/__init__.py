@@ -8,6 +8,7 @@ from checks.devices import check_compiler, check_devices, check_precision
 from checks.environments import check_environment
 from checks.keys import check_keys
 from checks.pairings import check_pairings
+from checks.paths import check_results_path
 from checks.plugins import import_plugins
 from checks.sinks import check_sinks
 from checks.values import normalised
@@ -29,6 +30,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     import_plugins(config.get("plugins"))
     check_keys(config, config if known is None else known, own_keys or {})
     config = normalised(config)
+    check_results_path(config)
     check_pairings(config)
     check_environment(config)
     check_checkpoint(config)

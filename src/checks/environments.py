@@ -2,7 +2,7 @@
 
 import inspect
 
-from checks.values import converted
+from checks.values import converted, require_bounded
 from envs import REGISTRY
 from envs.instances import constructor_of, env_parameters
 from utils.errors import ConfigError, MusterError
@@ -19,6 +19,9 @@ def check_environment(config: dict) -> None:
         ConfigError: an unknown argument with the nearest known one, a wrong type, or a missing package.
     """
     name, env_args = config["env"], config["env_args"]
+    for key, value in env_args.items():
+        if key != "seed":
+            require_bounded(f"env_args.{key}", value)
     factory = REGISTRY[name]
     parameters = env_parameters(factory)
     if parameters is not None:

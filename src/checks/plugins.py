@@ -28,6 +28,11 @@ def import_plugins(plugins: Sequence[str] | str | None) -> None:
             raise
         except ModuleNotFoundError as error:
             raise ConfigError(f"plugins: importing '{plugin}' failed: {error}.") from error
+        except SystemExit as error:
+            where = _line_of(error, plugin)
+            raise ConfigError(
+                f"plugins: importing '{plugin}' failed{where}: it calls sys.exit({error.code})."
+            ) from error
         except Exception as error:
             where = _line_of(error, plugin)
             raise ConfigError(

@@ -41,7 +41,30 @@ CHOICES = {
 # keys whose default says too little about their type
 TYPED = {"mixer": "", "seed": 0, "lr_finish": 0.0}
 NULLABLE = ("mixer", "seed", "lr_finish")
-AT_MOST = {"seed": 2**32 - 1, "torch_threads": 1024}  # of what NumPy and torch take
+# The most that makes sense, by what a key counts; what fits the memory of a machine is found out with the sizes of the
+# environment (assembly.py, runners/base.py).
+STEPS, EPISODES, COPIES, WIDTH, SECONDS = 10**12, 10**9, 2**16, 2**20, 10**6
+AT_MOST = {
+    **dict.fromkeys(
+        "t_max test_interval log_interval runner_log_interval learner_log_interval save_model_interval load_step "
+        "epsilon_anneal_time checkpoint_interval".split(),
+        STEPS,
+    ),
+    **dict.fromkeys(
+        "test_nepisode batch_size buffer_size target_update_interval replay_episodes max_worker_restarts "
+        "keep_checkpoints".split(),
+        EPISODES,
+    ),
+    **dict.fromkeys("batch_size_run envs_per_worker epochs minibatches updates_per_rollout".split(), COPIES),
+    **dict.fromkeys("rnn_hidden_dim mixing_embed_dim hypernet_embed rollout_steps".split(), WIDTH),
+    # the system waits for 2^31 milliseconds at most
+    **dict.fromkeys("worker_timeout checkpoint_minutes".split(), SECONDS),
+    # of what NumPy and torch take
+    "seed": 2**32 - 1,
+    "torch_threads": 1024,
+}
+# of the arguments of environments, which say less about what they count
+AT_MOST_ENV_ARGUMENT = 10**6
 # the user's own text, which names nothing and is shown nowhere but in Sacred's record
 ANY_TEXT = ("label",)
 
@@ -75,6 +98,24 @@ def normalised(config: dict) -> dict:
         if isinstance(value, str) and not value.isprintable() and key not in ANY_TEXT:
             raise ConfigError(f"{key}={shown(value)}: it has characters that cannot be shown.")
     return config
+
+
+def require_bounded(key: str, value: Any) -> None:
+    """Refuse numbers in the arguments of an environment, nested ones too, that are beyond anything they could count.
+
+    Raises:
+        ConfigError: a number that is not finite, or a whole one larger in size than `AT_MOST_ENV_ARGUMENT`.
+    """
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            require_bounded(f"{key}.{name}", inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            require_bounded(key, inner)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{key}={shown(value)}: it has to be a finite number.")
+    elif isinstance(value, int) and abs(value) > AT_MOST_ENV_ARGUMENT:
+        raise ConfigError(f"{key}={shown(value)}: a whole number here is at most {AT_MOST_ENV_ARGUMENT} in size.")
 
 
 def _require(config: dict, key: str, holds, what: str) -> None:

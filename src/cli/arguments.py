@@ -77,6 +77,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
                 settings.append(word)
             elif word == "with":
                 after_with = True
+            elif "help" in parsed.sacred and word not in SACRED_COMMANDS:
+                raise ConfigError(f"There is no command '{shown(word)}'.{suggestion(word, SACRED_COMMANDS)}")
             elif word not in SACRED_COMMANDS and "help" not in parsed.sacred:
                 raise ConfigError(_stray_word(word))
             parsed.sacred.append(word)

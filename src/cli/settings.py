@@ -5,7 +5,10 @@ names. What is let through here is plain values only, so that no setting can run
 """
 
 import ast
+import importlib.util
 import math
+import re
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +16,14 @@ from utils.errors import ConfigError
 from utils.plain_values import problem_of, problem_of_key, shown
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+# seconds
+SERVER_TIMEOUT = 3.0
+OPTION_PACKAGES = {
+    ("-m", "--mongo_db"): "pymongo",
+    ("-t", "--tiny_db"): "tinydb",
+    ("-s", "--sql"): "sqlalchemy",
+    ("-S", "--s3"): "boto3",
+}
 CAPTURE_MODES = ("no", "sys", "fd")
 
 
@@ -69,9 +80,34 @@ def check_option(option: str, value: str) -> None:
     Raises:
         ConfigError: it says what it can be.
     """
+    package = next((package for options, package in OPTION_PACKAGES.items() if option in options), None)
+    if package is not None and importlib.util.find_spec(package) is None:
+        raise ConfigError(
+            f"{option} needs the package '{package}', which is not installed. Install it with: pip install {package}"
+        )
+    if option in ("-m", "--mongo_db"):
+        _check_server(option, value)
     for options, allowed, description in OPTION_VALUES:
         if option in options and not allowed(value):
             raise ConfigError(f"{option} {shown(value)}: it has to be {description}.")
+
+
+def _check_server(option: str, value: str) -> None:
+    """Refuse a database of Sacred's option -m that cannot be reached; Sacred would wait for a minute and more."""
+    match = re.fullmatch(r"(?:([\w.-]+):(\d{1,5}):)?[\w-]+(?:\.[\w-]+)?(?::[\w-]+)?(?:!-?\d+)?", value)
+    if match is None:
+        raise ConfigError(
+            f"{option} {shown(value)}: it has to be HOST:PORT:DATABASE or DATABASE. "
+            "The key mongo_url takes a URL, and does not need the server to be there."
+        )
+    host, port = match.group(1) or "localhost", int(match.group(2) or 27017)
+    try:
+        socket.create_connection((host, port), timeout=SERVER_TIMEOUT).close()
+    except (OSError, OverflowError) as error:
+        raise ConfigError(
+            f"{option} {shown(value)}: no server answers at {host}:{port} ({error}). "
+            "The key mongo_url tries again during the run."
+        ) from None
 
 
 def _number(least: float) -> Callable[[str], bool]:

@@ -13,6 +13,8 @@ from envs.particles import MOVES, particles
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
+# agents, landmarks, cells: what a user of these games may count
+MOST_COUNTED = 1000
 REWARDS = {"sum": np.sum, "mean": np.mean}
 
 
@@ -109,6 +111,11 @@ class PettingZooEnv(MultiAgentEnv):
             for name in kwargs or {}:
                 if name not in parameters:
                     raise ConfigError(f"env_args.kwargs: {key} takes no '{name}'.{suggestion(name, parameters)}")
+        for name, value in (kwargs or {}).items():
+            if type(value) is int and name != "max_cycles" and not -MOST_COUNTED <= value <= MOST_COUNTED:
+                raise ConfigError(f"env_args.kwargs.{name}={value}: a count of {key} is at most {MOST_COUNTED}.")
+        if kwargs:  # what else is wrong with them, the environment says itself
+            module.parallel_env(**kwargs).close()
 
     def _plain_space(self, agent: str):
         space = self._env.observation_space(agent)

@@ -14,6 +14,7 @@ import numpy as np
 
 from utils.console import fitted, terminal_width
 from utils.metric_log import MetricLog, MetricRow, parse_metric_log
+from utils.plain_values import escaped
 from utils.progress import SHOWN, ProgressBar, log_above_bars
 from utils.sinks import Sink
 
@@ -267,12 +268,19 @@ class _ConsoleHandler(logging.Handler):
             super().handleError(record)
 
 
+class _PlainFormatter(logging.Formatter):
+    """Escapes what a terminal would obey: texts of environments and plugins are in messages, too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "".join(c if c == "\t" else escaped(c) for c in super().format(record))
+
+
 def get_logger() -> logging.Logger:
     """The root logger, set up to print to standard output with the time of day, and nothing else."""
     logger = logging.getLogger()
     logger.handlers = []
     handler = _ConsoleHandler()
-    handler.setFormatter(logging.Formatter("[%(levelname)s %(asctime)s] %(name)s %(message)s", "%H:%M:%S"))
+    handler.setFormatter(_PlainFormatter("[%(levelname)s %(asctime)s] %(name)s %(message)s", "%H:%M:%S"))
     logger.addHandler(handler)
     logger.setLevel("INFO")
     return logger

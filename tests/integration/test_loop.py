@@ -295,8 +295,8 @@ def test_a_buffer_that_does_not_fit_is_refused(tmp_path, monkeypatch, counting_e
     closed = []
     monkeypatch.setattr(CountingEnv, "close", lambda self: closed.append(self))
     monkeypatch.setattr("assembly.device_memory", lambda device: 3 * 2**30)
-    config = _config(tmp_path, env="counting", env_args={}, buffer_size=10**12, buffer_dtype=buffer_dtype)
-    with pytest.raises(MusterError, match=r"up to \d+\.\d TiB, where 3\.0 GiB are free") as error:
+    config = _config(tmp_path, env="counting", env_args={}, buffer_size=10**9, buffer_dtype=buffer_dtype)
+    with pytest.raises(MusterError, match=r"up to \d+\.\d GiB, where 3\.0 GiB are free") as error:
         run(config)
     assert "a smaller buffer_size" in str(error.value)
     assert ("buffer_dtype=float16" in str(error.value)) == (buffer_dtype == "float32")

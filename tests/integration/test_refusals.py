@@ -105,6 +105,25 @@ CATALOGUE = [
     case(changed("env_args.key=mpe2.simple_spred_v3", base=["--config=vdn", "--env-config=mpe"]),
          "no module 'mpe2.simple_spred_v3'", "Did you mean 'mpe2.simple_spread_v3'?"),
     case(changed("env_args.kwargs.M=4", base=["--config=vdn", "--env-config=mpe"]), "takes no 'M'", "max_cycles"),
+    # sizes and counts beyond memory or sense
+    case(changed("rnn_hidden_dim=1e8"), "rnn_hidden_dim=100000000", "at most 1048576"),
+    case(changed("mixing_embed_dim=9e11"), "mixing_embed_dim=900000000000", "at most"),
+    case(changed("worker_timeout=1e300"), "worker_timeout", "at most 1000000"),
+    case(changed("batch_size_run=10**9"), "expected a whole number", id="not computed"),
+    case(changed("batch_size_run=1000000000", "buffer_size=1000000000"), "batch_size_run=1000000000", "at most 65536"),
+    case(changed("env_args.episode_limit=1000000000000", base=MATRIX), "env_args.episode_limit", "at most 1000000"),
+    case(changed("env_args.step_mul=1000000000000", base=["--config=vdn", "--env-config=skirmish"]), "step_mul"),
+    case(changed("env_args.step_mul=100000", base=["--config=vdn", "--env-config=skirmish"]), "the most is 1000"),
+    case(changed("env_args.kwargs.N=-3", base=["--config=vdn", "--env-config=mpe"]), "cannot be made of these"),
+    case(changed("env_args.kwargs.N=100000", base=["--config=vdn", "--env-config=mpe"]), "kwargs.N=100000", "1000"),
+    # places and options
+    case(changed("local_results_path=" + "x" * 300), "too long", "255 bytes", id="long results path"),
+    case(changed("local_results_path="), "local_results_path is empty"),
+    case(["help", "foo"], "no command 'foo'", "print_config"),
+    case([*QMIX, "-t", "x"], "'tinydb', which is not installed", "pip install tinydb"),
+    case([*QMIX, "-s", "sqlite://"], "'sqlalchemy', which is not installed"),
+    case([*QMIX, "-m", "localhost:1:runs"], "no server answers at localhost:1"),
+    case([*QMIX, "-m", "a b:c"], "HOST:PORT:DATABASE"),
     # combinations
     case(changed("batch_size=64", "buffer_size=32"), "batch_size=64", "buffer_size=32"),
     case(changed("batch_size_run=64", "buffer_size=32", base=["--config=qmix_beta", "--env-config=two_step"]),
@@ -194,6 +213,14 @@ def test_a_plugin_that_fails_is_told_with_its_line(capsys, tmp_path, monkeypatch
     assert "'broken.py' failed at line 3: RuntimeError: no map" in message
     (tmp_path / "syntax.py").write_text("x = 1\ny = = 2\n")
     assert "'syntax.py' failed at line 2: SyntaxError" in refused(changed("plugins=['syntax.py']"), capsys, tmp_path)
+
+
+def test_a_plugin_that_ends_the_program_is_told(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "leaving.py").write_text("import sys\n\nsys.exit(3)\n")
+    assert "'leaving.py' failed at line 3: it calls sys.exit(3)" in refused(
+        changed("plugins=['leaving.py']"), capsys, tmp_path
+    )
 
 
 def test_a_checkpoint_path_one_folder_too_deep(capsys, tmp_path, monkeypatch):

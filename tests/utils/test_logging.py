@@ -124,3 +124,11 @@ def test_the_console_is_whatever_standard_output_is_now(monkeypatch):
     logger.debug("not shown")
     assert re.fullmatch(r"\[INFO \d\d:\d\d:\d\d\] root hello\n", captured.getvalue())
     assert len(get_logger().handlers) == 1
+
+
+def test_texts_of_environments_do_not_reach_the_terminal_as_commands(capsys):
+    log = get_logger()
+    log.warning("lost \x1b[2J\x07 the map\n\tline two")
+    shown = capsys.readouterr().out
+    assert "lost \\x1b[2J\\x07 the map\n\tline two" in shown
+    assert "\x1b" not in shown

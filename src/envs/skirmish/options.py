@@ -19,6 +19,8 @@ DISTRIBUTIONS = {
     "health": ("per_agent_uniform", "fixed"),
     "enemy_mask": ("mask",),
 }
+# game loops of a step, directions of sight, units of a side: a step of more would take minutes
+MOST_COUNTED = 1000
 OBSERVED = ("team_gen", "attack", "health")
 
 
@@ -86,8 +88,9 @@ class Options:
         _one_of("map_name", self.map_name, map_names())
         require_plain_name("env_args.replay_prefix", self.replay_prefix)
         _one_of("difficulty", self.difficulty, DIFFICULTIES)
-        _at_least("step_mul", self.step_mul, 1)
-        _at_least("num_fov_actions", self.num_fov_actions, 1)
+        for key in ("step_mul", "num_fov_actions"):
+            _at_least(key, getattr(self, key), 1)
+            _at_most(key, getattr(self, key), MOST_COUNTED)
         if self.move_amount <= 0:
             raise ConfigError(f"env_args.move_amount is {self.move_amount}; a move has a length above 0.")
         if not 0 <= self.prob_obs_enemy <= 1:
@@ -144,6 +147,11 @@ def _at_least(key: str, value: float, least: float) -> None:
         raise ConfigError(f"env_args.{key} is {value}; the least is {least}.")
 
 
+def _at_most(key: str, value: float, most: float) -> None:
+    if value > most:
+        raise ConfigError(f"env_args.{key} is {value}; the most is {most}.")
+
+
 def _check_capabilities(config: dict, race: str) -> None:
     where = "env_args.capability_config"
     known = ("n_units", "n_enemies", *DISTRIBUTIONS)
@@ -154,8 +162,8 @@ def _check_capabilities(config: dict, race: str) -> None:
             found = value.get("dist_type") if isinstance(value, dict) else value
             raise ConfigError(f"{where}.{key}: dist_type is {found!r}.{suggestion(str(found), DISTRIBUTIONS[key])}")
     for key in ("n_units", "n_enemies"):
-        if not isinstance(config.get(key), int) or config[key] < 1:
-            raise ConfigError(f"{where}.{key} is {config.get(key)!r}; it is a whole number from 1.")
+        if not isinstance(config.get(key), int) or not 1 <= config[key] <= MOST_COUNTED:
+            raise ConfigError(f"{where}.{key} is {config.get(key)!r}; it is a whole number from 1 to {MOST_COUNTED}.")
     for key in ("team_gen", "start_positions"):
         if key not in config:
             raise ConfigError(f"{where} has no {key}, which every SMACv2 map needs.")

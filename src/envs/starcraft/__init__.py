@@ -13,10 +13,15 @@ import numpy as np
 
 from envs.starcraft.environment import StarCraftEnv
 from envs.starcraft.installation import check_game, check_map_name, game_folder, package_class
+from utils.errors import ConfigError
 from utils.file_names import require_plain_name
+from utils.nearest import suggestion
+from utils.plain_values import shown
 
 # arguments of our own, beside the package's
 OWN = {"max_restarts": 5, "game_timeout": 60}
+# the game's own players, from very easy to those that cheat
+DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
 
 
 def _make(env: str, **env_args: Any) -> StarCraftEnv:
@@ -68,6 +73,12 @@ def _constructor(env: str) -> Callable:
         return _make(env, **env_args)
 
     def check_args(**env_args: Any) -> None:
+        for name, least in (("max_restarts", 0), ("game_timeout", 1)):
+            if env_args.get(name, OWN[name]) < least:
+                raise ConfigError(f"env_args.{name}={env_args[name]}: it has to be at least {least}.")
+        level = str(env_args.get("difficulty", "7"))
+        if level not in DIFFICULTIES:
+            raise ConfigError(f"env_args.difficulty={shown(level)}: no such level.{suggestion(level, DIFFICULTIES)}")
         require_plain_name("env_args.replay_prefix", env_args.get("replay_prefix") or "")
         check_game(env, env_args.get("map_name", parameters["map_name"].default))
 

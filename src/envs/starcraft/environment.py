@@ -75,10 +75,7 @@ class StarCraftEnv(MultiAgentEnv):
         where = f"on {self._smac.map_name}, {self._crashes_in_a_row} in a row"
         if self._crashes_in_a_row > self.max_restarts:
             self.close()
-            raise MusterError(
-                f"StarCraft II has crashed {where} (env_args.max_restarts={self.max_restarts}): {error}. "
-                "What was trained up to the last save is under models/; checkpoint_path goes on from there."
-            )
+            raise MusterError(f"StarCraft II has crashed {where} (env_args.max_restarts={self.max_restarts}): {error}.")
         log.warning(f"StarCraft II has crashed {where}: {error}. Its episode is left out; the game starts anew.")
 
     def _end_game(self) -> None:

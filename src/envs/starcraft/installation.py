@@ -40,6 +40,8 @@ def package_class(env: str) -> type:
         found = importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
         found = False
+    except ImportError as error:
+        raise ConfigError(f"env={env}: {package} is installed but cannot be imported: {error}. {repair}") from None
     if not found:
         raise ConfigError(
             f"env={env}: the installed '{package}' has no {module}: it is another package of that name, an unrelated "
@@ -77,6 +79,9 @@ def check_game(env: str, map_name: str) -> None:
             f"env={env}: no StarCraft II in {folder} (Versions/Base*/SC2_x64 is missing). "
             f"To install it there: bash install_sc2.sh --accept-eula. If it is elsewhere, set SC2PATH. {INSTEAD}"
         )
+    binaries = list(folder.glob("Versions/Base*/SC2_x64"))
+    if not any(os.access(binary, os.X_OK) for binary in binaries):
+        raise ConfigError(f"env={env}: {binaries[-1]} is not executable. To repair it: chmod +x {binaries[-1]}")
     if not any(folder.glob(f"Maps/**/{file_name}")):
         raise ConfigError(
             f"env={env}: the map {file_name} is not in {folder / 'Maps'}. "

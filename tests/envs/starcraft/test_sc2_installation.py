@@ -56,7 +56,7 @@ def install(tmp_path, monkeypatch, files):
 def install_game(tmp_path, *maps):
     binary = tmp_path / "game" / "Versions" / "Base75689" / "SC2_x64"
     binary.parent.mkdir(parents=True)
-    binary.touch()
+    binary.touch(mode=0o755)
     for name in maps:
         path = tmp_path / "game" / "Maps" / "SMAC_Maps" / f"{name}.SC2Map"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,3 +132,28 @@ def test_arguments_are_checked_and_reach_the_package(tmp_path, monkeypatch):
         check_environment({"env": "sc2", "env_args": {"mapname": "3m"}})
     with pytest.raises(ConfigError, match=r"env_args\.step_mul=fast"):
         check_environment({"env": "sc2", "env_args": {"step_mul": "fast"}})
+
+
+def test_a_game_that_is_not_executable_is_told(tmp_path, monkeypatch):
+    install(tmp_path, monkeypatch, GOOD)
+    install_game(tmp_path, "3m")
+    (binary,) = tmp_path.glob("game/Versions/*/SC2_x64")
+    binary.chmod(0o644)
+    with pytest.raises(ConfigError, match=r"SC2_x64 is not executable\. To repair it: chmod \+x"):
+        check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("max_restarts", -1, "max_restarts=-1: it has to be at least 0"),
+        ("game_timeout", 0, "game_timeout=0: it has to be at least 1"),
+        ("difficulty", "Z", "difficulty=Z: no such level"),
+        ("step_mul", 10**12, "step_mul=1000000000000: a whole number here is at most 1000000"),
+    ],
+)
+def test_arguments_that_make_no_sense(tmp_path, monkeypatch, key, value, words):
+    install(tmp_path, monkeypatch, GOOD)
+    install_game(tmp_path, "3m")
+    with pytest.raises(ConfigError, match=words):
+        check_environment({"env": "sc2", "env_args": {"map_name": "3m", key: value}})
