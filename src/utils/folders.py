@@ -23,7 +23,8 @@ def replace_folder(folder: Path, place: Path) -> None:
 
 def replaced_by(place: Path) -> Path:
     """Where `replace_folder` keeps what it replaces for a moment."""
-    return place.with_name(f".{place.name}.replaced")
+    # a name of its own even where the path ends in one that has none, such as "."
+    return place.parent / f".{place.name}.replaced"
 
 
 def sync(path: Path) -> None:
