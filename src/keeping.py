@@ -15,6 +15,7 @@ from checkpoints.segments import read_segment
 from checkpoints.store import Checkpoint, settled
 from checkpoints.tree import load_tree, save_tree
 from checkpoints.writer import STATE, CheckpointWriter, segments_of
+from checks.recorded import as_words, reaching
 from runners.rollouts import Rollouts
 from utils.best_model import BEST, BEST_RECORD, RANKED_BY, RankedModel, best_of
 from utils.checkpoint import save_checkpoint
@@ -310,8 +311,7 @@ class RunKeeper:
     def _how_to_resume(self) -> str:
         if self._writer is None or self._writer.newest is None:
             return "There is no checkpoint to resume from."
-        plugins = self._config["plugins"]
-        command = self._folder.resume_command([plugins] if isinstance(plugins, str) else plugins or [])
+        command = self._folder.resume_command(as_words(reaching(self._config)))
         return f"Resume from the checkpoint of step {self._writer.newest.name} with: {command}"
 
 

@@ -15,7 +15,7 @@ from utils.errors import MusterError
 from utils.logging import Logger
 from utils.random_streams import RandomStream
 from utils.stop_signals import Interrupted, StopSignals
-from utils.timehelper import time_left, time_str
+from utils.timehelper import time_str, time_to_go
 
 
 @dataclass
@@ -190,7 +190,7 @@ class TrainingLoop:
         t_env = self.rollouts.t_env
         if self.logger.progress is None and t_env > self._last_t > self._start_t:  # the first steps tell nothing
             self.console.info(f"t_env: {t_env} / {self.args.t_max}")
-            left = time_left(self._last_time, self._last_t, t_env, self.args.t_max)
+            left = time_to_go(time.monotonic() - self._last_time, self._last_t, t_env, self.args.t_max)
             passed = time_str(time.monotonic() - self._start_time)
             self.console.info(f"Estimated time left: {left}. Time passed: {passed}")
         self._last_time, self._last_t = time.monotonic(), t_env

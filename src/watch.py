@@ -64,11 +64,9 @@ def _count(text: str) -> int:
 def _watch(options: argparse.Namespace) -> None:
     from replays.best_model import find_best_model
     from replays.run_folders import find_run
-    from utils.recorded_runs import recorded_plugins, require_named
 
     found = find_run(options.run, Path(options.results))
-    used = recorded_plugins(found.config)
-    require_named(used, options.plugin is not None, " ".join(f"--plugin={shlex.quote(plugin)}" for plugin in used))
+    _require_named(found.config, options.plugin)
     model = find_best_model(found)
     print(f"{found.token}: the model after {model.step} steps ({model.model})")
     config = {**found.config, "plugins": options.plugin or []}
@@ -79,6 +77,20 @@ def _watch(options: argparse.Namespace) -> None:
         print(f"Replay: {path}\n  as an animation: python src/replay.py {path} --gif {path.with_suffix('.gif').name}")
     if not options.no_page:
         show(found.results, paths[0], open_browser=not options.no_open)
+
+
+def _require_named(recorded: dict, named: list[str] | None) -> None:
+    """Refuse code that a record names and the command line does not; what else it would reach is not used here."""
+    from checks.recorded import CODE, reaching, require_named
+
+    settings = reaching(recorded)
+    code = {key: value for key, value in settings.items() if key in CODE}
+    names = [name for value in code.values() for name in (value if isinstance(value, list) else [value])]
+    require_named(
+        code,
+        lambda key: named is not None if key == "plugins" else code[key] in (named or ()),
+        " ".join(f"--plugin={shlex.quote(name)}" for name in names),
+    )
 
 
 def play(
@@ -107,6 +119,8 @@ def play(
         "use_wandb": False,
         "use_mlflow": False,
     }
+    if config.get("env_args", {}).get("replay_dir"):  # a folder that a record names, somewhere else
+        changes["env_args"] = {**config["env_args"], "replay_dir": ""}
     if seed is not None:
         changes["seed"] = seed
     record = _Record()

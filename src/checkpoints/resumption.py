@@ -6,7 +6,6 @@ from pathlib import Path
 from checkpoints.run_folder import find_run
 from checkpoints.store import Checkpoint, newest_checkpoint
 from utils.code_version import differences
-from utils.recorded_runs import recorded_plugins
 
 
 @dataclass
@@ -46,12 +45,12 @@ class Resumption:
 
         Code is imported only if whoever resumes the run names it: the results may be somebody else's.
         """
-        return {**self.checkpoint.manifest["config"], "local_results_path": str(self.results), "plugins": []}
+        return {**self.recorded, "local_results_path": str(self.results), "plugins": []}
 
     @property
-    def plugins(self) -> list[str]:
-        """The plugins that the run used, as its config names them."""
-        return recorded_plugins(self.checkpoint.manifest["config"])
+    def recorded(self) -> dict:
+        """The run's config as the checkpoint has it."""
+        return self.checkpoint.manifest["config"]
 
     def origin(self) -> dict:
         """What this continues, for the record: the Sacred run (None: unobserved) and the step."""

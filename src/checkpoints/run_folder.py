@@ -1,9 +1,7 @@
 """A run's own folder, `<results>/runs/<token>`, and how it is found."""
 
-import json
 import os
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +57,10 @@ class RunFolder:
                     f"{path} is a link. A run keeps its files in real folders; move what it leads to here."
                 )
 
-    def resume_command(self, plugins: Sequence[str] = ()) -> str:
-        """What to type to resume this run, which uses these plugins."""
+    def resume_command(self, settings: str = "") -> str:
+        """What to type to resume this run; `settings`: what has to stand after `with`."""
         command = f"python src/main.py --resume={shlex.quote(str(self.path))}"
-        return f"{command} with {shlex.quote(f'plugins={json.dumps(list(plugins))}')}" if plugins else command
+        return f"{command} with {settings}" if settings else command
 
     def close(self) -> None:
         """Let others resume the run."""

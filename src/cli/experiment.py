@@ -2,9 +2,7 @@
 
 import copy
 import functools
-import json
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +16,7 @@ from sacred.utils import apply_backspaces_and_linefeeds
 from checkpoints.resumption import Resumption
 from checks import check_config
 from checks.changes import check_changes
+from checks.recorded import reaching, require_named
 from cli.arguments import Arguments, given_value
 from cli.capture import capture_with_lasting_streams
 from cli.compose import Composed, compose_config
@@ -29,7 +28,6 @@ from replays.best_model import find_best_model
 from replays.run_folders import find_run
 from utils.config import default_config, recursive_dict_update
 from utils.logging import get_logger
-from utils.recorded_runs import recorded_plugins, require_named
 from utils.stop_signals import StopSignals
 
 # prints of this process go to the console and into cout.txt; what environment processes print, to the console only
@@ -51,7 +49,7 @@ def run_experiment(arguments: Arguments) -> None:
         composed = Composed(_evaluation(arguments.evaluate, results, arguments.sacred), {})
     elif arguments.resume is not None:
         resume = Resumption.of(arguments.resume, results)
-        _require_named(resume.plugins, arguments.sacred)
+        _require_named(resume.recorded, arguments.sacred)
         composed = Composed(recursive_dict_update(default_config(), resume.config), {})
     elif arguments.algorithm is None:  # `help COMMAND` needs no config
         composed = Composed(default_config(), {})
@@ -69,7 +67,6 @@ def run_experiment(arguments: Arguments) -> None:
 def _evaluation(name: str, results: str, words: Sequence[str]) -> dict:
     """The config that plays the best model of a recorded run, or the one that `load_step` picks of those it saved."""
     found = find_run(name, Path(results))
-    _require_named(recorded_plugins(found.config), words)
     folder, step = found.results / "models" / found.token, 0
     if given_value(words, "load_step") is None:
         best = find_best_model(found)
@@ -85,15 +82,16 @@ def _evaluation(name: str, results: str, words: Sequence[str]) -> dict:
         "use_tensorboard": False,
         "use_wandb": False,
         "use_mlflow": False,
+        "mongo_url": "",
         "summary": False,
-        "plugins": [],
     }
-    return recursive_dict_update(default_config(), {**found.config, **played})
+    config = {**found.config, **played}
+    _require_named(config, words)
+    return recursive_dict_update(default_config(), {**config, "plugins": []})
 
 
-def _require_named(plugins: list[str], words: Sequence[str]) -> None:
-    how = f"with {shlex.quote(f'plugins={json.dumps(plugins)}')} (or plugins=[] for none)."
-    require_named(plugins, given_value(words, "plugins") is not None, how)
+def _require_named(recorded: Mapping, words: Sequence[str]) -> None:
+    require_named(reaching(recorded), lambda key: given_value(words, key) is not None)
 
 
 def build_experiment(composed: Composed, resume: Resumption | None = None) -> Experiment:

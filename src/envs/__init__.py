@@ -7,8 +7,19 @@ REGISTRY = Registry("environment")
 REGISTRY.declare("two_step", "envs.two_step:TwoStepGame", "two-step cooperative matrix game of the QMIX paper")
 REGISTRY.declare("matrix", "envs.payoffs:MatrixGame", "one-state matrix games: climbing, penalty, QTRAN's, your own")
 REGISTRY.declare("lbf", "envs.lbf:LevelBasedForaging", "level-based foraging (package lbforaging)")
-REGISTRY.declare("pettingzoo", "envs.pettingzoo:PettingZooEnv", "any PettingZoo parallel environment, discrete actions")
-REGISTRY.declare("mpe", "envs.pettingzoo:PettingZooEnv", "the same: multi-agent particle environments (package mpe2)")
+# `imports`: the argument that names a module, which is imported
+REGISTRY.declare(
+    "pettingzoo",
+    "envs.pettingzoo:PettingZooEnv",
+    "any PettingZoo parallel environment, discrete actions",
+    imports="key",
+)
+REGISTRY.declare(
+    "mpe",
+    "envs.pettingzoo:PettingZooEnv",
+    "the same: multi-agent particle environments (package mpe2)",
+    imports="key",
+)
 REGISTRY.declare(
     "skirmish",
     "envs.skirmish.environment:SkirmishEnv",

@@ -2,11 +2,10 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from utils.errors import ConfigError
-from utils.plain_values import shown
 from utils.regular_files import read_regular
 
 RUNS, SACRED = "runs", "sacred"
@@ -42,29 +41,10 @@ def token_in(info: dict[str, Any]) -> str | None:
     return token if isinstance(token, str) and RUN_NAME.fullmatch(token) else None
 
 
-def recorded_plugins(config: dict[str, Any]) -> list[str]:
-    """The plugins that a run's recorded config names, which nobody imports without being told to."""
+def recorded_plugins(config: Mapping[str, Any]) -> list[str]:
+    """The plugins that a run's recorded config names, which are imported only if the command line names them."""
     plugins = config.get("plugins") or []
     return [str(plugin) for plugin in (plugins if isinstance(plugins, list | tuple) else [plugins])]
-
-
-def require_named(plugins: list[str], named: bool, how: str) -> None:
-    """Refuse to use a run that used plugins until the command line names them, or says that there are none.
-
-    Args:
-        plugins: those of the run.
-        named: whether the command line says which to import.
-        how: how it would.
-
-    Raises:
-        ConfigError: it does not say so.
-    """
-    if plugins and not named:
-        names = ", ".join(shown(plugin, 200) for plugin in plugins)
-        raise ConfigError(
-            f"The run used plugins: {names}. Recorded results bring no code along: look at what these files do, and "
-            f"name those that may be imported: {how}"
-        )
 
 
 def numbers_there(results: Path) -> str:

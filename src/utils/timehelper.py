@@ -7,16 +7,20 @@ LONGEST = 100 * 24 * 60 * 60
 
 
 def time_left(start_time: float, t_start: int, t_current: int, t_max: int) -> str:
-    """How long the steps up to `t_max` will take at the speed since `start_time`; "-" at the end.
+    """As `time_to_go`, with PyMARL's arguments: `start_time` is of `time.time()`, which jumps when the clock is set."""
+    return time_to_go(time.time() - start_time, t_start, t_current, t_max)
+
+
+def time_to_go(elapsed: float, t_start: int, t_current: int, t_max: int) -> str:
+    """How long the steps up to `t_max` will take at the speed of the last `elapsed` seconds; "-" at the end.
 
     Args:
-        start_time: of `time.monotonic()`, in seconds: the time of day jumps.
-        t_start: steps at that time.
+        elapsed: seconds that the steps from `t_start` to `t_current` took.
+        t_start: steps before that time.
         t_current, t_max: steps now, and at the end.
     """
     if t_current >= t_max:
         return "-"
-    elapsed = time.monotonic() - start_time
     left = elapsed * (t_max - t_current) / max(1, t_current - max(0, t_start))
     return time_str(min(left, LONGEST))
 

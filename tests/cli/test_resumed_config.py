@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 
 import pytest
 
@@ -57,9 +58,25 @@ def test_a_recorded_plugin_is_imported_only_if_it_is_named(here, capsys, words):
     before = sorted(here.rglob("*"))
     assert main(["--resume=latest", *words]) == 2
     told = capsys.readouterr().err
-    assert "The run used plugins: own.py." in told
+    assert "write elsewhere: plugins=['own.py']." in told
     assert """with 'plugins=["own.py"]'""" in told
     assert sorted(here.rglob("*")) == before
+
+
+def test_a_module_that_a_record_names_as_environment_is_imported_only_if_it_is_named(tmp_path, monkeypatch, capsys):
+    (tmp_path / "elsewhere.py").write_text("open('imported', 'w').close()\nfrom mpe2.simple_spread_v3 import *\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    words = "t_max=40 batch_size=4 buffer_size=8 seed=1 checkpoint_interval=10 save_model=True".split()
+    assert main(["--config=vdn", "--env-config=mpe", "with", "env_args.key=elsewhere", *words]) == 0
+    os.unlink("imported")
+    for door in ("--resume=latest", "--evaluate=1"):
+        monkeypatch.delitem(sys.modules, "elsewhere", raising=False)
+        assert main([door]) == 2
+        assert "with env_args.key=elsewhere" in capsys.readouterr().err
+        assert not os.path.exists("imported")
+    assert main(["--evaluate=1", "with", "env_args.key=elsewhere", "test_nepisode=1"]) == 0
+    assert os.path.exists("imported")
 
 
 def test_a_plugin_that_is_named_is_imported(here, capsys):
@@ -78,7 +95,7 @@ def test_watching_imports_no_recorded_plugin(here, capsys):
 
     assert watch.main(["1", "--no-page"]) == 2
     told = capsys.readouterr().err
-    assert "The run used plugins: own.py." in told
+    assert "plugins=['own.py']" in told
     assert "--plugin=own.py" in told
     assert not (here / "imported").exists()
 

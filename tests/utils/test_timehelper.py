@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from utils.timehelper import time_left, time_str
+from utils.timehelper import time_left, time_str, time_to_go
 
 SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 
@@ -47,6 +47,7 @@ def test_words_add_up_to_the_seconds(seconds):
     ],
 )
 def test_time_left_goes_by_the_steps_since_the_start(monkeypatch, t_start, t_current, t_max, words):
-    """A minute has passed since the start."""
-    monkeypatch.setattr("utils.timehelper.time", SimpleNamespace(monotonic=lambda: 1060.0))
+    """A minute has passed since the start; code written for PyMARL gives the time of day at which it began."""
+    assert time_to_go(60.0, t_start, t_current, t_max) == words
+    monkeypatch.setattr("utils.timehelper.time", SimpleNamespace(time=lambda: 1060.0))
     assert time_left(1000.0, t_start, t_current, t_max) == words

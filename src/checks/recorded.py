@@ -1,0 +1,66 @@
+"""What a recorded config would do beyond its own results: the results may be somebody else's."""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from envs import REGISTRY as environments
+from utils.errors import ConfigError
+from utils.plain_values import shown
+from utils.recorded_runs import recorded_plugins
+
+# packages whose modules Muster itself names as environments (requirements-envs.txt)
+OWN_PACKAGES = ("mpe2", "pettingzoo")
+# which settings import code
+CODE = ("plugins", "env_args.key")
+
+
+def reaching(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a recorded config that import code, connect to a server or write into a folder of their own.
+
+    Returns:
+        key, with a dot for one of `env_args`, -> value.
+    """
+    env_args = config.get("env_args")
+    env_args = env_args if isinstance(env_args, Mapping) else {}
+    settings: dict[str, Any] = {"plugins": recorded_plugins(config), "mongo_url": config.get("mongo_url")}
+    if config.get("use_mlflow"):
+        settings["mlflow_uri"] = config.get("mlflow_uri")
+    if config.get("use_wandb") and config.get("wandb_mode") != "offline":
+        settings["wandb_mode"] = config.get("wandb_mode")
+    name = config.get("env")
+    if isinstance(name, str) and name in environments:
+        key = environments.entry(name).traits.get("imports")
+        if key and str(env_args.get(key, "")).partition(".")[0] not in ("", *OWN_PACKAGES):
+            settings[f"env_args.{key}"] = env_args[key]
+    settings["env_args.replay_dir"] = env_args.get("replay_dir")
+    return {key: value for key, value in settings.items() if value}
+
+
+def as_words(settings: Mapping[str, Any]) -> str:
+    """The settings as they are typed after `with`; empty if there are none."""
+    texts = (f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in settings.items())
+    return " ".join(shlex.quote(text) for text in texts)
+
+
+def require_named(settings: Mapping[str, Any], is_named: Callable[[str], bool], how: str = "") -> None:
+    """Refuse a recorded config that reaches beyond its results until the command line names those settings.
+
+    Args:
+        settings: `reaching(config)`.
+        is_named: whether the command line sets that key.
+        how: what to type instead of `with` and the settings.
+
+    Raises:
+        ConfigError: settings that it does not name.
+    """
+    missing = {key: value for key, value in settings.items() if not is_named(key)}
+    if not missing:
+        return
+    found = ", ".join(f"{key}={shown(value, 200)}" for key, value in missing.items())
+    raise ConfigError(
+        f"The run's record has settings that import code, connect to a server or write elsewhere: {found}. Records "
+        f"may come from others: look at what these do, and name what you allow: {how or f'with {as_words(missing)}'}"
+        + (" (or plugins=[] for none)." if "plugins" in missing and not how else "")
+    )
