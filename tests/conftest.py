@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -9,6 +10,11 @@ from hypothesis import settings
 # a busy machine is not a failure; in CI the same examples are tried every time
 settings.register_profile("muster", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("muster")
+
+
+# a shell that starts the tests in its background has SIGINT ignored, and every process they start would inherit that
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

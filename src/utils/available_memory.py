@@ -72,8 +72,10 @@ def _of_process(root: Path) -> int | None:
     pages = " ".join(_lines(root / "proc/self/statm")).split()
     if not pages:
         return None
-    import resource  # where there is /proc, there is this module
-
+    try:
+        import resource
+    except ImportError:  # a system that is not POSIX, whatever it shows in /proc
+        return None
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit == resource.RLIM_INFINITY else max(0, limit - int(pages[0]) * os.sysconf("SC_PAGE_SIZE"))
 

@@ -161,9 +161,9 @@ def test_processes_that_do_not_fit_are_not_started(monkeypatch):
 
 
 def test_battles_that_do_not_fit_are_not_allocated(monkeypatch):
-    monkeypatch.setattr("envs.skirmish.batch.available_memory", lambda: 2**30)
-    args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, runner="batched", batch_size_run=10**7)
-    with pytest.raises(MusterError, match="What 10000000 battles on 3m need does not fit"):
+    monkeypatch.setattr("envs.skirmish.batch.available_memory", lambda: 2**20)
+    args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, runner="batched", batch_size_run=2**16)
+    with pytest.raises(MusterError, match="What 65536 battles on 3m need does not fit"):
         assemble(args, RecordingLogger())
 
 

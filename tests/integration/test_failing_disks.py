@@ -137,4 +137,5 @@ def test_models_that_cannot_be_saved_do_not_end_the_training(tmp_path, monkeypat
         _trained_on(disk, monkeypatch, fill=150, free=350, **settings)
         saved = sorted(int(path.name) for path in (disk / "results").glob("models/*/[0-9]*"))
     assert saved == [2, 102, 402]
-    assert caplog.text.count("could not be saved in") == 2
+    assert caplog.text.count("The models of step") == 2
+    assert "The best models, of step" in caplog.text

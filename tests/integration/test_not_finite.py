@@ -22,11 +22,11 @@ SETTINGS |= {"log_interval": 10, "learner_log_interval": 1}
 
 
 class SometimesNan(CountingEnv):
-    """In its third episode, agent 1 sees `value` at step 2."""
+    """In its third episode, agent 1 sees `value` at step 2; as text, since env_args are finite."""
 
-    def __init__(self, value=math.nan, where="obs", **env_args):
+    def __init__(self, value="nan", where="obs", **env_args):
         super().__init__(**env_args)
-        self.value, self.where = value, where
+        self.value, self.where = float(value), where
 
     def _now(self, where):
         return self.where == where and (self.episode, self.t) == (2, 2)
@@ -64,11 +64,11 @@ def the_fault(tmp_path):
 @pytest.mark.parametrize(
     ("where", "value", "told"),
     [
-        ("obs", math.nan, r"obs\[2, 1, 3\] of episode 0 of the batch is nan \(1 such values\)"),
-        ("obs", -math.inf, r"obs\[2, 1, 3\] of episode 0 of the batch is -inf"),
-        ("state", math.nan, r"state\[2, 0\] of episode 0 of the batch is nan \(3 such values\)"),
+        ("obs", "nan", r"obs\[2, 1, 3\] of episode 0 of the batch is nan \(1 such values\)"),
+        ("obs", "-inf", r"obs\[2, 1, 3\] of episode 0 of the batch is -inf"),
+        ("state", "nan", r"state\[2, 0\] of episode 0 of the batch is nan \(3 such values\)"),
         # step 2 comes after the second action
-        ("reward", math.inf, r"reward\[1, 0\] of episode 0 of the batch is inf"),
+        ("reward", "inf", r"reward\[1, 0\] of episode 0 of the batch is inf"),
     ],
 )
 def test_what_an_environment_shows(tmp_path, odd_env, where, value, told):

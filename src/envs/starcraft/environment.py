@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import sys
 from typing import Any
 
 from envs.multiagentenv import MultiAgentEnv
@@ -60,13 +61,24 @@ class StarCraftEnv(MultiAgentEnv):
             with self._folder.launching():
                 self._launch()
         except crashes as error:
-            raise GameCrashed(str(error)) from error
+            raise GameCrashed(self._what_happened(error)) from error
         except (sc_process.SC2LaunchError, remote_controller.RequestError) as error:
             raise MusterError(f"StarCraft II cannot play {self._smac.map_name}: {error}") from error
 
     def _crash(self) -> None:
         """In place of smac's `full_restart`, which it calls from wherever the connection fails."""
-        raise GameCrashed("no connection to the game")
+        raise GameCrashed(self._what_happened(sys.exception()))
+
+    def _what_happened(self, error: BaseException | None) -> str:
+        """What a failed request says of the game: that it hangs, or why there is no connection."""
+        from websocket import WebSocketTimeoutException
+
+        message = ""
+        while error is not None:
+            if isinstance(error, WebSocketTimeoutException):
+                return f"it hangs: no answer for {self.game_timeout} seconds (env_args.game_timeout)"
+            message, error = message or str(error), error.__context__
+        return f"no connection to the game: {message}" if message else "no connection to the game"
 
     def _after_crash(self, error: GameCrashed) -> None:
         self._crashes_in_a_row += 1
@@ -76,7 +88,7 @@ class StarCraftEnv(MultiAgentEnv):
         if self._crashes_in_a_row > self.max_restarts:
             self.close()
             raise MusterError(f"StarCraft II has crashed {where} (env_args.max_restarts={self.max_restarts}): {error}.")
-        log.warning(f"StarCraft II has crashed {where}: {error}. Its episode is left out; the game starts anew.")
+        log.warning(f"StarCraft II has crashed {where}: {error}. Its episode is left out; the game is restarted.")
 
     def _end_game(self) -> None:
         if self._smac._sc2_proc is not None:

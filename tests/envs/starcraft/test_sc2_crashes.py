@@ -22,12 +22,17 @@ class Lost(Exception):
     """pysc2's `ConnectionError`."""
 
 
+class TimedOut(Exception):
+    """What a game that does not answer in time leads to, before pysc2 makes a `ConnectionError` of it."""
+
+
 class Smac:
     """Episodes of two steps; `faults` are the numbers of the requests (launch, observe, step) that fail."""
 
     map_name, n_agents, episode_limit, n_enemies = "3m", 3, 60, 3
 
-    def __init__(self, faults=()):
+    def __init__(self, faults=(), hangs=False):
+        self.hangs = hangs
         self.faults, self.requests, self.launches = set(faults), 0, 0
         self.max_reward, self._episode_count, self.force_restarts, self.battles_game = 230, 0, 0, 0
         self._sc2_proc = None
@@ -35,7 +40,10 @@ class Smac:
     def _request(self):
         self.requests += 1
         if self.requests in self.faults:
-            raise Lost
+            try:
+                raise TimedOut if self.hangs else Lost("closed")
+            except TimedOut:
+                raise Lost("Websocket timed out.")  # noqa: B904 (as pysc2 does)
 
     def _launch(self):
         self.launches += 1
@@ -83,6 +91,7 @@ def pysc2(monkeypatch):
     absl.flags = ModuleType("flags")
     absl.flags.FLAGS = ModuleType("FLAGS")
     sys.modules["websocket"].WebSocketException = Lost
+    sys.modules["websocket"].WebSocketTimeoutException = TimedOut
     errors = ("protocol.ProtocolError", "protocol.ConnectionError", "remote_controller.ConnectError")
     errors += ("remote_controller.RequestError", "sc_process.SC2LaunchError")
     for error in errors:
@@ -109,8 +118,8 @@ def play(env, episodes):
 def make():
     made = []
 
-    def make(faults=(), max_restarts=5):
-        made.append(StarCraftEnv(Smac(faults), max_restarts=max_restarts, game_timeout=7))
+    def make(faults=(), max_restarts=5, hangs=False):
+        made.append(StarCraftEnv(Smac(faults, hangs), max_restarts=max_restarts, game_timeout=7))
         return made[-1]
 
     yield make
@@ -150,6 +159,15 @@ def test_crashes_in_a_row_are_bounded(make):
     env = make([3, 6, 9, 16], max_restarts=1)  # 3 and 6 are in a row, but for a finished episode
     with pytest.raises(MusterError, match="2 in a row"):
         play(env, 9)
+
+
+@pytest.mark.parametrize("fault", [1, 3])
+def test_a_hang_is_reported_as_one(make, caplog, fault):
+    play(make([fault], hangs=True), 2)
+    assert "crashed on 3m, 1 in a row: it hangs: no answer for 7 seconds (env_args.game_timeout)." in caplog.text
+    caplog.clear()
+    play(make([fault]), 2)
+    assert "crashed on 3m, 1 in a row: no connection to the game: closed." in caplog.text
 
 
 def test_statistics_before_the_first_battle(make):

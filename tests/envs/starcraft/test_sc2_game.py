@@ -91,19 +91,22 @@ def test_a_crash_is_a_truncated_episode_and_the_rewards_stay_as_they_are(game, m
     assert env.get_stats()["battles_game"] == 4
 
 
-def test_a_game_that_hangs_has_crashed(game, make):
+def test_a_game_that_hangs_has_crashed(game, make, caplog):
     game.setenv("FAKE_SC2_HANG_AT", "30")
     env = make(map_name="3m", game_timeout=2)
     start = time.time()
     assert sum(info.get("crashed", False) for _, _, info in play(env, 3, np.random.default_rng(0))) == 1
     assert time.time() - start < 30
+    assert "it hangs: no answer for 2 seconds" in caplog.text
 
 
 def test_a_game_that_always_crashes_stops_the_run(game, make):
     game.setenv("FAKE_SC2_CRASH_AT", "3")
     game.delenv("FAKE_SC2_FAULT_ONCE")
     env = make(map_name="3m", max_restarts=2)
-    with pytest.raises(MusterError, match=r"crashed on 3m, 3 in a row \(env_args.max_restarts=2\)"):
+    with pytest.raises(
+        MusterError, match=r"crashed on 3m, 3 in a row \(env_args.max_restarts=2\): no connection .*closed"
+    ):
         play(env, 10, np.random.default_rng(0))
 
 
