@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from utils.console import outlive_readers
 from utils.errors import MusterError
+from utils.plain_values import escaped
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         serve(options)
     except MusterError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {escaped(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from utils.console import outlive_readers
 from utils.errors import ConfigError, MusterError
+from utils.plain_values import escaped
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -14,7 +15,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _export(options)
     except MusterError as error:
-        print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {error}", file=sys.stderr)
+        print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {escaped(str(error))}", file=sys.stderr)
         return error.exit_code
     return 0
 

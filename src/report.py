@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from utils.console import outlive_readers
 from utils.errors import MusterError
+from utils.plain_values import escaped
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for path in write_report(options):
             print(path)
     except MusterError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {escaped(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("interrupted; nothing was written, or only a part.", file=sys.stderr)

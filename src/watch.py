@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 from utils.console import outlive_readers
 from utils.errors import ConfigError, MusterError
+from utils.plain_values import escaped
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _watch(options)
     except MusterError as error:
-        print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {error}", file=sys.stderr)
+        print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {escaped(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("interrupted; what was recorded so far is kept.", file=sys.stderr)
