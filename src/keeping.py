@@ -126,7 +126,7 @@ class RunKeeper:
             self._failed(error)
         except TypeError as error:
             self._unsavable = f"No checkpoint can be written of this run: {error}"
-            self._console.warning(f"{self._unsavable} It goes on without.")
+            self._console.warning(f"{self._unsavable} The run continues without one.")
 
     def save_last(self) -> None:
         """At the end of training: a checkpoint from which a longer run can go on, if the run has written any."""
@@ -280,7 +280,7 @@ class RunKeeper:
         wait = RETRY_AFTER[self._failures - 1]
         self._retry_at = time.monotonic() + wait
         self._console.warning(
-            f"A checkpoint could not be written in {self._folder.path}: {error}. Training goes on; "
+            f"A checkpoint could not be written in {self._folder.path}: {error}. Training continues; "
             f"next attempt in {wait:.0f} seconds."
         )
 

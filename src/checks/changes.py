@@ -1,4 +1,4 @@
-"""Which keys may change when a run goes on."""
+"""Which keys may change when a run is resumed."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def check_changes(before: dict, after: dict) -> None:
     for key in sorted({*old, *new}):
         if old.get(key) != new.get(key) and key.split(".")[0] not in FREE:
             raise ConfigError(
-                f"{key}={_shown(new.get(key))}: a run that goes on keeps its {key} ({_shown(old.get(key))}), which "
+                f"{key}={_shown(new.get(key))}: a resumed run keeps its {key} ({_shown(old.get(key))}), which "
                 f"decides {_reason(key.split('.')[0])}. Free to change: {', '.join(FREE)}. "
                 "A new run can start from this one's weights with checkpoint_path."
             )
@@ -59,7 +59,7 @@ def _reason(key: str) -> str:
         if key in keys.split():
             return reason
     # a key of a part of the user's own
-    return "how a part works that is not built in" if key not in default_config() else "how it goes on"
+    return "how a part works that is not built in" if key not in default_config() else "how it continues"
 
 
 def _shown(value: Any) -> str:

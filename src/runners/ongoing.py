@@ -149,7 +149,7 @@ class OngoingPlay:
         if not isinstance(hidden, th.Tensor) or hidden.numel() % agents:
             raise ConfigError(
                 f"mac={type(self._mac).__name__} does not keep its memory in one tensor hidden_states with a row for "
-                "each agent, so that an environment could not begin anew while others go on. "
+                "each agent, so that an environment could not restart while others continue. "
                 "Use runner=batched with batched_mode=synchronous."
             )
         return hidden

@@ -100,7 +100,7 @@ class MetricLog:
             reason = "it is shorter than it was" if len(content) < position["bytes"] else "it was changed"
         rows = parse_metric_log(content or b"")
         self._console.warning(
-            f"The metric log {path} is not as the checkpoint left it: {reason}. Training goes on, its curves "
+            f"The metric log {path} is not as the checkpoint left it: {reason}. Training continues, its curves "
             f"with the {len(rows)} values that can be read."
         )
         self._keep_what_is_readable(rows)

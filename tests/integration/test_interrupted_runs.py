@@ -279,5 +279,5 @@ def test_a_run_that_cannot_be_saved_is_told_so_and_goes_on(tmp_path):
     done = resume(*RUN, *settings, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("No checkpoint can be written of this run: state") == 1
-    assert "['socket'] is a object, which cannot be saved. It goes on without." in done.stdout
+    assert "['socket'] is a object, which cannot be saved. The run continues without one." in done.stdout
     assert not list(tmp_path.glob("results/runs/*/checkpoints/[0-9]*"))

@@ -69,7 +69,7 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="browse.py",
         description="Open a results folder in the web browser: runs, comparisons, replays. Reads only, and serves "
-        "this machine only, unless it is told otherwise.",
+        "this machine only, unless --host says otherwise.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

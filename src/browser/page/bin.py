@@ -19,11 +19,11 @@ def move_to_bin(root: Path, run: Lineage) -> Path:
     What was where stands in its file moved.json. Nothing is deleted.
 
     Raises:
-        NotWrittenError: the run still goes on, or it cannot be moved; what was moved by then is moved back.
+        NotWrittenError: the run is still running, or it cannot be moved; what was moved by then is moved back.
         OutsideResultsError: something of the run lies outside the results folder.
     """
     if any(session.status_at() == "RUNNING" for session in run.sessions):
-        raise NotWrittenError("This run still goes on; end it before it is deleted.")
+        raise NotWrittenError("This run is still running; end it before it is deleted.")
     folders = [session.folder for session in run.sessions if session.folder is not None]
     if run.token and is_file_name(run.token):
         folders += [Path(part, run.token) for part in _OF_TOKEN]

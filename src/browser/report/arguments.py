@@ -103,7 +103,7 @@ def _parser() -> _Parser:
     add("--png", type=Path, metavar="DIR", help="also write the figures as PNG into this folder")
     add("--svg", type=Path, metavar="DIR", help="also write the figures as SVG into this folder")
     add("--marl-eval", type=Path, metavar="FILE", help="also export the metrics in marl-eval's JSON layout")
-    add("--no-cache", dest="cache", action="store_false", help="read every file anew")
+    add("--no-cache", dest="cache", action="store_false", help="read every file again")
     return parser
 
 

@@ -62,7 +62,7 @@ class Fault:
         what = "a new process has" if self.index is None else "it has"
         return (
             f"{self.text.rstrip()}\n{what.capitalize()} taken its place (restart {restarts} of "
-            f"max_worker_restarts={max_restarts}); an unfinished episode is dropped and played anew."
+            f"max_worker_restarts={max_restarts}); an unfinished episode is dropped and played again."
         )
 
     def beyond(self, max_restarts: int) -> EnvironmentWorkerError:

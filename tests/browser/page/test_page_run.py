@@ -109,7 +109,7 @@ def test_a_deleted_run_lies_in_the_bin_with_all_its_files(root):
 def test_a_run_that_goes_on_is_not_deleted(tmp_path):
     write_run(tmp_path, 1, status="RUNNING", started=alive())
     context = context_of(tmp_path, write=True)
-    with pytest.raises(NotWrittenError, match="still goes on"):
+    with pytest.raises(NotWrittenError, match="still running"):
         move_to_bin(tmp_path, context.lineage("1"))
     assert (tmp_path / "sacred" / "1").is_dir()
 
