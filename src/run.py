@@ -109,7 +109,7 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     config["env_args"]["seed"] = config["seed"]
     args = SimpleNamespace(**config)
     # a loaded model whose replay is asked for is played, and not trained on
-    args.evaluate = args.evaluate or bool(args.save_replay and args.checkpoint_path)
+    args.evaluate = args.evaluate or bool(resume is None and args.save_replay and args.checkpoint_path)
     usual = "cuda" if args.use_cuda else "cpu"
     args.device = usual if args.learner_device == "auto" else args.learner_device
     args.unique_token = resume.token if resume else _unique_token(args)

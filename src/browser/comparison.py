@@ -54,7 +54,8 @@ class Comparison:
 
     Args:
         results: where the runs are.
-        runs: lineages; each counts once, with the curves of all its sessions.
+        runs: lineages; each counts once, with the curves of all its sessions. Evaluations (`evaluate=True`) are left
+            out beside others.
         group_by: config keys.
         only: names of ONLY. "newest": of runs of an algorithm with the same map and seed the newest counts. "complete":
             bands end where a run of theirs does.
@@ -76,7 +77,9 @@ class Comparison:
         only: Collection[str] = (),
     ):
         self.results = results
-        self.runs = list(runs)
+        chosen = list(runs)
+        # who plays a saved model repeats no training; evaluations are compared if nothing else was chosen
+        self.runs = [run for run in chosen if run.newest.config.get("evaluate") is not True] or chosen
         self.group_by = [key for key in group_by if key not in (*MAP_KEYS, "env")]
         self.groups: list[Group] = group_runs(self.runs, self.group_by)
         self.only = frozenset(only)

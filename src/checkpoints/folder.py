@@ -12,6 +12,7 @@ from typing import Any
 
 from checkpoints.errors import CheckpointError
 from utils.append_file import set_aside
+from utils.folders import sync
 from utils.plain_values import problem_of, shown
 from utils.recorded_runs import RUN_NAME
 from utils.regular_files import open_regular, read_regular
@@ -55,7 +56,7 @@ class NewFolder:
         """Enter files that others have written into `path`."""
         for path in sorted(self.path.iterdir()):
             if path.name not in self._files and path.is_file():
-                _sync(path)
+                sync(path)
                 self._files[path.name] = file_entry(path)
 
     def link(self, source: Path, entry: dict) -> None:
@@ -65,7 +66,7 @@ class NewFolder:
             os.link(source, target)
         except OSError:  # a file system without hard links
             shutil.copyfile(source, target)
-            _sync(target)
+            sync(target)
         self._files[source.name] = entry
 
     def finish(self, figures: dict[str, Any]) -> dict:
@@ -74,7 +75,7 @@ class NewFolder:
         manifest["sha256"] = checksum(manifest)
         with HashedFile(self.path / MANIFEST) as file:
             file.write(json.dumps(manifest, indent=1).encode())
-        _sync(self.path)
+        sync(self.path)
         put_in_place(self.path, self._place, self._token)
         return manifest
 
@@ -111,7 +112,7 @@ def put_in_place(folder: Path, place: Path, token: str) -> None:
     elif os.path.lexists(place):
         set_aside(str(place))
     os.rename(folder, place)
-    _sync(place.parent)
+    sync(place.parent)
     shutil.rmtree(replaced, ignore_errors=True)
 
 
@@ -164,17 +165,6 @@ def checksum(manifest: dict) -> str:
     """SHA-256 of a manifest, except for its own entry `sha256`: of its JSON, sorted, without blanks."""
     entries = {key: value for key, value in manifest.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(entries, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def _sync(path: Path) -> None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except PermissionError:  # Windows opens no folders
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def read_manifest(folder: Path) -> dict:

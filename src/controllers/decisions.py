@@ -37,7 +37,7 @@ class Decider:
         Raises:
             ConfigError: the controller does not offer a field that the batch has for it.
         """
-        some = {} if rows is None or not self._takes_rows else {"bs": rows.tolist()}
+        some = {"bs": slice(None) if rows is None else rows.tolist()} if self._takes_rows else {}
         chosen = self._mac.select_actions(self._batch, t_ep=t, t_env=t_env, **some, test_mode=test_mode)
         actions, offered = chosen if isinstance(chosen, tuple) else (chosen, {})
         if not isinstance(offered, Mapping):

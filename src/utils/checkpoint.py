@@ -76,7 +76,12 @@ def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
     """
     root = Path(checkpoint_path)
     expected = "It should have a subfolder for each saved step, such as 20000/ with agent.th in it."
-    if (best := recorded_best(root)) is not None:
+    if (best := recorded_best(root)) is not None and any(best[0].glob("*.th")):
+        if load_step not in (0, best[1]["step"]):
+            raise ConfigError(
+                f"load_step={load_step}: {root} holds the model of step {best[1]['step']} only. Leave load_step out, "
+                f"or give its parent: checkpoint_path={root.parent}."
+            )
         return best[0], best[1]["step"]
     if not os.path.isdir(root):  # unlike Path.is_dir, False for a name that is too long, too
         raise ConfigError(f"checkpoint_path={shown(checkpoint_path, 300)}: there is no such folder. {expected}")

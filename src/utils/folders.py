@@ -29,7 +29,10 @@ def replaced_by(place: Path) -> Path:
 
 def sync(path: Path) -> None:
     """Bring a file's content, or the names in a folder, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folders
+        return
     try:
         os.fsync(descriptor)
     finally:

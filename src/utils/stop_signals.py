@@ -68,7 +68,7 @@ class StopSignals:
         """Raises: Interrupted: a signal to stop was noted."""
         if self.stop is not None:
             name = signal.Signals(self.stop).name
-            raise Interrupted(self.stop, f"Interrupted by {name} before any training; nothing had to be saved.")
+            raise Interrupted(self.stop, f"Interrupted by {name} before training began; there is no more to save.")
 
     @contextmanager
     def raising(self) -> Iterator[None]:

@@ -149,3 +149,15 @@ def test_every_run_by_itself_is_no_repetition(folder):
     folder.add([0, 1], seed=1, lr=1)
     folder.add([0, 1], seed=1, lr=2)
     assert folder.shown("band=runs").cautions is None
+
+
+def test_evaluations_repeat_no_training(tmp_path):
+    folder = Folder(tmp_path)
+    folder.add([1, 2, 3], seed=1)
+    folder.add([9], seed=1, evaluate=True)
+    results = Results(tmp_path, cache=None)
+    both = Comparison(results, results.lineages())
+    assert [run.newest.id for run in both.runs] == ["1"]
+    assert both.repeats == {}
+    alone = Comparison(results, [run for run in results.lineages() if run.newest.config.get("evaluate")])
+    assert [run.newest.id for run in alone.runs] == ["2"]

@@ -36,6 +36,13 @@ class RowlessMAC(BasicMAC):
         return self.own_selector.select_action(outputs, ep_batch["avail_actions"][:, t_ep], t_env, test_mode=True)
 
 
+class DemandingMAC(BasicMAC):
+    """It has to be told which episodes act."""
+
+    def select_actions(self, ep_batch, t_ep, t_env, bs, test_mode):
+        return super().select_actions(ep_batch, t_ep, t_env, bs, test_mode)
+
+
 class TellingSelector:
     """As PyMARL2's with save_probs: it returns actions and probabilities."""
 
@@ -58,6 +65,7 @@ def parts(monkeypatch):
     declare_counting(monkeypatch)
     for registry, name, part in (
         (controllers, "rowless", RowlessMAC),
+        (controllers, "demanding", DemandingMAC),
         (selectors, "telling", TellingSelector),
         (learners, "wants", WantsProbabilities),
     ):
@@ -71,10 +79,11 @@ def played(runner, calls=3, **changes):
         return [parts.runner.run() for _ in range(calls)], parts
 
 
+@pytest.mark.parametrize("mac", ["rowless", "demanding"])
 @pytest.mark.parametrize("runner", sorted(RUNNERS))
-def test_a_controller_without_bs_plays_what_one_with_it_plays(runner):
-    """Also after some of the episodes have ended."""
-    for ours, theirs in zip(played(runner)[0], played(runner, mac="rowless")[0], strict=True):
+def test_a_controller_without_bs_plays_what_one_with_it_plays(runner, mac):
+    """And one that has to have it; also after some of the episodes have ended."""
+    for ours, theirs in zip(played(runner)[0], played(runner, mac=mac)[0], strict=True):
         for key in ours.scheme:
             assert th.equal(ours[key], theirs[key]), key
 

@@ -37,6 +37,12 @@ def test_a_checkpoint_path_may_be_the_best_model(tmp_path):
     _best(tmp_path / BEST, json.dumps({"step": 300, "test_return_mean": 2.5}))
     assert find_checkpoint(str(tmp_path / BEST), 0) == (tmp_path / BEST, 300)
     assert best_of(tmp_path) == _model(300, 2.5)
+    assert find_checkpoint(str(tmp_path / BEST), 300) == (tmp_path / BEST, 300)
+    with pytest.raises(ConfigError, match=r"load_step=4: .* holds the model of step 300 only"):
+        find_checkpoint(str(tmp_path / BEST), 4)
+    (tmp_path / BEST / "agent.th").unlink()
+    with pytest.raises(ConfigError, match="holds no checkpoint"):
+        find_checkpoint(str(tmp_path / BEST), 0)
 
 
 def test_half_replaced_it_is_still_there(tmp_path):
