@@ -9,15 +9,12 @@ long that takes, and not what is learned. At the end: a table, and the curves as
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import psutil
-from time_to_win import ROOT, TEST
+from watched_runs import save_with_legend, start_run, tests_of
 
 MAPS = ("2s3z", "3s5z", "MMM", "5m_vs_6m", "3s_vs_5z")
 LAST = 5  # tests at the end that are averaged
@@ -41,25 +38,20 @@ class Curve:
 def run(map_name: str, seed: int, options: argparse.Namespace) -> Curve:
     """Start a run, note its tests, and end it when its processor time is spent."""
     curve = Curve(map_name, seed)
-    command = [sys.executable, "-u", str(ROOT / "src" / "main.py"), f"--config={options.config}"]
-    command += ["--env-config=skirmish", "with", f"env_args.map_name={map_name}", f"seed={seed}"]
-    command += [f"test_interval={options.test_interval}", f"t_max={options.t_max}", "log_interval=100000000"]
-    command += [f"local_results_path={options.results / 'runs'}"]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    process = start_run(
+        options.config,
+        map_name,
+        seed,
+        results=options.results / "runs",
+        test_interval=options.test_interval,
+        t_max=options.t_max,
     )
     try:
-        for line in process.stdout:
-            if (told := TEST.search(line)) is None:
-                continue
+        for steps, won in tests_of(process):
             used = psutil.Process(process.pid).cpu_times()
             curve.minutes.append((used.user + used.system) / 60)
-            curve.steps.append(int(told[1]))
-            curve.won.append(float(told[2]))
+            curve.steps.append(steps)
+            curve.won.append(won)
             (options.results / f"{map_name}_{seed}.json").write_text(json.dumps(asdict(curve)))
             if curve.minutes[-1] >= options.cpu_minutes:
                 break
@@ -91,13 +83,9 @@ def plot(curves: list[Curve], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
     for curve in curves:
         axes.plot(curve.steps, curve.won, linewidth=1.4, label=curve.map_name)
-    axes.set_xlabel("environment steps")
     axes.set_ylabel("share of test battles won")
     axes.set_ylim(-0.03, 1.03)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=150)
+    save_with_legend(figure, axes, path)
     plt.close(figure)
 
 

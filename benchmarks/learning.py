@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from watched_runs import ROOT, save_with_legend
+
 FULL_EXPLORATION = "epsilon_start=1.0 epsilon_finish=1.0"
 # with sparse rewards, TD(lambda) carries a reward back over many steps at once (PyMARL2's choice, too)
 ADAM_LAMBDA = "optimizer=adam optim_eps=1e-8 td_lambda=0.6"
@@ -130,15 +131,11 @@ def plot(name: str, outcomes: list[Outcome], path: Path) -> None:
     reference = EXPERIMENTS[name].reference
     if reference is not None:
         axes.axhline(reference, color="grey", linestyle="--", linewidth=1, label="random play")
-    axes.set_xlabel("environment steps")
     axes.set_ylabel(EXPERIMENTS[name].metric.removesuffix("_mean").replace("_", " "))
     if EXPERIMENTS[name].metric == "test_battle_won_mean":
         axes.set_ylim(-0.03, 1.03)
     axes.set_title(f"{name}: {EXPERIMENTS[name].command.split()[0].removeprefix('--config=')}", fontsize=10)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=150)
+    save_with_legend(figure, axes, path)
     plt.close(figure)
 
 

@@ -9,21 +9,16 @@ contain everything: imports, compilation, training and testing. Curves over minu
 
 import argparse
 import json
-import os
-import re
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from watched_runs import plain, start_run, tests_of
+
 MAPS = ("3m", "8m", "2s3z")
 CONFIGS = ("qmix_smac", "qmix_fast", "pqn_vdn")
-# what the console says of a test
-TEST = re.compile(r"Test after (\d+) steps: .*won ([\d.]+)")
 
 
 @dataclass
@@ -45,25 +40,21 @@ class Race:
 def run(config: str, map_name: str, seed: int, options: argparse.Namespace) -> Race:
     """Start a run and watch its tests until it wins or its time is over."""
     race = Race(config, map_name, seed)
-    command = [sys.executable, "-u", str(ROOT / "src" / "main.py"), f"--config={config}", "--env-config=skirmish"]
-    command += ["with", f"env_args.map_name={map_name}", f"seed={seed}", f"test_interval={options.test_interval}"]
-    command += [f"t_max={options.t_max}", "log_interval=100000000", f"local_results_path={options.results / 'runs'}"]
     start = time.time()
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    process = start_run(
+        config,
+        map_name,
+        seed,
+        results=options.results / "runs",
+        test_interval=options.test_interval,
+        t_max=options.t_max,
     )
     stop = threading.Timer(60 * options.minutes, process.terminate)
     stop.start()
-    for line in process.stdout:
-        if (told := TEST.search(line)) is None:
-            continue
+    for steps, won in tests_of(process):
         race.minutes.append((time.time() - start) / 60)
-        race.steps.append(int(told[1]))
-        race.won.append(float(told[2]))
+        race.steps.append(steps)
+        race.won.append(won)
         if race.won[-1] >= options.share:
             break
     stop.cancel()
@@ -94,8 +85,7 @@ def plot(races: list[Race], path: Path) -> None:
         axes.set_xlabel("minutes")
         axes.set_xlim(left=0)
         axes.set_ylim(-0.03, 1.03)
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
+        plain(axes)
     panels[0][0].set_ylabel("share of test battles won")
     handles = [plt.Line2D([], [], color=f"C{index}") for index in range(len(configs))]
     figure.legend(handles, configs, loc="outside upper center", ncols=len(configs), frameon=False, fontsize=9)
