@@ -11,7 +11,7 @@ from pathlib import Path
 import atheris
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "support")]
 sys.dont_write_bytecode = True
 
 with atheris.instrument_imports(include=["checkpoints", "utils"], enable_loader_override=False):

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ALGORITHMS = ("qmix", "vdn", "iql")
 GAMES = ("two_step", "matrix")
 SEEDS = (1, 2, 3)

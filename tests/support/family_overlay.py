@@ -11,7 +11,7 @@ import yaml
 from family_cases import REGISTERED, REPLACED, TRAITS, Case
 from utils.config import default_config, recursive_dict_update
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 # what a test decides for every run
 LOOP = {
     "t_max": 120,

@@ -6,7 +6,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RECORD = """#!/bin/bash
 { printf '%s\\0' "${0##*/}" "$@"; printf '\\n--\\n'; } >>"$STANDINS_LOG"
 """

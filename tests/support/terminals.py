@@ -9,7 +9,7 @@ import sys
 import termios
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Typed:
