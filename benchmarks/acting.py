@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from free_env import SHAPES
 
-from assembly import assemble
 from checks import check_config
 from cli.compose import compose_config
+from experiment.assembly import assemble
 from utils.config import recursive_dict_update
 from utils.random_streams import seed_everything
 

@@ -24,11 +24,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 import torch as th
 
-from assembly import build_scheme
 from checkpoints.segments import read_segment
 from checkpoints.store import newest_checkpoint
 from checkpoints.writer import CheckpointWriter, segments_of
 from components.episode_buffer import EpisodeBatch, ReplayBuffer
+from experiment.assembly import build_scheme
 
 SHAPE = {"n_agents": 27, "n_actions": 36, "obs_shape": 285, "state_shape": 1170}
 STEPS, EPISODES = 181, 64

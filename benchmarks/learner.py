@@ -19,9 +19,9 @@ import torch as th
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from assembly import build_scheme
 from components.episode_buffer import EpisodeBatch
 from controllers.basic_controller import BasicMAC
+from experiment.assembly import build_scheme
 from learners import REGISTRY as LEARNERS
 from utils.allocation import keep_freed_memory
 from utils.config import config_path, default_config, recursive_dict_update

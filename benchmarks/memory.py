@@ -34,8 +34,8 @@ def fill(name: str, layout: str, episodes: int) -> None:
     """Print how many bytes an empty and a full buffer of `episodes` episodes take."""
     import torch as th
 
-    from assembly import build_scheme
     from components.episode_buffer import EpisodeBatch, ReplayBuffer
+    from experiment.assembly import build_scheme
 
     sizes = MAPS[name]
     length = sizes["episode_limit"] + 1

@@ -14,10 +14,8 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 OURS = Path(__file__).resolve().parents[1] / "src"
 PARTS = ("env", "acting", "insert", "sample", "train")
@@ -78,11 +76,18 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     import torch as th
     import yaml
 
-    from assembly import assemble
     from checks import check_config
     from cli.compose import compose_config
     from utils.config import recursive_dict_update
     from utils.random_streams import seed_everything
+
+    try:
+        from experiment.assembly import assemble
+        from experiment.loop import TrainingLoop
+    except ImportError:  # code whose modules lay beside the packages
+        from assembly import assemble
+        from training import TrainingLoop
+    from utils.stop_signals import StopSignals
 
     now = time.process_time if options.cpu_time else time.perf_counter
     config = compose_config("qmix_smac", "skirmish").config
@@ -124,20 +129,14 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     timed(buffer, "sample", "sample")
     timed(learner, "train", "train")
 
-    try:
-        from training import TrainingLoop
-        from utils.stop_signals import StopSignals
-    except ImportError:  # older code
-        rollouts = _older_loop(args, parts)
-    else:
-        loop = TrainingLoop(args, parts, SimpleNamespace(console_logger=console, episode=0), None, StopSignals())
-        # tests are not measured
-        args.test_interval, args.t_max, loop.state.last_test_T = 10**12, 10**12, 0
+    loop = TrainingLoop(args, parts, SimpleNamespace(console_logger=console, episode=0), None, StopSignals())
+    # tests are not measured
+    args.test_interval, args.t_max, loop.state.last_test_T = 10**12, 10**12, 0
 
-        def rollouts(count: int) -> None:
-            for _ in range(count):
-                loop._gather_and_learn()
-            loop.rollouts.take()
+    def rollouts(count: int) -> None:
+        for _ in range(count):
+            loop._gather_and_learn()
+        loop.rollouts.take()
 
     rollouts(40)
     spent.clear()
@@ -146,36 +145,6 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     total = now() - start
     runner.close_env()
     return {"rate": (runner.t_env - before) / total, "parts": {part: spent[part] / total for part in PARTS}}
-
-
-def _older_loop(args: SimpleNamespace, parts: Any) -> Callable[[int], None]:
-    """The same of code without `training.TrainingLoop`, and of code without `Rollouts`."""
-    import torch as th
-
-    from run import _learn
-
-    try:
-        from runners.rollouts import Rollouts
-    except ImportError:
-
-        def rollouts(count: int) -> None:
-            for episode in range(count):
-                with th.no_grad():
-                    batch = parts.runner.run()
-                parts.buffer.insert_episode_batch(batch)
-                _learn(args, parts, episode * parts.runner.batch_size)
-    else:
-        playing = Rollouts(parts.runner, parts.mac, parts.acting_mac, args.overlap)
-
-        def rollouts(count: int) -> None:
-            for episode in range(count):
-                batch = playing.take()
-                playing.begin_next()
-                parts.buffer.insert_episode_batch(batch)
-                _learn(args, parts, playing.t_env, episode * parts.runner.batch_size)
-            playing.take()
-
-    return rollouts
 
 
 if __name__ == "__main__":

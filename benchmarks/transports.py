@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from free_env import SHAPES, FreeEnv
 
-from assembly import build_scheme
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
+from experiment.assembly import build_scheme
 from runners.transports import REGISTRY
 from runners.transports.faults import FaultPolicy
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import torch as th
 
-from assembly import assemble
 from checkpoints.resumption import Resumption
 from checkpoints.run_folder import RunFolder
 from checkpoints.store import Checkpoint
 from checks import check_config
 from checks.effects import warnings_of
 from envs.instances import TEST_SEED_OFFSET
-from evaluation import evaluate_sequential
-from keeping import RunKeeper
-from recording import attach_recorder
-from training import TrainingLoop
+from experiment.assembly import assemble
+from experiment.evaluation import evaluate_sequential
+from experiment.loop import TrainingLoop
+from experiment.replay_recording import attach_recorder
+from experiment.saving import RunKeeper
 from utils.allocation import keep_freed_memory
 from utils.available_memory import memory_errors_explained
 from utils.best_model import BEST, best_of

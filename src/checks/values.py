@@ -42,7 +42,7 @@ CHOICES = {
 TYPED = {"mixer": "", "seed": 0, "lr_finish": 0.0}
 NULLABLE = ("mixer", "seed", "lr_finish")
 # The most that makes sense, by what a key counts; what fits the memory of a machine is found out with the sizes of the
-# environment (assembly.py, runners/base.py).
+# environment (experiment/assembly.py, runners/base.py).
 STEPS, EPISODES, COPIES, WIDTH, SECONDS = 10**12, 10**9, 2**16, 2**20, 10**6
 AT_MOST = {
     **dict.fromkeys(

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from assembly import build_scheme
 from components.episode_buffer import EpisodeBatch, ReplayBuffer
 from components.storage import lazy_zeros, smallest_integer
 from components.transforms import OneHot, Transform
+from experiment.assembly import build_scheme
 from utils.errors import MusterError
 
 N, A, T = 2, 5, 6

@@ -2,9 +2,9 @@
 
 import pytest
 
-from assembly import assemble
 from envs import REGISTRY
 from envs.outcome import outcome_of
+from experiment.assembly import assemble
 from fakes import CountingEnv, RecordingLogger
 from helpers import make_args
 from utils.errors import MusterError

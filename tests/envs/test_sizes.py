@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from assembly import assemble
 from envs import REGISTRY
 from envs.sizes import check_sizes
+from experiment.assembly import assemble
 from fakes import CountingBatch, CountingEnv, RecordingLogger
 from helpers import make_args
 from runners.transports.arrays import StepArrays
@@ -178,14 +178,14 @@ def test_battles_that_do_not_fit_are_not_allocated(monkeypatch):
 )
 @pytest.mark.parametrize("width", [10_000, 9 * 10**11])
 def test_networks_that_do_not_fit_are_not_built(key, learner, width, monkeypatch):
-    monkeypatch.setattr("assembly.device_memory", lambda device: 2**20)
+    monkeypatch.setattr("experiment.assembly.device_memory", lambda device: 2**20)
     args = make_args(env="two_step", env_args={"seed": 1}, **{key: width}, **learner)
     with pytest.raises(MusterError, match=rf"What the learner needs for the weights .* does not fit.*{key}={width}"):
         assemble(args, RecordingLogger())
 
 
 def test_a_sample_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("assembly.device_memory", lambda device: 2**20)
+    monkeypatch.setattr("experiment.assembly.device_memory", lambda device: 2**20)
     # a one-hot action is 4 bytes in a sample, and nothing in the buffer
     args = make_args(env="two_step", env_args={"seed": 1}, batch_size=4000, buffer_size=4000)
     with pytest.raises(MusterError, match=r"A training sample \(4000 episodes\) does not fit"):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from assembly import assemble
 from components.action_selectors import REGISTRY as SELECTORS
 from envs import REGISTRY
 from envs.outcome import outcome_of
 from envs.validation import InvalidEnvironmentError, as_numbers, problem_of_mask
+from experiment.assembly import assemble
 from fakes import CountingBatch, CountingEnv, RecordingLogger
 from helpers import make_args
 from utils.errors import MusterError

@@ -18,14 +18,14 @@ def play(config: dict, outcome: Path, resumed: bool) -> None:
     """Run `config`, or go on with the newest run in its results, and write what it came to."""
     import logging
 
-    import training
     from checkpoints.resumption import Resumption
     from checkpoints.writer import CheckpointWriter
+    from experiment.loop import TrainingLoop
     from run import run
 
     th.set_num_threads(1)
     logging.getLogger().setLevel("WARNING")
-    finish = training.TrainingLoop._finish
+    finish = TrainingLoop._finish
     begin = CheckpointWriter.begin
     kept = {}
 
@@ -38,7 +38,7 @@ def play(config: dict, outcome: Path, resumed: bool) -> None:
         with (outcome.parent / "begun").open("a") as file:
             file.write("x")
 
-    training.TrainingLoop._finish = keep
+    TrainingLoop._finish = keep
     CheckpointWriter.begin = count
     if resumed:
         resume = Resumption.of("latest", config["local_results_path"])

@@ -104,7 +104,7 @@ def _trained_on(disk, monkeypatch, fill, free, **changes):
 
 
 def test_a_run_stops_if_checkpoints_cannot_be_written_for_long(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("keeping.RETRY_AFTER", (0.01, 0.02))
+    monkeypatch.setattr("experiment.saving.RETRY_AFTER", (0.01, 0.02))
     with small_disk(tmp_path / "disk", "1m") as disk:
         with pytest.raises(MusterError, match=r"No checkpoint could be written in .*No space left on device") as error:
             _trained_on(disk, monkeypatch, fill=100, free=None)
@@ -120,7 +120,7 @@ def test_a_run_stops_if_checkpoints_cannot_be_written_for_long(tmp_path, monkeyp
 
 def test_a_run_goes_on_if_the_disk_has_room_again(tmp_path, monkeypatch, caplog):
     caplog.set_level("INFO")
-    monkeypatch.setattr("keeping.RETRY_AFTER", (0.2,) * 50)
+    monkeypatch.setattr("experiment.saving.RETRY_AFTER", (0.2,) * 50)
     with small_disk(tmp_path / "disk", "4m") as disk:
         expected = _trained_on(disk, monkeypatch, fill=None, free=None, local_results_path=str(tmp_path / "elsewhere"))
         caplog.clear()

@@ -10,10 +10,10 @@ import pytest
 import torch as th
 
 from envs import REGISTRY
+from experiment.loop import LoopState, TrainingLoop
 from fakes import CountingEnv
 from learners.q_learner import QLearner
 from run import run
-from training import LoopState, TrainingLoop
 from utils.config import config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError, MusterError
 from utils.logging import Logger
@@ -294,7 +294,7 @@ def test_the_buffer_says_how_large_it_can_become(tmp_path, caplog):
 def test_a_buffer_that_does_not_fit_is_refused(tmp_path, monkeypatch, counting_env, buffer_dtype):
     closed = []
     monkeypatch.setattr(CountingEnv, "close", lambda self: closed.append(self))
-    monkeypatch.setattr("assembly.device_memory", lambda device: 3 * 2**30)
+    monkeypatch.setattr("experiment.assembly.device_memory", lambda device: 3 * 2**30)
     config = _config(tmp_path, env="counting", env_args={}, buffer_size=10**9, buffer_dtype=buffer_dtype)
     with pytest.raises(MusterError, match=r"up to \d+\.\d GiB, where 3\.0 GiB are free") as error:
         run(config)
@@ -304,7 +304,7 @@ def test_a_buffer_that_does_not_fit_is_refused(tmp_path, monkeypatch, counting_e
 
 
 def test_where_free_memory_is_not_known_nothing_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("assembly.device_memory", lambda device: None)
+    monkeypatch.setattr("experiment.assembly.device_memory", lambda device: None)
     assert run(_config(tmp_path, t_max=4)) is not None
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch as th
 
-from assembly import build_scheme
 from checks import check_config
 from components.episode_buffer import EpisodeBatch
 from controllers.basic_controller import BasicMAC
 from envs import REGISTRY, MultiAgentEnv
+from experiment.assembly import build_scheme
 from fakes import RecordingLogger
 from helpers import fill, make_args, random_batch
 from learners.pqn_learner import PQNLearner

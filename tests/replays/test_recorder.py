@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 import torch as th
 
-from assembly import assemble
 from checks import check_config
 from controllers.unroll import unroll_mac
 from envs import REGISTRY
+from experiment.assembly import assemble
+from experiment.replay_recording import attach_recorder, team_value
 from fakes import CountingEnv, RecordingLogger
-from recording import attach_recorder, team_value
 from replays import writer
 from replays.reader import read_replay
 from run import run

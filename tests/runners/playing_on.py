@@ -5,9 +5,9 @@ import contextlib
 import numpy as np
 import torch as th
 
-from assembly import assemble
 from envs import REGISTRY
 from envs.seeds import copies_seeds
+from experiment.assembly import assemble
 from fakes import CountingBatch, CountingEnv, RecordingLogger
 from helpers import empty_batch, fill, make_args
 from utils.random_streams import seed_everything

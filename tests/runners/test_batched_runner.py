@@ -5,8 +5,8 @@ import contextlib
 import pytest
 import torch as th
 
-from assembly import assemble
 from checks import check_config
+from experiment.assembly import assemble
 from fakes import RecordingLogger
 from helpers import make_args
 from replays.reader import read_replay

@@ -6,8 +6,8 @@ import copy
 import pytest
 import torch as th
 
-from assembly import assemble
 from envs import REGISTRY
+from experiment.assembly import assemble
 from fakes import CountingEnv, DrawingEnv, RecordingLogger, UnsavableEnv
 from helpers import fill, make_args
 from helpers import recreation_seed_by_hand as stream

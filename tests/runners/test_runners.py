@@ -5,9 +5,9 @@ import contextlib
 import pytest
 import torch as th
 
-from assembly import assemble
 from envs import REGISTRY
 from envs.instances import TEST_SEED_OFFSET
+from experiment.assembly import assemble
 from fakes import CountingEnv, RecordingLogger, UnevenEnv
 from helpers import make_args
 from utils.random_streams import seed_everything

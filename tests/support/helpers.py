@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch as th
 
-from assembly import build_scheme
 from components.episode_buffer import EpisodeBatch
+from experiment.assembly import build_scheme
 from utils.config import default_config
 
 SIZES = {"n_agents": 2, "n_actions": 3, "state_shape": 4, "obs_shape": 5}

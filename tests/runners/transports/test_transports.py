@@ -13,8 +13,8 @@ import psutil
 import pytest
 import torch as th
 
-from assembly import assemble
 from envs import REGISTRY
+from experiment.assembly import assemble
 from fakes import CountingEnv, ModulesEnv, RecordingLogger, UnevenEnv
 from helpers import hear_ctrl_c, make_args
 from runners.transports import REGISTRY as TRANSPORTS
@@ -111,7 +111,7 @@ def test_workers_import_neither_torch_nor_the_learner(transport):
     running.close()
     modules = running.get_env_info()["modules"]
     assert "runners.transports.worker" in modules
-    unwanted = ("torch", "learners", "controllers", "modules", "components", "sacred", "assembly")
+    unwanted = ("torch", "learners", "controllers", "modules", "components", "sacred", "experiment")
     assert [m for m in modules if m.split(".")[0] in unwanted] == []
 
 

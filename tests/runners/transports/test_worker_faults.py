@@ -14,8 +14,8 @@ import numpy as np
 import psutil
 import pytest
 
-from assembly import assemble
 from envs import REGISTRY
+from experiment.assembly import assemble
 from fakes import CountingEnv, MisshapenEnv, RecordingLogger, StubbornEnv, TalkativeEnv
 from helpers import hear_ctrl_c, make_args
 from runners.transports import REGISTRY as TRANSPORTS

@@ -13,9 +13,9 @@ import psutil
 import pytest
 import torch as th
 
-from assembly import assemble
 from envs import REGISTRY
 from envs.instances import TEST_SEED_OFFSET
+from experiment.assembly import assemble
 from fakes import CountingEnv, DrawingEnv, FaultyEnv, RecordingLogger
 from helpers import make_args
 from helpers import recreation_seed_by_hand as stream

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from assembly import Parts
 from checkpoints.errors import CheckpointError
 from checkpoints.parts import declared_names, load_state, state_of
 from checkpoints.run_folder import FAULTS, RunFolder
@@ -16,6 +15,7 @@ from checkpoints.store import Checkpoint, settled
 from checkpoints.tree import load_tree, save_tree
 from checkpoints.writer import STATE, CheckpointWriter, segments_of
 from checks.recorded import as_words, reaching
+from experiment.assembly import Parts
 from runners.rollouts import Rollouts
 from utils.best_model import BEST, BEST_RECORD, RANKED_BY, RankedModel, best_of
 from utils.checkpoint import save_checkpoint

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from assembly import Parts
-from keeping import RunKeeper
+from experiment.assembly import Parts
+from experiment.replay_recording import save_replay
+from experiment.saving import RunKeeper
 from learners.non_finite import NonFiniteError, non_finite_part
-from recording import save_replay
 from runners.rollouts import Rollouts
 from utils.errors import MusterError
 from utils.logging import Logger

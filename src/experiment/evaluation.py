@@ -8,11 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from assembly import assemble_players
 from checkpoints.run_folder import RunFolder
 from envs.instances import TEST_SEED_OFFSET, seed_of_environment
+from experiment.assembly import assemble_players
+from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
 from modules.mixers import REGISTRY as mixer_REGISTRY
-from recording import attach_recorder, mixes_chosen_values, save_replay
 from runners.rollouts import Rollouts
 from utils.append_file import write_whole
 from utils.checkpoint import load_weights

@@ -1,0 +1,1 @@
+"""One experiment, from its config to its end: assembled, played, learned from, tested, saved."""
