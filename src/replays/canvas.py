@@ -1,84 +1,87 @@
-"""A picture to draw on, with NumPy alone."""
+"""A picture to draw on, through Pillow."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
-from replays.font import HEIGHT, dots
-
-OVERSAMPLING = 2  # edges are drawn this much finer and averaged
+OVERSAMPLING = 3  # Pillow's shapes have hard edges: they are drawn this much finer and averaged
+TEXT_SIZE = 13
 
 Colour = tuple[int, int, int]
+Point = tuple[float, float]
+
+
+@cache
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    return ImageFont.load_default(size)
+
+
+def text_width(text: str, size: float = TEXT_SIZE) -> float:
+    """Width of one line of text in pixels; `size` is the font's, in pixels."""
+    return _font(round(size * OVERSAMPLING)).getlength(text) / OVERSAMPLING
+
+
+def shortened(text: str, width: float) -> str:
+    """As much of `text` as fits into `width` pixels; an ellipsis stands for the rest."""
+    if text_width(text) <= width:
+        return text
+    while text and text_width(f"{text}…") > width:
+        text = text[:-1]
+    return f"{text}…"
 
 
 class Canvas:
-    """A picture of `width` x `height` pixels, x to the right, y down; what lies outside is cut off."""
+    """A picture of `width` x `height` pixels, x to the right, y down; shapes are clipped at its edges."""
 
     def __init__(self, width: int, height: int, colour: Colour):
         self.width, self.height = width, height
-        self._fine = np.empty((height * OVERSAMPLING, width * OVERSAMPLING, 3), dtype=np.uint8)
-        self._fine[:] = colour
+        self._image = Image.new("RGB", (width * OVERSAMPLING, height * OVERSAMPLING), colour)
+        self._draw = ImageDraw.Draw(self._image)
 
     def pixels(self) -> np.ndarray:
         """uint8 `[height, width, 3]`."""
-        parts = self._fine.reshape(self.height, OVERSAMPLING, self.width, OVERSAMPLING, 3)
-        return parts.mean(axis=(1, 3)).round().astype(np.uint8)
+        return np.array(self._image.reduce(OVERSAMPLING))
 
     def rectangle(self, x: float, y: float, width: float, height: float, colour: Colour) -> None:
         """Fill a rectangle whose upper left corner is (x, y)."""
-        left, right, top, bottom = (max(round(OVERSAMPLING * edge), 0) for edge in (x, x + width, y, y + height))
-        self._fine[top:bottom, left:right] = colour
+        left, top, right, bottom = (round(OVERSAMPLING * edge) for edge in (x, y, x + width, y + height))
+        if left < right and top < bottom:  # Pillow's rectangles include their last row and column
+            self._draw.rectangle((left, top, right - 1, bottom - 1), fill=colour)
 
     def disc(self, x: float, y: float, radius: float, colour: Colour) -> None:
-        self._where(x, y, radius, lambda dx, dy: dx * dx + dy * dy <= radius * radius, colour)
+        self._draw.ellipse(_box(x, y, radius), fill=colour)
 
     def ring(self, x: float, y: float, radius: float, width: float, colour: Colour) -> None:
         """A circle of that outer radius."""
-        inner = max(radius - width, 0)
-
-        def inside(dx, dy):
-            squared = dx * dx + dy * dy
-            return (squared <= radius * radius) & (squared >= inner * inner)
-
-        self._where(x, y, radius, inside, colour)
+        self._draw.ellipse(_box(x, y, radius), outline=colour, width=round(OVERSAMPLING * width))
 
     def square(self, x: float, y: float, radius: float, colour: Colour) -> None:
-        """A square around (x, y), half a side being `radius`."""
+        """A square around (x, y) with sides of twice the radius."""
         self.rectangle(x - radius, y - radius, 2 * radius, 2 * radius, colour)
 
     def diamond(self, x: float, y: float, radius: float, colour: Colour) -> None:
-        self._where(x, y, radius, lambda dx, dy: np.abs(dx) + np.abs(dy) <= radius, colour)
+        corners = ((x - radius, y), (x, y - radius), (x + radius, y), (x, y + radius))
+        self._draw.polygon(_finer(corners), fill=colour)
 
-    def line(self, x0: float, y0: float, x1: float, y1: float, width: float, colour: Colour) -> None:
-        along_x, along_y = x1 - x0, y1 - y0
-        squared = max(along_x**2 + along_y**2, 1e-9)
-        middle_x, middle_y = (x0 + x1) / 2, (y0 + y1) / 2
+    def line(self, points: Sequence[Point], width: float, colour: Colour) -> None:
+        """A line through the points."""
+        self._draw.line(_finer(points), fill=colour, width=round(OVERSAMPLING * width), joint="curve")
 
-        def inside(dx, dy):
-            from_x, from_y = dx + middle_x - x0, dy + middle_y - y0
-            share = np.clip((from_x * along_x + from_y * along_y) / squared, 0, 1)
-            return (from_x - share * along_x) ** 2 + (from_y - share * along_y) ** 2 <= width * width / 4
+    def text(
+        self, x: float, y: float, text: str, colour: Colour, *, anchor: str = "lm", size: float = TEXT_SIZE
+    ) -> None:
+        """Write one line; (x, y) is the point that Pillow's `anchor` names: "lm", "mm" or "rm" with y in the middle."""
+        font = _font(round(size * OVERSAMPLING))
+        self._draw.text((x * OVERSAMPLING, y * OVERSAMPLING), text, fill=colour, font=font, anchor=anchor)
 
-        self._where(middle_x, middle_y, (max(abs(along_x), abs(along_y)) + width) / 2 + 1, inside, colour)
 
-    def text(self, x: float, y: float, text: str, colour: Colour, size: int = 2) -> None:
-        """Write with dots of `size` pixels; (x, y) is the upper left corner."""
-        side = size * OVERSAMPLING
-        letters = np.kron(dots(text), np.ones((side, side), dtype=bool))
-        top, left = round(y * OVERSAMPLING), round(x * OVERSAMPLING)
-        letters = letters[max(-top, 0) :, max(-left, 0) :]
-        part = self._fine[max(top, 0) :, max(left, 0) :][: letters.shape[0], : letters.shape[1]]
-        part[letters[: part.shape[0], : part.shape[1]]] = colour
+def _box(x: float, y: float, radius: float) -> tuple[int, int, int, int]:
+    """The bounding box of a circle, its last row and column included, as Pillow takes it."""
+    left, top, side = (round(OVERSAMPLING * part) for part in (x - radius, y - radius, 2 * radius))
+    return left, top, left + max(side - 1, 0), top + max(side - 1, 0)
 
-    def text_around(self, x: float, y: float, text: str, colour: Colour, size: int = 2) -> None:
-        """Write with (x, y) in the middle."""
-        self.text(x - dots(text).shape[1] * size / 2, y - HEIGHT * size / 2, text, colour, size)
 
-    def _where(self, x: float, y: float, reach: float, inside: Callable, colour: Colour) -> None:
-        """Colour what is `inside(dx, dy)`, in pixels from (x, y), and not further than `reach`."""
-        left, top = (max(int((axis - reach) * OVERSAMPLING), 0) for axis in (x, y))
-        right, bottom = (max(int((axis + reach) * OVERSAMPLING) + 2, 0) for axis in (x, y))
-        part = self._fine[top:bottom, left:right]
-        dx = (np.arange(part.shape[1]) + left + 0.5) / OVERSAMPLING - x
-        dy = (np.arange(part.shape[0]) + top + 0.5) / OVERSAMPLING - y
-        part[inside(dx[None], dy[:, None])] = colour
+def _finer(points: Sequence[Point]) -> list[Point]:
+    return [(x * OVERSAMPLING, y * OVERSAMPLING) for x, y in points]

@@ -1,11 +1,10 @@
-"""Pictures of snapshots, with NumPy alone; docs/replays.md has the fields."""
+"""Pictures of snapshots; docs/replays.md has the fields."""
 
 from collections.abc import Iterable
 
 import numpy as np
 
-from replays.canvas import Canvas, Colour
-from replays.font import dots
+from replays.canvas import Canvas, Colour, text_width
 
 GROUND: dict[str, Colour] = {".": (236, 233, 224), "^": (222, 214, 194), "#": (126, 128, 130)}
 GRID, INK, PALE = (214, 210, 200), (40, 44, 52), (250, 250, 248)
@@ -19,6 +18,7 @@ MARGIN = 0.6  # world units, where a scene has no bounds
 LEAST_METER = 10  # pixels
 LEAST_CELL = 3
 CLOSE_MARGIN = 1.5  # world units
+LEAST_LABEL, MOST_LABEL = 7, 28  # pixels of the font
 
 
 def bounds_of(scene: dict, snapshots: Iterable[dict]) -> tuple[float, float, float, float]:
@@ -79,7 +79,7 @@ def draw(
     for unit in alive:
         view.meters(unit)
     for row, text in enumerate(snapshot.get("texts", [])):
-        view.canvas.text(6, 6 + 14 * row, str(text), INK)
+        view.canvas.text(6, 12 + 15 * row, str(text), INK)
     return view.canvas.pixels()
 
 
@@ -142,18 +142,18 @@ class _View:
         draw_shape = {"square": self.canvas.square, "diamond": self.canvas.diamond}.get(shape, self.canvas.disc)
         draw_shape(x, y, radius, tuple(part * 2 // 3 for part in colour))
         draw_shape(x, y, radius - max(radius / 8, 1), colour)
-        size = int(min(1.5 * radius / max(dots(label).shape[1], 1), 1.2 * radius / 5, 4))
-        if label and size >= 1:
-            self.canvas.text_around(x, y, label, PALE if sum(colour) < 500 else INK, size)
+        size = min(1.5 * radius / max(text_width(label, 1), 0.1), 1.4 * radius, MOST_LABEL)
+        if label and size >= LEAST_LABEL:
+            self.canvas.text(x, y, label, PALE if sum(colour) < 500 else INK, anchor="mm", size=size)
 
     def cross(self, unit: dict) -> None:
         """Where somebody has died."""
         (x, y), arm = self.place(unit), max(self.radius(unit) / 2, 2)
-        self.canvas.line(x - arm, y - arm, x + arm, y + arm, 2, DEAD)
-        self.canvas.line(x - arm, y + arm, x + arm, y - arm, 2, DEAD)
+        self.canvas.line(((x - arm, y - arm), (x + arm, y + arm)), 2, DEAD)
+        self.canvas.line(((x - arm, y + arm), (x + arm, y - arm)), 2, DEAD)
 
     def link(self, unit: dict, other: dict, colour: Colour) -> None:
-        self.canvas.line(*self.place(unit), *self.place(other), 2, colour)
+        self.canvas.line((self.place(unit), self.place(other)), 2, colour)
 
     def meters(self, unit: dict) -> None:
         """Bars above the body."""

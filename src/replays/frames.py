@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from replays.canvas import Canvas, Colour
+from replays.canvas import Canvas, shortened
 from replays.drawing import DEAD, INK, TEAMS, close_up, colour_of, draw
-from replays.font import dots, shortened
 from replays.reader import Replay
 from utils.errors import ConfigError
 
@@ -56,19 +55,19 @@ def _panel(replay: Replay, t: int, height: int) -> np.ndarray:
     canvas, step = Canvas(PANEL_WIDTH, height, PAPER), replay.steps[t]
     header = replay.header
     title = str(header.get("map") or header.get("scene", {}).get("title") or header.get("env", ""))
-    canvas.text(MARGIN, MARGIN, shortened(title, (PANEL_WIDTH - 2 * MARGIN) // 2), INK)
-    canvas.text(MARGIN, MARGIN + ROW, f"step {step['t']}  return {step['return']:.4g}", INK)
+    canvas.text(MARGIN, MARGIN + 5, shortened(title, PANEL_WIDTH - 2 * MARGIN), INK)
+    canvas.text(MARGIN, MARGIN + ROW + 5, f"step {step['t']}    return {step['return']:.4g}", INK)
     curve = [entry.get("q_tot") for entry in replay.steps]
     name = "Q_tot"
     if all(value is None for value in curve):
         curve, name = [entry["return"] for entry in replay.steps], "return"
     _draw_curve(canvas, curve, t, name, height - CURVE_HEIGHT - MARGIN)
-    _draw_agents(canvas, replay, step, MARGIN + 3 * ROW, height - CURVE_HEIGHT - 3 * MARGIN)
+    _draw_agents(canvas, replay, step, MARGIN + 3 * ROW + 5, height - CURVE_HEIGHT - 3 * MARGIN + 5)
     return canvas.pixels()
 
 
 def _draw_agents(canvas: Canvas, replay: Replay, step: dict, top: int, bottom: int) -> None:
-    """A row for each agent: its number, what it does, and how it values that."""
+    """A row for each agent: its number, its action and the value of that; `top` is the middle of the first row."""
     actions = step.get("actions")
     if actions is None:
         footer = replay.footer or {}
@@ -86,9 +85,9 @@ def _draw_agents(canvas: Canvas, replay: Replay, step: dict, top: int, bottom: i
         value = outputs[i][actions[i]] if outputs else None
         if value is not None and alive:
             _draw_value(canvas, y, value, _share(outputs[i], step["avail_actions"][i], actions[i]))
-        canvas.disc(MARGIN + 6, y + 5, 7, (colour_of(unit) if unit else TEAMS[0]) if alive else DEAD)
-        canvas.text_around(MARGIN + 6, y + 5, str(i), PAPER, 1)
-        canvas.text(MARGIN + 20, y, shortened(name, 72), INK if alive else DEAD)
+        canvas.disc(MARGIN + 6, y, 7, (colour_of(unit) if unit else TEAMS[0]) if alive else DEAD)
+        canvas.text(MARGIN + 6, y, str(i), PAPER, anchor="mm", size=10)
+        canvas.text(MARGIN + 20, y, shortened(name, 144), INK if alive else DEAD)
     if shown < len(actions):
         canvas.text(MARGIN, top + shown * ROW, f"and {len(actions) - shown} more", DEAD)
 
@@ -102,10 +101,9 @@ def _share(outputs: list, legal: list, action: int) -> float:
 
 def _draw_value(canvas: Canvas, y: int, value: float, share: float) -> None:
     width, left = 70, PANEL_WIDTH - MARGIN - 70
-    canvas.rectangle(left, y - 2, width, 14, (232, 230, 222))
-    canvas.rectangle(left, y - 2, width * share, 14, BAR)
-    text = f"{value:.3g}"
-    canvas.text(PANEL_WIDTH - MARGIN - 4 - 2 * dots(text).shape[1], y, text, INK)
+    canvas.rectangle(left, y - 7, width, 14, (232, 230, 222))
+    canvas.rectangle(left, y - 7, width * share, 14, BAR)
+    canvas.text(PANEL_WIDTH - MARGIN - 4, y, f"{value:.3g}", INK, anchor="rm")
 
 
 def _draw_curve(canvas: Canvas, values: list, t: int, name: str, top: int) -> None:
@@ -121,8 +119,8 @@ def _draw_curve(canvas: Canvas, values: list, t: int, name: str, top: int) -> No
         if value is not None
     ]
     now = values[t] if values[t] is not None else known[-1]
-    canvas.text(left, top, f"{name} {now:.4g}", INK)
-    for i in range(len(places) - 1):
-        colour: Colour = TEAMS[0] if i + 1 <= t else FAINT
-        canvas.line(*places[i], *places[i + 1], 2, colour)
-    canvas.disc(*places[min(t, len(places) - 1)], 4, TEAMS[0])
+    canvas.text(left, top + 5, f"{name} {now:.4g}", INK)
+    here = min(t, len(places) - 1)
+    canvas.line(places[here:], 2, FAINT)
+    canvas.line(places[: here + 1], 2, TEAMS[0])
+    canvas.disc(*places[here], 4, TEAMS[0])

@@ -5,9 +5,8 @@ import pytest
 
 import replay as command
 from replays import export
-from replays.canvas import Canvas
+from replays.canvas import Canvas, shortened, text_width
 from replays.drawing import NEUTRAL, TEAMS, bounds_of, close_up, draw
-from replays.font import GLYPHS, HEIGHT, dots, shortened
 from replays.frames import frames
 from replays.reader import read_replay
 from replays.writer import ReplayWriter
@@ -48,8 +47,14 @@ def test_shapes_are_where_they_should_be():
     assert dark.sum() == pytest.approx(np.pi * 100, rel=0.02)
     assert np.array_equal(dark, dark.T)
     canvas = Canvas(40, 40, WHITE)
-    canvas.line(5, 5, 35, 5, 4, BLACK)
-    assert (1 - canvas.pixels()[..., 0] / 255).sum() == pytest.approx(30 * 4 + np.pi * 4, rel=0.05)
+    canvas.line(((5, 5), (35, 5), (35, 25)), 4, BLACK)
+    assert (1 - canvas.pixels()[..., 0] / 255).sum() == pytest.approx((30 + 20) * 4 + np.pi, rel=0.05)
+    canvas = Canvas(40, 40, WHITE)
+    canvas.ring(20, 20, 10, 2, BLACK)
+    assert (1 - canvas.pixels()[..., 0] / 255).sum() == pytest.approx(np.pi * (100 - 64), rel=0.03)
+    canvas = Canvas(40, 40, WHITE)
+    canvas.diamond(20, 20, 10, BLACK)
+    assert (1 - canvas.pixels()[..., 0] / 255).sum() == pytest.approx(200, rel=0.1)
 
 
 @pytest.mark.parametrize("place", [(-50, -50), (500, 3), (0, 0), (19, 9)])
@@ -59,8 +64,8 @@ def test_what_lies_outside_is_cut_off(place):
     for draw_shape in (canvas.disc, canvas.square, canvas.diamond):
         draw_shape(x, y, 6, BLACK)
     canvas.ring(x, y, 6, 2, BLACK)
-    canvas.line(x, y, -x, -y, 2, BLACK)
-    canvas.text_around(x, y, "outside", BLACK)
+    canvas.line(((x, y), (-x, -y)), 2, BLACK)
+    canvas.text(x, y, "outside", BLACK, anchor="mm")
     assert canvas.pixels().shape == (10, 20, 3)
 
 
@@ -107,18 +112,23 @@ def test_everything_is_shown():
     assert 6 < x1 < 20 and 1 < y1 < 20
 
 
-def test_text_is_as_wide_as_its_letters():
-    assert dots("").shape == (HEIGHT, 0)
-    assert dots("i").tolist() == [[True]] * HEIGHT
-    assert dots("11").shape == (HEIGHT, 2 * 2 + 1)
-    assert dots("ж").any(), "what the font does not have is a box"
-    for letter, glyph in GLYPHS.items():
-        rows = glyph.split()
-        assert len(rows) == HEIGHT, letter
-        assert len({len(row) for row in rows}) == 1, letter
-    assert len({dots(letter).tobytes() for letter in GLYPHS}) == len(GLYPHS)
+def test_text_is_where_its_anchor_says_and_as_wide_as_measured():
+    for anchor, left, right in (("lm", 20, 80), ("mm", 20 - 30, 80 - 30), ("rm", 20 - 60, 80 - 60)):
+        canvas = Canvas(200, 60, WHITE)
+        size = 60 * 20 / text_width("HHH", 20)  # as wide as 60 pixels
+        canvas.text(20 + 50, 30, "HHH", BLACK, anchor=anchor, size=size)
+        rows, columns = np.nonzero(canvas.pixels()[..., 0] < 128)
+        assert columns.min() == pytest.approx(left + 50, abs=4)
+        assert columns.max() == pytest.approx(right + 50, abs=4)
+        assert (rows.min() + rows.max()) / 2 == pytest.approx(30, abs=4)
+
+
+def test_text_that_is_too_long_ends_in_an_ellipsis():
     assert shortened("attack", 100) == "attack"
-    assert dots(shortened("attack enemy 12", 20)).shape[1] <= 20
+    cut = shortened("attack enemy 12", 60)
+    assert cut.startswith("attack") and cut.endswith("…") and text_width(cut) <= 60
+    assert text_width("attack enemy 12"[: len(cut)] + "…") > 60, "no more of it fits"
+    assert text_width("ж") > 0, "letters that the font lacks are boxes"
 
 
 @pytest.mark.parametrize("decision", [{}, {"q_values": None, "q_tot": None}, {"q_values": None, "policy": [[0, 1]]}])
