@@ -47,7 +47,7 @@ class FreeEnv(MultiAgentEnv):
 
 
 class FreeBatch:
-    """The same, many copies with one call (`envs.batched`)."""
+    """The same, many copies with one call (`vector_envs.contract`)."""
 
     def __init__(self, batch_size, **env_args):
         self.env = env = FreeEnv(**env_args)

@@ -25,8 +25,8 @@ from free_env import SHAPES, FreeEnv
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from experiment.assembly import build_scheme
-from runners.transports import REGISTRY
-from runners.transports.faults import FaultPolicy
+from vector_envs import REGISTRY
+from vector_envs.faults import FaultPolicy
 
 EPISODE_LIMIT = 200
 # they take turns, so that what else the machine does meets both alike

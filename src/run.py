@@ -16,7 +16,6 @@ from checkpoints.run_folder import RunFolder
 from checkpoints.store import Checkpoint
 from checks import check_config
 from checks.effects import warnings_of
-from envs.instances import TEST_SEED_OFFSET
 from experiment.assembly import assemble
 from experiment.evaluation import evaluate_sequential
 from experiment.loop import TrainingLoop
@@ -31,6 +30,7 @@ from utils.logging import Logger, get_logger
 from utils.random_streams import RandomStream, seed_everything
 from utils.run_names import run_token
 from utils.stop_signals import StopSignals
+from vector_envs.instances import TEST_SEED_OFFSET
 
 
 def run(

@@ -4,10 +4,10 @@ import inspect
 
 from checks.values import converted, require_bounded
 from envs import REGISTRY
-from envs.instances import constructor_of, env_parameters
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from vector_envs.instances import constructor_of, env_parameters
 
 
 def check_environment(config: dict) -> None:

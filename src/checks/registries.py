@@ -10,8 +10,8 @@ from modules.agents import REGISTRY as agents
 from modules.critics import REGISTRY as critics
 from modules.mixers import REGISTRY as mixers
 from runners import REGISTRY as runners
-from runners.transports import REGISTRY as transports
 from utils.registry import Entry, Registry
+from vector_envs import REGISTRY as transports
 
 REGISTRIES: dict[str, Registry] = {
     "env": environments,

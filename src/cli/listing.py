@@ -1,12 +1,12 @@
 """`--list`: what can be chosen; without importing any of it, but for the environment whose scenarios are asked for."""
 
 from checks.registries import REGISTRIES
-from envs.instances import constructor_of
 from utils.config import CONFIG_DIR, config_names
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
 from utils.yaml_files import load_yaml
+from vector_envs.instances import constructor_of
 
 HEADINGS = {
     "env": "Environments (env=...)",

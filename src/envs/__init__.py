@@ -31,7 +31,7 @@ REGISTRY.declare("sc2_v2", "envs.starcraft:StarCraft2v2", "the same with drawn t
 
 
 def batched_names() -> list[str]:
-    """Environments that also exist as many copies which one call steps (`envs.batched.BatchedEnv`)."""
+    """Environments that also exist as many copies which one call steps (`vector_envs.contract.BatchedEnv`)."""
     return [name for name in REGISTRY if "batched" in REGISTRY.entry(name).traits]
 
 

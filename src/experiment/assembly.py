@@ -13,7 +13,6 @@ from components.sizing import batch_bytes
 from components.storage import smallest_integer
 from components.transforms import OneHot
 from controllers import REGISTRY as mac_REGISTRY
-from envs.instances import prepare_environments
 from learners import REGISTRY as le_REGISTRY
 from learners.batch_fields import batch_fields
 from runners import REGISTRY as r_REGISTRY
@@ -21,6 +20,7 @@ from utils.available_memory import readable_size, require_memory
 from utils.devices import acting_device, device_memory
 from utils.errors import ConfigError
 from utils.logging import Logger
+from vector_envs.instances import prepare_environments
 
 # keys of the parts with weights, and of those that read them
 LEARNING = ("mac", "agent", "action_selector", "learner", "mixer", "critic")

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from checkpoints.run_folder import RunFolder
-from envs.instances import TEST_SEED_OFFSET, seed_of_environment
 from experiment.assembly import assemble_players
 from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
 from modules.mixers import REGISTRY as mixer_REGISTRY
@@ -19,6 +18,7 @@ from utils.checkpoint import load_weights
 from utils.devices import acting_device
 from utils.logging import Logger
 from utils.random_streams import RandomStream
+from vector_envs.instances import TEST_SEED_OFFSET, seed_of_environment
 
 COLUMNS = ("episode", "environment", "seed", "number", "return", "length", "won")
 

@@ -8,15 +8,15 @@ import numpy as np
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from controllers.decisions import Decider
-from envs.batched import BatchedEnv
-from envs.instances import batched_environment_factory
 from runners.environment_runner import EnvironmentRunner
 from runners.ongoing import FinishedEpisode, OngoingPlay
 from runners.step_checks import StepChecks
+from vector_envs.contract import BatchedEnv
+from vector_envs.instances import batched_environment_factory
 
 
 class BatchedEnvRunner(EnvironmentRunner):
-    """Plays on a batched environment (`envs.batched`) of `batch_size_run` copies.
+    """Plays on a batched environment (`vector_envs.contract`) of `batch_size_run` copies.
 
     It plays whole episodes, all copies from the same moment. A subclass may say in `_play` how else training plays.
     """

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from envs.instances import environment_factory
 from runners.batched_env import BatchedEnvRunner
-from runners.single_environment import SingleEnvironment
 from utils.config import with_defaults
+from vector_envs.in_process import SingleEnvironment
+from vector_envs.instances import environment_factory
 
 
 class EpisodeRunner(BatchedEnvRunner):

@@ -10,9 +10,9 @@ from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from controllers.decisions import Decider
 from controllers.unroll import begin_anew
-from envs.batched import BatchedEnv
 from runners.step_checks import StepChecks
 from utils.errors import ConfigError
+from vector_envs.contract import BatchedEnv
 
 
 @dataclass

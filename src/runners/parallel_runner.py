@@ -4,12 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from envs.instances import environment_factory
 from runners.batched_env import BatchedEnvRunner
-from runners.transports import REGISTRY as TRANSPORTS
-from runners.transports.faults import FaultPolicy
-from runners.transports.worker import CloudpickleWrapper
 from utils.available_memory import available_memory, require_memory
+from vector_envs import REGISTRY as TRANSPORTS
+from vector_envs.faults import FaultPolicy
+from vector_envs.instances import environment_factory
+from vector_envs.worker import CloudpickleWrapper
 
 # what an environment process takes at least: Python with NumPy, beside what processes share
 PROCESS_BYTES = 24 * 2**20

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from envs.batched import BatchedEnv
 from envs.sizes import step_layout
 from envs.validation import FIRST_MOMENTS, NUMBERS, InvalidEnvironmentError, problem_of_mask
 from utils.errors import MusterError
+from vector_envs.contract import BatchedEnv
 
 
 class StepChecks:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from envs import REGISTRY
-from envs.instances import env_parameters
 from replays.drawing import draw
 from replays.plain import plain
+from vector_envs.instances import env_parameters
 
 # arguments that show more than the defaults do
 VARIANTS = {

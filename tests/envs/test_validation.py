@@ -136,7 +136,7 @@ def test_an_action_that_there_is_not(play, monkeypatch, action):
 @pytest.mark.parametrize("policy", [{}, {"agent_output_type": "pi_logits", "action_selector": "soft_policies"}])
 def test_the_choice_is_looked_at_always(play, way, policy, monkeypatch):
     """Also when the first moments are over, and where a selector cannot choose without legal actions."""
-    for module in ("runners.step_checks", "runners.transports.arrays"):
+    for module in ("runners.step_checks", "vector_envs.step_arrays"):
         monkeypatch.setattr(f"{module}.FIRST_MOMENTS", 0)
     with pytest.raises(InvalidEnvironmentError, match="agent 1 has no legal action"):
         play(way, {"step": 3, "mask": NOTHING}, **policy)

@@ -4,12 +4,12 @@ import pytest
 
 from checks.registries import REGISTRIES
 from cli.compose import compose_config
-from envs.instances import constructor_of
 from learners import REGISTRY as learners
 from run import run
 from runners import REGISTRY as runners
 from utils.config import config_names, recursive_dict_update
 from utils.errors import ConfigError
+from vector_envs.instances import constructor_of
 
 SMALL_ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith("sc2")]  # needs the game
 SETTINGS = {"t_max": 30, "batch_size": 2, "buffer_size": 8, "batch_size_run": 1, "test_nepisode": 1, "seed": 1}

@@ -10,9 +10,9 @@ import torch as th
 
 from cli.arguments import parse_arguments
 from cli.experiment import run_experiment
-from envs.instances import seed_of_environment
 from experiment.evaluation import EpisodeTable
 from utils.errors import ConfigError
+from vector_envs.instances import seed_of_environment
 
 SETTINGS = "test_interval=10 save_model=True save_model_interval=10 test_nepisode=4 batch_size=4 lr=0.05 seed=3"
 

@@ -6,11 +6,11 @@ import pytest
 import torch as th
 
 from envs import REGISTRY
-from envs.instances import TEST_SEED_OFFSET
 from experiment.assembly import assemble
 from fakes import CountingEnv, RecordingLogger, UnevenEnv
 from helpers import make_args
 from utils.random_streams import seed_everything
+from vector_envs.instances import TEST_SEED_OFFSET
 
 RUNNERS = ["episode", "parallel"]
 

@@ -84,7 +84,7 @@ class CountingEnv(MultiAgentEnv):
 
 
 class CountingBatch:
-    """Copies of CountingEnv behind `envs.batched.BatchedEnv`; the lengths and ends of copy b begin with entry b.
+    """CountingEnv as a `BatchedEnv` (`vector_envs.contract`); lengths and ends of copy b begin with entry b.
 
     Args:
         seed: of each copy; None: that of none.

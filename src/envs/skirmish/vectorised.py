@@ -1,4 +1,4 @@
-"""Skirmish for runners that step many battles with one call (`envs.batched.BatchedEnv`)."""
+"""Skirmish for runners that step many battles with one call (`vector_envs.contract.BatchedEnv`)."""
 
 from collections.abc import Sequence
 from typing import Any

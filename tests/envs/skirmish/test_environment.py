@@ -5,13 +5,13 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from envs.instances import env_parameters
 from envs.skirmish.environment import SkirmishEnv
 from envs.skirmish.maps import load_map, map_names
 from envs.skirmish.options import Options
 from replays.plain import plain
 from replays.reader import read_replay
 from utils.errors import ConfigError
+from vector_envs.instances import env_parameters
 
 # agents, enemies, limit, actions, obs, state, sum of rewards of a victory before scaling
 SIZES = {

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from runners.transports.arrays import StepArrays
-from runners.transports.faults import Failure
-from runners.transports.process import BellChannel, WorkerProcess
-from runners.transports.workers import WorkerTransport
 from utils.errors import ConfigError
+from vector_envs.faults import Failure
+from vector_envs.process import BellChannel, WorkerProcess
+from vector_envs.step_arrays import StepArrays
+from vector_envs.workers import WorkerTransport
 
 NOTHING: tuple[dict, dict] = ({}, {})
 

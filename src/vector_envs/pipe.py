@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from runners.transports.arrays import StepArrays
-from runners.transports.faults import Failure
-from runners.transports.process import Channel, WorkerProcess
-from runners.transports.workers import WorkerTransport
+from vector_envs.faults import Failure
+from vector_envs.process import Channel, WorkerProcess
+from vector_envs.step_arrays import StepArrays
+from vector_envs.workers import WorkerTransport
 
 # Commands after which there is something new to see
 OBSERVED_AFTER = ("reset", "step")

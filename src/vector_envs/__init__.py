@@ -5,13 +5,13 @@ from utils.registry import Registry, lazy_classes
 REGISTRY = Registry("transport")
 REGISTRY.declare(
     "pipe",
-    "runners.transports.pipe:PipeTransport",
+    "vector_envs.pipe:PipeTransport",
     "actions and observations are pickled and sent through pipes",
     reads=(),
 )
 REGISTRY.declare(
     "shared_memory",
-    "runners.transports.shared_memory:SharedMemoryTransport",
+    "vector_envs.shared_memory:SharedMemoryTransport",
     "actions and observations lie in memory that trainer and workers share; one byte in a pipe wakes the other side",
     reads=(),
 )

@@ -18,9 +18,9 @@ from envs import REGISTRY
 from experiment.assembly import assemble
 from fakes import CountingEnv, MisshapenEnv, RecordingLogger, StubbornEnv, TalkativeEnv
 from helpers import hear_ctrl_c, make_args
-from runners.transports import REGISTRY as TRANSPORTS
-from runners.transports.process import EnvironmentWorkerError, WorkerProcess
 from utils.errors import MusterError
+from vector_envs import REGISTRY as TRANSPORTS
+from vector_envs.process import EnvironmentWorkerError, WorkerProcess
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -133,7 +133,7 @@ def test_closing_twice_is_harmless(transport):
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_workers_that_ignore_close_are_ended(monkeypatch, transport):
-    monkeypatch.setattr("runners.transports.workers.CLOSE_TIMEOUT", 0.5)
+    monkeypatch.setattr("vector_envs.workers.CLOSE_TIMEOUT", 0.5)
     running = TRANSPORTS[transport]([dict.fromkeys((False, True), StubbornEnv)] * 2, 1, True)
     running.reset()
     processes = [worker.process for worker in running.workers]

@@ -11,8 +11,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from runners.transports.faults import EnvironmentWorkerError, Failure, Fault
-from runners.transports.worker import CLOSE_TIMEOUT, CloudpickleWrapper, WorkerPort, env_worker
+from vector_envs.faults import EnvironmentWorkerError, Failure, Fault
+from vector_envs.worker import CLOSE_TIMEOUT, CloudpickleWrapper, WorkerPort, env_worker
 
 __all__ = ["BellChannel", "Channel", "EnvironmentWorkerError", "WorkerProcess"]
 

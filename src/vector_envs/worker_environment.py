@@ -7,10 +7,10 @@ from typing import Any
 from envs.saving import state_or_none
 from replays.offered import offered
 from replays.plain import plain, plain_info
-from runners.transports.arrays import EnvironmentRow
+from vector_envs.step_arrays import EnvironmentRow
 
 
-class HostedEnvironment:
+class WorkerEnvironment:
     """Environment number `index` of the run, and if `separate_test_env` a second one for tests; made when needed.
 
     Args:

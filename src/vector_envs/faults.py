@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from utils.errors import MusterError
 
 if TYPE_CHECKING:
-    from runners.transports.process import WorkerProcess
+    from vector_envs.process import WorkerProcess
 
 
 class EnvironmentWorkerError(MusterError):

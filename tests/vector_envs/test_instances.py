@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from envs import REGISTRY, env_fn
-from envs.instances import TEST_SEED_OFFSET, batched_environment_factory, environment_factory
 from envs.seeds import SEED_LIMIT, environment_seed
 from helpers import make_args
+from vector_envs.instances import TEST_SEED_OFFSET, batched_environment_factory, environment_factory
 
 
 class Seeded:

@@ -11,9 +11,9 @@ from experiment.assembly import assemble
 from fakes import CountingEnv, DrawingEnv, RecordingLogger, UnsavableEnv
 from helpers import fill, make_args
 from helpers import recreation_seed_by_hand as stream
-from runners.transports.faults import EnvironmentWorkerError
 from utils.errors import MusterError
 from utils.random_streams import seed_everything
+from vector_envs.faults import EnvironmentWorkerError
 
 SEED = 6
 ENVIRONMENTS = {

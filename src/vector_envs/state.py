@@ -4,11 +4,11 @@ import logging
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from runners.transports.faults import EnvironmentWorkerError
 from utils.errors import MusterError
+from vector_envs.faults import EnvironmentWorkerError
 
 if TYPE_CHECKING:
-    from runners.transports.workers import WorkerTransport
+    from vector_envs.workers import WorkerTransport
 
 log = logging.getLogger("muster")
 NAMES = {False: "training", True: "test"}

@@ -17,9 +17,9 @@ from envs import REGISTRY
 from experiment.assembly import assemble
 from fakes import CountingEnv, ModulesEnv, RecordingLogger, UnevenEnv
 from helpers import hear_ctrl_c, make_args
-from runners.transports import REGISTRY as TRANSPORTS
-from runners.transports.arrays import RESULTS, EnvironmentRow, StepArrays
 from utils.random_streams import seed_everything
+from vector_envs import REGISTRY as TRANSPORTS
+from vector_envs.step_arrays import RESULTS, EnvironmentRow, StepArrays
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZES = {"n_agents": 3, "obs_shape": 5, "state_shape": (2, 3), "n_actions": 4}
@@ -110,7 +110,7 @@ def test_workers_import_neither_torch_nor_the_learner(transport):
     running = TRANSPORTS[transport]([dict.fromkeys((False, True), ModulesEnv)], 1, True)
     running.close()
     modules = running.get_env_info()["modules"]
-    assert "runners.transports.worker" in modules
+    assert "vector_envs.worker" in modules
     unwanted = ("torch", "learners", "controllers", "modules", "components", "sacred", "experiment")
     assert [m for m in modules if m.split(".")[0] in unwanted] == []
 
@@ -154,7 +154,7 @@ import sys
 from functools import partial
 import numpy as np
 import fakes
-from runners.transports import REGISTRY
+from vector_envs import REGISTRY
 
 if __name__ == "__main__":
     factories = [dict.fromkeys((False, True), partial(getattr(fakes, sys.argv[2]), lengths=[10**9]))] * 2

@@ -14,14 +14,14 @@ import pytest
 import torch as th
 
 from envs import REGISTRY
-from envs.instances import TEST_SEED_OFFSET
 from experiment.assembly import assemble
 from fakes import CountingEnv, DrawingEnv, FaultyEnv, RecordingLogger
 from helpers import make_args
 from helpers import recreation_seed_by_hand as stream
-from runners.transports import REGISTRY as TRANSPORTS
-from runners.transports.faults import EnvironmentWorkerError
 from utils.random_streams import seed_everything
+from vector_envs import REGISTRY as TRANSPORTS
+from vector_envs.faults import EnvironmentWorkerError
+from vector_envs.instances import TEST_SEED_OFFSET
 
 SEED = 10
 LENGTHS = (3, 5, 2)

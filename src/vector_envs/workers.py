@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from envs.sizes import check_sizes
-from runners.transports import state
-from runners.transports.arrays import StepArrays
-from runners.transports.faults import EnvironmentWorkerError, Failure, Fault, FaultPolicy
-from runners.transports.process import Channel, WorkerProcess
-from runners.transports.worker import CLOSE_TIMEOUT, WorkerPort
 from utils.errors import MusterError
+from vector_envs import state
+from vector_envs.faults import EnvironmentWorkerError, Failure, Fault, FaultPolicy
+from vector_envs.process import Channel, WorkerProcess
+from vector_envs.step_arrays import StepArrays
+from vector_envs.worker import CLOSE_TIMEOUT, WorkerPort
 
 log = logging.getLogger("muster")
 # the first commands of a process, which has to import everything before it answers, and seconds it gets at least
@@ -24,7 +24,7 @@ AFTER_START, START_TIMEOUT = ("get_env_info", "prepare"), 60.0
 
 
 class WorkerTransport:
-    """Environments in other processes; for a runner, one batched environment (`envs.batched`).
+    """Environments in other processes; for a runner, one batched environment (`vector_envs.contract`).
 
     A subclass says what a worker's end looks like (`_connect`), where the arrays lie (`_allocate`), and how actions go
     out (`_put_actions`, `_send_step`) and answers come back (`_receive`).

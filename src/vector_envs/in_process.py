@@ -7,7 +7,7 @@ import numpy as np
 from envs.saving import state_or_none
 from envs.sizes import check_sizes
 from replays.offered import offered
-from runners.transports.arrays import EnvironmentRow, StepArrays
+from vector_envs.step_arrays import EnvironmentRow, StepArrays
 
 
 class SingleEnvironment:

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import cloudpickle
 
 from envs.validation import InvalidEnvironmentError
-from runners.transports.arrays import EnvironmentRow, StepArrays
-from runners.transports.faults import Failure
-from runners.transports.generators import generators_state, load_generators_state, seed_generators
-from runners.transports.hosted import HostedEnvironment
 from utils.errors import MusterError
+from vector_envs.faults import Failure
+from vector_envs.generators import generators_state, load_generators_state, seed_generators
+from vector_envs.step_arrays import EnvironmentRow, StepArrays
+from vector_envs.worker_environment import WorkerEnvironment
 
 # Seconds a worker gets to close its environments before it is ended
 CLOSE_TIMEOUT = 5.0
@@ -77,7 +77,7 @@ def env_worker(
     threading.Thread(target=_end_after, args=(trainer,), daemon=True).start()
     if entropy is not None:
         seed_generators(entropy)
-    hosted = {index: HostedEnvironment(own, recreated[index], separate_test_env) for index, own in factories.x.items()}
+    hosted = {index: WorkerEnvironment(own, recreated[index], separate_test_env) for index, own in factories.x.items()}
     try:
         while True:
             command, indices, argument = port.receive()
