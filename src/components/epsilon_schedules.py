@@ -1,4 +1,4 @@
-"""How exploration falls over a run."""
+"""How exploration falls over a run, at PyMARL's path; `components.schedules` has schedules of any shape."""
 
 import math
 

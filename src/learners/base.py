@@ -9,6 +9,7 @@ import torch as th
 import torch.nn as nn
 
 from learners.non_finite import NonFiniteError, non_finite_figure
+from learners.targets import Pairs, TargetNetworks
 from utils.checkpoint import load_weights, save_weights
 from utils.config import with_defaults
 
@@ -27,6 +28,7 @@ class BaseLearner:
         self.target_mac = None
         self.networks: dict[str, nn.Module] = {}
         self.target_networks: dict[str, nn.Module] = {}
+        self.targets = TargetNetworks(self._followed)
         self.optimisers: dict[str, th.optim.Optimizer] = {}
         # updates left out because something was not finite (on_non_finite=skip), and what it was the last time
         self.skipped_updates = 0
@@ -54,22 +56,36 @@ class BaseLearner:
             return tuple(x if x is None else x.float() for x in outputs)
         return outputs.float()
 
-    def _update_targets(self) -> None:
+    def _followed(self) -> Pairs:
         if self.target_mac is not None:
-            self.target_mac.load_state(self.mac)
+            yield self.mac, self.target_mac
         for name, target in self.target_networks.items():
-            target.load_state_dict(self.networks[name].state_dict())
+            yield self.networks[name], target
+
+    def _update_targets(self) -> None:
+        """Copy the networks into their targets."""
+        self.targets.copy()
         self.logger.console_logger.debug("Updated target network")
 
-    def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, params: list) -> float:
-        """One step down `loss`; returns the norm of the gradient before it is clipped.
+    def _update_targets_every(self, interval: int, count: int) -> None:
+        """`_update_targets` if `count` (of episodes, say) is `interval` further than the last time."""
+        if self.targets.due(interval, count):
+            self._update_targets()
+
+    def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, grad_norm_clip: float | None = None) -> float:
+        """One step of `optimiser` down `loss`; returns the norm of its parameters' gradient before it is clipped.
+
+        Args:
+            grad_norm_clip: the largest norm of the gradient that is followed; None: that of the config.
 
         Raises:
             NonFiniteError: the loss or the gradient is not finite, and `on_non_finite` is stop; no step was made.
         """
+        params = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+        clip = self.args.grad_norm_clip if grad_norm_clip is None else grad_norm_clip
         optimiser.zero_grad()
         loss.backward()
-        grad_norm = float(nn.utils.clip_grad_norm_(params, self.args.grad_norm_clip))
+        grad_norm = float(nn.utils.clip_grad_norm_(params, clip))
         turned = non_finite_figure(loss, grad_norm, params)
         if turned is None:
             optimiser.step()

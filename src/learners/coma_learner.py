@@ -5,13 +5,16 @@ import torch as th
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, masked_mean
+from learners.targets import last_update
 from modules.critics import REGISTRY as critic_REGISTRY
 from utils.optimisers import build_optimiser
-from utils.rl_utils import build_td_lambda_targets, legal_policy, valid_transitions
+from utils.rl_utils import build_td_lambda_targets, legal_policy, terminations, valid_transitions
 
 
 class COMALearner(BaseLearner):
     """An actor for all agents and a centralised critic, each with its own optimiser."""
+
+    last_target_update_step = last_update()
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
@@ -27,11 +30,10 @@ class COMALearner(BaseLearner):
         self.critic_optimiser = build_optimiser(self.critic_params, self.args.critic_lr, self.args)
         self.optimisers = {"agent_opt": self.agent_optimiser, "critic_opt": self.critic_optimiser}
         self.critic_training_steps = 0
-        self.last_target_update_step = 0
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """The critic's steps through time, then one step of the actor."""
-        mask = valid_transitions(batch)
+        mask = valid_transitions(batch, by_agent=True)
         actions = batch["actions"]
         q_vals, critic_stats = self._train_critic(batch, actions, mask)
 
@@ -44,11 +46,9 @@ class COMALearner(BaseLearner):
         agent_mask = mask.expand(-1, -1, self.n_agents)
         pi_taken = gather_actions(pi, actions[:, :-1]).masked_fill(agent_mask == 0, 1.0)
         coma_loss = -masked_mean(advantages * th.log(pi_taken), agent_mask)
-        grad_norm = self._step(self.agent_optimiser, coma_loss, self.agent_params)
+        grad_norm = self._step(self.agent_optimiser, coma_loss)
 
-        if self.critic_training_steps - self.last_target_update_step >= self.args.target_update_interval:
-            self._update_targets()
-            self.last_target_update_step = self.critic_training_steps
+        self._update_targets_every(self.args.target_update_interval, self.critic_training_steps)
 
         if self._log_due(t_env):
             stats = {key: sum(values) / len(values) for key, values in critic_stats.items() if values}
@@ -65,7 +65,7 @@ class COMALearner(BaseLearner):
             The critic's values `[B, T - 1, n, A]`, each from before its own step; statistics of every step.
         """
         rewards = batch["reward"][:, :-1]
-        terminated = batch["terminated"][:, :-1].float()
+        terminated = terminations(batch, by_agent=True)
         with th.no_grad():
             targets_taken = gather_actions(self._forward(self.target_critic, batch), actions)
             targets = build_td_lambda_targets(
@@ -84,7 +84,7 @@ class COMALearner(BaseLearner):
             q_taken = gather_actions(q_t, actions[:, t : t + 1]).squeeze(1)
             td_error = q_taken - targets[:, t]
             loss = masked_mean(td_error**2, mask_t)
-            grad_norm = self._step(self.critic_optimiser, loss, self.critic_params)
+            grad_norm = self._step(self.critic_optimiser, loss)
             self.critic_training_steps += 1
 
             stats["critic_loss"].append(loss.item())

@@ -2,16 +2,16 @@
 
 from collections import defaultdict
 
-import numpy as np
 import torch as th
 
-from components.epsilon_schedules import DecayThenFlatSchedule
+from components.schedules import Schedule
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
+from learners.minibatches import epochs, rows
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
-from utils.rl_utils import td_lambda_returns, valid_transitions
+from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 
 
 class PQNLearner(BaseLearner):
@@ -30,20 +30,18 @@ class PQNLearner(BaseLearner):
             self.params += list(self.mixer.parameters())
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
         lr_finish = self.args.lr if self.args.lr_finish is None else self.args.lr_finish
-        self.lr_schedule = DecayThenFlatSchedule(self.args.lr, lr_finish, self.args.t_max, "linear")
+        self.lr_schedule = Schedule([(0, self.args.lr), (self.args.t_max, lr_finish)])
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """`epochs` passes over the rollout `batch`, each in `minibatches` updates on some of its environments."""
         for group in self.optimiser.param_groups:
             group["lr"] = self.lr_schedule.eval(t_env)
-        mask = valid_transitions(batch)
+        mask = valid_transitions(batch, by_agent=self.mixer is None)
         targets = self._targets(batch, mask)
         stats = defaultdict(list)
-        for _ in range(self.args.epochs):
-            # from NumPy's generator: torch's belongs to acting, which may go on meanwhile
-            for rows in th.as_tensor(np.random.permutation(batch.batch_size)).tensor_split(self.args.minibatches):
-                for key, value in self._update(batch[rows], targets[rows], mask[rows]).items():
-                    stats[key].append(value)
+        for part in epochs(rows(batch), self.args.epochs, self.args.minibatches):
+            for key, value in self._update(batch[part], targets[part], mask[part]).items():
+                stats[key].append(value)
         if self._log_due(t_env):
             self._log({key: sum(values) / len(values) for key, values in stats.items()}, t_env)
 
@@ -58,7 +56,7 @@ class PQNLearner(BaseLearner):
         next_values = unroll.spread(values)[:, 1:]
         if self.mixer is not None:
             next_values = self._forward(self.mixer, next_values.contiguous(), batch["state"][:, 1:])
-        rewards, terminated = batch["reward"][:, :-1], batch["terminated"][:, :-1].float()
+        rewards, terminated = batch["reward"][:, :-1], terminations(batch, by_agent=self.mixer is None)
         return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
 
     def _update(self, batch, targets: th.Tensor, mask: th.Tensor) -> dict[str, float]:
@@ -72,7 +70,7 @@ class PQNLearner(BaseLearner):
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
         loss = masked_mean(td_error**2, mask)
-        grad_norm = self._step(self.optimiser, loss, self.params)
+        grad_norm = self._step(self.optimiser, loss)
         n_agents = self.args.n_agents
         return {
             "loss": loss.item(),

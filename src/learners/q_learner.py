@@ -7,14 +7,17 @@ import torch as th
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, legal_values, masked_mean
+from learners.targets import last_update
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
-from utils.rl_utils import td_lambda_returns, valid_transitions
+from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 
 
 class QLearner(BaseLearner):
     """(Double) deep Q-learning on episodes, of each agent alone (`mixer: null`) or of the mixed team value."""
+
+    last_target_update_episode = last_update()
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
@@ -27,11 +30,10 @@ class QLearner(BaseLearner):
             self._mixes_stepwise = mixer_REGISTRY.entry(self.args.mixer).traits.get("stepwise", False)
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
         self.target_mac = copy.deepcopy(mac)
-        self.last_target_update_episode = 0
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One gradient step on the squared TD error of `batch`; now and then, new target networks."""
-        mask = valid_transitions(batch)
+        mask = valid_transitions(batch, by_agent=self.mixer is None)
         unroll = BatchUnroll(batch, self.mac)
         mac_out = self._forward(unroll.outputs, self.mac)
         chosen_action_qvals = gather_actions(mac_out, unroll.take(batch["actions"]))
@@ -41,11 +43,9 @@ class QLearner(BaseLearner):
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)
         loss = self._loss(td_error, mask)
-        grad_norm = self._step(self.optimiser, loss, self.params)
+        grad_norm = self._step(self.optimiser, loss)
 
-        if episode_num - self.last_target_update_episode >= self.args.target_update_interval:
-            self._update_targets()
-            self.last_target_update_episode = episode_num
+        self._update_targets_every(self.args.target_update_interval, episode_num)
 
         if self._log_due(t_env):
             # values are told per agent, as PyMARL tells them; without a mixer it divides by n_agents all the same
@@ -78,7 +78,7 @@ class QLearner(BaseLearner):
         next_values = self._mixed(self.target_mixer, values, unroll, slice(1, None))
 
         rewards = batch["reward"][:, :-1]
-        terminated = batch["terminated"][:, :-1].float()
+        terminated = terminations(batch, by_agent=self.mixer is None)
         if self.args.td_lambda == 0:
             return rewards + self.args.gamma * (1 - terminated) * next_values
         return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)

@@ -8,9 +8,10 @@ import torch.nn.functional as F
 from controllers.unroll import unroll_mac
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, legal_values, masked_mean
+from learners.targets import last_update
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
-from utils.rl_utils import valid_transitions
+from utils.rl_utils import terminations, valid_transitions
 
 
 class QLearner(BaseLearner):
@@ -19,13 +20,14 @@ class QLearner(BaseLearner):
     The class has PyMARL's name; `learners.q_learner.QLearner` is another.
     """
 
+    last_target_update_episode = last_update()
+
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         self.mixer, self.target_mixer = self.add_network("mixer", build_mixer(self.args.mixer, self.args))
         self.params = [*mac.parameters(), *self.mixer.parameters()]
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
         self.target_mac = copy.deepcopy(mac)
-        self.last_target_update_episode = 0
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One gradient step on the three losses of `batch`; now and then, new target networks."""
@@ -52,11 +54,9 @@ class QLearner(BaseLearner):
         nopt_loss = masked_mean(nopt_error**2, mask)
 
         loss = td_loss + self.args.opt_loss * opt_loss + self.args.nopt_min_loss * nopt_loss
-        grad_norm = self._step(self.optimiser, loss, self.params)
+        grad_norm = self._step(self.optimiser, loss)
 
-        if episode_num - self.last_target_update_episode >= self.args.target_update_interval:
-            self._update_targets()
-            self.last_target_update_episode = episode_num
+        self._update_targets_every(self.args.target_update_interval, episode_num)
 
         if self._log_due(t_env):
             steps = mask.sum()
@@ -88,7 +88,7 @@ class QLearner(BaseLearner):
             self.target_mixer, batch[:, 1:], target_hidden_states[:, 1:], self._onehot(greedy[:, 1:])
         )
         rewards = batch["reward"][:, :-1].reshape(-1, 1)
-        terminated = batch["terminated"][:, :-1].float().reshape(-1, 1)
+        terminated = terminations(batch).reshape(-1, 1)
         return rewards + self.args.gamma * (1 - terminated) * next_values
 
     def _onehot(self, actions: th.Tensor) -> th.Tensor:

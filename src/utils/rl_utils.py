@@ -6,13 +6,18 @@ import torch as th
 from utils.running_moments import RunningMoments
 
 
-def valid_transitions(batch) -> th.Tensor:
+def valid_transitions(batch, by_agent: bool = False) -> th.Tensor:
     """Mask of the transitions that were really taken: float `[B, T - 1, 1]` for a batch of T columns.
 
     A transition counts if its step was filled and the episode had not ended before it. That leaves out the
     closing state, which is filled but where nothing was done: it follows a terminal step, or it is the last
     filled column of an episode that was truncated, whether at the episode limit or before it (PyMARL counts
     the latter, and trains on padding).
+
+    With `by_agent`, a batch that knows more of its agents ("present", "agents/terminated", "agents/truncated",
+    `[B, T, n, 1]` each) has a mask `[B, T - 1, n]`: an agent's transition counts if the agent was present, had not
+    ended in the step before, and either ends here by termination or is present in the next column, which after a
+    truncation holds its closing observation.
     """
     filled = batch["filled"].float()
     terminated = batch["terminated"].float()
@@ -22,7 +27,27 @@ def valid_transitions(batch) -> th.Tensor:
     mask *= th.maximum(filled[:, 1:], terminated[:, :-1])
     if "truncated" in batch.scheme:
         mask[:, 1:] *= 1 - batch["truncated"][:, :-2].float()
+    if not by_agent:
+        return mask
+    for key in ("agents/terminated", "agents/truncated"):
+        if key in batch.scheme:
+            ended = batch[key].squeeze(3).float()
+            mask = mask * (1 - th.cat([th.zeros_like(ended[:, :1]), ended[:, :-2]], dim=1))
+    if "present" in batch.scheme:
+        present = batch["present"].squeeze(3).float()
+        mask = mask * present[:, :-1] * th.maximum(present[:, 1:], terminations(batch, by_agent=True))
     return mask
+
+
+def terminations(batch, by_agent: bool = False) -> th.Tensor:
+    """1 at the steps after which there is nothing to come: float `[B, T - 1, 1]` for a batch of T columns.
+
+    With `by_agent`, a batch with "agents/terminated" has `[B, T - 1, n]`: the agent or the whole episode ended.
+    """
+    terminated = batch["terminated"][:, :-1].float()
+    if by_agent and "agents/terminated" in batch.scheme:
+        return th.maximum(terminated, batch["agents/terminated"][:, :-1].squeeze(3).float())
+    return terminated
 
 
 def episode_starts(batch) -> th.Tensor:
@@ -52,7 +77,7 @@ def td_lambda_returns(
     the last valid transition, so that an episode that was truncated bootstraps from its last state.
 
     Args:
-        rewards, terminated, mask: `[B, T, 1]`.
+        rewards, terminated, mask: `[B, T, 1]` or, by agent, `[B, T, n]`.
         next_values: V[t+1], `[B, T, n]`, n the number of agents or 1.
 
     Returns:
@@ -68,6 +93,56 @@ def td_lambda_returns(
         target = rewards[:, t] + gamma * (1 - terminated[:, t]) * ahead
         returns[:, t] = th.where(mask[:, t] > 0, target, 0.0)
     return returns
+
+
+def n_step_returns(
+    rewards: th.Tensor, terminated: th.Tensor, mask: th.Tensor, next_values: th.Tensor, gamma: float, n_steps: int
+) -> th.Tensor:
+    """Returns of `n_steps` rewards and the value after them (Sutton & Barto 2018, eq. 7.1).
+
+    G[t] = r[t] + gamma r[t+1] + ... + gamma^m V[t+m], where m is `n_steps` or, if there are fewer, the number of
+    valid transitions from t on; without the value if the last of them is terminal.
+
+    Args:
+        rewards, terminated, mask: `[B, T, 1]` or, by agent, `[B, T, n]`.
+        next_values: V[t+1], `[B, T, n]`, n the number of agents or 1.
+        n_steps: 1 or more.
+
+    Returns:
+        `[B, T, n]`; 0 where the mask is.
+    """
+    discount = gamma * (1 - terminated)
+    goes_on = th.zeros_like(next_values, dtype=th.bool)
+    goes_on[:, :-1] = mask[:, 1:] > 0
+    returns = rewards + discount * next_values
+    for _ in range(n_steps - 1):
+        later = th.cat([returns[:, 1:], next_values[:, -1:]], dim=1)
+        returns = rewards + discount * th.where(goes_on, later, next_values)
+    return th.where(mask > 0, returns, 0.0)
+
+
+def gae(
+    rewards: th.Tensor,
+    terminated: th.Tensor,
+    mask: th.Tensor,
+    values: th.Tensor,
+    gamma: float,
+    gae_lambda: float,
+) -> tuple[th.Tensor, th.Tensor]:
+    """Generalised advantage estimates (Schulman et al. 2016, eq. 16) and the TD(lambda) returns that they come from.
+
+    A[t] = delta[t] + gamma lambda A[t+1] with delta[t] = r[t] + gamma V[t+1] - V[t] is G[t] - V[t]. Nothing follows a
+    terminal step; an episode that was truncated bootstraps from its last state.
+
+    Args:
+        rewards, terminated, mask: `[B, T, 1]` or, by agent, `[B, T, n]`.
+        values: V of all states, `[B, T + 1, n]`, n the number of agents or 1.
+
+    Returns:
+        advantages and returns, `[B, T, n]`; 0 where the mask is.
+    """
+    returns = td_lambda_returns(rewards, terminated, mask, values[:, 1:], gamma, gae_lambda)
+    return th.where(mask > 0, returns - values[:, :-1], 0.0), returns
 
 
 def build_td_lambda_targets(

@@ -2,11 +2,21 @@
 
 from typing import Any
 
+Moments = tuple[Any, Any, Any]  # mean, variance of a population, how many
+
+
+def merged_moments(past: Moments, seen: Moments) -> Moments:
+    """Moments of two samples together, by the parallel formula (Chan et al. 1983); of arrays and tensors alike."""
+    (mean, var, count), (seen_mean, seen_var, seen_count) = past, seen
+    share = seen_count / (count + seen_count)
+    distance = seen_mean - mean
+    # the variance within both parts, and that between their means
+    var = (1 - share) * var + share * seen_var + share * (1 - share) * distance**2
+    return mean + share * distance, var, count + seen_count
+
 
 class RunningMoments:
-    """`mean`, `var` and `count` of what was seen, merged by the parallel formula (Chan et al. 1983).
-
-    Works on arrays and tensors alike.
+    """`mean`, `var` and `count` of what was seen: arrays or tensors.
 
     Args:
         mean, var: before anything was seen, zeros and ones of one shape.
@@ -18,12 +28,8 @@ class RunningMoments:
 
     def update_from_moments(self, batch_mean: Any, batch_var: Any, batch_count: int) -> None:
         """Take in `batch_count` rows of this mean and variance."""
-        share = batch_count / (self.count + batch_count)
-        distance = batch_mean - self.mean
-        # the variance within both parts, and that between their means
-        self.var = (1 - share) * self.var + share * batch_var + share * (1 - share) * distance**2
-        self.mean = self.mean + share * distance
-        self.count += batch_count
+        past, seen = (self.mean, self.var, self.count), (batch_mean, batch_var, batch_count)
+        self.mean, self.var, self.count = merged_moments(past, seen)
 
     def state_dict(self) -> dict[str, Any]:
         """What was seen so far."""

@@ -3,14 +3,14 @@
 import math
 from typing import Any
 
-import numpy as np
 import torch as th
-import torch.nn as nn
+
+from utils.normaliser import Normaliser
 
 LEAST_VARIANCE = 1e-2
 
 
-class ValueNorm(nn.Module):
+class ValueNorm(Normaliser):
     """Exponentially weighted mean and variance of values, free of the bias of their start.
 
     Args:
@@ -61,17 +61,3 @@ class ValueNorm(nn.Module):
             (self.debiasing_term, th.ones_like(self.debiasing_term)),
         ):
             buffer.lerp_(seen.expand_as(buffer), 1 - past)
-
-    def normalize(self, input_vector: Any) -> th.Tensor:
-        """Values in units of the deviation from the mean: float32, of the same shape."""
-        mean, var = self.running_mean_var()
-        return (self._as_tensor(input_vector) - mean) / var.sqrt()
-
-    def denormalize(self, input_vector: Any) -> th.Tensor:
-        """What `normalize` made these of."""
-        mean, var = self.running_mean_var()
-        return self._as_tensor(input_vector) * var.sqrt() + mean
-
-    def _as_tensor(self, values: Any) -> th.Tensor:
-        values = th.from_numpy(values) if isinstance(values, np.ndarray) else values
-        return values.to(device=self.running_mean.device, dtype=th.float32)

@@ -16,7 +16,9 @@ from utils.rl_utils import (
     build_target_q,
     build_td_lambda_targets,
     categorical_entropy,
+    gae,
     multinomial_entropy,
+    n_step_returns,
     td_lambda_returns,
     valid_transitions,
 )
@@ -126,6 +128,83 @@ def test_td_lambda_is_the_weighted_sum_of_n_step_returns(length, padding, termin
             expected = _brute_force(rewards, values[:, agent], length, terminated, gamma, lam, t)
             assert returns[0, t, agent].item() == pytest.approx(expected, abs=1e-9)
     assert (returns[0, length:] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("n_steps", "terminated", "truncated"),
+    [
+        (1, [1 + 0.5 * 8, 2 + 0.5 * 4, 3, 0], [5, 4, 3 + 0.5 * 2, 0]),
+        (2, [1 + 0.5 * (2 + 0.5 * 4), 2 + 0.5 * 3, 3, 0], [3, 2 + 0.5 * (3 + 0.5 * 2), 4, 0]),
+        (9, [1 + 0.5 * (2 + 0.5 * 3), 3.5, 3, 0], [1 + 0.5 * (2 + 0.5 * (3 + 0.5 * 2)), 4, 4, 0]),
+    ],
+)
+def test_n_step_returns_by_hand(n_steps, terminated, truncated):
+    """The episodes of `test_td_lambda_by_hand`: three steps, then padding."""
+    rewards = th.tensor([1.0, 2.0, 3.0, 9.0]).view(1, 4, 1).repeat(2, 1, 1)
+    next_values = th.tensor([8.0, 4.0, 2.0, 77.0]).view(1, 4, 1).repeat(2, 1, 1)
+    mask = th.tensor([1.0, 1.0, 1.0, 0.0]).view(1, 4, 1).repeat(2, 1, 1)
+    ends = th.zeros(2, 4, 1)
+    ends[0, 2] = 1
+    returns = n_step_returns(rewards, ends, mask, next_values, 0.5, n_steps)
+    assert returns.squeeze(2).tolist() == [terminated, truncated]
+
+
+def _n_step_by_hand(rewards, ends, mask, values, gamma, n_steps, t):
+    total = 0.0
+    for k in range(n_steps):
+        total += gamma**k * rewards[t + k]
+        if ends[t + k]:
+            return total
+        if k == n_steps - 1 or t + k + 1 == len(mask) or not mask[t + k + 1]:
+            return total + gamma ** (k + 1) * values[t + k]
+    return total
+
+
+@given(st.integers(1, 9), st.integers(1, 5), st.floats(0, 1), st.integers(0, 9999))
+def test_n_step_returns_and_gae_of_agents_that_come_and_go(steps, n_steps, gamma, seed):
+    """Each agent has a mask and ends of its own; after an end comes a step that does not count."""
+    rng = np.random.default_rng(seed)
+    agents = 3
+    rewards, values = rng.normal(size=(steps, agents)), rng.normal(size=(steps + 1, agents)) * 10
+    mask = (rng.random((steps, agents)) < 0.8).astype(float)
+    ends = mask * (rng.random((steps, agents)) < 0.3)
+    mask[1:] *= 1 - ends[:-1]
+    ends *= mask
+    as_batch = [th.tensor(x)[None] for x in (rewards, ends, mask)]
+    returns = n_step_returns(*as_batch, th.tensor(values[1:])[None], gamma, n_steps)[0]
+    advantages, lambda_returns = (x[0] for x in gae(*as_batch, th.tensor(values)[None], gamma, 0.7))
+    for i in range(agents):
+        for t in range(steps):
+            if not mask[t, i]:
+                assert returns[t, i] == advantages[t, i] == lambda_returns[t, i] == 0
+                continue
+            expected = _n_step_by_hand(rewards[:, i], ends[:, i], mask[:, i], values[1:, i], gamma, n_steps, t)
+            assert returns[t, i].item() == pytest.approx(expected, abs=1e-9)
+            # eq. 16, as a sum of TD errors up to the end of the valid steps
+            total, weight = 0.0, 1.0
+            for k in range(t, steps):
+                if not mask[k, i]:
+                    break
+                total += weight * (rewards[k, i] + gamma * (1 - ends[k, i]) * values[k + 1, i] - values[k, i])
+                weight *= gamma * 0.7
+                if ends[k, i]:
+                    break
+            assert advantages[t, i].item() == pytest.approx(total, abs=1e-9)
+            assert lambda_returns[t, i].item() == pytest.approx(total + values[t, i], abs=1e-9)
+
+
+def test_gae_of_padded_and_cut_off_episodes_by_hand():
+    """gamma 0.5, lambda 0.5; V = 4, 2, 6, 8 of the states; rewards 1, 2, 3; the second row has two steps.
+
+    Row 0 terminates: deltas -2, 3, -3; A = -2 + .25 x 2.25, 3 - .25 x 3, -3. Row 1 is cut off after two steps: deltas
+    -2, 3; A = -2 + .25 x 3, 3. Returns are A + V.
+    """
+    rewards = th.tensor([1.0, 2.0, 3.0]).view(1, 3, 1).repeat(2, 1, 1)
+    values = th.tensor([4.0, 2.0, 6.0, 8.0]).view(1, 4, 1).repeat(2, 1, 1)
+    mask, ends = th.tensor([[1.0, 1, 1], [1, 1, 0]]).unsqueeze(2), th.tensor([[0.0, 0, 1], [0, 0, 0]]).unsqueeze(2)
+    advantages, returns = gae(rewards, ends, mask, values, 0.5, 0.5)
+    assert advantages.squeeze(2).tolist() == [[-1.4375, 2.25, -3], [-1.25, 3, 0]]
+    assert returns.squeeze(2).tolist() == [[2.5625, 4.25, 3], [2.75, 5, 0]]
 
 
 def test_q_lambda_by_hand():

@@ -1,0 +1,53 @@
+"""Normalising what is observed or predicted by everything seen so far."""
+
+from typing import Any
+
+import torch as th
+
+from utils.normaliser import Normaliser
+from utils.running_moments import merged_moments
+
+LEAST_VARIANCE = 1e-8
+
+
+class RunningNorm(Normaliser):
+    """Normalises by mean and variance of all values taken in, each of the same weight; at first it changes nothing.
+
+    Its buffers `mean` and `var` (float64, `shape`), `count` and `frozen` are its state.
+
+    Args:
+        shape: of one value.
+        clip: normalised values are kept between -clip and clip; None: as they are.
+    """
+
+    def __init__(self, shape: int | tuple[int, ...] = (), clip: float | None = None):
+        super().__init__(clip)
+        self.register_buffer("mean", th.zeros(shape, dtype=th.float64))
+        self.register_buffer("var", th.ones(shape, dtype=th.float64))
+        self.register_buffer("count", th.zeros((), dtype=th.float64))
+        self.register_buffer("frozen", th.zeros((), dtype=th.bool))
+
+    def freeze(self, frozen: bool = True) -> None:
+        """Take in nothing more, or again."""
+        self.frozen.fill_(frozen)
+
+    @th.no_grad()
+    def update(self, values: Any, mask: th.Tensor | None = None) -> None:
+        """Take in a tensor or an array `[*batch, *shape]`, unless frozen.
+
+        Args:
+            mask: `[*batch]`, 0 where a value is none that was seen, as in padding; None: all were.
+        """
+        rows = self._as_tensor(values).double().reshape(-1, *self.mean.shape)
+        if mask is not None:
+            rows = rows[mask.to(rows.device).flatten() > 0]
+        if self.frozen or not len(rows):
+            return
+        seen = rows.mean(dim=0), rows.var(dim=0, correction=0), len(rows)
+        moments = merged_moments((self.mean, self.var, self.count), seen)
+        for buffer, moment in zip((self.mean, self.var, self.count), moments, strict=True):
+            buffer.copy_(moment)
+
+    def running_mean_var(self) -> tuple[th.Tensor, th.Tensor]:
+        """Mean and variance, float32, each of `shape`."""
+        return self.mean.float(), self.var.clamp(min=LEAST_VARIANCE).float()

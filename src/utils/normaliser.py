@@ -1,0 +1,39 @@
+"""Values in units of their deviation from a mean, and back."""
+
+from typing import Any
+
+import numpy as np
+import torch as th
+import torch.nn as nn
+
+
+class Normaliser(nn.Module):
+    """Scales values by a running mean and variance, which a subclass keeps in buffers.
+
+    Args:
+        clip: normalised values are kept between -clip and clip; None: as they are.
+    """
+
+    def __init__(self, clip: float | None = None):
+        super().__init__()
+        self.clip = clip
+
+    def running_mean_var(self) -> tuple[th.Tensor, th.Tensor]:
+        """Mean and variance of one value; the variance is above 0."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it has seen")
+
+    def normalize(self, input_vector: Any) -> th.Tensor:
+        """Values in units of the deviation from the mean: float32, of the same shape."""
+        mean, var = self.running_mean_var()
+        normalised = (self._as_tensor(input_vector) - mean) / var.sqrt()
+        return normalised if self.clip is None else normalised.clamp(-self.clip, self.clip)
+
+    def denormalize(self, input_vector: Any) -> th.Tensor:
+        """What `normalize` made these of, if nothing was clipped."""
+        mean, var = self.running_mean_var()
+        return self._as_tensor(input_vector) * var.sqrt() + mean
+
+    def _as_tensor(self, values: Any) -> th.Tensor:
+        """A tensor or an array as float32, where the buffers are."""
+        values = th.from_numpy(values) if isinstance(values, np.ndarray) else values
+        return values.to(device=next(self.buffers()).device, dtype=th.float32)

@@ -1,0 +1,64 @@
+"""Running normalisation."""
+
+import numpy as np
+import pytest
+import torch as th
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.normalisers import RunningNorm
+
+
+def test_by_hand_and_padding_is_not_seen():
+    """Values 1, 3 and 5, 7, 9 in two updates: mean 5, variance (16 + 4 + 0 + 4 + 16) / 5 = 8."""
+    norm = RunningNorm()
+    assert norm.normalize(th.tensor([2.0, -3.0])).tolist() == [2, -3], "nothing seen yet"
+    norm.update(th.tensor([[1.0, 3.0, 99.0]]), mask=th.tensor([[1.0, 1.0, 0.0]]))
+    norm.update(np.array([5.0, 7.0, 9.0]))
+    norm.update(th.tensor([77.0]), mask=th.tensor([0]))
+    assert [x.item() for x in norm.running_mean_var()] == pytest.approx([5, 8])
+    assert norm.count == 5
+    normalised = norm.normalize(th.tensor([5.0, 5 + 8**0.5]))
+    assert normalised.dtype == th.float32
+    assert normalised.tolist() == pytest.approx([0, 1])
+    assert norm.denormalize(normalised).tolist() == pytest.approx([5, 5 + 8**0.5])
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1, 1)), max_size=5), min_size=1, max_size=5),
+    st.integers(0, 99),
+)
+def test_parts_give_what_all_values_at_once_give(parts, seed):
+    norm, rng = RunningNorm(2), np.random.default_rng(seed)
+    kept = []
+    for part in parts:
+        values, mask = np.array(part, dtype=np.float32).reshape(-1, 1, 2), rng.integers(2, size=(len(part), 1))
+        norm.update(values, th.tensor(mask))
+        kept.append(values[mask > 0])
+    seen = np.concatenate(kept).astype(np.float64)
+    assert norm.count == len(seen)
+    if len(seen):
+        np.testing.assert_allclose(norm.mean.numpy(), seen.mean(axis=0), atol=1e-6)
+        np.testing.assert_allclose(norm.var.numpy(), seen.var(axis=0), atol=1e-4)
+
+
+def test_values_that_never_change_and_those_far_away_stay_finite_and_within_the_clip():
+    norm = RunningNorm(2, clip=3.0)
+    norm.update(th.tensor([[4.0, 0.0], [4.0, 2.0]]))
+    assert norm.normalize(th.tensor([[4.0, 1.0], [5.0, -9.0]])).tolist() == [[0, 0], [3, -3]]
+
+
+def test_frozen_it_takes_nothing_in_and_its_state_is_all_it_knows():
+    norm = RunningNorm(1)
+    norm.update(th.tensor([[1.0], [3.0]]))
+    norm.freeze()
+    norm.update(th.tensor([[50.0]]))
+    other = RunningNorm(1)
+    other.load_state_dict(norm.state_dict())
+    other.update(th.tensor([[50.0]]))
+    assert [x.item() for x in other.running_mean_var()] == [2, 1]
+    other.freeze(False)
+    other.update(th.tensor([[5.0]]))
+    assert other.mean.item() == pytest.approx(3)
+    assert norm.mean.item() == 2
+    assert not list(norm.parameters())

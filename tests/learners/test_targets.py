@@ -1,0 +1,136 @@
+"""Target networks: when they follow, how far, and under PyMARL's names."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch as th
+import torch.nn as nn
+
+from controllers.basic_controller import BasicMAC
+from fakes import RecordingLogger
+from helpers import fill, make_args, random_batch
+from learners.base import BaseLearner
+from learners.coma_learner import COMALearner
+from learners.q_learner import QLearner
+from learners.qtran_learner import QLearner as QTRANLearner
+from learners.targets import TargetNetworks
+
+
+class Network(nn.Module):
+    """A weight and a running figure."""
+
+    def __init__(self, weight, seen):
+        super().__init__()
+        self.weight = nn.Parameter(th.tensor([weight]))
+        self.register_buffer("seen", th.tensor(seen))
+
+
+class Controller:
+    def __init__(self, *figures):
+        self.agent = Network(*figures)
+
+    def parameters(self):
+        return self.agent.parameters()
+
+    def load_state(self, other):
+        self.agent.load_state_dict(other.agent.state_dict())
+
+
+def pairs_of(kind):
+    """A pair, and the figures of its target."""
+    source, target = kind(1.0, 5), kind(3.0, 7)
+    network = target if isinstance(target, nn.Module) else target.agent
+    return [(source, target)], lambda: (network.weight.item(), network.seen.item())
+
+
+@pytest.mark.parametrize("kind", [Network, Controller])
+def test_polyak_by_hand(kind):
+    """0.25 of the way from 3 to 1 is 2.5, and from there 2.125; what was only seen is as the network has it."""
+    pairs, figures = pairs_of(kind)
+    targets = TargetNetworks(lambda: pairs)
+    targets.polyak(0.25)
+    assert figures() == (2.5, 5)
+    targets.polyak(0.25)
+    assert figures() == (2.125, 5)
+    assert not any(p.grad_fn for _, target in pairs for p in target.parameters())
+
+
+@pytest.mark.parametrize("kind", [Network, Controller])
+def test_a_hard_copy_is_a_copy(kind):
+    pairs, figures = pairs_of(kind)
+    TargetNetworks(lambda: pairs).copy()
+    assert figures() == (1, 5)
+    with th.no_grad():
+        next(iter(pairs[0][0].parameters())).fill_(9)
+    assert figures() == (1, 5)
+
+
+def test_when_copies_are_due():
+    """Every 10: counts may jump, and the next interval begins with the count at which one was due."""
+    targets = TargetNetworks(list)
+    assert [count for count in (0, 4, 9, 10, 19, 20, 33, 42, 43) if targets.due(10, count)] == [10, 20, 33, 43]
+    resumed = TargetNetworks(list)
+    resumed.load_state_dict(targets.state_dict())
+    assert [count for count in (43, 52, 53) if resumed.due(10, count)] == [53]
+
+
+def learner_of(kind, **changes):
+    batch = random_batch([3, 5], 6)
+    args = make_args(rnn_hidden_dim=8, mixing_embed_dim=4, target_update_interval=10, **changes)
+    mac = BasicMAC(batch.scheme, batch.groups, args)
+    learner = kind(mac, batch.scheme, RecordingLogger(), args)
+    fill([p for network in learner.networks.values() for p in network.parameters()])
+    return learner, batch
+
+
+CASES = [
+    (QLearner, {"mixer": "qmix"}, "last_target_update_episode"),
+    (QTRANLearner, {"mixer": "qtran_base"}, "last_target_update_episode"),
+    # five critic steps an update: the longest episode's
+    (COMALearner, {"agent_output_type": "pi_logits", "action_selector": "multinomial"}, "last_target_update_step"),
+]
+
+
+@pytest.mark.parametrize(("kind", "changes", "name"), CASES)
+def test_targets_follow_by_the_count_that_pymarl_names(kind, changes, name):
+    learner, batch = learner_of(kind, **changes)
+    (target,), (network,) = learner.target_networks.values(), learner.networks.values()
+    equal = lambda: all(map(th.equal, target.parameters(), network.parameters()))  # noqa: E731
+    assert getattr(learner, name) == 0
+    learner.train(batch, 10, 9)
+    assert not equal()
+    assert getattr(learner, name) == 0
+    learner.train(batch, 20, 10)
+    assert equal()
+    assert getattr(learner, name) == 10
+    setattr(learner, name, 0)  # as a learner of PyMARL's does that writes its own `train`
+    learner.train(batch, 30, 11)
+    assert equal()
+
+
+class SoftLearner(QLearner):
+    """As third parties change the update of targets."""
+
+    def _update_targets(self):
+        self.targets.polyak(0.5)
+
+
+def test_an_update_of_targets_that_a_subclass_changes_is_used():
+    learner, batch = learner_of(SoftLearner, mixer="qmix")
+    before = learner.target_mixer.hyper_b_1.bias.detach().clone()
+    learner.train(batch, 10, 10)
+    middle = (before + learner.mixer.hyper_b_1.bias.detach()) / 2
+    assert not th.equal(before, middle)
+    th.testing.assert_close(learner.target_mixer.hyper_b_1.bias.detach(), middle)
+
+
+@pytest.mark.parametrize(("clip", "expected"), [(None, 2.0), (0.5, 0.5), (100.0, 6.0)])
+def test_a_step_follows_the_parameters_of_its_optimiser_up_to_its_own_norm(clip, expected):
+    """The loss falls by 6 a unit; a parameter of another optimiser is neither moved nor counted."""
+    own, other = nn.Parameter(th.tensor([1.0])), nn.Parameter(th.tensor([1.0]))
+    optimiser = th.optim.SGD([own], lr=1.0)
+    learner = BaseLearner(SimpleNamespace(), {}, RecordingLogger(), make_args(grad_norm_clip=2.0))
+    norm = learner._step(optimiser, (6 * own + 8 * other).sum(), clip)
+    assert norm == 6
+    assert own.item() == pytest.approx(1 - expected)
+    assert other.item() == 1
