@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from sacred.observers import FileStorageObserver
 
 from browser.records import Results
-from cli.observer import RunRecorder
+from records.metric_log import MetricLog, MetricRow
+from records.sacred_files import RunRecorder
 from utils.config import default_config
-from utils.metric_log import MetricLog, MetricRow
 
 METRICS, POINTS, NEW = 40, 50_000, 10
 RUNS, CURVES, CURVE_POINTS, STATISTICS = 1000, 100, 2000, 20

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch as th
 
+from checkpoints.model_files import find_checkpoint
 from checkpoints.resumption import Resumption
 from checkpoints.run_folder import RunFolder
 from checkpoints.store import Checkpoint
@@ -21,14 +22,13 @@ from experiment.evaluation import evaluate_sequential
 from experiment.loop import TrainingLoop
 from experiment.replay_recording import attach_recorder
 from experiment.saving import RunKeeper
+from records.best_model import BEST, best_of
+from records.logger import Logger, get_logger
+from records.tokens import run_token
 from utils.allocation import keep_freed_memory
 from utils.available_memory import memory_errors_explained
-from utils.best_model import BEST, best_of
-from utils.checkpoint import find_checkpoint
 from utils.config import default_config, recursive_dict_update
-from utils.logging import Logger, get_logger
 from utils.random_streams import RandomStream, seed_everything
-from utils.run_names import run_token
 from utils.stop_signals import StopSignals
 from vector_envs.instances import TEST_SEED_OFFSET
 
@@ -144,12 +144,12 @@ def _add_services(args: SimpleNamespace, config: dict, logger: Logger) -> None:
     """Log in the tracking services, too; their packages are imported only by runs that use them."""
     root, console = args.local_results_path, logger.console_logger
     if args.use_wandb:
-        from utils.wandb_sink import WandbSink
+        from records.wandb_sink import WandbSink
 
         owner = {"project": args.wandb_project, "team": args.wandb_team, "mode": args.wandb_mode}
         logger.add_sink(WandbSink(root, args.unique_token, config, console=console, **owner))
     if args.use_mlflow:
-        from utils.mlflow_sink import MlflowSink
+        from records.mlflow_sink import MlflowSink
 
         store = {"uri": args.mlflow_uri, "experiment": args.mlflow_experiment}
         logger.add_sink(MlflowSink(os.path.join(root, "mlflow"), args.unique_token, config, console=console, **store))

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.errors import CheckpointError
-from utils.append_file import set_aside
+from records.append_file import set_aside
+from records.layout import RUN_NAME
 from utils.folders import sync
 from utils.plain_values import problem_of, shown
-from utils.recorded_runs import RUN_NAME
 from utils.regular_files import open_regular, read_regular
 
 MANIFEST = "manifest.json"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.store import CHECKPOINTS, checkpoints_of
+from records.layout import NAMED_BY_TOKEN, RUNS, SACRED, json_mapping, numbers_there, place_of_run, token_in
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.recorded_runs import NAMED_BY_TOKEN, RUNS, SACRED, json_mapping, numbers_there, place_of_run, token_in
 from utils.regular_files import problem_of
 
 LATEST = "latest"

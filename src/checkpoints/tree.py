@@ -10,7 +10,7 @@ import numpy as np
 import torch as th
 
 from checkpoints.errors import CheckpointError
-from utils.checkpoint import require_uncompressed, saved_bytes
+from checkpoints.model_files import require_uncompressed, saved_bytes
 from utils.regular_files import open_regular
 
 ARRAY = "numpy array"

@@ -1,6 +1,6 @@
 """Is there a saved model where the config wants one?"""
 
-from utils.checkpoint import find_checkpoint
+from checkpoints.model_files import find_checkpoint
 from utils.errors import ConfigError
 
 

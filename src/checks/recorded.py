@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from envs import REGISTRY as environments
+from records.layout import recorded_plugins
 from utils.errors import ConfigError
 from utils.plain_values import shown
-from utils.recorded_runs import recorded_plugins
 
 # packages whose modules Muster itself names as environments (requirements-envs.txt)
 OWN_PACKAGES = ("mpe2", "pettingzoo")

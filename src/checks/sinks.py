@@ -3,7 +3,7 @@
 import re
 from importlib.util import find_spec
 
-from utils import mlflow_sink, wandb_sink
+from records import mlflow_sink, wandb_sink
 from utils.errors import ConfigError
 
 # what has to be installed for a key, by what

@@ -18,16 +18,16 @@ from checks import check_config
 from checks.changes import check_changes
 from checks.recorded import reaching, require_named
 from cli.arguments import Arguments, given_value
-from cli.capture import capture_with_lasting_streams
 from cli.compose import Composed, compose_config
-from cli.mongo import mongo_recorder
-from cli.observer import RunRecorder, check_run_id
-from cli.past_sacred import PastSacredError, past_sacred
 from cli.summary import check_summary, leave_summary
+from records.capture import capture_with_lasting_streams
+from records.logger import get_logger
+from records.past_sacred import PastSacredError, past_sacred
+from records.sacred_files import RunRecorder, check_run_id
+from records.sacred_mongo import mongo_recorder
 from replays.best_model import find_best_model
 from replays.run_folders import find_run
 from utils.config import default_config, recursive_dict_update
-from utils.logging import get_logger
 from utils.stop_signals import StopSignals
 
 # prints of this process go to the console and into cout.txt; what environment processes print, to the console only

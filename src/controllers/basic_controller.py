@@ -5,13 +5,13 @@ import os
 import numpy as np
 import torch as th
 
+from checkpoints.model_files import load_weights, save_weights
 from components.action_selectors import REGISTRY as action_REGISTRY
 from components.packing import PackedSteps
 from controllers.agent_inputs import wants_agent_axis
 from controllers.packed_inputs import PackedInputs
 from controllers.unroll import inherits_with, unroll_by_steps
 from modules.agents import REGISTRY as agent_REGISTRY
-from utils.checkpoint import load_weights, save_weights
 from utils.config import with_defaults
 from utils.rl_utils import episode_starts
 

@@ -15,11 +15,11 @@ from components.transforms import OneHot
 from controllers import REGISTRY as mac_REGISTRY
 from learners import REGISTRY as le_REGISTRY
 from learners.batch_fields import batch_fields
+from records.logger import Logger
 from runners import REGISTRY as r_REGISTRY
 from utils.available_memory import readable_size, require_memory
 from utils.devices import acting_device, device_memory
 from utils.errors import ConfigError
-from utils.logging import Logger
 from vector_envs.instances import prepare_environments
 
 # keys of the parts with weights, and of those that read them

@@ -8,15 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from checkpoints.model_files import load_weights
 from checkpoints.run_folder import RunFolder
 from experiment.assembly import assemble_players
 from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
 from modules.mixers import REGISTRY as mixer_REGISTRY
+from records.append_file import write_whole
+from records.logger import Logger
 from runners.rollouts import Rollouts
-from utils.append_file import write_whole
-from utils.checkpoint import load_weights
 from utils.devices import acting_device
-from utils.logging import Logger
 from utils.random_streams import RandomStream
 from vector_envs.instances import TEST_SEED_OFFSET, seed_of_environment
 

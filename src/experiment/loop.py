@@ -10,9 +10,9 @@ from experiment.assembly import Parts
 from experiment.replay_recording import save_replay
 from experiment.saving import RunKeeper
 from learners.non_finite import NonFiniteError, non_finite_part
+from records.logger import Logger
 from runners.rollouts import Rollouts
 from utils.errors import MusterError
-from utils.logging import Logger
 from utils.random_streams import RandomStream
 from utils.stop_signals import Interrupted, StopSignals
 from utils.timehelper import time_str, time_to_go

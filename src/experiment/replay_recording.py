@@ -9,8 +9,8 @@ import torch as th
 
 from learners import REGISTRY as le_REGISTRY
 from modules.mixers import REGISTRY as mixer_REGISTRY
+from records.logger import Logger
 from replays.recorder import Recorder
-from utils.logging import Logger
 
 OUTPUTS = {"q": "q_values", "pi_logits": "policy"}
 ALGORITHM = ("name", "learner", "mixer", "mac", "agent")

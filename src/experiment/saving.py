@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from checkpoints.errors import CheckpointError
+from checkpoints.model_files import save_checkpoint
 from checkpoints.parts import declared_names, load_state, state_of
 from checkpoints.run_folder import FAULTS, RunFolder
 from checkpoints.segments import read_segment
@@ -16,12 +17,11 @@ from checkpoints.tree import load_tree, save_tree
 from checkpoints.writer import STATE, CheckpointWriter, segments_of
 from checks.recorded import as_words, reaching
 from experiment.assembly import Parts
+from records.best_model import BEST, BEST_RECORD, RANKED_BY, RankedModel, best_of
+from records.logger import Logger
 from runners.rollouts import Rollouts
-from utils.best_model import BEST, BEST_RECORD, RANKED_BY, RankedModel, best_of
-from utils.checkpoint import save_checkpoint
 from utils.code_version import code_version
 from utils.errors import MusterError
-from utils.logging import Logger
 from utils.random_streams import RandomStream, global_generators, set_global_generators
 
 # seconds before a checkpoint that could not be written is tried again; after the last, the run stops

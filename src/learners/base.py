@@ -8,9 +8,9 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
+from checkpoints.model_files import load_weights, save_weights
 from learners.non_finite import NonFiniteError, non_finite_figure
 from learners.targets import Pairs, TargetNetworks
-from utils.checkpoint import load_weights, save_weights
 from utils.config import with_defaults
 
 

@@ -5,8 +5,8 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
+from records.best_model import BEST, RANKED_BY, RankedModel, best_of
 from replays.run_folders import FoundRun, manifests
-from utils.best_model import BEST, RANKED_BY, RankedModel, best_of
 from utils.errors import ConfigError
 from utils.regular_files import open_regular
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from records.layout import NAMED_BY_TOKEN, SACRED, json_mapping, numbers_there, place_of_run, token_in
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.recorded_runs import NAMED_BY_TOKEN, SACRED, json_mapping, numbers_there, place_of_run, token_in
 
 
 @dataclass

@@ -7,7 +7,7 @@ import torch as th
 
 from components.batch_state import batch_from_state, batch_state
 from components.episode_batch import EpisodeBatch
-from utils.logging import Logger
+from records.logger import Logger
 
 
 class Rollouts:

@@ -13,10 +13,10 @@ from envs import REGISTRY
 from experiment.loop import LoopState, TrainingLoop
 from fakes import CountingEnv
 from learners.q_learner import QLearner
+from records.logger import Logger
 from run import run
 from utils.config import config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError, MusterError
-from utils.logging import Logger
 from utils.yaml_files import load_yaml
 
 

@@ -8,8 +8,8 @@ import torch as th
 
 from components.selectors.exploring import Exploring
 from helpers import empty_batch, make_args
+from records.logger import Logger
 from runners.rollouts import Rollouts
-from utils.logging import Logger
 
 CONSOLE = logging.getLogger("test")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from cli.mongo import DATABASE
+from records.sacred_mongo import DATABASE
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())

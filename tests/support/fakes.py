@@ -239,7 +239,7 @@ def _fail(how):
 
 
 class RecordingLogger:
-    """Has the calls of `utils.logging.Logger` that runners and learners use."""
+    """Has the calls of `records.logger.Logger` that runners and learners use."""
 
     def __init__(self):
         self.console_logger = logging.getLogger("test")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from browser.records.record import Run
 from browser.records.tokens import made_at
-from utils.run_names import run_token
+from records.tokens import run_token
 
 # the token is made when torch has been imported and plugins have been read
 LATEST = timedelta(minutes=10)

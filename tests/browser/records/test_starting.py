@@ -6,7 +6,7 @@ import pytest
 
 from browser.records import Results
 from browser_folders import write_log, write_run
-from utils.run_names import run_token
+from records.tokens import run_token
 
 CONFIG = {"name": "my qmix/2", "seed": 7, "env": "skirmish", "env_args": {"map_name": "3m"}, "t_max": 1000}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from utils.recorded_runs import RUN_NAME
-from utils.run_names import run_token
+from records.layout import RUN_NAME
+from records.tokens import run_token
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, 7)
 TEXT = st.text(st.characters(blacklist_categories=("Cs",)), max_size=400)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch as th
 
-from utils.logging import Logger, RecentStats, get_logger
+from records.logger import Logger, RecentStats, get_logger
 
 
 class _Run:

@@ -5,7 +5,7 @@ import re
 import sys
 import time
 
-from utils.progress import ProgressBar
+from records.progress import ProgressBar
 
 
 def test_speed_and_time_left_count_this_session_only(monkeypatch):

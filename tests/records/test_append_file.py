@@ -10,8 +10,8 @@ import zlib
 import pytest
 
 from helpers import fill_disk, small_disk
-from utils import append_file
-from utils.append_file import AppendFile, write_whole
+from records import append_file
+from records.append_file import AppendFile, write_whole
 
 CONSOLE = logging.getLogger("test")
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from utils.best_model import BEST, RankedModel, best_of
-from utils.checkpoint import find_checkpoint, save_checkpoint
+from checkpoints.model_files import find_checkpoint, save_checkpoint
+from records.best_model import BEST, RankedModel, best_of
 from utils.errors import ConfigError
 
 

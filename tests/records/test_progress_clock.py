@@ -5,13 +5,13 @@ import itertools
 import sys
 from types import SimpleNamespace
 
-from utils.progress import ProgressBar
+from records.progress import ProgressBar
 
 
 def test_the_bar_goes_by_a_clock_that_does_not_jump(monkeypatch):
     """Ten seconds for 50 of 150 steps, while the time of day leaps forth and back by hours."""
     seconds, day = [100.0], itertools.cycle([0.0, 90_000.0])
-    monkeypatch.setattr("utils.progress.time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    monkeypatch.setattr("records.progress.time", SimpleNamespace(monotonic=lambda: seconds[0]))
     monkeypatch.setattr("tqdm.std.time", lambda: next(day))
     screen = io.StringIO()
     monkeypatch.setattr(sys, "__stderr__", screen)

@@ -9,8 +9,8 @@ import numpy as np
 import torch as th
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from utils.logging import Logger
-from utils.tensorboard_events import EventWriter
+from records.events import EventWriter
+from records.logger import Logger
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
@@ -53,7 +53,7 @@ def _python(code, *arguments):
     return done.stdout.split()
 
 
-WRITE = "from utils.tensorboard_events import EventWriter; EventWriter(sys.argv[1]).log_value('x', 1, 2);"
+WRITE = "from records.events import EventWriter; EventWriter(sys.argv[1]).log_value('x', 1, 2);"
 
 
 def test_nothing_false_is_left_among_the_modules(tmp_path):
@@ -86,4 +86,4 @@ def test_installed_modules_can_be_imported_afterwards(tmp_path):
 
 
 def test_it_is_imported_only_by_those_who_want_it():
-    assert _python("import sys; import utils.logging; print('tensorboard' in sys.modules)") == ["False"]
+    assert _python("import sys; import records.logger; print('tensorboard' in sys.modules)") == ["False"]

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from records.sinks import ServiceSink, Value
 from utils.config import flatten
-from utils.sinks import ServiceSink, Value
 
 INSTALL = "pip install -r requirements-mlflow.txt"
 # of MLflow: parameters in one call, characters of a parameter

@@ -5,7 +5,7 @@ import os
 from types import ModuleType
 from typing import Any
 
-from utils.sinks import ServiceSink, Value
+from records.sinks import ServiceSink, Value
 
 INSTALL = "pip install -r requirements-wandb.txt"
 

@@ -14,9 +14,9 @@ import pytest
 from sacred import Experiment
 from sacred.observers import FileStorageObserver
 
-from cli.observer import RunRecorder, check_run_id
-from cli.past_sacred import PastSacredError
 from helpers import fill_disk, small_disk
+from records.past_sacred import PastSacredError
+from records.sacred_files import RunRecorder, check_run_id
 from utils.errors import ConfigError
 
 NOW = datetime.datetime(2026, 1, 2, 3, 4, 5)

@@ -13,7 +13,7 @@ import os
 import zlib
 from typing import NamedTuple
 
-from utils.append_file import AppendFile, set_aside
+from records.append_file import AppendFile, set_aside
 from utils.regular_files import open_regular
 
 HEADER = b"t_env,episode,seconds,key,value\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from utils.recorded_runs import json_mapping, place_of_run, token_in
+from records.layout import json_mapping, place_of_run, token_in
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from types import ModuleType
 
-from utils.append_file import AppendFile, FaultNotice
+from records.append_file import AppendFile, FaultNotice
 from utils.regular_files import open_regular
 
 _MESSAGES = "tensorboard_logger.tf_protobuf"
@@ -47,7 +47,7 @@ def _import_tensorboard_logger() -> ModuleType:
 class EventWriter:
     """Writes scalars into a folder that TensorBoard reads, each in one write; AppendFile says what happens on faults.
 
-    The logger's sink for TensorBoard (`utils.sinks.Sink`). The file is made at the first scalar, and has a name that
+    The logger's sink for TensorBoard (`records.sinks.Sink`). The file is made at the first scalar, and has a name that
     comes after those of the files in the folder, as TensorBoard reads them in that order. One writer a folder.
     """
 

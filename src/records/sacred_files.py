@@ -15,9 +15,9 @@ from sacred.dependencies import get_digest
 from sacred.observers import FileStorageObserver
 from sacred.serializer import flatten
 
-from cli.past_sacred import past_sacred
-from cli.thinning import ThinnedSeries, thinned_info
-from utils.append_file import AppendFile, FaultNotice, write_whole
+from records.append_file import AppendFile, FaultNotice, write_whole
+from records.past_sacred import past_sacred
+from records.thinning import ThinnedSeries, thinned_info
 from utils.errors import ConfigError, MusterError
 
 _PLAIN = {int, float, str, bool, type(None)}
@@ -27,7 +27,7 @@ class RunRecorder(FileStorageObserver):
     """Sacred's FileStorageObserver with the same files, of which
 
     - every JSON is at any moment the old or the new one, and belongs to the user alone;
-    - `metrics.json` and `info.json` keep about 1,000 points of a series (`cli.thinning`);
+    - `metrics.json` and `info.json` keep about 1,000 points of a series (`records.thinning`);
     - what cannot be written is told once and tried again with each event; a folder that vanished is made again.
 
     Args:

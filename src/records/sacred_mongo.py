@@ -9,7 +9,7 @@ from typing import Any
 from sacred.observers import MongoObserver
 from sacred.serializer import flatten
 
-from cli.thinning import ThinnedSeries, thinned_info
+from records.thinning import ThinnedSeries, thinned_info
 from utils.errors import ConfigError
 from utils.plain_values import shown
 
@@ -63,7 +63,7 @@ class MongoRecorder(MongoObserver):
     """Sacred's MongoObserver, of which
 
     - nothing is lost but time when the server is not there: that is told once, and tried again with each heartbeat;
-    - `info` and metrics keep about 1,000 points of a series (`cli.thinning`), so that documents stay small;
+    - `info` and metrics keep about 1,000 points of a series (`records.thinning`), so that documents stay small;
     - runs are numbered by the database, which may have those of many machines.
 
     Args:

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from cli.thinning import LIMIT, ThinnedSeries, thinned, thinned_info
+from records.thinning import LIMIT, ThinnedSeries, thinned, thinned_info
 
 
 def _by_halving(count):

@@ -13,9 +13,9 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from helpers import fill_disk, small_disk
-from utils import append_file
-from utils.logging import Logger, _ConsoleHandler
-from utils.metric_log import read_metric_log
+from records import append_file
+from records.logger import Logger, _ConsoleHandler
+from records.metric_log import read_metric_log
 
 
 class _Run:

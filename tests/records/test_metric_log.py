@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from utils import append_file
-from utils.metric_log import HEADER, MetricLog, MetricRow, read_metric_log
+from records import append_file
+from records.metric_log import HEADER, MetricLog, MetricRow, read_metric_log
 
 CONSOLE = logging.getLogger("test")
 ROWS = [MetricRow(100 * i, i, i + 0.125, "loss", 0.1 * i) for i in range(5)]

@@ -11,12 +11,12 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from checks import check_config
+from records.logger import Logger
+from records.mlflow_sink import MlflowSink
+from records.sinks import ServiceSink
+from records.wandb_sink import WandbSink
 from utils.config import default_config
 from utils.errors import ConfigError
-from utils.logging import Logger
-from utils.mlflow_sink import MlflowSink
-from utils.sinks import ServiceSink
-from utils.wandb_sink import WandbSink
 
 CONFIG = {"lr": 0.1, "env_args": {"map_name": "3m", "odd key!": 1}, "seed": 1}
 CONSOLE = logging.getLogger("test")

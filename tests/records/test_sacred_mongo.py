@@ -12,8 +12,8 @@ import pymongo
 import pytest
 from sacred import Experiment
 
-from cli import mongo
-from cli.mongo import mongo_recorder, without_secrets
+from records import sacred_mongo
+from records.sacred_mongo import mongo_recorder, without_secrets
 from utils.config import default_config
 from utils.errors import ConfigError
 
@@ -61,13 +61,13 @@ def test_a_run_is_in_the_database(server):
     assert (metric["run_id"], metric["name"], metric["steps"], metric["values"]) == (1, "loss", [0, 1, 2], [0, 0.5, 1])
     assert run["info"]["metrics"] == [{"name": "loss", "id": str(metric["_id"])}]
     sources = {name.rpartition("/")[2]: number for name, number in run["experiment"]["sources"]}
-    assert gridfs.GridFS(server).get(sources["test_mongo.py"]).read() == Path(__file__).read_bytes()
+    assert gridfs.GridFS(server).get(sources["test_sacred_mongo.py"]).read() == Path(__file__).read_bytes()
     experiment(recorder()).run()
     assert [run["_id"] for run in server["runs"].find()] == [1, 2]
 
 
 def test_long_series_and_outputs_are_short_there(server, monkeypatch):
-    monkeypatch.setattr(mongo, "LONGEST_OUTPUT", 10)
+    monkeypatch.setattr(sacred_mongo, "LONGEST_OUTPUT", 10)
     made = experiment(recorder(), values=5000)
     made.captured_out_filter = lambda text: "x" * 50 + "the end"
     made.run()
@@ -79,7 +79,7 @@ def test_long_series_and_outputs_are_short_there(server, monkeypatch):
 
 
 def test_the_files_come_first_and_give_the_id(server, tmp_path):
-    from cli.observer import RunRecorder
+    from records.sacred_files import RunRecorder
 
     made = experiment(recorder())
     made.observers.append(RunRecorder(tmp_path, CONSOLE))
@@ -90,7 +90,7 @@ def test_the_files_come_first_and_give_the_id(server, tmp_path):
 
 
 def test_a_server_that_is_not_there_is_a_warning(monkeypatch, caplog):
-    monkeypatch.setattr(mongo, "TIMEOUT", 50)
+    monkeypatch.setattr(sacred_mongo, "TIMEOUT", 50)
     started = time.monotonic()
     url = "mongodb://me:secret@127.0.0.1:9/lab"
     monkeypatch.setenv("MUSTER_MONGO_URL", url)

@@ -5,8 +5,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from records.layout import json_mapping
 from utils.folders import replaced_by
-from utils.recorded_runs import json_mapping
 
 BEST = "best"
 BEST_RECORD = "best.json"

@@ -3,8 +3,8 @@
 import pytest
 import torch as th
 
+from checkpoints.model_files import find_checkpoint, load_weights, save_checkpoint
 from helpers import compressed
-from utils.checkpoint import find_checkpoint, load_weights, save_checkpoint
 from utils.errors import ConfigError
 
 

@@ -1,6 +1,6 @@
 """Saved models: folders `<checkpoint_path>/<step>/` with PyMARL's files (`agent.th`, `mixer.th`, `opt.th`, ...).
 
-A folder of any other name is a saved model, too, if its `best.json` says of which step (`utils.best_model`).
+A folder of any other name is a saved model, too, if its `best.json` says of which step (`records.best_model`).
 """
 
 import io
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from utils.best_model import recorded_best
+from records.best_model import recorded_best
 from utils.errors import ConfigError
 from utils.folders import replace_folder
 from utils.plain_values import shown

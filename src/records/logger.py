@@ -1,0 +1,286 @@
+"""Where statistics go: the console, the metric log, Sacred, and sinks such as TensorBoard."""
+
+import logging
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from records.metric_log import MetricLog, MetricRow, parse_metric_log
+from records.progress import SHOWN, ProgressBar, log_above_bars
+from records.sinks import Sink
+from utils.console import fitted, terminal_width
+from utils.plain_values import escaped
+
+
+class Logger:
+    """PyMARL's logger: `log_stat` keeps a value and passes it on to every sink that was set up.
+
+    A disk that is full, read-only or gone never reaches whoever logs: each sink warns once, keeps what is missing and
+    tries again. Threads may log at the same time.
+
+    Attributes:
+        stats: every statistic: its name -> [(t, value), ...], the earlier sessions of a resumed run included.
+        episode: training episodes so far; the loop counts them, the metric log notes them beside each value.
+    """
+
+    def __init__(self, console_logger: logging.Logger):
+        self.console_logger = console_logger
+        self.use_tb = False
+        self.use_sacred = False
+        self.progress: ProgressBar | None = None
+        self.stats: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        self.episode = 0
+        self._metric_log = MetricLog(console_logger)
+        self._sinks: list[Sink] = []
+        self._in_sacred: dict[str, bool] = {}
+        self._earlier_seconds = 0.0
+        self._session_start = time.monotonic()
+        self._lock = threading.RLock()
+        self._collected = threading.local()
+
+    def setup_tb(self, directory_name: str) -> None:
+        """Also write TensorBoard events into this folder, which is made with the first of them."""
+        # imported here: a run without TensorBoard starts faster
+        from records.events import EventWriter
+
+        writer = EventWriter(directory_name, self.console_logger)
+        self.add_sink(writer)
+        self.tb_logger = writer.log_value
+        self.use_tb = True
+
+    def add_sink(self, sink: Sink) -> None:
+        """Also pass every value on to this sink."""
+        self._sinks.append(sink)
+
+    def setup_sacred(self, sacred_run_dict: Any) -> None:
+        """Also keep values in a Sacred run: in its `info` as `key` and `key_T`, and as its metrics."""
+        self.sacred_run = sacred_run_dict
+        self.sacred_info = sacred_run_dict.info
+        self.use_sacred = True
+
+    def setup_metric_log(self, path: str) -> None:
+        """Also append every value to this CSV file (see records/metric_log.py), those that were logged before included.
+
+        The file is made with the first value; a file that is there already is set aside, unless `load_state_dict`
+        continues it.
+        """
+        with self._lock:
+            self._metric_log.open(path)
+            if self.stats:
+                self._metric_log.flush()
+
+    def setup_progress(self, t_max: int, t_env: int = 0) -> None:
+        """Show a progress bar, if the run is watched on a terminal; `t_env`: the steps done before this session."""
+        if sys.__stderr__ is not None and sys.__stderr__.isatty():
+            self.progress = ProgressBar(t_max, t_env)
+
+    def seconds(self) -> float:
+        """Seconds since this logger was made, and of the earlier sessions of a resumed run."""
+        return self._earlier_seconds + time.monotonic() - self._session_start
+
+    def log_stat(self, key: str, value: float, t: int, to_sacred: bool = True) -> None:
+        """Log a number (of any library; NaN and infinity too) after `t` steps."""
+        value, t = float(value), int(t)
+        collected = getattr(self._collected, "calls", None)
+        if collected is not None:
+            collected.append((key, value, t, to_sacred))
+            return
+        with self._lock:
+            self.stats[key].append((t, value))
+            self._in_sacred[key] = to_sacred
+            self._metric_log.append(MetricRow(t, self.episode, self.seconds(), key, value))
+            for sink in self._sinks:
+                sink.log_value(key, value, t)
+            if self.use_sacred and to_sacred:
+                self._tell_sacred(key, value, t)
+
+    @contextmanager
+    def collecting(self, calls: list[tuple[str, float, int, bool]]) -> Iterator[None]:
+        """Within the block, collect what this thread logs, as arguments of `log_stat`; other threads log as ever.
+
+        What a thread logs at moments of its own would otherwise be logged in another order, and with another count of
+        episodes, in each run of the same seed.
+        """
+        self._collected.calls = calls
+        try:
+            yield
+        finally:
+            self._collected.calls = None
+
+    def _tell_sacred(self, key: str, value: float, t: int) -> None:
+        self.sacred_info.setdefault(f"{key}_T", []).append(t)
+        self.sacred_info.setdefault(key, []).append(value)
+        self.sacred_run.log_scalar(key, value, t)
+
+    def flush(self) -> None:
+        """Write whatever could not be written before, and make files again that are gone."""
+        with self._lock:
+            if self.stats:
+                self._metric_log.flush()
+            for sink in self._sinks:
+                sink.flush()
+
+    def state_dict(self) -> dict:
+        """Where the sinks are, as plain numbers and strings; what waits is written first.
+
+        Returns:
+            `seconds`; `metric_log`: {"bytes", "crc32"}; `unwritten`: the lines that it still waits for;
+            `not_in_sacred`: the statistics that are not logged in Sacred; the state of every sink, under its name.
+        """
+        with self._lock:
+            self.flush()
+            if self.stats:  # the checkpoint that names the position should not outlive the rows
+                self._metric_log.flush(to_disk=True)
+            return {
+                "seconds": self.seconds(),
+                "metric_log": self._metric_log.position(),
+                "unwritten": self._metric_log.unwritten(),
+                "not_in_sacred": [key for key, told in self._in_sacred.items() if not told],
+                **{sink.name: sink.state_dict() for sink in self._sinks},
+            }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Continue where `state_dict` was called, after the sinks were set up and before anything is logged.
+
+        `stats` comes from the metric log; the log and TensorBoard's files are cut back to where they were, and Sacred
+        and the tracking services get the past. What is missing or damaged is reported in a warning.
+        """
+        with self._lock:
+            self._earlier_seconds = state["seconds"]
+            self._session_start = time.monotonic()
+            rows = []
+            if self._metric_log.path is not None:
+                rows = self._metric_log.resume(self._metric_log.path, state["metric_log"])
+            unwritten = parse_metric_log(state["unwritten"].encode())
+            for row in unwritten:
+                self._metric_log.append(row)
+            for row in [*rows, *unwritten]:
+                self.stats[row.key].append((row.t_env, row.value))
+                told = self._in_sacred[row.key] = row.key not in state["not_in_sacred"]
+                if self.use_sacred and told:
+                    self._tell_sacred(row.key, row.value, row.t_env)
+            for sink in self._sinks:
+                sink.resume(state.get(sink.name, {}), self.stats)
+
+    def close_sinks(self, finished: bool) -> None:
+        """End all sinks, after which nothing is logged; `finished`: whether the run reached its end."""
+        with self._lock:
+            for sink in self._sinks:
+                sink.close(finished)
+
+    def show_progress(self, t_env: int) -> None:
+        """Move the progress bar, if there is one."""
+        if self.progress is not None:
+            with self._lock:
+                latest = {key: values[-1][1] for key, values in self.stats.items() if values}
+            self.progress.show(t_env, latest)
+
+    def print_test(self, t_env: int) -> None:
+        """Print one line with what a test that was just made has come to, if the runner logged it."""
+        shown = []
+        for key in ("test_return_mean", "test_battle_won_mean"):
+            if values := self.stats.get(key):
+                shown.append(f"{SHOWN[key].removeprefix('test ')} {values[-1][1]:.2f}")
+        if shown:
+            self.console_logger.info(f"Test after {t_env} steps: {', '.join(shown)}")
+
+    def close(self) -> None:
+        """Take the progress bar away, if there is one, and write what waits."""
+        self.flush()
+        if self.progress is not None:
+            self.progress.close()
+            self.progress = None
+
+    def print_recent_stats(self) -> None:
+        """Print the mean of the last five values of every statistic (of epsilon: the last)."""
+        with self._lock:
+            recent = {key: values[-5:] for key, values in self.stats.items() if values}
+        t_env, episode = recent.pop("episode", [(0, 0)])[-1]
+        means = {}
+        for key, values in sorted(recent.items()):
+            window = 1 if key == "epsilon" else 5
+            means[key] = float(np.mean([value for _, value in values[-window:]]))
+        self.console_logger.info(RecentStats(t_env, int(episode), means))
+
+
+@dataclass
+class RecentStats:
+    """A log message: the summary of all statistics, by name. As text it has PyMARL's form, four to a line."""
+
+    t_env: int
+    episode: int
+    means: dict[str, float]
+
+    def __str__(self) -> str:
+        cells = [f"{key + ':':<25}{mean:>10.4f}" for key, mean in self.means.items()]
+        rows = ["\t".join(cells[i : i + 4]) for i in range(0, len(cells), 4)]
+        return "\n".join([self._title(), *rows])
+
+    def fitted(self, width: int) -> str:
+        """The same in as many columns as a terminal has room for."""
+        names, figures = [f"{key}:" for key in self.means], [f"{mean:.4f}" for mean in self.means.values()]
+        longest = max(map(len, names), default=0), max(map(len, figures), default=0)
+        cells = [f"{name:<{longest[0]}} {mean:>{longest[1]}}" for name, mean in zip(names, figures, strict=True)]
+        gap = "   "
+        columns = max(1, (width + len(gap)) // (sum(longest) + 1 + len(gap)))
+        return "\n".join([self._title(), *(gap.join(cells[i : i + columns]) for i in range(0, len(cells), columns))])
+
+    def _title(self) -> str:
+        return f"Recent Stats | t_env: {self.t_env:>10} | Episode: {self.episode:>8}"
+
+
+class _ConsoleHandler(logging.Handler):
+    """Writes to whatever `sys.stdout` is at the moment, above progress bars and, on a terminal, no wider than that.
+
+    Sacred's capture, files and pipes get every message as it is. A message may lay itself out: `fitted(width) -> str`.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        stream = sys.stdout
+        try:
+            recorded = f"{self.format(record)}\n"
+            width = terminal_width(stream)
+            shown = recorded if width is None else f"{self._fitted(record, width)}\n"
+            with log_above_bars():
+                if hasattr(stream, "write_laid_out"):
+                    stream.write_laid_out(shown, recorded)
+                else:
+                    stream.write(shown)
+                stream.flush()
+        except Exception:  # as every handler of logging's does
+            self.handleError(record)
+
+    def _fitted(self, record: logging.LogRecord, width: int) -> str:
+        if hasattr(record.msg, "fitted"):
+            record = logging.makeLogRecord({**vars(record), "msg": record.msg.fitted(width)})
+        return fitted(self.format(record), width)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        # a log file on a full disk: the stream keeps the line and tries again with the next one
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+
+
+class _PlainFormatter(logging.Formatter):
+    """Escapes what a terminal would obey: texts of environments and plugins are in messages, too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "".join(c if c == "\t" else escaped(c) for c in super().format(record))
+
+
+def get_logger() -> logging.Logger:
+    """The root logger, set up to print to standard output with the time of day, and nothing else."""
+    logger = logging.getLogger()
+    logger.handlers = []
+    handler = _ConsoleHandler()
+    handler.setFormatter(_PlainFormatter("[%(levelname)s %(asctime)s] %(name)s %(message)s", "%H:%M:%S"))
+    logger.addHandler(handler)
+    logger.setLevel("INFO")
+    return logger
