@@ -9,6 +9,7 @@ from checks.registries import REGISTRIES
 from run import run
 from utils.config import default_config
 from utils.errors import ConfigError
+from watched_training import assert_learnt, watch_updates
 
 PAIRS = list(
     itertools.product(
@@ -21,7 +22,7 @@ PAIRS = list(
 
 
 @pytest.mark.parametrize(("learner", "mixer", "selector", "output"), PAIRS)
-def test_pairings(learner, mixer, selector, output):
+def test_pairings(learner, mixer, selector, output, monkeypatch):
     parts = {"learner": learner, "mixer": mixer, "action_selector": selector, "agent_output_type": output}
     if REGISTRIES["learner"].entry(learner).traits.get("on_policy"):
         parts |= {"batch_size": 1, "buffer_size": 1}
@@ -32,18 +33,21 @@ def test_pairings(learner, mixer, selector, output):
         assert len(named) >= 2, error
         return
     small = {
-        "t_max": 5,
+        "t_max": 7,
         "batch_size": 2,
         "buffer_size": 32,
         "batch_size_run": 1,
         "runner": "episode",
         "test_nepisode": 1,
+        "learner_log_interval": 1,
         "seed": 1,
     }
+    updates = watch_updates(monkeypatch, learner)
     assert run({**small, **parts, "env": "two_step"}) is not None
+    assert_learnt(updates)
 
 
-def test_nothing_is_known_of_a_part_that_was_only_assigned(monkeypatch):
+def test_a_part_that_was_only_assigned_is_not_refused_for_traits_it_does_not_declare(monkeypatch):
     monkeypatch.setitem(REGISTRIES["mixer"]._entries, "own", None)
     REGISTRIES["mixer"]["own"] = object
     check_pairings({**default_config(), "mixer": "own"})

@@ -4,7 +4,10 @@ from pathlib import Path
 
 from sacred import dependencies
 
-from cli.experiment import _experiment
+from cli.compose import compose_config
+from cli.experiment import build_experiment
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
 def test_git_is_asked_once_for_all_source_files(monkeypatch):
@@ -16,8 +19,8 @@ def test_git_is_asked_once_for_all_source_files(monkeypatch):
         return "somewhere", "0123abcd", False
 
     monkeypatch.setattr(dependencies, "get_commit_if_possible", ask)
-    experiment = _experiment()
+    experiment = build_experiment(compose_config("vdn", "two_step"))
     assert len(asked) == 1
     assert dependencies.get_commit_if_possible is ask
-    assert len(experiment.sources) == len(list(Path("src").rglob("*.py")))
+    assert len(experiment.sources) == len(list(SOURCE.rglob("*.py")))
     assert {source.commit for source in experiment.sources} == {"0123abcd"}

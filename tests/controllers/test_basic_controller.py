@@ -260,7 +260,7 @@ def test_a_selector_without_epsilon_gets_the_policy_as_it_is():
 
 
 def test_epsilon_is_that_of_the_step_it_is_used_in():
-    """Defect 38: the family's floor lags one call behind."""
+    """In PyMARL, the floor under the policy is the epsilon of the call before."""
     mac, batch = make_mac(
         agent_output_type="pi_logits", action_selector="multinomial", epsilon_start=1.0, epsilon_anneal_time=100
     )

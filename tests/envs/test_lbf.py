@@ -31,7 +31,7 @@ def test_eating_everything_terminates_and_pays_one(time_limit):
 
 @pytest.mark.parametrize("time_limit", [3, 50, 80])
 def test_time_that_is_up_truncates(time_limit):
-    """Defect 40: stored as terminal by EPyMARL. The package's own limit of 50 does not come in between."""
+    """EPyMARL stores such ends as terminal. The package's own limit of 50 does not come in between."""
     env = LevelBasedForaging(key="Foraging-5x5-2p-1f-v3", time_limit=time_limit, seed=1)
     for _ in range(2):
         env.reset()

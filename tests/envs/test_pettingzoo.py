@@ -105,7 +105,7 @@ def test_an_agent_that_died():
 
 @pytest.mark.parametrize(("end", "truncated"), [("terminate", False), ("truncate", True)])
 def test_ends_of_the_environments_own(end, truncated):
-    """Defect 41: EPyMARL drops the last reward and observation."""
+    """EPyMARL drops the last reward and observation."""
     env = make(end=end)
     for _ in range(3):
         assert not env.step([1, 0, 0])[1]

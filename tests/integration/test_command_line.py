@@ -37,7 +37,7 @@ def _load(path):
 
 
 def test_the_sacred_run_is_complete(finished):
-    """Defect 6: the family's runs stay RUNNING, without their last statistics and lines."""
+    """PyMARL's runs stay RUNNING, without their last statistics and lines: it leaves by os._exit."""
     done, results = finished
     run = _load(results / "sacred" / "1" / "run.json")
     info = _load(results / "sacred" / "1" / "info.json")

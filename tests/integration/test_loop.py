@@ -1,9 +1,9 @@
 """The loop of run.py on small games: what is tested, saved and logged, and when."""
 
-import json
 import math
 import os
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ def test_nothing_is_done_twice_when_the_end_falls_on_an_interval(tmp_path, watch
 
 
 def test_updates_per_rollout(tmp_path, watched):
-    """Defect 10: one update after a rollout of eight episodes, unless told otherwise."""
+    """PyMARL makes one update after a rollout, of eight episodes too; here a key says how many."""
     run(_config(tmp_path, t_max=19, updates_per_rollout=3))
     trained = [c[1] for c in watched if c[0] == "train"]
     assert trained == [t for t in (8, 10, 12, 14, 16, 18, 20) for _ in range(3)]
@@ -100,7 +100,10 @@ def test_updates_per_rollout(tmp_path, watched):
 
 @pytest.mark.parametrize(("runner", "environments"), [("episode", 1), ("parallel", 4)])
 def test_evaluate_reports_all_episodes(tmp_path, watched, counting_env, runner, environments):
-    """Defects 1 and 11: exactly test_nepisode episodes, in one figure, and no training."""
+    """Exactly test_nepisode episodes, in one figure, and no training.
+
+    PyMARL reports one episode or none, and its parallel runner plays test_nepisode rollouts of several.
+    """
     config = _config(
         tmp_path, t_max=30, save_model=True, env="counting", env_args={"lengths": [2, 4, 5]}, test_nepisode=2
     )
@@ -122,7 +125,7 @@ def test_evaluate_reports_all_episodes(tmp_path, watched, counting_env, runner, 
 
 
 def test_evaluate_needs_a_checkpoint(tmp_path, watched):
-    """Defect 12: the family trains instead."""
+    """PyMARL trains instead."""
     with pytest.raises(ConfigError, match="evaluate=True needs checkpoint_path"):
         run(_config(tmp_path, evaluate=True))
     assert watched == []
@@ -184,7 +187,7 @@ def test_the_same_seed_gives_the_same_run(tmp_path, watched):
 
 @pytest.mark.parametrize("runner", ["episode", "parallel"])
 def test_testing_does_not_change_training(tmp_path, watched, counting_env, runner):
-    """Defect 36: tests of the family draw from the training generators and share the environment."""
+    """PyMARL's tests draw from the training generators and share the environment."""
     figures = []
     for interval in (6, 40, 1000):
         config = _config(tmp_path, t_max=80, test_interval=interval, runner_log_interval=1, learner_log_interval=1)
@@ -213,7 +216,7 @@ def test_a_run_without_a_seed_gets_a_random_one(tmp_path, caplog):
 
 
 def test_early_truncation_trains_on_nothing_but_what_was_played(tmp_path, watched, counting_env):
-    """Defect 2: PyMARL's loss is around 1e14 here, since rows of padding have no legal action."""
+    """PyMARL's loss is around 1e14 here, since rows of padding have no legal action."""
     env_args = {"lengths": [2, 6], "ends": ["truncated", "terminated"]}
     run(_config(tmp_path, t_max=120, learner_log_interval=1, env="counting", env_args=env_args))
     losses = [value for _, value in _stats(watched, "loss")]
@@ -268,19 +271,28 @@ def test_results_go_where_local_results_path_says(tmp_path, monkeypatch):
 
 
 def test_runs_started_together_share_no_folder(tmp_path):
-    """Defect 16: names with a resolution of one second."""
+    """PyMARL names results by the second: two runs of one second write into one folder."""
     for _ in range(3):
         run(_config(tmp_path, t_max=1, save_model=True))
     assert len(os.listdir(tmp_path / "models")) == 3
 
 
-def test_losses_that_turn_nan_are_logged_as_floats(tmp_path, watched, monkeypatch):
-    """Defect 27: a tensor or NumPy scalar would be stored as a pickled object."""
+@pytest.mark.parametrize("number", [th.tensor, np.float32])
+def test_losses_that_turn_nan_are_logged_as_floats(tmp_path, monkeypatch, number):
+    """Sacred would store a tensor or NumPy scalar, which somebody's learner may log, as a pickled object."""
+    log = QLearner._log
+    monkeypatch.setattr(
+        QLearner, "_log", lambda self, stats, t: log(self, {key: number(x) for key, x in stats.items()}, t)
+    )
     monkeypatch.setattr("learners.q_learner.masked_mean", lambda x, mask: (x * mask).sum() / mask.sum() * float("nan"))
-    run(_config(tmp_path, t_max=20, on_non_finite="skip"))
-    (_, loss), *_ = _stats(watched, "loss")
-    assert math.isnan(loss)
-    assert json.loads(json.dumps({"loss": loss}))
+    scalars = []
+    sacred_run = SimpleNamespace(info={}, log_scalar=lambda key, value, t: scalars.append((key, value)))
+    run(_config(tmp_path, t_max=20, on_non_finite="skip"), sacred_run)
+    assert math.isnan(sacred_run.info["loss"][0])
+    logged = [value for key, values in sacred_run.info.items() if key != "unique_token" for value in values]
+    assert {type(value) for value in logged} == {float, int}, "values, and the steps they were logged at"
+    assert {type(value) for _, value in scalars} == {float}
+    assert math.isnan(dict(scalars)["loss"])
 
 
 def test_the_buffer_says_how_large_it_can_become(tmp_path, caplog):

@@ -209,7 +209,7 @@ def test_targets_are_updated_by_critic_steps():
 
 @pytest.mark.parametrize("mask_before_softmax", [True, False])
 def test_padding_and_illegal_actions_leave_no_nan(mask_before_softmax):
-    """Defect 44."""
+    """The logarithm of a probability of 0, times a mask of 0, is NaN: COMA's losses in PyMARL2 turn NaN."""
     batch = random_batch([1, 5], 6, ends=["truncated", "terminated"])
     learner = make_learner(batch, mask_before_softmax=mask_before_softmax, epsilon_start=0.5)
     for _ in range(3):

@@ -131,7 +131,7 @@ def test_who_picks_the_action_of_the_target(double_q, expected):
 @pytest.mark.parametrize("lam", [0.0, 0.7])
 @pytest.mark.parametrize("end", ["terminated", "truncated"])
 def test_the_loss_is_that_of_the_transitions_taken(mixer, lam, end):
-    """Brute force, episode by episode. PyMARL's VDN loss is around 1e14 for the truncated ones (defect 2).
+    """Brute force, episode by episode. PyMARL's VDN loss is around 1e14 for the truncated ones.
 
     The last episode reaches the last column.
     """
@@ -162,7 +162,7 @@ def test_the_loss_is_that_of_the_transitions_taken(mixer, lam, end):
 
 
 def test_values_are_logged_per_agent():
-    """Without a mixer PyMARL divides a mean over agents by their number once more; so do we (defect 29)."""
+    """Without a mixer PyMARL divides a mean over agents by their number once more; so do we."""
     learner, batch = make_learner(None, random_batch([4], 5))
     with th.no_grad():
         q, _ = learner.mac.unroll(batch)
@@ -173,7 +173,7 @@ def test_values_are_logged_per_agent():
 
 @pytest.mark.parametrize("mixer", [None, "vdn", "qmix"])
 def test_statistics_are_plain_floats_with_pymarls_names(mixer):
-    """Defect 27: a tensor among them reaches info.json as pickled storage."""
+    """A tensor among them would be stored in Sacred's info.json as a pickled object."""
     learner, batch = make_learner(mixer)
     told = {}
     learner.logger.log_stat = lambda key, value, t: told.update({key: type(value)})
@@ -232,7 +232,7 @@ def test_adam_by_hand():
 
 
 def test_models_travel_with_their_targets(tmp_path):
-    """Defect 5: the family leaves the target mixer random after loading."""
+    """PyMARL leaves the target mixer random after loading."""
     learner, batch = make_learner("qmix")
     learner.train(batch, 1, 0)
     learner.save_models(str(tmp_path))

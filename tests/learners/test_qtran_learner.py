@@ -118,7 +118,7 @@ def test_losses_are_those_of_the_transitions_taken(arch, double_q):
 
 
 def test_two_statistics_sum_over_padding_as_pymarls():
-    """Q_jt = 3 and V = 1 in all 2 x 4 columns, of which 1 + 3 were played: 24 / 4 and 8 / 4 (defect 30)."""
+    """Q_jt = 3 and V = 1 in all 2 x 4 columns, of which 1 + 3 were played: 24 / 4 and 8 / 4."""
     batch = random_batch([1, 3], 5)
     learner = make_learner(batch)
     _constant(learner.mixer.Q, 3.0)

@@ -25,7 +25,7 @@ class _Run:
     "value", [2, 2.0, True + 1, np.float32(2), np.int64(2), np.array(2.0), th.tensor(2.0), th.tensor([2])]
 )
 def test_every_number_becomes_a_float(value):
-    """Defect 27."""
+    """Sacred would store a tensor or NumPy scalar in info.json as a pickled object."""
     logger, run = Logger(logging.getLogger("test")), _Run()
     logger.setup_sacred(run)
     logger.log_stat("loss", value, 10)

@@ -17,7 +17,7 @@ def test_mappings_merge_and_everything_else_replaces():
     assert recursive_dict_update(base, update) == {
         "a": 1,
         "b": {"c": [3], "d": {"e": 1, "f": 2}},
-        "n": {"x": 1},  # defect 18: over a null key the family fails
+        "n": {"x": 1},  # over a null key PyMARL fails
         "g": {},
     }
     base["b"]["c"].append(4)

@@ -1,4 +1,4 @@
-"""An environment process that raises, dies or is left alone (defect 3: the family waits for ever)."""
+"""An environment process that raises, dies or is left alone (PyMARL waits for it for ever)."""
 
 import errno
 import multiprocessing

@@ -111,11 +111,41 @@ def test_every_line_of_twenty_looks_different():
 
 
 @pytest.mark.parametrize("make", [all_figures, nothing_to_draw])
-def test_both_libraries_draw_the_same_figures(make, tmp_path):
+def test_both_libraries_draw_every_figure(make, tmp_path):
     for index, (shown, printed) in enumerate(zip(make(figures), make(paper), strict=True)):
         assert isinstance(go.Figure(shown.to_dict()), go.Figure) and shown.to_json()
         printed.savefig(tmp_path / f"{index}.svg")
         assert (tmp_path / f"{index}.svg").read_text().startswith("<?xml")
+
+
+def test_both_libraries_draw_the_same_lines():
+    for make in (
+        lambda module: module.learning_curves(BANDS, "test_return_mean"),
+        lambda module: module.profile_curves(PROFILES, "test win rate"),
+    ):
+        traces = [(list(line.x), list(line.y)) for line in make(figures).data if line.fill != "toself"]
+        assert traces == [(list(line.get_xdata()), list(line.get_ydata())) for line in make(paper).axes[0].lines]
+        assert len(traces) >= 1
+
+
+def test_both_libraries_draw_the_same_cells():
+    shown = figures.score_heatmap(MATRIX, "test win rate").data[0].z
+    printed = paper.score_heatmap(MATRIX, "test win rate").axes[0].images[0].get_array().filled(np.nan)
+    np.testing.assert_array_equal(np.array(shown, dtype=float), printed)
+
+
+@pytest.mark.parametrize(("draw", "argument"), [("improvement_intervals", PAIRS), ("aggregate_intervals", AGGREGATES)])
+def test_both_libraries_draw_the_same_intervals(draw, argument):
+    shown = [
+        [x - below, x, x + above]
+        for trace in getattr(figures, draw)(argument).data
+        for x, below, above in zip(trace.x, trace.error_x.arrayminus, trace.error_x.array, strict=True)
+    ]
+    printed = []
+    for axes in getattr(paper, draw)(argument).axes:
+        interval, dot = (line.get_xdata() for line in axes.lines[:2])
+        printed.append([interval[0], dot[0], interval[1]])
+    np.testing.assert_allclose(shown, printed)
 
 
 def test_papers_show_the_same_numbers():

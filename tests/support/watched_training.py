@@ -1,0 +1,58 @@
+"""What a run's updates did: the losses that each logged, and the networks whose weights it changed."""
+
+import math
+from dataclasses import dataclass, field
+
+import torch as th
+
+from learners import REGISTRY
+from utils.logging import Logger
+
+
+@dataclass
+class Update:
+    """One call of `train`: logged statistics, and for each network with weights whether they are other ones now."""
+
+    stats: dict[str, object] = field(default_factory=dict)
+    changed: dict[str, bool] = field(default_factory=dict)
+
+
+def watch_updates(monkeypatch, learner):
+    """A list that gets an `Update` for every call of `train` of the learner of this name, in the runs that follow."""
+    updates = []
+    cls = REGISTRY[learner]
+    train, log_stat = cls.train, Logger.log_stat
+
+    def watched_train(self, batch, t_env, episode_num):
+        networks = {"agent": list(self.mac.parameters()), **{k: list(v.parameters()) for k, v in self.networks.items()}}
+        before = {
+            name: [weight.detach().clone() for weight in weights] for name, weights in networks.items() if weights
+        }
+        updates.append(Update())
+        result = train(self, batch, t_env, episode_num)
+        updates[-1].changed = {
+            name: any(not th.equal(old, new) for old, new in zip(before[name], networks[name], strict=True))
+            for name in before
+        }
+        return result
+
+    def watched_stat(self, key, value, t, to_sacred=True):
+        if updates:
+            updates[-1].stats.setdefault(key, value)
+        return log_stat(self, key, value, t, to_sacred)
+
+    monkeypatch.setattr(cls, "train", watched_train)
+    monkeypatch.setattr(Logger, "log_stat", watched_stat)
+    return updates
+
+
+def assert_learnt(updates, least=3):
+    """Each update logged finite losses, and so many of them, at least, changed the weights of each network."""
+    assert updates
+    for update in updates:
+        losses = {key: value for key, value in update.stats.items() if key.endswith("loss")}
+        assert losses, update.stats
+        assert all(math.isfinite(value) for value in losses.values()), losses
+    for name in updates[0].changed:
+        # COMA's first update may leave the agents as they are: with epsilon 1, their policy does not depend on them
+        assert sum(update.changed[name] for update in updates) >= least, (name, [u.changed for u in updates])
