@@ -13,28 +13,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     # imported here: `_start` has to come before whatever takes long
     import threading
 
-    from utils.errors import ConfigError, MusterError
-    from utils.stop_signals import Interrupted
+    from cli.command import run_command
 
     # until a run looks at it, SIGUSR1 (write a checkpoint) has nothing to do, and shall not end the process
     if hasattr(signal, "SIGUSR1") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     # results are the user's own: nobody else reads or changes them
     os.umask(os.umask(0o077) | 0o077)
-    try:
-        return _dispatch(sys.argv[1:] if argv is None else list(argv))
-    except MusterError as error:
-        _complain(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {error}")
-        return error.exit_code
-    except Interrupted as interrupted:
-        _complain(str(interrupted))
-        return interrupted.exit_code
-    except KeyboardInterrupt:
-        _complain("interrupted; Sacred's record of the run, and models that were saved, are kept.")
-        return 130
+    words = sys.argv[1:] if argv is None else list(argv)
+    return run_command(lambda: _dispatch(words), "Sacred's record of the run, and models that were saved, are kept.")
 
 
-def _dispatch(argv: list[str]) -> int:
+def _dispatch(argv: list[str]) -> None:
     from cli.arguments import parse_arguments
 
     arguments = parse_arguments(argv)
@@ -54,20 +44,12 @@ def _dispatch(argv: list[str]) -> int:
         from cli.experiment import run_experiment
 
         run_experiment(arguments)
-    return 0
 
 
 def _show(text: str) -> None:
     from utils.console import fitted, terminal_width
 
     print(fitted(text, terminal_width(sys.stdout)), end="", flush=True)
-
-
-def _complain(text: str) -> None:
-    from utils.console import fitted, terminal_width
-    from utils.plain_values import escaped
-
-    print(fitted(escaped(text), terminal_width(sys.stderr)), file=sys.stderr)
 
 
 def _start() -> None:

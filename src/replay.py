@@ -4,20 +4,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from cli.command import run_command
 from utils.console import outlive_readers
-from utils.errors import ConfigError, MusterError
-from utils.plain_values import escaped
+from utils.errors import ConfigError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
     options = _parser().parse_args(argv)
-    try:
-        _export(options)
-    except MusterError as error:
-        print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {escaped(str(error))}", file=sys.stderr)
-        return error.exit_code
-    return 0
+    return run_command(lambda: _export(options), "the animation is incomplete.")
 
 
 def _parser() -> argparse.ArgumentParser:

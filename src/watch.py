@@ -10,24 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
+from cli.command import run_command
 from utils.console import outlive_readers
 from utils.errors import ConfigError, MusterError
-from utils.plain_values import escaped
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
     options = _parser().parse_args(argv)
     warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
-    try:
-        _watch(options)
-    except MusterError as error:
-        print(f"{'error' if isinstance(error, ConfigError) else 'stopped'}: {escaped(str(error))}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("interrupted; what was recorded so far is kept.", file=sys.stderr)
-        return 130
-    return 0
+    return run_command(lambda: _watch(options), "complete recordings are kept.")
 
 
 def _parser() -> argparse.ArgumentParser:

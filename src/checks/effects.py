@@ -7,6 +7,9 @@ from utils.config import default_config
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
 
+# names that `checks.pairings` refuses where parts do not go together
+PAIRED = {"mixer", "critic", "agent", "action_selector"}
+
 
 def warnings_of(config: Mapping) -> list[str]:
     """What a checked config says to no effect, in sentences, from what the chosen parts declare to read."""
@@ -31,8 +34,7 @@ def _unread_keys(config: Mapping) -> list[str]:
         if reads(config, kind) is None:  # it may read anything
             continue
         for key in sorted({key for name in registry for key in registry.entry(name).traits.get("reads", ())}):
-            # names of parts are refused where they do not go together
-            if key in REGISTRIES or key in read or config.get(key) == defaults.get(key):
+            if key in PAIRED or key in read or config.get(key) == defaults.get(key):
                 continue
             if not any(reads(config, other) is None and _governs(other, key) for other in REGISTRIES):
                 idle.setdefault(key, []).append(f"{kind}={_shown(config[kind])}")

@@ -12,6 +12,7 @@ from envs.optional import require
 from envs.particles import MOVES, particles
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.plain_values import shown
 
 # agents, landmarks, cells: what a user of these games may count
 MOST_COUNTED = 1000
@@ -38,6 +39,26 @@ def _module(key: str) -> ModuleType:
 def _parameters(module: ModuleType) -> dict[str, inspect.Parameter]:
     """What `parallel_env` takes: it often passes everything on to `raw_env`, which says what that is."""
     return dict(inspect.signature(getattr(module, "raw_env", module.parallel_env)).parameters)
+
+
+def _try_arguments(key: str, module: ModuleType, kwargs: dict) -> None:
+    """Make an environment of them, which knows best what they may be; name those it cannot be made of."""
+    try:
+        module.parallel_env(**kwargs).close()
+    except Exception as error:
+        alone = [name for name in kwargs if not _makes_one(module, {name: kwargs[name]})]
+        given = ", ".join(f"{name}={shown(repr(kwargs[name]))}" for name in alone or kwargs)
+        raise ConfigError(
+            f"env_args.kwargs: {key} cannot be made with {given}: {type(error).__name__}: {shown(str(error), 300)}"
+        ) from error
+
+
+def _makes_one(module: ModuleType, kwargs: dict) -> bool:
+    try:
+        module.parallel_env(**kwargs).close()
+    except Exception:
+        return False
+    return True
 
 
 class PettingZooEnv(MultiAgentEnv):
@@ -114,8 +135,8 @@ class PettingZooEnv(MultiAgentEnv):
         for name, value in (kwargs or {}).items():
             if type(value) is int and name != "max_cycles" and not -MOST_COUNTED <= value <= MOST_COUNTED:
                 raise ConfigError(f"env_args.kwargs.{name}={value}: a count of {key} is at most {MOST_COUNTED}.")
-        if kwargs:  # what else is wrong with them, the environment says itself
-            module.parallel_env(**kwargs).close()
+        if kwargs:
+            _try_arguments(key, module, kwargs)
 
     def _plain_space(self, agent: str):
         space = self._env.observation_space(agent)

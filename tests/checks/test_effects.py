@@ -44,6 +44,7 @@ def test_no_preset_sets_what_it_does_not_use(algorithm):
         ({"mixer": "vdn", "hypernet_embed": 8}, "hypernet_embed=8 has no effect: mixer=vdn does not read it."),
         ({"qtran_arch": "coma_critic"}, "qtran_arch=coma_critic has no effect: mixer=null does not read it."),
         ({"rollout_steps": 8}, "rollout_steps=8 has no effect: runner=episode does not read it."),
+        ({"env_transport": "pipe"}, "env_transport=pipe has no effect: runner=episode does not read it."),
         ({"envs_per_worker": 2}, "envs_per_worker=2 has no effect: runner=episode does not read it."),
         ({"test_greedy": False}, "test_greedy=False has no effect: action_selector=epsilon_greedy does not read it."),
         (

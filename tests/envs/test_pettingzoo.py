@@ -155,6 +155,7 @@ def test_arguments_reach_the_environment():
     ("changes", "message"),
     [
         ({"kwargs": {"continuous": True}}, "only Discrete"),
+        ({"key": "mpe2.simple_spread_v3", "kwargs": {"N": -3, "local_ratio": 0.5}}, "be made with N=-3: "),
         ({"kwargs": {"endd": 1}}, "takes no 'endd'.* Did you mean 'end'"),
         ({"reward": "max"}, "Allowed: mean, sum"),
         ({"time_limit": 0}, "time_limit is 0"),

@@ -114,7 +114,7 @@ CATALOGUE = [
     case(changed("env_args.episode_limit=1000000000000", base=MATRIX), "env_args.episode_limit", "at most 1000000"),
     case(changed("env_args.step_mul=1000000000000", base=["--config=vdn", "--env-config=skirmish"]), "step_mul"),
     case(changed("env_args.step_mul=100000", base=["--config=vdn", "--env-config=skirmish"]), "the most is 1000"),
-    case(changed("env_args.kwargs.N=-3", base=["--config=vdn", "--env-config=mpe"]), "cannot be made of these"),
+    case(changed("env_args.kwargs.N=-3", base=["--config=vdn", "--env-config=mpe"]), "made with N=-3: "),
     case(changed("env_args.kwargs.N=100000", base=["--config=vdn", "--env-config=mpe"]), "kwargs.N=100000", "1000"),
     # places and options
     case(changed("local_results_path=" + "x" * 300), "too long", "255 bytes", id="long results path"),

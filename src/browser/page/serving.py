@@ -20,8 +20,6 @@ from utils.errors import ConfigError
 
 # ports that are tried, beginning with the one that was asked for
 TRIED = 20
-
-
 # seconds in which a request has to be here, whole, and in which some of an answer has to be taken
 PATIENCE = 30.0
 
@@ -56,14 +54,14 @@ class _Impatient(io.RawIOBase):
 class _QuietHandler(WSGIRequestHandler):
     """Requests are not logged, and none is waited for without end; every connection has one (werkzeug closes it)."""
 
+    protocol_version = "HTTP/1.1"
+    server_version = "Muster"
+    sys_version = ""
+
     def setup(self) -> None:
         """As in the standard library, but read with a time limit."""
         super().setup()
         self.rfile = io.BufferedReader(_Impatient(self.connection))
-
-    protocol_version = "HTTP/1.1"
-    server_version = "Muster"
-    sys_version = ""
 
     def log(self, type: str, message: str, *args: object) -> None:
         """Nothing is said of single requests; errors of the page itself are logged elsewhere."""
