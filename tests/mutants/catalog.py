@@ -1,0 +1,284 @@
+"""The mutants: for each, a mistake, the part it is made in, and the tests that should notice.
+
+A mutation is a function that gets what it replaces and returns what takes its place. Its source is appended to the
+file of the part, so it uses nothing from outside itself, and it reaches every process that imports the part.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+COMBINATIONS = "tests/integration/test_every_combination.py"
+LOOP = "tests/integration/test_loop.py"
+MIXERS = "tests/modules/test_mixers.py"
+LEARNERS = "tests/learners"
+TARGETS = "tests/utils/test_rl_utils.py"
+RESUME = "tests/integration/test_exact_resume.py"
+PLAY = "tests/runners"
+SELECTORS = "tests/components/test_action_selectors.py"
+BUFFER = "tests/components/test_replay_buffer.py"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mistake.
+
+    Args:
+        part: what is replaced, "module:Class.attribute" or "module:function".
+        mutation: (original, *arguments) -> replacement.
+        tests: files or folders that are run, and options of pytest.
+    """
+
+    name: str
+    part: str
+    mutation: Callable
+    tests: tuple[str, ...]
+    arguments: tuple = ()
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One mistake that is made in the middle of a function: `old`, found once in the source, becomes `new`."""
+
+    name: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+def returns_at_once(original):
+    return lambda *args, **kwargs: None
+
+
+def never_updates_targets(train):
+    def mutated(self, batch, t_env, episode_num):
+        import copy
+
+        kept = copy.deepcopy((self.target_mac and self.target_mac.agent.state_dict(), self.target_networks))
+        result = train(self, batch, t_env, episode_num)
+        if self.target_mac:
+            self.target_mac.agent.load_state_dict(kept[0])
+        for name, network in kept[1].items():
+            self.target_networks[name].load_state_dict(network.state_dict())
+        return result
+
+    return mutated
+
+
+def always_updates_targets(train):
+    def mutated(self, batch, t_env, episode_num):
+        train(self, batch, t_env, episode_num)
+        self._update_targets()
+
+    return mutated
+
+
+def everything_is_valid(original):
+    def mutated(*args, **kwargs):
+        return original(*args, **kwargs).fill_(1.0)
+
+    return mutated
+
+
+def what_was_filled_is_valid(original):
+    """PyMARL's mask: the closing state of a truncated episode counts."""
+
+    def mutated(batch, by_agent=False):
+        mask = batch["filled"][:, :-1].float()
+        mask[:, 1:] *= 1 - batch["terminated"][:, :-2].float()
+        return mask if not by_agent else original(batch, by_agent) * 0 + mask
+
+    return mutated
+
+
+def nothing_terminates(original):
+    def mutated(*args, **kwargs):
+        return original(*args, **kwargs) * 0
+
+    return mutated
+
+
+def the_first_rows(original):
+    def mutated(self, batch_size, trimmed=False):
+        steps = int(self["filled"][:batch_size].sum(1).max()) if trimmed else self.max_seq_length
+        return self[:batch_size, :steps]
+
+    return mutated
+
+
+def keeps_the_first_rollout(original):
+    def mutated(self, ep_batch):
+        if not self.episodes_in_buffer:
+            return original(self, ep_batch)
+        self._count(self.inserted + ep_batch.batch_size)
+        return None
+
+    return mutated
+
+
+def always_zero(original):
+    return lambda *args, **kwargs: 0.0
+
+
+def everything_is_legal(original):
+    def mutated(self, agent_inputs, avail_actions, *args, **kwargs):
+        return original(self, agent_inputs, avail_actions * 0 + 1, *args, **kwargs)
+
+    return mutated
+
+
+def tests_as_it_trains(original):
+    def mutated(self, agent_inputs, avail_actions, t_env, test_mode=False):
+        return original(self, agent_inputs, avail_actions, t_env, test_mode=False)
+
+    return mutated
+
+
+def values_of_all_actions(original):
+    return lambda values, avail_actions: values
+
+
+def logs_copies(original):
+    """What was logged stays among the statistics of the next interval."""
+
+    def mutated(self, returns, stats, prefix):
+        return original(self, list(returns), dict(stats), prefix)
+
+    return mutated
+
+
+def hidden_once(original):
+    """The hidden state of an episode is the one that the last episode ended with."""
+
+    def mutated(self, batch_size):
+        hidden = getattr(self, "hidden_states", None)
+        if hidden is None or len(hidden.reshape(-1, hidden.shape[-1])) != batch_size * self.n_agents:
+            original(self, batch_size)
+
+    return mutated
+
+
+def steps_nothing(original):
+    """The gradient is computed, and no weight changes."""
+
+    def mutated(self, optimiser, *args, **kwargs):
+        optimiser.step = lambda: None
+        return original(self, optimiser, *args, **kwargs)
+
+    return mutated
+
+
+def of_the_first_environment(original):
+    def mutated(args, seed, index, test_mode):
+        return original(args, seed, 0, test_mode)
+
+    return mutated
+
+
+def ignores(original, key, value):
+    """After the constructor, the part reads `value` for a key of its config, whatever was chosen."""
+
+    def mutated(self, *args, **kwargs):
+        import copy
+
+        original(self, *args, **kwargs)
+        self.args = copy.copy(self.args)
+        setattr(self.args, key, value)
+
+    return mutated
+
+
+# learner -> its class, and keys that it may as well ignore, with what it would read instead
+LEARNERS_AND_KEYS = {
+    "q_learner": ("learners.q_learner:QLearner", {"gamma": 0.9, "td_lambda": 0.0, "double_q": False}),
+    "qtran_learner": (
+        "learners.qtran_learner:QLearner",
+        {"gamma": 0.9, "double_q": False, "opt_loss": 0, "nopt_min_loss": 0},
+    ),
+    "coma_learner": ("learners.coma_learner:COMALearner", {"gamma": 0.9, "td_lambda": 0.0}),
+    "pqn_learner": (
+        "learners.pqn_learner:PQNLearner",
+        {"gamma": 0.9, "td_lambda": 0.0, "epochs": 1, "minibatches": 1},
+    ),
+}
+WITH_TARGETS = ("q_learner", "qtran_learner", "coma_learner")
+
+
+def _of_learners():
+    for learner, (place, keys) in LEARNERS_AND_KEYS.items():
+        own = f"tests/learners/test_{learner}.py"
+        yield Mutant(f"{learner}: train returns at once", f"{place}.train", returns_at_once, (COMBINATIONS, own))
+        if learner in WITH_TARGETS:
+            yield Mutant(f"{learner}: the targets never change", f"{place}.train", never_updates_targets, (own,))
+            yield Mutant(f"{learner}: the targets always follow", f"{place}.train", always_updates_targets, (own,))
+        for key, value in keys.items():
+            yield Mutant(f"{learner}: {key} is always {value}", f"{place}.__init__", ignores, (own,), (key, value))
+
+
+def _state(name, part):
+    """A part that resumes without its state."""
+    return Mutant(f"resuming: {name} is left out", part, returns_at_once, (RESUME, "-k", "q_learner-continuous"))
+
+
+MUTANTS: tuple[Mutant | Edit, ...] = (
+    *_of_learners(),
+    Mutant("no optimiser steps", "learners.base:BaseLearner._step", steps_nothing, (LEARNERS,)),
+    Mutant("mask: all ones", "utils.rl_utils:valid_transitions", everything_is_valid, (LEARNERS, TARGETS)),
+    Mutant("mask: PyMARL's", "utils.rl_utils:valid_transitions", what_was_filled_is_valid, (LEARNERS, TARGETS)),
+    Mutant("nothing terminates", "utils.rl_utils:terminations", nothing_terminates, (LEARNERS, TARGETS)),
+    Mutant("illegal actions have values", "learners.q_targets:legal_values", values_of_all_actions, (LEARNERS,)),
+    Edit("COMA: advantages are not detached", "- baseline).detach()", "- baseline)", (LEARNERS,)),
+    Edit("QTRAN: the joint value follows L_nopt", "- joint_qs.detach() +", "- joint_qs +", (LEARNERS,)),
+    Edit(
+        "QTRAN: L_opt trains the joint value",
+        "with th.no_grad():\n            max_joint_qs",
+        "with th.enable_grad():\n            max_joint_qs",
+        (LEARNERS,),
+    ),
+    Edit("QMIX: the first weights are signed", "th.abs(self.hyper_w_1(states))", "self.hyper_w_1(states)", (MIXERS,)),
+    Edit(
+        "QMIX: the last weights are signed",
+        "th.abs(self.hyper_w_final(states))",
+        "self.hyper_w_final(states)",
+        (MIXERS,),
+    ),
+    Mutant("buffer: the first rows", "components.replay_buffer:ReplayBuffer.sample", the_first_rows, (BUFFER,)),
+    Mutant(
+        "buffer: the first rollout stays",
+        "components.replay_buffer:ReplayBuffer.insert_episode_batch",
+        keeps_the_first_rollout,
+        (BUFFER,),
+    ),
+    Mutant("epsilon is 0", "components.epsilon_schedules:DecayThenFlatSchedule.eval", always_zero, (SELECTORS, PLAY)),
+    *(
+        mutant
+        for name, part in {
+            "epsilon_greedy": "components.selectors.epsilon_greedy:EpsilonGreedyActionSelector",
+            "multinomial": "components.selectors.sampling:MultinomialActionSelector",
+            "soft_policies": "components.selectors.sampling:SoftPoliciesSelector",
+        }.items()
+        for mutant in (
+            Mutant(f"{name}: all actions are legal", f"{part}.select_action", everything_is_legal, (SELECTORS,)),
+            Mutant(f"{name}: tests explore", f"{part}.select_action", tests_as_it_trains, (SELECTORS,)),
+        )
+    ),
+    Mutant("statistics are not reset", "runners.base:BaseRunner._log", logs_copies, (PLAY,)),
+    Mutant(
+        "hidden states outlive episodes",
+        "controllers.basic_controller:BasicMAC.init_hidden",
+        hidden_once,
+        (PLAY, "tests/controllers"),
+    ),
+    Mutant(
+        "environments share a seed",
+        "vector_envs.instances:first_seed",
+        of_the_first_environment,
+        ("tests/vector_envs", PLAY),
+    ),
+    _state("the learner", "checkpoints.parts:load_state"),
+    _state("the replay buffer", "components.replay_buffer:ReplayBuffer.load_state_dict"),
+    _state("the runner", "runners.base:BaseRunner.load_state_dict"),
+    _state("the loop", "experiment.loop:LoopState.load_state_dict"),
+    _state("the logger", "records.logger:Logger.load_state_dict"),
+    _state("the random numbers of tests", "utils.random_streams:RandomStream.load_state_dict"),
+    _state("the random generators", "utils.random_streams:set_global_generators"),
+)
