@@ -7,26 +7,29 @@ A replay buffer of episodes of 27m_vs_30m's shape is filled to the given size. T
 - "all at once": everything that the buffer holds is saved with torch.save and synced, as a plain checkpoint would
 - "first": the first checkpoint of a run whose buffer is full already, the worst case: all of it is written
 - "next": one after another 64 episodes, the usual case
-- "go on": reading it back
+- "resume": reading it back
 
 For the two of ours, "stopped" is how long `begin` takes, "on the disk" when the folder is whole, and "updates" how much
 slower updates of a network are meanwhile.
 """
 
 import argparse
+import logging
 import os
 import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 import torch as th
 
-from checkpoints.segments import read_segment
+from checkpoints.segments import read_segment, segments_of
 from checkpoints.store import newest_checkpoint
-from checkpoints.writer import CheckpointWriter, segments_of
+from checkpoints.writer import CheckpointWriter
+from components.buffers.episodes import EpisodeReplay
 from components.episode_buffer import EpisodeBatch, ReplayBuffer
 from experiment.assembly import build_scheme
 
@@ -45,12 +48,14 @@ def new_batch(seed: int) -> EpisodeBatch:
     return batch
 
 
-def new_buffer(gigabytes: float) -> ReplayBuffer:
+def new_buffer(gigabytes: float) -> EpisodeReplay:
     """An empty buffer for whole batches of about this size."""
     scheme, groups, preprocess = build_scheme(SHAPE)
     episode = ReplayBuffer(scheme, groups, 1, STEPS, preprocess=preprocess, device="meta").nbytes
     size = max(1, round(gigabytes * 2**30 / episode / EPISODES)) * EPISODES
-    return ReplayBuffer(scheme, groups, size, STEPS, preprocess=preprocess)
+    args = SimpleNamespace(buffer_size=size, batch_size=1, buffer_dtype="float32", buffer_cpu_only=True, device="cpu")
+    console = SimpleNamespace(console_logger=logging.getLogger("benchmark"))
+    return EpisodeReplay(scheme, groups, STEPS, preprocess, args, console)
 
 
 class Updates:
@@ -108,31 +113,33 @@ def main() -> None:
     arguments = parser.parse_args()
     th.set_num_threads(1)
     buffer, updates = new_buffer(arguments.gigabytes), Updates()
-    for k in range(buffer.buffer_size // EPISODES):
-        buffer.insert_episode_batch(new_batch(k))
-    size = buffer.nbytes / 2**30
-    print(f"{buffer.buffer_size} episodes of 27m_vs_30m's shape, {size:.2f} GiB")
+    episodes = buffer.episodes
+    for k in range(episodes.buffer_size // EPISODES):
+        buffer.insert(new_batch(k))
+    size = episodes.nbytes / 2**30
+    print(f"{episodes.buffer_size} episodes of 27m_vs_30m's shape, {size:.2f} GiB")
     updates.seconds(lambda: False)
     ends = time.perf_counter() + 2
     usual, _ = updates.seconds(lambda: time.perf_counter() < ends)
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        plain = all_at_once(buffer, Path(folder) / "plain.th")
+        plain = all_at_once(episodes, Path(folder) / "plain.th")
         print(f"{'all at once':12} {size:5.2f} GiB  stopped {plain * 1000:8.1f} ms")
         run_folder = Path(folder) / "run"
-        writer = CheckpointWriter(run_folder, buffer, keep=2)
+        writer = CheckpointWriter(run_folder, buffer.journal, keep=2)
         first = checkpoint(writer, updates, 1, usual, "first", size)
-        part = size * EPISODES / buffer.buffer_size
+        part = size * EPISODES / episodes.buffer_size
         nexts = []
         for k in range(2, 5):
-            buffer.insert_episode_batch(new_batch(k))
+            buffer.insert(new_batch(k))
             nexts.append(checkpoint(writer, updates, k, usual, "next", part))
         print(f"all at once / first: {plain / first:.0f}   all at once / next: {plain / min(nexts):.0f}")
         started = time.perf_counter()
         newest, _ = newest_checkpoint(run_folder)
         copy = new_buffer(arguments.gigabytes)
+        copy.load_state_dict(buffer.state_dict())
         for segment in segments_of(newest.folder, newest.manifest):
-            read_segment(segment.path, copy, buffer.oldest)
-        print(f"{'go on':12} {size:5.2f} GiB  checked and read in {time.perf_counter() - started:.2f} s")
+            read_segment(segment, copy.journal)
+        print(f"{'resume':12} {size:5.2f} GiB  checked and read in {time.perf_counter() - started:.2f} s")
         writer.close()
 
 

@@ -125,7 +125,7 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     for name in ("reset", "step"):
         timed(runner.env, name, "env")
     timed(runner.mac, "select_actions", "acting")
-    timed(buffer, "insert_episode_batch", "insert")
+    timed(buffer, "insert" if hasattr(buffer, "insert") else "insert_episode_batch", "insert")
     timed(buffer, "sample", "sample")
     timed(learner, "train", "train")
 

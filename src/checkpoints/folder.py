@@ -18,7 +18,7 @@ from utils.plain_values import problem_of, shown
 from utils.regular_files import open_regular, read_regular
 
 MANIFEST = "manifest.json"
-FORMAT = 2
+FORMAT = 3
 LARGEST_MANIFEST = 16 * 2**20
 # how a checkpoint's folder is called while it is written, after another has got its name, and while it is removed
 UNFINISHED, REPLACED, REMOVED = "tmp", "replaced", "removed"

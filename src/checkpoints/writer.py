@@ -4,55 +4,47 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from checkpoints.folder import NewFolder
-from checkpoints.segments import segment_name, write_segment
+from checkpoints.journal import Journal
+from checkpoints.segments import Segment, segment_name, segments_of, write_segment
 from checkpoints.store import CHECKPOINTS, checkpoints_of, prune
 from checkpoints.tree import tree_bytes, tree_of_tensors
 
 STATE = "state.th"
 
 
-@dataclass
-class Segment:
-    """Episodes of the replay buffer in a file of the last checkpoint."""
-
-    first: int
-    stop: int
-    path: Path
-    entry: dict
-
-
 class CheckpointWriter:
     """Writes the checkpoints of one run, one at a time, each in the background.
 
-    `begin` takes copies of everything small. The replay buffer is written as it stands: of its episodes only those
-    that no earlier checkpoint has, and one that is to be overwritten meanwhile makes the buffer wait until it is on
-    the disk. A folder appears when it is whole.
+    `begin` takes copies of everything small. The buffer is written as it stands: of its records only those that no
+    earlier checkpoint has, and one that is to be overwritten meanwhile makes the buffer wait until it is on the disk.
+    A folder appears when it is whole.
 
     Args:
         run_folder: the run's folder; checkpoints go below it.
-        buffer: the ReplayBuffer.
+        journal: of the buffer; None: of the buffer nothing is saved.
         keep: how many of the newest checkpoints are kept; the one with the best test return is kept besides.
         present: the checkpoint that the run resumes from, if any, as (folder, manifest).
     """
 
-    def __init__(self, run_folder: Path, buffer: Any, keep: int, present: tuple[Path, dict] | None = None):
-        self._folder, self._buffer, self._keep = run_folder, buffer, keep
+    def __init__(self, run_folder: Path, journal: Journal | None, keep: int, present: tuple[Path, dict] | None = None):
+        self._folder, self._journal, self._keep = run_folder, journal, keep
         self._pool = ThreadPoolExecutor(1, "checkpoint")
         self._job: Future | None = None
         self._written = threading.Condition()
         self._safe_until: int | None = None
         self._segments = segments_of(*present) if present else []
-        self._rewrites = buffer.rewrites
+        self._edits = 0
         found, _ = checkpoints_of(run_folder)
         self._number = max((checkpoint.number for checkpoint in found), default=0)
         # the checkpoint that was finished last
         self.newest: Path | None = present[0] if present else None
-        buffer.before_overwrite = self._wait_until_written
+        if journal is not None:
+            self._edits = journal.edits
+            journal.before_overwrite(self._wait_until_written)
 
     @property
     def busy(self) -> bool:
@@ -72,8 +64,6 @@ class CheckpointWriter:
             TypeError: the state holds what cannot be saved.
         """
         self.wait()
-        if self._rewrites != self._buffer.rewrites:
-            self._segments, self._rewrites = [], self._buffer.rewrites
         tree = tree_of_tensors(state)
         folder = NewFolder(self._folder / CHECKPOINTS / str(figures["t_env"]), self._folder.name)
         try:
@@ -83,10 +73,9 @@ class CheckpointWriter:
             raise
         self._number += 1
         figures = {"number": self._number, "time": time.time(), **figures}
-        kept = [segment for segment in self._segments if segment.stop > self._buffer.oldest]
-        first = max(self._buffer.oldest, kept[-1].stop if kept else 0)
+        kept, (first, stop) = self._records()
         self._safe_until = first
-        self._job = self._pool.submit(self._write, folder, figures, tree, kept, (first, self._buffer.inserted))
+        self._job = self._pool.submit(self._write, folder, figures, tree, kept, (first, stop))
 
     def wait(self) -> bool:
         """Wait until nothing is being written; whether something was.
@@ -104,8 +93,18 @@ class CheckpointWriter:
         """Wait, whatever comes of it; may be called twice."""
         self._pool.shutdown()
 
+    def _records(self) -> tuple[list[Segment], tuple[int, int]]:
+        """The files of the last checkpoint that this one needs, too, and the records that are in none of them."""
+        journal = self._journal
+        if journal is None:
+            return [], (0, 0)
+        if self._edits != journal.edits:
+            self._segments, self._edits = [], journal.edits
+        kept = [segment for segment in self._segments if segment.stop > journal.first]
+        return kept, (max(journal.first, kept[-1].stop if kept else 0), journal.stop)
+
     def _write(
-        self, folder: NewFolder, figures: dict, tree: dict, kept: list[Segment], episodes: tuple[int, int]
+        self, folder: NewFolder, figures: dict, tree: dict, kept: list[Segment], records: tuple[int, int]
     ) -> None:
         try:
             with folder.new_file(STATE) as file:
@@ -113,11 +112,11 @@ class CheckpointWriter:
             for segment in kept:
                 folder.link(segment.path, segment.entry)
             segments = [*kept]
-            if episodes[0] < episodes[1]:
-                name = segment_name(*episodes)
+            if records[0] < records[1]:
+                name = segment_name(*records)
                 with folder.new_file(name) as file:
-                    write_segment(file, self._buffer, *episodes, done=self._note_written)
-                segments.append(Segment(*episodes, Path(name), {}))
+                    write_segment(file, self._journal, *records, done=self._note_written)
+                segments.append(Segment(*records, Path(name), {}))
             folder.take_all()
             manifest = folder.finish(figures)
         except BaseException:
@@ -132,22 +131,12 @@ class CheckpointWriter:
         self.newest = place
         prune(self._folder, self._keep)
 
-    def _note_written(self, episode: int | None) -> None:
-        """Everything below `episode` is in the file; None: nothing is being written."""
+    def _note_written(self, record: int | None) -> None:
+        """Everything below `record` is in the file; None: nothing is being written."""
         with self._written:
-            self._safe_until = episode
+            self._safe_until = record
             self._written.notify_all()
 
     def _wait_until_written(self, first_kept: int) -> None:
         with self._written:
             self._written.wait_for(lambda: self._safe_until is None or self._safe_until >= first_kept)
-
-
-def segments_of(folder: Path, manifest: dict) -> list[Segment]:
-    """The buffer's files in a checkpoint, oldest first."""
-    segments = []
-    for name, entry in manifest["files"].items():
-        if name.startswith("buffer-"):
-            first, stop = name.removeprefix("buffer-").removesuffix(".bin").split("-")
-            segments.append(Segment(int(first), int(stop), folder / name, entry))
-    return sorted(segments, key=lambda segment: segment.first)

@@ -20,13 +20,15 @@ REASONS = {
         "hypernet_layers hypernet_embed qtran_arch network_size optimizer"
     ),
     "what its episodes and its replay buffer hold": (
-        "env env_args runner batch_size_run batched_mode rollout_steps buffer_size buffer_dtype separate_test_env"
+        "env env_args runner batch_size_run batched_mode rollout_steps buffer buffer_size buffer_dtype "
+        "separate_test_env"
     ),
     "its random numbers": "seed",
     "what is learned, and by which method, so that its curves would be those of no one experiment": (
         "learner action_selector mask_before_softmax gamma batch_size lr lr_finish critic_lr optim_alpha optim_eps "
         "grad_norm_clip td_lambda epochs minibatches target_update_interval double_q epsilon_start epsilon_finish "
-        "epsilon_anneal_time epsilon_decay opt_loss nopt_min_loss updates_per_rollout test_greedy overlap precision"
+        "epsilon_anneal_time epsilon_decay opt_loss nopt_min_loss updates_per_rollout replay_ratio test_greedy overlap "
+        "precision"
     ),
     "which run it is": "name repeat_id",
     "where its results are": "local_results_path",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from checks.registries import LOOKED_UP_BY, REGISTRIES, chosen, chosen_entry, looked_up, reads
+from checks.registries import LOOKED_UP_BY, REGISTRIES, chosen, chosen_entry, chosen_name, looked_up, reads
 from utils.config import default_config
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
@@ -37,7 +37,7 @@ def _unread_keys(config: Mapping) -> list[str]:
             if key in PAIRED or key in read or config.get(key) == defaults.get(key):
                 continue
             if not any(reads(config, other) is None and _governs(other, key) for other in REGISTRIES):
-                idle.setdefault(key, []).append(f"{kind}={_shown(config[kind])}")
+                idle.setdefault(key, []).append(f"{kind}={_shown(chosen_name(config, kind))}")
     return [
         f"{key}={_shown(config[key])} has no effect: {' and '.join(parts)} {'do' if len(parts) > 1 else 'does'} not "
         "read it."

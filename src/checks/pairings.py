@@ -1,6 +1,6 @@
 """Do the parts go together? Told from their declarations in the registries, and nowhere else."""
 
-from checks.registries import REGISTRIES, looked_up, reads
+from checks.registries import AUTO, REGISTRIES, chosen_name, looked_up, reads
 from envs import batched_names
 from utils.errors import ConfigError
 from utils.plain_values import shown
@@ -14,7 +14,7 @@ def check_pairings(config: dict) -> None:
     """
     traits = {}
     for key, registry in REGISTRIES.items():
-        name = config[key]
+        name = chosen_name(config, key)
         if name is None and key == "mixer":
             traits[key] = {"mixes": "nothing"}
             continue
@@ -102,6 +102,25 @@ def _check_sizes(config: dict, traits: dict) -> None:
 
 
 def _check_buffer(config: dict, traits: dict) -> None:
+    stated, taken = config["buffer"], traits["learner"].get("buffers")
+    if taken is not None and stated not in (AUTO, *taken):
+        raise ConfigError(
+            f"buffer={stated} does not go with learner={config['learner']}, which takes buffer={' or '.join(taken)}."
+        )
+    if config["replay_ratio"] and config["updates_per_rollout"] != 1:
+        raise ConfigError(
+            f"replay_ratio={config['replay_ratio']} and updates_per_rollout={config['updates_per_rollout']} both say "
+            "how many updates follow a rollout. Leave one of them out."
+        )
+    buffer = chosen_name(config, "buffer")
+    if buffer == "episodes":
+        _check_replay(config, traits)
+    rows = {"episodes": "batch_size", "rollout": "batch_size_run"}.get(buffer)
+    if rows and "minibatches" in (reads(config, "learner") or ()) and config["minibatches"] > config[rows]:
+        raise ConfigError(f"minibatches={config['minibatches']} is more than there are rows in {rows}={config[rows]}.")
+
+
+def _check_replay(config: dict, traits: dict) -> None:
     batch, buffer, environments = config["batch_size"], config["buffer_size"], config["batch_size_run"]
     if batch > buffer:
         raise ConfigError(
@@ -112,15 +131,8 @@ def _check_buffer(config: dict, traits: dict) -> None:
             f"batch_size_run={environments} is larger than buffer_size={buffer}: "
             "the buffer would not hold what one rollout brings."
         )
-    if traits["learner"].get("newest_rollout_only") and not batch == buffer == environments:
-        raise ConfigError(
-            f"learner={config['learner']} learns from the newest rollout only, so that batch_size={batch} and "
-            f"buffer_size={buffer} have to equal batch_size_run={environments}."
-        )
     if traits["learner"].get("on_policy") and buffer > batch:
         raise ConfigError(
             f"learner={config['learner']} learns only from what its newest weights have played; with "
             f"buffer_size={buffer} above batch_size={batch}, most of a sample would be older. Set buffer_size={batch}."
         )
-    if "minibatches" in (reads(config, "learner") or ()) and config["minibatches"] > batch:
-        raise ConfigError(f"minibatches={config['minibatches']} is more than there are rows in batch_size={batch}.")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from components.action_selectors import REGISTRY as action_selectors
+from components.buffers import REGISTRY as buffers
 from controllers import REGISTRY as controllers
 from envs import REGISTRY as environments
 from learners import REGISTRY as learners
@@ -22,9 +23,12 @@ REGISTRIES: dict[str, Registry] = {
     # a file of PyMARL's in the place of components/action_selectors.py has a plain dict
     "action_selector": Registry.of("action selector", action_selectors),
     "learner": learners,
+    "buffer": buffers,
     "mixer": mixers,
     "critic": critics,
 }
+# of a buffer: the learner decides
+AUTO = "auto"
 # which part looks up the names of which others; assembly looks up the rest
 LOOKED_UP_BY = {
     "mixer": "learner",
@@ -35,9 +39,18 @@ LOOKED_UP_BY = {
 }
 
 
-def chosen_entry(config: Mapping, key: str) -> Entry | None:
-    """The entry that `config[key]` names; None if there is no such entry."""
+def chosen_name(config: Mapping, key: str) -> str | None:
+    """The name of the part of a kind: `config[key]`, where buffer=auto is the first that the learner takes."""
     name = config.get(key)
+    if key == "buffer" and name == AUTO:
+        learner = chosen_entry(config, "learner")
+        return (learner.traits if learner is not None else {}).get("buffers", ("episodes",))[0]
+    return name
+
+
+def chosen_entry(config: Mapping, key: str) -> Entry | None:
+    """The entry that a config chooses; None if there is no such entry."""
+    name = chosen_name(config, key)
     return REGISTRIES[key].entry(name) if isinstance(name, str) and name in REGISTRIES[key] else None
 
 

@@ -18,7 +18,7 @@ AT_LEAST_ONE = (
 POSITIVE = ("lr", "critic_lr", "grad_norm_clip")
 NOT_NEGATIVE = (
     "lr_finish optim_eps load_step opt_loss nopt_min_loss seed checkpoint_interval checkpoint_minutes worker_timeout "
-    "max_worker_restarts"
+    "max_worker_restarts replay_ratio"
 ).split()
 FRACTIONS = ("gamma", "td_lambda", "optim_alpha", "epsilon_start", "epsilon_finish")
 CHOICES = {
@@ -55,7 +55,9 @@ AT_MOST = {
         "keep_checkpoints".split(),
         EPISODES,
     ),
-    **dict.fromkeys("batch_size_run envs_per_worker epochs minibatches updates_per_rollout".split(), COPIES),
+    **dict.fromkeys(
+        "batch_size_run envs_per_worker epochs minibatches updates_per_rollout replay_ratio".split(), COPIES
+    ),
     **dict.fromkeys("rnn_hidden_dim mixing_embed_dim hypernet_embed rollout_steps".split(), WIDTH),
     # the system waits for 2^31 milliseconds at most
     **dict.fromkeys("worker_timeout checkpoint_minutes".split(), SECONDS),
@@ -165,7 +167,7 @@ def converted(key: str, value: Any, example: Any) -> Any:
     raise ConfigError(f"{key}={text}: expected {expected}, found {found}, as in '{key}={example}'.")
 
 
-FRACTIONAL = ("grad_norm_clip", "opt_loss", "checkpoint_minutes", "worker_timeout")
+FRACTIONAL = ("grad_norm_clip", "opt_loss", "checkpoint_minutes", "worker_timeout", "replay_ratio")
 
 
 def _number(value: Any) -> int | float | None:

@@ -1,6 +1,6 @@
 """PyMARL's path of `EpisodeBatch` and `ReplayBuffer`."""
 
+from components.buffers.replay_buffer import ReplayBuffer
 from components.episode_batch import EpisodeBatch
-from components.replay_buffer import ReplayBuffer
 
 __all__ = ["EpisodeBatch", "ReplayBuffer"]

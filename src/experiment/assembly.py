@@ -7,17 +7,19 @@ from typing import Any
 
 import torch as th
 
-from checks.registries import chosen
-from components.episode_buffer import EpisodeBatch, ReplayBuffer
-from components.sizing import batch_bytes
+from checks.registries import chosen, chosen_name
+from components.buffers import REGISTRY as buffer_REGISTRY
+from components.buffers.contract import Buffer
+from components.episode_batch import EpisodeBatch
 from components.storage import smallest_integer
 from components.transforms import OneHot
+from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesPerTransition
 from controllers import REGISTRY as mac_REGISTRY
 from learners import REGISTRY as le_REGISTRY
 from learners.batch_fields import batch_fields
 from records.logger import Logger
 from runners import REGISTRY as r_REGISTRY
-from utils.available_memory import readable_size, require_memory
+from utils.available_memory import require_memory
 from utils.devices import acting_device, device_memory
 from utils.errors import ConfigError
 from vector_envs.instances import prepare_environments
@@ -33,7 +35,8 @@ class Parts:
     """What the loop works with; `acting_mac` is `mac` or a copy of it, which the loop keeps up to date."""
 
     runner: Any
-    buffer: Any
+    buffer: Buffer
+    plan: UpdatePlan
     mac: Any
     acting_mac: Any
     learner: Any
@@ -61,37 +64,11 @@ def build_scheme(env_info: dict, buffer_dtype: str = "float32") -> tuple[dict, d
     return scheme, groups, preprocess
 
 
-def build_buffer(
-    scheme: dict, groups: dict, preprocess: dict, max_seq_length: int, args: SimpleNamespace, logger: Logger
-) -> ReplayBuffer:
-    """The replay buffer of a run; says how large it can become.
-
-    Raises:
-        MusterError: it, or a sample of it, is larger than the memory there is.
-    """
-    device = "cpu" if args.buffer_cpu_only else args.device
-    episode = batch_bytes(scheme, groups, preprocess, 1, max_seq_length, kind=ReplayBuffer)
-    size = args.buffer_size * episode
-    choices = ["a smaller buffer_size"]
-    if args.buffer_dtype == "float32":
-        choices.append("buffer_dtype=float16")
-    if device != "cpu":
-        choices.append("buffer_cpu_only=True")
-    require_memory(
-        f"The replay buffer ({args.buffer_size} episodes)",
-        size,
-        device_memory(device),
-        f"An episode takes up to {readable_size(episode)}. Choose {' or '.join(choices)}.",
-    )
-    require_memory(
-        f"A training sample ({args.batch_size} episodes)",
-        batch_bytes(scheme, groups, preprocess, args.batch_size, max_seq_length),
-        device_memory(args.device),
-        "Choose a smaller batch_size.",
-    )
-    figures = f"{args.buffer_size} episodes, up to {readable_size(size)}"
-    logger.console_logger.info(f"Replay buffer: {figures}")
-    return ReplayBuffer(scheme, groups, args.buffer_size, max_seq_length, preprocess=preprocess, device=device)
+def build_plan(args: SimpleNamespace, buffer: Buffer) -> UpdatePlan:
+    """When to learn: `replay_ratio` uses of each transition, or `updates_per_rollout`."""
+    if args.replay_ratio:
+        return UsesPerTransition(args.replay_ratio, buffer.sample_size)
+    return UpdatesPerRollout(args.updates_per_rollout)
 
 
 @dataclass
@@ -152,7 +129,8 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         # a runner whose batches are not whole episodes says what they are
         scheme = getattr(runner, "batch_scheme", players.scheme)
         columns = getattr(runner, "batch_columns", args.episode_limit + 1)
-        buffer = build_buffer(scheme, players.groups, players.preprocess, columns, args, logger)
+        kind = buffer_REGISTRY[chosen_name(vars(args), "buffer")]
+        buffer = kind(scheme, players.groups, columns, players.preprocess, args, logger)
         learner = le_REGISTRY[args.learner](mac, buffer.scheme, logger, args)
         if args.device == "cuda":
             learner.cuda()
@@ -161,7 +139,7 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     except BaseException:
         runner.close_env()
         raise
-    return Parts(runner, buffer, mac, players.acting_mac, learner)
+    return Parts(runner, buffer, build_plan(args, buffer), mac, players.acting_mac, learner)
 
 
 def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespace, logger: Logger) -> None:

@@ -130,20 +130,16 @@ class TrainingLoop:
         elif t_env <= args.t_max:  # the runner plays tests, too
             self.rollouts.begin_next()
         if self._is_finite(batch, t_env):
-            parts.buffer.insert_episode_batch(batch)
-            for _ in range(args.updates_per_rollout):
-                self._learn(t_env)
+            added = parts.buffer.insert(batch)
+            for _ in range(parts.plan.due(added)):
+                if parts.buffer.ready():
+                    self._learn(t_env)
         state.episode += self.rollouts.episodes
         self.logger.episode = state.episode
 
     def _learn(self, t_env: int) -> None:
-        args, parts = self.args, self.parts
-        if not parts.buffer.can_sample(args.batch_size):
-            return
-        # what is beyond the longest episode is padding in every row
-        sample = parts.buffer.sample(args.batch_size, trimmed=True)
-        if str(sample.device) != args.device:
-            sample.to(args.device)
+        parts = self.parts
+        sample = parts.buffer.sample()
         skipped = getattr(parts.learner, "skipped_updates", 0)
         try:
             parts.learner.train(sample, t_env, self.state.episode)

@@ -11,10 +11,10 @@ from checkpoints.errors import CheckpointError
 from checkpoints.model_files import save_checkpoint
 from checkpoints.parts import declared_names, load_state, state_of
 from checkpoints.run_folder import FAULTS, RunFolder
-from checkpoints.segments import read_segment
+from checkpoints.segments import read_segment, segments_of
 from checkpoints.store import Checkpoint, settled
 from checkpoints.tree import load_tree, save_tree
-from checkpoints.writer import STATE, CheckpointWriter, segments_of
+from checkpoints.writer import STATE, CheckpointWriter
 from checks.recorded import as_words, reaching
 from experiment.assembly import Parts
 from records.best_model import BEST, BEST_RECORD, RANKED_BY, RankedModel, best_of
@@ -85,10 +85,11 @@ class RunKeeper:
             load_state(parts.mac, state["mac"], "the controller")
             if state["acting_mac"] is not None and parts.acting_mac is not parts.mac:
                 load_state(parts.acting_mac, state["acting_mac"], "the acting controller")
-            oldest = state["buffer"]["inserted"] - min(state["buffer"]["inserted"], buffer.buffer_size)
-            for segment in segments_of(checkpoint.folder, checkpoint.manifest):
-                read_segment(segment.path, buffer, oldest)
             buffer.load_state_dict(state["buffer"])
+            if buffer.journal is not None:
+                for segment in segments_of(checkpoint.folder, checkpoint.manifest):
+                    read_segment(segment, buffer.journal)
+            parts.plan.load_state_dict(state["plan"])
             self._rollouts.load_state_dict(state["rollouts"], like=buffer)
             self._loop.load_state_dict(state["loop"])
             self._logger.load_state_dict(state["logger"])
@@ -97,7 +98,7 @@ class RunKeeper:
         except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise CheckpointError(f"{checkpoint.folder} does not fit this experiment: {error}") from error
         self._writer = CheckpointWriter(
-            self._folder.path, buffer, self._args.keep_checkpoints, (checkpoint.folder, checkpoint.manifest)
+            self._folder.path, buffer.journal, self._args.keep_checkpoints, (checkpoint.folder, checkpoint.manifest)
         )
         self._logger.episode = self._loop.episode
         self.resumed = True
@@ -207,7 +208,7 @@ class RunKeeper:
         started = time.perf_counter()
         if self._writer is None:
             self._folder.create()
-            self._writer = CheckpointWriter(self._folder.path, self._parts.buffer, self._args.keep_checkpoints)
+            self._writer = CheckpointWriter(self._folder.path, self._parts.buffer.journal, self._args.keep_checkpoints)
         # an unobserved run has had no metric log until now
         self._logger.setup_metric_log(str(self._folder.metrics))
         rollouts = self._rollouts.state_dict()
@@ -228,6 +229,7 @@ class RunKeeper:
             **{name: self._state_of(name, part) for name, part in self._learning_parts().items()},
             "rollouts": rollouts,
             "buffer": parts.buffer.state_dict(),
+            "plan": parts.plan.state_dict(),
             "loop": self._loop.state_dict(),
             "logger": self._logger.state_dict(),
             "test_stream": self._test_stream.state_dict(),

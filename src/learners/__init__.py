@@ -38,7 +38,7 @@ REGISTRY.declare(
     learns_from="q",
     mixes=("nothing", "chosen_values"),
     on_policy=True,
-    newest_rollout_only=True,
+    buffers=("rollout",),
     reads=("mixer", "td_lambda", "epochs", "minibatches", "lr_finish"),
 )
 

@@ -1,4 +1,4 @@
-"""The replay buffer's episodes in files, read back bit for bit."""
+"""A buffer's records in files, read back bit for bit."""
 
 import io
 import json
@@ -9,28 +9,43 @@ import torch as th
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkpoints import segments
 from checkpoints.errors import CheckpointError
-from checkpoints.segments import read_segment, write_segment
-from components.episode_buffer import ReplayBuffer
-from helpers import random_batch
+from checkpoints.segments import Segment, read_segment, write_segment
+from components.buffers import episode_journal
+from components.buffers.episodes import EpisodeReplay
+from fakes import RecordingLogger
+from helpers import make_args, random_batch
 
 LENGTH = 5
 
 
-def new_buffer(size, like=None, **storage):
-    like = like or random_batch([1], LENGTH)
+def new_buffer(size, storage=None, fields=None):
+    like = random_batch([1], LENGTH)
     scheme = {key: dict(info) for key, info in like.scheme.items() if key not in ("filled", "actions_onehot")}
-    for key, dtype in storage.items():
+    scheme |= fields or {}
+    for key, dtype in (storage or {}).items():
         scheme[key]["storage"] = dtype
-    return ReplayBuffer(scheme, like.groups, size, LENGTH, preprocess=like.preprocess)
+    args = make_args(buffer_size=size, batch_size=1)
+    return EpisodeReplay(scheme, like.groups, LENGTH, like.preprocess, args, RecordingLogger())
 
 
 def same(a, b):
-    assert (a.inserted, a.buffer_index, a.episodes_in_buffer) == (b.inserted, b.buffer_index, b.episodes_in_buffer)
-    assert np.array_equal(a._written_steps, b._written_steps)
-    for key in a.data.transition_data:
-        assert th.equal(a.data.transition_data[key], b.data.transition_data[key]), key
+    assert (a.journal.first, a.journal.stop) == (b.journal.first, b.journal.stop)
+    assert a.sample_size() == b.sample_size()
+    a, b = a.episodes, b.episodes
+    assert (a.buffer_index, a.episodes_in_buffer) == (b.buffer_index, b.episodes_in_buffer)
+    assert np.array_equal(a.written_steps, b.written_steps)
+    for name in ("transition_data", "episode_data"):
+        ours, theirs = getattr(a.data, name), getattr(b.data, name)
+        assert ours.keys() == theirs.keys()
+        for key, tensor in ours.items():
+            assert th.equal(tensor, theirs[key]), key
+
+
+def written(path, buffer, first, stop):
+    with path.open("wb") as file:
+        write_segment(file, buffer.journal, first, stop)
+    return Segment(first, stop, path, {})
 
 
 @settings(max_examples=30)
@@ -38,89 +53,106 @@ def same(a, b):
 def test_a_buffer_and_its_files_go_the_same_way(tmp_path_factory, data, size, small_blocks):
     """Episodes of any lengths come in; at any moment what is new is written; at the end all files are read."""
     folder = tmp_path_factory.mktemp("segments")
-    buffer = new_buffer(size, obs=th.float16)
-    files, written = [], 0
+    storage, fields = {"obs": th.float16}, {"memory": {"vshape": (3,), "episode_const": True}}
+    buffer = new_buffer(size, storage, fields)
+    files, stop = [], 0
     with pytest.MonkeyPatch.context() as patch:
         if small_blocks:
-            patch.setattr(segments, "BLOCK_BYTES", 1)
+            patch.setattr(episode_journal, "BLOCK_BYTES", 1)
         for seed in range(data.draw(st.integers(1, 5))):
             lengths = data.draw(st.lists(st.integers(1, LENGTH - 1), min_size=1, max_size=9))
-            buffer.insert_episode_batch(random_batch(lengths, LENGTH, seed=seed))
+            buffer.insert(random_batch(lengths, LENGTH, seed=seed))
+            buffer.episodes.data.episode_data["memory"][(buffer.journal.stop - 1) % size] = seed + 0.5
             if data.draw(st.booleans()):
-                written = max(written, buffer.oldest)
-                path = folder / f"{written}"
-                with path.open("wb") as file:
-                    write_segment(file, buffer, written, buffer.inserted)
-                files.append(path)
-                written = buffer.inserted
-        files.append(folder / "last")
-        with files[-1].open("wb") as file:
-            write_segment(file, buffer, max(written, buffer.oldest), buffer.inserted)
-    copy = new_buffer(size, obs=th.float16)
-    for path in files:
-        read_segment(path, copy, buffer.oldest)
+                first, stop = max(stop, buffer.journal.first), buffer.journal.stop
+                files.append(written(folder / f"{first}", buffer, first, stop))
+        files.append(written(folder / "last", buffer, max(stop, buffer.journal.first), buffer.journal.stop))
+    copy = new_buffer(size, storage, fields)
     copy.load_state_dict(buffer.state_dict())
+    for segment in files:
+        read_segment(segment, copy.journal)
     same(copy, buffer)
-
-
-def test_fields_of_whole_episodes(tmp_path):
-    scheme = {"x": {"vshape": (2,)}, "memory": {"vshape": (3,), "episode_const": True}}
-    buffer, copy = (ReplayBuffer(scheme, {}, 4, 3) for _ in range(2))
-    for row in range(3):
-        buffer.data.transition_data["x"][row] = row
-        buffer.data.episode_data["memory"][row] = row + 0.5
-        buffer.note_written(row, 3)
-    buffer.load_state_dict({"inserted": 3})
-    with (tmp_path / "x").open("wb") as file:
-        write_segment(file, buffer, 0, 3)
-    read_segment(tmp_path / "x", copy, 0)
-    assert th.equal(copy.data.episode_data["memory"], buffer.data.episode_data["memory"])
-    assert th.equal(copy.data.transition_data["x"], buffer.data.transition_data["x"])
 
 
 def one_file(tmp_path):
     buffer = new_buffer(4)
-    buffer.insert_episode_batch(random_batch([2, 4, 1], LENGTH))
+    buffer.insert(random_batch([2, 4, 1], LENGTH))
     file = io.BytesIO()
-    write_segment(file, buffer, 0, 3)
+    write_segment(file, buffer.journal, 0, 3)
     (tmp_path / "buffer.bin").write_bytes(file.getvalue())
     return tmp_path / "buffer.bin"
 
 
+def read(path, **fields):
+    buffer = new_buffer(4, **fields)
+    buffer.load_state_dict({"inserted": 3})
+    read_segment(Segment(0, 3, path, {}), buffer.journal)
+    return buffer
+
+
 def test_what_was_not_played_takes_no_space(tmp_path):
     """Short episodes in a buffer for long ones: a block is as long as its longest."""
-    size = one_file(tmp_path).stat().st_size
-    header = len((tmp_path / "buffer.bin").read_bytes().split(b"\n")[0]) + 1
     buffer = new_buffer(4)
-    assert size - header == buffer.nbytes * 3 * 5 // (4 * LENGTH)
+    sizes = []
+    for length in (1, 3):
+        buffer.insert(random_batch([length], LENGTH))
+        path = written(tmp_path / "x", buffer, buffer.journal.stop - 1, buffer.journal.stop).path
+        sizes.append(path.stat().st_size - len(path.read_bytes().split(b"\n")[0]) - 1)
+    step = buffer.episodes.nbytes // (4 * LENGTH)
+    counts = 16  # of steps and of transitions
+    assert sizes == [2 * step + counts, 4 * step + counts]
 
 
 def test_a_buffer_with_other_fields_is_refused(tmp_path):
     path = one_file(tmp_path)
     with pytest.raises(CheckpointError, match=r"other fields.*float16"):
-        read_segment(path, new_buffer(4, obs=th.float16), 0)
+        read(path, storage={"obs": th.float16})
+    with pytest.raises(CheckpointError, match=r"other fields.*step/own"):
+        read(path, fields={"own": {"vshape": 1}})
+
+
+def test_a_smaller_buffer_is_refused(tmp_path):
+    buffer = new_buffer(2)
+    buffer.load_state_dict({"inserted": 2})
+    with pytest.raises(CheckpointError, match="do not lie beside each other"):
+        read_segment(Segment(0, 3, one_file(tmp_path), {}), buffer.journal)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"blocks": [2]},
-        {"blocks": [3, 0]},
-        {"blocks": [-1, 4]},
-        {"steps": [3, 5]},
-        {"steps": [3, 99, 2]},
-        {"steps": [3, "5", 2]},
-        {"stop": 10**9},
-        {"first": -1},
-        {"fields": None},
+        {"first": 1},
+        {"first": None},
+        {"stop": 4},
+        {"stop": 0},
+        {"stop": "3"},
+        {"stop": 2},
+        {"arrays": None},
+        {"arrays": []},
+        {"arrays": [["lengths", "<i8", [3]]]},
+        {"arrays": [["lengths", "|O", [3]]]},
+        {"arrays": [["lengths", "<i8", [-3]]]},
+        {"arrays": [["lengths", "<i8", [3, 10**12]]]},
+        {"arrays": [["lengths", "3i8", [3]]]},
     ],
 )
 def test_headers_that_contradict_themselves(tmp_path, change):
     path = one_file(tmp_path)
     line, _, rest = path.read_bytes().partition(b"\n")
     path.write_bytes(json.dumps({**json.loads(line), **change}).encode() + b"\n" + rest)
-    with pytest.raises(CheckpointError, match=r"buffer\.bin is damaged"):
-        read_segment(path, new_buffer(4), 0)
+    with pytest.raises(CheckpointError, match=r"buffer\.bin is (damaged|of a buffer with other)"):
+        read(path)
+
+
+def test_lengths_that_are_none(tmp_path):
+    """The arrays themselves are those of the buffer."""
+    path = one_file(tmp_path)
+    whole = path.read_bytes()
+    position = len(whole) - 2 * 3 * 8
+    for wrong in (-1, 6):
+        path.write_bytes(whole[:position] + np.int64(wrong).tobytes() + whole[position + 8 :])
+        with pytest.raises(CheckpointError, match=r"episodes of .* steps in 5 columns"):
+            read(path)
 
 
 @given(st.binary(max_size=100), st.integers(0, 400))
@@ -130,6 +162,6 @@ def test_any_bytes(tmp_path_factory, data, position):
     for damaged in (data, whole[:position] + data + whole[position + len(data) :], whole[:position]):
         path.write_bytes(damaged)
         try:
-            read_segment(path, new_buffer(4), 0)
+            read(path)
         except CheckpointError as error:
             assert "buffer.bin" in str(error)

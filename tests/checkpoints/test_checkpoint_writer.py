@@ -9,10 +9,10 @@ import torch as th
 from test_buffer_segments import LENGTH, new_buffer, same
 
 from checkpoints import writer as writer_module
-from checkpoints.segments import read_segment, write_segment
+from checkpoints.segments import read_segment, segments_of, write_segment
 from checkpoints.store import checkpoints_of, newest_checkpoint
 from checkpoints.tree import load_tree
-from checkpoints.writer import CheckpointWriter, segments_of
+from checkpoints.writer import CheckpointWriter
 from helpers import random_batch
 
 
@@ -35,10 +35,10 @@ def restored(run_folder, size):
     checkpoint, problems = newest_checkpoint(run_folder)
     assert problems == []
     copy = new_buffer(size)
-    inserted = max((segment.stop for segment in segments_of(checkpoint.folder, checkpoint.manifest)), default=0)
-    for segment in segments_of(checkpoint.folder, checkpoint.manifest):
-        read_segment(segment.path, copy, inserted - min(inserted, size))
-    copy.load_state_dict({"inserted": inserted})
+    segments = segments_of(checkpoint.folder, checkpoint.manifest)
+    copy.load_state_dict({"inserted": max((segment.stop for segment in segments), default=0)})
+    for segment in segments:
+        read_segment(segment, copy.journal)
     return checkpoint, copy
 
 
@@ -47,9 +47,9 @@ def counted(monkeypatch):
     """Episodes that were written, each time."""
     calls = []
 
-    def counting(file, buffer, first, stop, done):
+    def counting(file, journal, first, stop, done):
         calls.append((first, stop))
-        write_segment(file, buffer, first, stop, done)
+        write_segment(file, journal, first, stop, done)
 
     monkeypatch.setattr(writer_module, "write_segment", counting)
     return calls
@@ -57,9 +57,9 @@ def counted(monkeypatch):
 
 def test_an_episode_is_written_once(tmp_path, counted):
     buffer = new_buffer(6)
-    writer = CheckpointWriter(tmp_path, buffer, keep=2)
+    writer = CheckpointWriter(tmp_path, buffer.journal, keep=2)
     for number in range(1, 6):
-        buffer.insert_episode_batch(random_batch([2, 3], LENGTH, seed=number))
+        buffer.insert(random_batch([2, 3], LENGTH, seed=number))
         save(writer, 100 * number)
         checkpoint, copy = restored(tmp_path, 6)
         assert checkpoint.number == number
@@ -78,13 +78,13 @@ def test_an_episode_is_written_once(tmp_path, counted):
 
 def test_a_run_that_goes_on_does_not_write_anew_what_its_checkpoint_has(tmp_path, counted):
     buffer = new_buffer(6)
-    writer = CheckpointWriter(tmp_path, buffer, keep=1)
-    buffer.insert_episode_batch(random_batch([2, 3, 4], LENGTH))
+    writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
+    buffer.insert(random_batch([2, 3, 4], LENGTH))
     save(writer, 100)
     writer.close()
     checkpoint, copy = restored(tmp_path, 6)
-    writer = CheckpointWriter(tmp_path, copy, 1, (checkpoint.folder, checkpoint.manifest))
-    copy.insert_episode_batch(random_batch([1], LENGTH, seed=1))
+    writer = CheckpointWriter(tmp_path, copy.journal, 1, (checkpoint.folder, checkpoint.manifest))
+    copy.insert(random_batch([1], LENGTH, seed=1))
     save(writer, 200)
     assert counted == [(0, 3), (3, 4)]
     checkpoint, again = restored(tmp_path, 6)
@@ -95,13 +95,13 @@ def test_a_run_that_goes_on_does_not_write_anew_what_its_checkpoint_has(tmp_path
 
 def test_what_was_changed_in_place_is_written_anew(tmp_path, counted):
     buffer = new_buffer(6)
-    writer = CheckpointWriter(tmp_path, buffer, keep=1)
-    buffer.insert_episode_batch(random_batch([2, 3], LENGTH))
+    writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
+    buffer.insert(random_batch([2, 3], LENGTH))
     save(writer, 100)
-    buffer.update({"reward": th.tensor([[[7.0]]])}, bs=1, ts=1)
+    buffer.episodes.update({"reward": th.tensor([[[7.0]]])}, bs=1, ts=1)
     save(writer, 200)
     assert counted == [(0, 2), (0, 2)]
-    assert restored(tmp_path, 6)[1]["reward"][1, 1].item() == 7
+    assert restored(tmp_path, 6)[1].episodes["reward"][1, 1].item() == 7
     writer.close()
 
 
@@ -109,20 +109,20 @@ def test_episodes_wait_to_be_overwritten_until_they_are_in_the_file(tmp_path, mo
     buffer, expected = new_buffer(4), new_buffer(4)
     first = random_batch([2, 3, 4, 1], LENGTH)
     for one in (buffer, expected):
-        one.insert_episode_batch(first)
+        one.insert(first)
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(file, buffer, first, stop, done):
+    def slow(file, journal, first, stop, done):
         begun.set()
         assert go_on.wait(20)
-        write_segment(file, buffer, first, stop, done)
+        write_segment(file, journal, first, stop, done)
 
     monkeypatch.setattr(writer_module, "write_segment", slow)
-    writer = CheckpointWriter(tmp_path, buffer, keep=1)
+    writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
     writer.begin(figures(100), {}, lambda folder: None)
     assert begun.wait(20)
     assert writer.busy
-    inserting = threading.Thread(target=buffer.insert_episode_batch, args=(random_batch([4, 4], LENGTH, seed=1),))
+    inserting = threading.Thread(target=buffer.insert, args=(random_batch([4, 4], LENGTH, seed=1),))
     inserting.start()
     inserting.join(0.2)
     assert inserting.is_alive()
@@ -130,37 +130,45 @@ def test_episodes_wait_to_be_overwritten_until_they_are_in_the_file(tmp_path, mo
     inserting.join(20)
     writer.wait()
     same(restored(tmp_path, 4)[1], expected)
-    assert buffer.inserted == 6
+    assert buffer.journal.stop == 6
     writer.close()
 
 
 def test_training_goes_on_while_there_is_room(tmp_path, monkeypatch):
     buffer = new_buffer(8)
-    buffer.insert_episode_batch(random_batch([2, 3], LENGTH))
+    buffer.insert(random_batch([2, 3], LENGTH))
     go_on = threading.Event()
 
-    def slow(file, buffer, first, stop, done):
+    def slow(file, journal, first, stop, done):
         assert go_on.wait(20)
-        write_segment(file, buffer, first, stop, done)
+        write_segment(file, journal, first, stop, done)
 
     monkeypatch.setattr(writer_module, "write_segment", slow)
-    writer = CheckpointWriter(tmp_path, buffer, keep=1)
+    writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
     writer.begin(figures(100), {}, lambda folder: None)
-    buffer.insert_episode_batch(random_batch([1] * 6, LENGTH, seed=1))  # would hang if it had to wait
+    buffer.insert(random_batch([1] * 6, LENGTH, seed=1))  # would hang if it had to wait
     assert writer.busy
     go_on.set()
     writer.wait()
-    assert restored(tmp_path, 8)[1].inserted == 2
+    assert restored(tmp_path, 8)[1].journal.stop == 2
+    writer.close()
+
+
+def test_a_buffer_that_needs_nothing_saved(tmp_path):
+    writer = CheckpointWriter(tmp_path, None, keep=1)
+    save(writer, 100)
+    checkpoint, _ = newest_checkpoint(tmp_path)
+    assert sorted(path.name for path in checkpoint.folder.iterdir()) == ["manifest.json", "state.th"]
     writer.close()
 
 
 @pytest.mark.parametrize("where", ["models", "buffer"])
 def test_a_disk_that_is_full_leaves_the_checkpoint_before(tmp_path, monkeypatch, where):
     buffer = new_buffer(6)
-    writer = CheckpointWriter(tmp_path, buffer, keep=1)
-    buffer.insert_episode_batch(random_batch([2], LENGTH))
+    writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
+    buffer.insert(random_batch([2], LENGTH))
     save(writer, 100)
-    buffer.insert_episode_batch(random_batch([3], LENGTH))
+    buffer.insert(random_batch([3], LENGTH))
 
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -171,15 +179,15 @@ def test_a_disk_that_is_full_leaves_the_checkpoint_before(tmp_path, monkeypatch,
         writer.begin(figures(200), {}, full if where == "models" else lambda folder: None)
         writer.wait()
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["100"]
-    assert restored(tmp_path, 6)[1].inserted == 1
-    buffer.insert_episode_batch(random_batch([4] * 6, LENGTH))  # nothing waits any more
+    assert restored(tmp_path, 6)[1].journal.stop == 1
+    buffer.insert(random_batch([4] * 6, LENGTH))  # nothing waits any more
     save(writer, 300)
     same(restored(tmp_path, 6)[1], buffer)
     writer.close()
 
 
 def test_the_manifest_tells_what_people_ask(tmp_path):
-    writer = CheckpointWriter(tmp_path, new_buffer(2), keep=1)
+    writer = CheckpointWriter(tmp_path, new_buffer(2).journal, keep=1)
     save(writer, 100, test_return_mean=0.5)
     manifest = json.loads((tmp_path / "checkpoints" / "100" / "manifest.json").read_text())
     assert manifest["t_env"] == 100

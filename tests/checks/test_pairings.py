@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from checks.pairings import check_pairings
-from checks.registries import REGISTRIES
+from checks.registries import REGISTRIES, chosen_name
 from run import run
 from utils.config import default_config
 from utils.errors import ConfigError
@@ -62,7 +62,20 @@ def test_on_policy_learners_refuse_what_older_weights_have_played():
 
 
 def test_there_are_no_more_minibatches_than_rows():
-    pqn = {"learner": "pqn_learner", "batch_size": 4, "buffer_size": 4, "batch_size_run": 4, "runner": "parallel"}
+    pqn = {"learner": "pqn_learner", "batch_size_run": 4, "runner": "parallel"}
     check_pairings({**default_config(), **pqn, "minibatches": 4})
-    with pytest.raises(ConfigError, match="minibatches=5 is more than there are rows in batch_size=4"):
+    with pytest.raises(ConfigError, match="minibatches=5 is more than there are rows in batch_size_run=4"):
         check_pairings({**default_config(), **pqn, "minibatches": 5})
+
+
+def test_the_learner_chooses_the_buffer():
+    for learner, buffer in [("q_learner", "episodes"), ("pqn_learner", "rollout")]:
+        config = {**default_config(), "learner": learner}
+        assert chosen_name(config, "buffer") == buffer
+        assert chosen_name({**config, "buffer": "rollout"}, "buffer") == "rollout"
+
+
+def test_one_plan_of_updates_only():
+    check_pairings({**default_config(), "replay_ratio": 0.5})
+    with pytest.raises(ConfigError, match=r"replay_ratio=0\.5 and updates_per_rollout=4 both say"):
+        check_pairings({**default_config(), "replay_ratio": 0.5, "updates_per_rollout": 4})

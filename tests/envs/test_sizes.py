@@ -185,7 +185,7 @@ def test_networks_that_do_not_fit_are_not_built(key, learner, width, monkeypatch
 
 
 def test_a_sample_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("experiment.assembly.device_memory", lambda device: 2**20)
+    monkeypatch.setattr("components.buffers.episodes.device_memory", lambda device: 2**20)
     # a one-hot action is 4 bytes in a sample, and nothing in the buffer
     args = make_args(env="two_step", env_args={"seed": 1}, batch_size=4000, buffer_size=4000)
     with pytest.raises(MusterError, match=r"A training sample \(4000 episodes\) does not fit"):

@@ -21,11 +21,11 @@ with atheris.instrument_imports(include=["checkpoints", "utils"], enable_loader_
 
     from checkpoints.errors import CheckpointError
     from checkpoints.folder import MANIFEST, NewFolder, checksum, read_manifest, verify
-    from checkpoints.segments import read_segment, write_segment
+    from checkpoints.segments import Segment, read_segment, segments_of, write_segment
     from checkpoints.tree import load_tree, tree_bytes
-    from checkpoints.writer import segments_of
-    from components.episode_buffer import ReplayBuffer
-    from helpers import random_batch
+    from components.buffers.episodes import EpisodeReplay
+    from fakes import RecordingLogger
+    from helpers import make_args, random_batch
 
 ODD = [
     None,
@@ -46,20 +46,22 @@ ODD = [
 ]
 
 
-def new_buffer() -> ReplayBuffer:
+def new_buffer() -> EpisodeReplay:
     """A buffer of four episodes as the files here are of."""
     like = random_batch([1], 5)
     scheme = {key: dict(info) for key, info in like.scheme.items() if key not in ("filled", "actions_onehot")}
-    return ReplayBuffer(scheme, like.groups, 4, 5, preprocess=like.preprocess)
+    return EpisodeReplay(
+        scheme, like.groups, 5, like.preprocess, make_args(buffer_size=4, batch_size=4), RecordingLogger()
+    )
 
 
 def valid_files(folder: Path) -> dict[str, bytes]:
     """The files of a whole checkpoint."""
     buffer = new_buffer()
-    buffer.insert_episode_batch(random_batch([2, 4, 1], 5))
+    buffer.insert(random_batch([2, 4, 1], 5))
     new = NewFolder(folder / "400", "run_1")
     with new.new_file("buffer-0-3.bin") as file:
-        write_segment(file, buffer, 0, 3)
+        write_segment(file, buffer.journal, 0, 3)
     with new.new_file("state.th") as file:
         file.write(tree_bytes({"a": th.ones(3), "b": [1, ("x", 2.5)], "c": np.ones((2, 2))}))
     new.finish({"number": 1, "t_env": 400, "token": "run_1", "config": {"a": 1}, "code": {}})
@@ -125,7 +127,9 @@ def read(raw: bytes) -> None:
             verify(CHECKPOINT, manifest)
             segments_of(CHECKPOINT, manifest)
         else:
-            read_segment(CHECKPOINT / name, new_buffer(), data.ConsumeIntInRange(0, 4))
+            buffer = new_buffer()
+            buffer.load_state_dict({"inserted": data.ConsumeIntInRange(0, 8)})
+            read_segment(Segment(0, 3, CHECKPOINT / name, {}), buffer.journal)
     except CheckpointError as error:
         str(error)
     finally:

@@ -54,12 +54,13 @@ def _outcome(loop) -> dict:
     from checkpoints.tree import tree_of_tensors
     from utils.random_streams import global_generators
 
-    parts, buffer = loop.parts, loop.parts.buffer
-    data = {**buffer.data.transition_data, **buffer.data.episode_data}
+    parts, journal = loop.parts, loop.parts.buffer.journal
+    held = [] if journal is None else [journal.first, list(journal.rows(journal.first, journal.stop))]
     return tree_of_tensors(
         {
             "learner": state_of(parts.learner),
-            "buffer": [data, buffer.inserted, buffer.oldest],
+            "buffer": [parts.buffer.state_dict(), held],
+            "plan": parts.plan.state_dict(),
             "stats": {key: sorted(values) for key, values in loop.logger.stats.items()},
             "loop": {k: v for k, v in loop.state.state_dict().items() if k != "last_checkpoint_T"},
             "t_env": loop.rollouts.t_env,

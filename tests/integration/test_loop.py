@@ -98,6 +98,12 @@ def test_updates_per_rollout(tmp_path, watched):
     assert trained == [t for t in (8, 10, 12, 14, 16, 18, 20) for _ in range(3)]
 
 
+def test_replay_ratio(tmp_path, watched):
+    """A rollout brings 2 transitions and a sample has 8; before the fourth episode there is no sample."""
+    run(_config(tmp_path, t_max=19, replay_ratio=2))
+    assert [c[1] for c in watched if c[0] == "train"] == [8, 12, 16, 20]
+
+
 @pytest.mark.parametrize(("runner", "environments"), [("episode", 1), ("parallel", 4)])
 def test_evaluate_reports_all_episodes(tmp_path, watched, counting_env, runner, environments):
     """Exactly test_nepisode episodes, in one figure, and no training.
@@ -306,7 +312,7 @@ def test_the_buffer_says_how_large_it_can_become(tmp_path, caplog):
 def test_a_buffer_that_does_not_fit_is_refused(tmp_path, monkeypatch, counting_env, buffer_dtype):
     closed = []
     monkeypatch.setattr(CountingEnv, "close", lambda self: closed.append(self))
-    monkeypatch.setattr("experiment.assembly.device_memory", lambda device: 3 * 2**30)
+    monkeypatch.setattr("components.buffers.episodes.device_memory", lambda device: 3 * 2**30)
     config = _config(tmp_path, env="counting", env_args={}, buffer_size=10**9, buffer_dtype=buffer_dtype)
     with pytest.raises(MusterError, match=r"up to \d+\.\d GiB, where 3\.0 GiB are free") as error:
         run(config)
@@ -316,7 +322,8 @@ def test_a_buffer_that_does_not_fit_is_refused(tmp_path, monkeypatch, counting_e
 
 
 def test_where_free_memory_is_not_known_nothing_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("experiment.assembly.device_memory", lambda device: None)
+    for module in ("components.buffers.episodes", "experiment.assembly"):
+        monkeypatch.setattr(f"{module}.device_memory", lambda device: None)
     assert run(_config(tmp_path, t_max=4)) is not None
 
 

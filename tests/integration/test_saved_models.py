@@ -94,7 +94,7 @@ def test_evaluate_needs_the_controller_only(trained, tmp_path, monkeypatch):
     for path in models.glob("*/*.th"):
         if path.name != "agent.th":
             path.unlink()
-    monkeypatch.setattr("components.replay_buffer.ReplayBuffer.__init__", None)
+    monkeypatch.setattr("components.buffers.episodes.EpisodeReplay.__init__", None)
     monkeypatch.setattr("learners.q_learner.QLearner.__init__", None)
     settings = "load_step=52 test_nepisode=6 runner=parallel batch_size_run=3 seed=9"
     run_words(f"--evaluate=1 with {settings} local_results_path={tmp_path / 'results'}")

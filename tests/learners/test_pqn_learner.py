@@ -207,9 +207,16 @@ def test_it_learns_what_has_to_be_remembered(algorithm, monkeypatch, tmp_path):
     assert run(config) > 0.9
 
 
-@pytest.mark.parametrize("changes", [{"batch_size": 16}, {"buffer_size": 64}, {"batch_size_run": 8}])
-def test_replay_is_refused(changes):
-    sizes = {"batch_size": 32, "buffer_size": 32, "batch_size_run": 32, "runner": "parallel", **changes}
-    config = recursive_dict_update(default_config(), {"learner": "pqn_learner", **sizes})
-    with pytest.raises(ConfigError, match=r"learner=pqn_learner .* batch_size=.* batch_size_run="):
+def test_replay_is_refused():
+    config = recursive_dict_update(default_config(), {"learner": "pqn_learner", "buffer": "episodes"})
+    with pytest.raises(ConfigError, match=r"buffer=episodes does not go with learner=pqn_learner.*buffer=rollout"):
         check_config(config)
+
+
+@pytest.mark.parametrize("sizes", [{"batch_size": 2, "buffer_size": 2}, {"batch_size": 32, "buffer_size": 5000}, {}])
+def test_sizes_of_a_replay_buffer_do_not_matter(sizes, tmp_path):
+    """Configs from before the newest rollout had a buffer of its own state both sizes."""
+    settings = {"learner": "pqn_learner", "batch_size_run": 2, "runner": "parallel", "t_max": 40, "seed": 1}
+    usual = {"test_nepisode": 2, "test_interval": 20, "local_results_path": str(tmp_path)}
+    learned = run({**settings, **usual, **sizes})
+    assert learned == run({**settings, **usual, "buffer": "rollout"})

@@ -354,7 +354,7 @@ print(*figures, resident())
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_is_taken_as_episodes_arrive():
-    program = GROWTH.format(path=[str(Path(__file__).resolve().parents[2] / "src")])
+    program = GROWTH.format(path=[str(Path(__file__).resolve().parents[3] / "src")])
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     start, built, quarter, half, long, sampled = map(float, done.stdout.split())
     # MiB: nothing at first, a quarter for each of 40 episodes of a quarter of the limit, twice, then all of 40

@@ -41,12 +41,12 @@ class ReplayBuffer(EpisodeBatch):
         self.episodes_in_buffer = 0
         # episodes ever taken in: number k lies in row k % buffer_size until number k + buffer_size comes
         self.inserted = 0
-        # how often what had been taken in was changed afterwards
-        self.rewrites = 0
-        # told, before episodes are overwritten, the number of the first one that stays
+        # how often episodes that had been taken in were changed afterwards
+        self.edits = 0
+        # called before episodes are overwritten, with the number of the first one that stays
         self.before_overwrite: Callable[[int], None] = lambda first_kept: None
         # beyond this step, an episode's place was never written and is still zero
-        self._written_steps = np.zeros(buffer_size, dtype=np.int64)
+        self.written_steps = np.zeros(buffer_size, dtype=np.int64)
 
     @property
     def nbytes(self) -> int:
@@ -91,10 +91,10 @@ class ReplayBuffer(EpisodeBatch):
         part.preprocess = self.preprocess
         part.update(data, mark_filled=mark_filled)
         self._store(part, rows, steps)
-        self.rewrites += 1
+        self.edits += 1
         last = max(range(*steps.indices(self.max_seq_length)), default=-1)
         rows = rows.cpu().numpy() if isinstance(rows, th.Tensor) else rows
-        self._written_steps[rows] = np.maximum(self._written_steps[rows], last + 1)
+        self.written_steps[rows] = np.maximum(self.written_steps[rows], last + 1)
 
     def insert_episode_batch(self, ep_batch: EpisodeBatch) -> None:
         """Copy `ep_batch` in, over the oldest episodes; of more episodes than fit, the last stay.
@@ -115,10 +115,11 @@ class ReplayBuffer(EpisodeBatch):
             stop = min(ep_batch.batch_size, start + self.buffer_size - self.buffer_index)
             self.before_overwrite(self.inserted + stop - start - self.buffer_size)
             self._insert(ep_batch[start:stop], slice(self.buffer_index, self.buffer_index + stop - start))
-            self._count(self.inserted + stop - start)
+            self.count_to(self.inserted + stop - start)
             start = stop
 
-    def _count(self, inserted: int) -> None:
+    def count_to(self, inserted: int) -> None:
+        """Set the counts to those of a buffer that has taken in so many episodes."""
         self.inserted = inserted
         self.buffer_index = inserted % self.buffer_size
         self.episodes_in_buffer = min(inserted, self.buffer_size)
@@ -126,7 +127,7 @@ class ReplayBuffer(EpisodeBatch):
     def _insert(self, ep_batch: EpisodeBatch, rows: slice) -> None:
         filled_steps = (ep_batch["filled"] != 0).flatten(2).any(2).any(0).nonzero()
         length = int(filled_steps.max()) + 1 if len(filled_steps) else 0
-        before = int(self._written_steps[rows].max())
+        before = int(self.written_steps[rows].max())
         for key, stored in self.data.transition_data.items():
             start = length if key in ep_batch.data.transition_data else 0
             if start < before:  # zeros written over zeros would take memory
@@ -135,7 +136,7 @@ class ReplayBuffer(EpisodeBatch):
             if key not in ep_batch.data.episode_data:
                 stored[rows] = 0
         self._store(ep_batch[:, :length], rows, slice(0, length))
-        self._written_steps[rows] = length
+        self.written_steps[rows] = length
 
     def _store(self, batch: EpisodeBatch, rows: slice | th.Tensor, steps: slice) -> None:
         for ours, theirs, place in (
@@ -160,27 +161,6 @@ class ReplayBuffer(EpisodeBatch):
                 "Give values of another kind a name of their own in the scheme."
             )
         return derived.to(th.uint8)
-
-    @property
-    def oldest(self) -> int:
-        """The number of the oldest episode that is held, counted from the first that was ever taken in."""
-        return self.inserted - self.episodes_in_buffer
-
-    def written_steps(self, first: int, stop: int) -> np.ndarray:
-        """How many steps of the episodes number `first` to `stop` - 1 were written, int64."""
-        return self._written_steps[np.arange(first, stop) % self.buffer_size]
-
-    def note_written(self, episode: int, steps: int) -> None:
-        """Note that an episode was put into `data` as it is stored, in the place that its number gives it."""
-        self._written_steps[episode % self.buffer_size] = steps
-
-    def state_dict(self) -> dict[str, int]:
-        """The counts; the episodes are in `data`."""
-        return {"inserted": self.inserted}
-
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        """Take over the counts of the buffer whose episodes were put into `data`."""
-        self._count(int(state["inserted"]))
 
     def can_sample(self, batch_size: int) -> bool:
         """Whether the buffer holds at least `batch_size` episodes."""

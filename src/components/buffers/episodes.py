@@ -1,0 +1,93 @@
+"""The buffer of off-policy learners: the last episodes."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from components.buffers.episode_journal import EpisodeJournal
+from components.buffers.replay_buffer import ReplayBuffer
+from components.episode_batch import EpisodeBatch
+from components.sizing import batch_bytes
+from utils.available_memory import readable_size, require_memory
+from utils.devices import device_memory
+from utils.rl_utils import valid_transitions
+
+
+class EpisodeReplay:
+    """The last `buffer_size` episodes (or rows of rollouts); a sample is `batch_size` different ones (`Buffer`).
+
+    Raises:
+        MusterError: it, or a sample of it, is larger than the memory there is.
+    """
+
+    def __init__(
+        self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
+    ) -> None:
+        self._batch_size, self._device = args.batch_size, args.device
+        device = "cpu" if args.buffer_cpu_only else args.device
+        size = _require_memory(scheme, groups, columns, preprocess, args, device)
+        figures = f"{args.buffer_size} episodes, up to {readable_size(size)}"
+        logger.console_logger.info(f"Replay buffer: {figures}")
+        self.episodes = ReplayBuffer(scheme, groups, args.buffer_size, columns, preprocess=preprocess, device=device)
+        self.scheme, self.groups, self.preprocess = self.episodes.scheme, groups, preprocess
+        # of the episode in each place
+        self._transitions = np.zeros(args.buffer_size, dtype=np.int64)
+        self.journal = EpisodeJournal(self.episodes, self._transitions)
+
+    def insert(self, batch: EpisodeBatch) -> int:
+        transitions = valid_transitions(batch).sum(1).flatten().long().cpu().numpy()
+        kept = transitions[-len(self._transitions) :]
+        self.episodes.insert_episode_batch(batch)
+        stop = self.episodes.inserted
+        self._transitions[np.arange(stop - len(kept), stop) % len(self._transitions)] = kept
+        return int(transitions.sum())
+
+    def ready(self) -> bool:
+        return self.episodes.can_sample(self._batch_size)
+
+    def sample(self) -> EpisodeBatch:
+        # what is beyond the longest episode is padding in every row
+        sample = self.episodes.sample(self._batch_size, trimmed=True)
+        if str(sample.device) != self._device:
+            sample.to(self._device)
+        return sample
+
+    def sample_size(self) -> float:
+        held = self.episodes.episodes_in_buffer
+        return self._batch_size * float(self._transitions[:held].mean()) if held else 0.0
+
+    def state_dict(self) -> dict[str, int]:
+        return {"inserted": self.episodes.inserted}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.episodes.count_to(int(state["inserted"]))
+
+
+def _require_memory(
+    scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, device: str
+) -> int:
+    """Bytes of the buffer when it is full.
+
+    Raises:
+        MusterError: they, or those of a sample, are more than there are.
+    """
+    episode = batch_bytes(scheme, groups, preprocess, 1, columns, kind=ReplayBuffer)
+    choices = ["a smaller buffer_size"]
+    if args.buffer_dtype == "float32":
+        choices.append("buffer_dtype=float16")
+    if device != "cpu":
+        choices.append("buffer_cpu_only=True")
+    require_memory(
+        f"The replay buffer ({args.buffer_size} episodes)",
+        args.buffer_size * episode,
+        device_memory(device),
+        f"An episode takes up to {readable_size(episode)}. Choose {' or '.join(choices)}.",
+    )
+    require_memory(
+        f"A training sample ({args.batch_size} episodes)",
+        batch_bytes(scheme, groups, preprocess, args.batch_size, columns),
+        device_memory(args.device),
+        "Choose a smaller batch_size.",
+    )
+    return args.buffer_size * episode

@@ -1,0 +1,63 @@
+"""The buffer of on-policy learners: the newest rollout."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from components.episode_batch import EpisodeBatch
+from components.sizing import batch_bytes
+from utils.available_memory import require_memory
+from utils.devices import device_memory
+from utils.rl_utils import valid_transitions
+
+
+class NewestRollout:
+    """Holds the newest rollout as it was played; a sample is all of it (`Buffer`).
+
+    Nothing is copied, unless the learner computes on another device than acting. Nothing of it is in checkpoints: the
+    next rollout replaces it before it is asked for a sample again.
+
+    Raises:
+        MusterError: a rollout is larger than the memory where the learner computes.
+    """
+
+    journal = None
+
+    def __init__(
+        self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
+    ) -> None:
+        require_memory(
+            f"A training sample (a rollout of {args.batch_size_run} environments)",
+            batch_bytes(scheme, groups, preprocess, args.batch_size_run, columns),
+            device_memory(args.device),
+            "Choose a smaller batch_size_run.",
+        )
+        self._device = args.device
+        # for the derived fields
+        self.scheme = EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess, device="meta").scheme
+        self.groups, self.preprocess = groups, preprocess
+        self._rollout: EpisodeBatch | None = None
+        self._transitions = 0
+
+    def insert(self, batch: EpisodeBatch) -> int:
+        self._rollout = batch[:, : int(batch.max_t_filled())]
+        if str(self._rollout.device) != self._device:
+            self._rollout.to(self._device)
+        self._transitions = int(valid_transitions(batch).sum())
+        return self._transitions
+
+    def ready(self) -> bool:
+        return self._rollout is not None
+
+    def sample(self) -> EpisodeBatch:
+        if self._rollout is None:
+            raise ValueError("Nothing has been played yet.")
+        return self._rollout
+
+    def sample_size(self) -> float:
+        return float(self._transitions)
+
+    def state_dict(self) -> dict:
+        return {}
+
+    def load_state_dict(self, state: dict) -> None:
+        """There is nothing to take over."""

@@ -1,0 +1,154 @@
+"""What the loop, learners and checkpoints ask of a buffer, of every registered one."""
+
+import sys
+from collections import deque
+
+import numpy as np
+import pytest
+import torch as th
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.buffers import REGISTRY, episode_journal
+from components.episode_batch import EpisodeBatch
+from experiment.assembly import build_scheme
+from fakes import RecordingLogger
+from helpers import SIZES, make_args, random_batch
+from utils.errors import MusterError
+
+COLUMNS = 6
+BUILT_IN = [name for name in REGISTRY if REGISTRY.entry(name).declared]
+
+
+def new_buffer(name, **changes):
+    sizes = {"batch_size": 2, "buffer_size": 5, "batch_size_run": 2, **changes}
+    scheme, groups, preprocess = build_scheme(SIZES)
+    return REGISTRY[name](scheme, groups, COLUMNS, preprocess, make_args(**sizes), RecordingLogger())
+
+
+def rows_of(batch):
+    """What tells the rows of a batch apart."""
+    return {tuple(row.flatten().tolist()) for row in batch["obs"][:, 0]}
+
+
+def as_restored(buffer, name, **changes):
+    """Another buffer that was given what checkpoints save of `buffer`."""
+    copy = new_buffer(name, **changes)
+    copy.load_state_dict(buffer.state_dict())
+    if buffer.journal is not None:
+        first = buffer.journal.first
+        assert (copy.journal.first, copy.journal.stop) == (first, buffer.journal.stop)
+        for stop, arrays in buffer.journal.rows(first, buffer.journal.stop):
+            copy.journal.put(first, {key: array.copy() for key, array in arrays.items()})
+            first = stop
+    return copy
+
+
+@pytest.fixture(params=BUILT_IN)
+def name(request):
+    return request.param
+
+
+def test_an_empty_buffer_is_not_ready(name):
+    buffer = new_buffer(name)
+    assert not buffer.ready()
+    assert buffer.sample_size() == 0
+    with pytest.raises(ValueError):
+        buffer.sample()
+
+
+@pytest.mark.parametrize("ends", ["terminated", "truncated"])
+def test_insert_counts_transitions(name, ends):
+    buffer = new_buffer(name)
+    assert buffer.insert(random_batch([2, 5], COLUMNS, ends)) == 7
+    assert buffer.insert(random_batch([1, 1], COLUMNS, ends)) == 2
+
+
+def test_a_sample_is_a_batch_of_what_was_played(name):
+    buffer = new_buffer(name)
+    played = [random_batch([2, 3], COLUMNS, seed=seed) for seed in range(4)]
+    for number, batch in enumerate(played):
+        buffer.insert(batch)
+        assert buffer.ready()
+        sample = buffer.sample()
+        assert isinstance(sample, EpisodeBatch)
+        assert (sample.batch_size, sample.device) == (2, "cpu")
+        assert sample.max_seq_length == int(sample.max_t_filled())
+        assert rows_of(sample) <= set().union(*(rows_of(one) for one in played[: number + 1]))
+        for key, info in batch.scheme.items():
+            assert sample[key].dtype == info.get("dtype", th.float32), key
+            assert sample[key].shape[2:] == batch[key].shape[2:], key
+
+
+def test_its_scheme_is_that_of_a_batch(name):
+    scheme, groups, preprocess = build_scheme(SIZES)
+    buffer = new_buffer(name)
+    assert dict(buffer.scheme) == EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess).scheme
+    assert (buffer.groups, set(buffer.preprocess)) == (groups, set(preprocess))
+
+
+def test_only_numpys_generator_is_drawn_from(name):
+    """Torch's belongs to acting, which may play ahead meanwhile."""
+    buffer = new_buffer(name)
+    for seed in range(3):
+        buffer.insert(random_batch([2, 3], COLUMNS, seed=seed))
+    before, samples = th.get_rng_state(), []
+    for _ in range(2):
+        np.random.seed(5)
+        samples.append([buffer.sample()["obs"] for _ in range(4)])
+    assert th.equal(th.get_rng_state(), before)
+    assert all(th.equal(one, other) for one, other in zip(*samples, strict=True))
+
+
+@pytest.mark.parametrize("block_bytes", [1, 2**20])
+def test_what_a_checkpoint_saves_is_enough(name, block_bytes, monkeypatch):
+    """A resumed run plays on and then samples the same."""
+    monkeypatch.setattr(episode_journal, "BLOCK_BYTES", block_bytes)
+    buffer = new_buffer(name)
+    for seed in range(4):
+        buffer.insert(random_batch([2, 3 - seed % 2], COLUMNS, seed=seed))
+    samples = []
+    for one in (as_restored(buffer, name), buffer):
+        one.insert(random_batch([1, 4], COLUMNS, seed=9))
+        np.random.seed(5)
+        samples.append([one.sample() for _ in range(6)])
+        samples[-1].append(one.sample_size())
+    assert samples[0].pop() == samples[1].pop()
+    for restored, expected in zip(*samples, strict=True):
+        for key in expected.scheme:
+            assert th.equal(restored[key], expected[key]), key
+
+
+def test_a_sample_too_large_for_the_memory_is_refused(name, monkeypatch):
+    # five stored episodes, which are smaller than a sample of five
+    memory = new_buffer("episodes").episodes.nbytes
+    monkeypatch.setattr(sys.modules[REGISTRY[name].__module__], "device_memory", lambda device: memory)
+    with pytest.raises(MusterError, match=r"A training sample .* does not fit"):
+        new_buffer(name, batch_size=5, batch_size_run=5)
+
+
+@given(st.lists(st.lists(st.integers(1, COLUMNS - 1), min_size=1, max_size=4), min_size=1, max_size=6))
+def test_the_size_of_a_sample_of_episodes_is_the_mean_of_those_held(inserts):
+    buffer, held = new_buffer("episodes", batch_size=3), deque(maxlen=5)
+    for lengths in inserts:
+        assert buffer.insert(random_batch(lengths, COLUMNS)) == sum(lengths)
+        held.extend(lengths)
+        assert buffer.sample_size() == pytest.approx(3 * sum(held) / len(held))
+
+
+def test_more_episodes_than_fit():
+    buffer = new_buffer("episodes", batch_size=2, buffer_size=3)
+    assert buffer.insert(random_batch([1, 1, 1, 5, 5], COLUMNS)) == 13
+    assert buffer.sample_size() == pytest.approx(2 * 11 / 3)
+
+
+def test_the_newest_rollout_is_not_copied():
+    buffer, batch = new_buffer("rollout"), random_batch([2, 3], COLUMNS)
+    buffer.insert(batch)
+    assert buffer.sample()["obs"].data_ptr() == batch["obs"].data_ptr()
+    assert buffer.sample().max_seq_length == 4
+    assert buffer.sample_size() == 5
+    newer = random_batch([1, 1], COLUMNS, seed=1)
+    buffer.insert(newer)
+    assert rows_of(buffer.sample()) == rows_of(newer)
+    assert buffer.sample_size() == 2

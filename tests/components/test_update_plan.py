@@ -1,0 +1,59 @@
+"""How many updates follow a rollout: tables made by hand, and sums over any rollouts."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.update_plan import UpdatesPerRollout, UsesPerTransition
+
+
+def test_updates_per_rollout():
+    plan = UpdatesPerRollout(3)
+    assert [plan.due(added) for added in (1, 500, 0)] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("uses", "size", "added", "due"),
+    [
+        (1, 10, [10, 10, 10], [1, 1, 1]),
+        (4, 10, [10, 5, 0], [4, 2, 0]),
+        # 0.25 * 16 = 4 of 10 are owed at first, then 8, 12, 16 - 10 = 6
+        (0.25, 10, [16, 16, 16, 16], [0, 0, 1, 0]),
+        (2, 32, [15, 1, 3, 45], [0, 1, 0, 3]),
+        (1, 0, [7, 7], [0, 0]),
+    ],
+)
+def test_uses_per_transition(uses, size, added, due):
+    plan = UsesPerTransition(uses, lambda: size)
+    assert [plan.due(count) for count in added] == due
+
+
+def test_the_size_of_a_sample_may_change():
+    sizes = iter([0, 20, 5])
+    plan = UsesPerTransition(1, lambda: next(sizes))
+    # 10 and 10 are owed until the size is known, and pay for an update; 12 for two of 5
+    assert [plan.due(10), plan.due(10), plan.due(12)] == [0, 1, 2]
+
+
+@given(st.sampled_from([0.125, 0.5, 1, 3.5]), st.integers(1, 50), st.lists(st.integers(0, 200), min_size=1))
+def test_what_is_owed_is_paid_but_for_less_than_a_sample(uses, size, rollouts):
+    plan, updates = UsesPerTransition(uses, lambda: size), 0
+    for number, added in enumerate(rollouts, start=1):
+        updates += plan.due(added)
+        assert 0 <= uses * sum(rollouts[:number]) - updates * size < size
+
+
+@given(st.floats(0.1, 5), st.lists(st.integers(0, 100), min_size=2))
+def test_a_restored_plan_owes_the_same(uses, rollouts):
+    plan, other = (UsesPerTransition(uses, lambda: 17.5) for _ in range(2))
+    half = len(rollouts) // 2
+    for added in rollouts[:half]:
+        plan.due(added)
+    other.load_state_dict(plan.state_dict())
+    assert [other.due(added) for added in rollouts[half:]] == [plan.due(added) for added in rollouts[half:]]
+
+
+@pytest.mark.parametrize("state", [{}, {"owed": None}, {"owed": 1.0, "more": 2}])
+def test_other_states_are_refused(state):
+    with pytest.raises(ValueError, match="other entries"):
+        UsesPerTransition(1, lambda: 1).load_state_dict(state)
