@@ -15,7 +15,8 @@ TARGETS = "tests/utils/test_rl_utils.py"
 RESUME = "tests/integration/test_exact_resume.py"
 PLAY = "tests/runners"
 SELECTORS = "tests/components/test_action_selectors.py"
-BUFFER = "tests/components/test_replay_buffer.py"
+BUFFERS = "tests/components/buffers"
+PLANS = "tests/components/test_update_plan.py"
 
 
 @dataclass(frozen=True)
@@ -241,13 +242,29 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
         "self.hyper_w_final(states)",
         (MIXERS,),
     ),
-    Mutant("buffer: the first rows", "components.replay_buffer:ReplayBuffer.sample", the_first_rows, (BUFFER,)),
+    Mutant(
+        "buffer: the first rows", "components.buffers.replay_buffer:ReplayBuffer.sample", the_first_rows, (BUFFERS,)
+    ),
     Mutant(
         "buffer: the first rollout stays",
-        "components.replay_buffer:ReplayBuffer.insert_episode_batch",
+        "components.buffers.replay_buffer:ReplayBuffer.insert_episode_batch",
         keeps_the_first_rollout,
-        (BUFFER,),
+        (BUFFERS,),
     ),
+    Edit(
+        "buffer: padding counts as transitions", "valid_transitions(batch).sum(1)", 'batch["filled"].sum(1)', (BUFFERS,)
+    ),
+    Edit(
+        "rollout: the first one stays", "self._rollout = batch[", "self._rollout = self._rollout or batch[", (BUFFERS,)
+    ),
+    Edit(
+        "journal: the first block only",
+        "while first < stop:\n            row",
+        "if first < stop:\n            row",
+        (BUFFERS,),
+    ),
+    Edit("updates: nothing is carried over", "self._owed += self._uses", "self._owed = self._uses", (PLANS,)),
+    Edit("updates: nothing is paid off", "self._owed -= updates * size", "self._owed -= 0", (PLANS,)),
     Mutant("epsilon is 0", "components.epsilon_schedules:DecayThenFlatSchedule.eval", always_zero, (SELECTORS, PLAY)),
     *(
         mutant
@@ -275,7 +292,14 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
         ("tests/vector_envs", PLAY),
     ),
     _state("the learner", "checkpoints.parts:load_state"),
-    _state("the replay buffer", "components.replay_buffer:ReplayBuffer.load_state_dict"),
+    _state("the replay buffer", "components.buffers.episodes:EpisodeReplay.load_state_dict"),
+    _state("the replay buffer's episodes", "components.buffers.episode_journal:EpisodeJournal.put"),
+    Mutant(
+        "the update plan is left out",
+        "components.update_plan:UsesPerTransition.load_state_dict",
+        returns_at_once,
+        (PLANS,),
+    ),
     _state("the runner", "runners.base:BaseRunner.load_state_dict"),
     _state("the loop", "experiment.loop:LoopState.load_state_dict"),
     _state("the logger", "records.logger:Logger.load_state_dict"),
