@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from sacred.observers import FileStorageObserver
 
 from browser.records import Results
-from records.metric_log import MetricLog, MetricRow
+from records.metric_log import MetricLog
+from records.metric_rows import MetricRow
 from records.sacred_files import RunRecorder
 from utils.config import default_config
 

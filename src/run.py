@@ -13,7 +13,6 @@ import torch as th
 
 from checkpoints.model_files import find_checkpoint
 from checkpoints.resumption import Resumption
-from checkpoints.run_folder import RunFolder
 from checkpoints.store import Checkpoint
 from checks import check_config
 from checks.effects import warnings_of
@@ -22,9 +21,11 @@ from experiment.evaluation import evaluate_sequential
 from experiment.loop import TrainingLoop
 from experiment.replay_recording import attach_recorder
 from experiment.saving import RunKeeper
-from records.best_model import BEST, best_of
+from records.best_model import best_of
+from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS, WANDB
 from records.logger import Logger, get_logger
-from records.tokens import run_token
+from records.run_folder import RunFolder
+from records.tokens import map_of, run_token
 from utils.allocation import keep_freed_memory
 from utils.available_memory import memory_errors_explained
 from utils.config import default_config, recursive_dict_update
@@ -115,7 +116,7 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     args.unique_token = resume.token if resume else _unique_token(args)
     if args.save_replay and args.env_args.get("replay_dir") == "":
         # SMAC's argument; empty, it would write into the game's own folder
-        replays = os.path.join(args.local_results_path, "replays", args.unique_token)
+        replays = os.path.join(args.local_results_path, REPLAYS, args.unique_token)
         args.env_args["replay_dir"] = os.path.abspath(replays)
     return args, kept
 
@@ -128,7 +129,7 @@ def _set_up_sinks(
         folder.create()
         logger.setup_metric_log(str(folder.metrics))
     if args.use_tensorboard:
-        logger.setup_tb(os.path.join(args.local_results_path, "tb_logs", args.unique_token))
+        logger.setup_tb(os.path.join(args.local_results_path, TB_LOGS, args.unique_token))
     _add_services(args, config, logger)
     if sacred_run is not None:
         # readers of Sacred's folder expect info.json, which Sacred writes only if there is something in it
@@ -152,26 +153,25 @@ def _add_services(args: SimpleNamespace, config: dict, logger: Logger) -> None:
         from records.mlflow_sink import MlflowSink
 
         store = {"uri": args.mlflow_uri, "experiment": args.mlflow_experiment}
-        logger.add_sink(MlflowSink(os.path.join(root, "mlflow"), args.unique_token, config, console=console, **store))
+        logger.add_sink(MlflowSink(os.path.join(root, MLFLOW), args.unique_token, config, console=console, **store))
 
 
 def _unique_token(args: SimpleNamespace) -> str:
-    scenario = args.env_args.get("map_name") or args.env_args.get("key") or args.env_args.get("game") or args.env
-    return run_token(args.name, args.seed, str(scenario), datetime.now())
+    return run_token(args.name, args.seed, map_of(args.env, args.env_args), datetime.now())
 
 
 def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
     root = args.local_results_path
-    tb_logs, models = (os.path.join(root, kind, args.unique_token) for kind in ("tb_logs", "models"))
+    tb_logs, models = (os.path.join(root, kind, args.unique_token) for kind in (TB_LOGS, MODELS))
     places = {
-        "run": os.path.join(root, "runs", args.unique_token),
+        "run": os.path.join(root, RUNS, args.unique_token),
         "models": models,
         "best model": os.path.join(models, BEST),
         "curves": tb_logs,
-        "replays": os.path.join(root, "replays", args.unique_token),
-        "W&B": os.path.join(root, "wandb") if args.use_wandb else "",
-        "MLflow": os.path.join(root, "mlflow") if args.use_mlflow else "",
-        "Sacred run": os.path.join(root, "sacred", str(sacred_run._id)) if getattr(sacred_run, "_id", None) else "",
+        "replays": os.path.join(root, REPLAYS, args.unique_token),
+        "W&B": os.path.join(root, WANDB) if args.use_wandb else "",
+        "MLflow": os.path.join(root, MLFLOW) if args.use_mlflow else "",
+        "Sacred run": os.path.join(root, SACRED, str(sacred_run._id)) if getattr(sacred_run, "_id", None) else "",
     }
     found = {what: place for what, place in places.items() if place and os.path.isdir(place)}
     if not found:

@@ -55,17 +55,18 @@ def _count(text: str) -> int:
 
 
 def _watch(options: argparse.Namespace) -> None:
+    from records.find_run import find_run
     from replays.best_model import find_best_model
-    from replays.run_folders import find_run
 
-    found = find_run(options.run, Path(options.results))
-    _require_named(found.config, options.plugin)
+    found = find_run(options.run, options.results)
+    config = found.config()
+    _require_named(config, options.plugin)
     model = find_best_model(found)
     print(f"{found.token}: the model after {model.step} steps ({model.model})")
-    config = {**found.config, "plugins": options.plugin or []}
+    config = {**config, "plugins": options.plugin or []}
     paths = play(config, model.folder, model.step, found.results, options.episodes, options.seed)
     if not paths:
-        raise MusterError(f"env={found.config.get('env')} could not be recorded; the message above says why.")
+        raise MusterError(f"env={config.get('env')} could not be recorded; the message above says why.")
     for path in paths:
         print(f"Replay: {path}\n  as an animation: python src/replay.py {path} --gif {path.with_suffix('.gif').name}")
     if not options.no_page:

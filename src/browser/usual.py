@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from browser.records import Lineage, Results
-from browser.records.limits import MOST_METRICS
+from records.limits import MOST_METRICS
 
 # the statistics that people compare by, best first
 USUAL_METRICS = ("test_battle_won_mean", "test_return_mean", "battle_won_mean", "return_mean")

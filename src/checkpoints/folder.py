@@ -12,14 +12,14 @@ from typing import Any
 
 from checkpoints.errors import CheckpointError
 from records.append_file import set_aside
-from records.layout import RUN_NAME
+from records.layout import MANIFEST
+from records.limits import LARGEST
+from records.tokens import is_token
 from utils.folders import sync
 from utils.plain_values import problem_of, shown
 from utils.regular_files import open_regular, read_regular
 
-MANIFEST = "manifest.json"
 FORMAT = 3
-LARGEST_MANIFEST = 16 * 2**20
 # how a checkpoint's folder is called while it is written, after another has got its name, and while it is removed
 UNFINISHED, REPLACED, REMOVED = "tmp", "replaced", "removed"
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -175,7 +175,7 @@ def read_manifest(folder: Path) -> dict:
     """
     path = folder / MANIFEST
     try:
-        manifest = json.loads(read_regular(path, LARGEST_MANIFEST))
+        manifest = json.loads(read_regular(path, LARGEST[MANIFEST]))
     except FileNotFoundError:
         raise CheckpointError(f"{folder} has no {MANIFEST}: the checkpoint was not finished.") from None
     except OSError as error:
@@ -204,7 +204,7 @@ def _problem(manifest: Any) -> str | None:
             return f"{shown(name)} is not a valid name of a file in it"
         if not isinstance(entry, dict) or type(entry.get("bytes")) is not int or type(entry.get("sha256")) is not str:
             return f"the entry of {name} has no size and checksum"
-    if not RUN_NAME.fullmatch(manifest["token"]):
+    if not is_token(manifest["token"]):
         return f"{shown(manifest['token'])} is not a valid name of a run"
     if problem := problem_of(manifest["config"]):
         return f"its config is invalid: {problem}"

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from checkpoints.run_folder import find_run
 from checkpoints.store import Checkpoint, newest_checkpoint
+from records.find_run import find_run
+from records.run_folder import RunFolder
 from utils.code_version import differences
 
 
@@ -27,7 +28,8 @@ class Resumption:
         Raises:
             ConfigError: there is no such run, or it has no such checkpoint.
         """
-        folder = find_run(name, results)
+        found = find_run(name, results)
+        folder = RunFolder(found.results, found.token)
         folder.require_no_links()
         checkpoint, problems = newest_checkpoint(folder.path)
         warnings = [f"Not used: {problem}" for problem in problems]
@@ -37,7 +39,7 @@ class Resumption:
                 f"The checkpoint was written by other code ({'; '.join(changed)}): "
                 "the run resumes, but perhaps not with the numbers it would have had."
             )
-        return cls(folder.path.name, folder.path.parent.parent, checkpoint, warnings)
+        return cls(found.token, found.results, checkpoint, warnings)
 
     @property
     def config(self) -> dict:

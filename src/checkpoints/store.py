@@ -17,8 +17,7 @@ from checkpoints.folder import (
     remove,
     verify,
 )
-
-CHECKPOINTS = "checkpoints"
+from records.layout import CHECKPOINTS
 
 
 @dataclass

@@ -10,8 +10,9 @@ from typing import Any
 from checkpoints.folder import NewFolder
 from checkpoints.journal import Journal
 from checkpoints.segments import Segment, segment_name, segments_of, write_segment
-from checkpoints.store import CHECKPOINTS, checkpoints_of, prune
+from checkpoints.store import checkpoints_of, prune
 from checkpoints.tree import tree_bytes, tree_of_tensors
+from records.layout import CHECKPOINTS
 
 STATE = "state.th"
 

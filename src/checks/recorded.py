@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from envs import REGISTRY as environments
-from records.layout import recorded_plugins
 from utils.errors import ConfigError
 from utils.plain_values import shown
 
@@ -24,7 +23,7 @@ def reaching(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     env_args = config.get("env_args")
     env_args = env_args if isinstance(env_args, Mapping) else {}
-    settings: dict[str, Any] = {"plugins": recorded_plugins(config), "mongo_url": config.get("mongo_url")}
+    settings: dict[str, Any] = {"plugins": _plugins(config), "mongo_url": config.get("mongo_url")}
     if config.get("use_mlflow"):
         settings["mlflow_uri"] = config.get("mlflow_uri")
     if config.get("use_wandb") and config.get("wandb_mode") != "offline":
@@ -64,3 +63,9 @@ def require_named(settings: Mapping[str, Any], is_named: Callable[[str], bool], 
         f"may come from others: look at what these do, and name what you allow: {how or f'with {as_words(missing)}'}"
         + (" (or plugins=[] for none)." if "plugins" in missing and not how else "")
     )
+
+
+def _plugins(config: Mapping[str, Any]) -> list[str]:
+    """The plugins that a recorded config names."""
+    plugins = config.get("plugins") or []
+    return [str(plugin) for plugin in (plugins if isinstance(plugins, list | tuple) else [plugins])]

@@ -21,12 +21,13 @@ from cli.arguments import Arguments, given_value
 from cli.compose import Composed, compose_config
 from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
+from records.find_run import find_run
+from records.layout import SACRED
 from records.logger import get_logger
 from records.past_sacred import PastSacredError, past_sacred
 from records.sacred_files import RunRecorder, check_run_id
 from records.sacred_mongo import mongo_recorder
 from replays.best_model import find_best_model
-from replays.run_folders import find_run
 from utils.config import default_config, recursive_dict_update
 from utils.stop_signals import StopSignals
 
@@ -66,8 +67,8 @@ def run_experiment(arguments: Arguments) -> None:
 
 def _evaluation(name: str, results: str, words: Sequence[str]) -> dict:
     """The config that plays the best model of a recorded run, or the one that `load_step` picks of those it saved."""
-    found = find_run(name, Path(results))
-    folder, step = found.results / "models" / found.token, 0
+    found = find_run(name, results)
+    folder, step = found.models, 0
     if given_value(words, "load_step") is None:
         best = find_best_model(found)
         folder, step = best.folder, best.step
@@ -85,7 +86,7 @@ def _evaluation(name: str, results: str, words: Sequence[str]) -> dict:
         "mongo_url": "",
         "summary": False,
     }
-    config = {**found.config, **played}
+    config = {**found.config(), **played}
     _require_named(config, words)
     return recursive_dict_update(default_config(), {**config, "plugins": []})
 
@@ -115,7 +116,7 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
             check_summary(checked)
             database = mongo_recorder(checked, console)
         if command_name == experiment.default_command:
-            folder = os.path.join(checked["local_results_path"], "sacred")
+            folder = os.path.join(checked["local_results_path"], SACRED)
             experiment.observers.append(RunRecorder(folder, console))
             if database is not None:
                 experiment.observers.append(database)

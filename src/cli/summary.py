@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from records.layout import RUNS, SUMMARY
 from utils.errors import ConfigError
 
 
@@ -26,7 +27,7 @@ def leave_summary(config: dict, sacred_run: Any, log: Any) -> None:
 
     sacred_run._emit_heartbeat()  # until then a short run's record does not name the token
     root, token = Path(config["local_results_path"]), sacred_run.info["unique_token"]
-    path = root / "runs" / token / "summary.html"
+    path = root / RUNS / token / SUMMARY
     try:
         write_summary(root, token, path)
     except (ConfigError, OSError) as error:

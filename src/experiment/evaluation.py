@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from checkpoints.model_files import load_weights
-from checkpoints.run_folder import RunFolder
 from experiment.assembly import assemble_players
 from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from records.append_file import write_whole
+from records.layout import EPISODES
 from records.logger import Logger
+from records.run_folder import RunFolder
 from runners.rollouts import Rollouts
 from utils.devices import acting_device
 from utils.random_streams import RandomStream
@@ -98,7 +99,7 @@ def _keep(table: EpisodeTable, folder: RunFolder, logger: Logger) -> None:
     """Write what was played, be it only a part; an evaluation that is not recorded leaves nothing."""
     if folder.sacred_id is None or not table.rows:
         return
-    path = folder.path / "episodes.csv"
+    path = folder.path / EPISODES
     try:
         folder.create()
         table.write(path)

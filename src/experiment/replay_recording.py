@@ -9,7 +9,9 @@ import torch as th
 
 from learners import REGISTRY as le_REGISTRY
 from modules.mixers import REGISTRY as mixer_REGISTRY
+from records.layout import REPLAYS
 from records.logger import Logger
+from records.tokens import map_of
 from replays.recorder import Recorder
 
 OUTPUTS = {"q": "q_values", "pi_logits": "policy"}
@@ -26,7 +28,7 @@ def attach_recorder(args: SimpleNamespace, runner: Any, mixer: Any, logger: Logg
     if not args.save_replay:
         return
     runner.recorder = Recorder(
-        folder=Path(args.local_results_path, "replays", args.unique_token),
+        folder=Path(args.local_results_path, REPLAYS, args.unique_token),
         header=_header(args),
         # training goes on until t_env is above t_max, so that what is tested then is tested last
         due=lambda t_env: args.evaluate or t_env > args.t_max,
@@ -80,7 +82,7 @@ def _header(args: SimpleNamespace) -> dict[str, Any]:
     return {
         "env": args.env,
         "env_args": env_args,
-        "map": env_args.get("map_name") or env_args.get("key") or env_args.get("game") or args.env,
+        "map": map_of(args.env, env_args),
         "seed": args.seed,
         "n_agents": args.n_agents,
         "n_actions": args.n_actions,

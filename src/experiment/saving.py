@@ -10,15 +10,16 @@ from typing import Any
 from checkpoints.errors import CheckpointError
 from checkpoints.model_files import save_checkpoint
 from checkpoints.parts import declared_names, load_state, state_of
-from checkpoints.run_folder import FAULTS, RunFolder
 from checkpoints.segments import read_segment, segments_of
 from checkpoints.store import Checkpoint, settled
 from checkpoints.tree import load_tree, save_tree
 from checkpoints.writer import STATE, CheckpointWriter
 from checks.recorded import as_words, reaching
 from experiment.assembly import Parts
-from records.best_model import BEST, BEST_RECORD, RANKED_BY, RankedModel, best_of
+from records.best_model import RANKED_BY, RankedModel, best_of
+from records.layout import BEST, BEST_RECORD, FAULTS, MODELS
 from records.logger import Logger
+from records.run_folder import RunFolder
 from runners.rollouts import Rollouts
 from utils.code_version import code_version
 from utils.errors import MusterError
@@ -179,7 +180,7 @@ class RunKeeper:
 
     @property
     def _models(self) -> Path:
-        return Path(self._args.local_results_path, "models", self._args.unique_token)
+        return Path(self._args.local_results_path, MODELS, self._args.unique_token)
 
     def inspect(self, what: str, batch: Any, always: bool = False) -> Path:
         """Keep a batch, the weights and the step for inspection; of what is left out, only the first few times."""

@@ -5,11 +5,10 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from records.layout import json_mapping
+from records.layout import BEST, BEST_RECORD
+from records.recorded import json_mapping
 from utils.folders import replaced_by
 
-BEST = "best"
-BEST_RECORD = "best.json"
 # the share of battles won counts first, where there is one; among equals the mean return
 RANKED_BY = ("test_battle_won_mean", "test_return_mean")
 

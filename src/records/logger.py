@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from records.metric_log import MetricLog, MetricRow, parse_metric_log
+from records.metric_log import MetricLog
+from records.metric_rows import MetricRow, parse_metric_log
 from records.progress import SHOWN, ProgressBar, log_above_bars
 from records.sinks import Sink
 from utils.console import fitted, terminal_width
@@ -66,7 +67,7 @@ class Logger:
         self.use_sacred = True
 
     def setup_metric_log(self, path: str) -> None:
-        """Also append every value to this CSV file (see records/metric_log.py), those that were logged before included.
+        """Also append every value to this CSV file (records/metric_rows.py), those that were logged before included.
 
         The file is made with the first value; a file that is there already is set aside, unless `load_state_dict`
         continues it.

@@ -1,40 +1,12 @@
-"""The full series of a run: one line of metrics.csv for each value that was logged.
+"""Writing the full series of a run: one line of metrics.csv for each value that was logged (`records.metric_rows`)."""
 
-    t_env,episode,seconds,key,value
-    2048,64,3.512,return_mean,11.25
-
-`pandas.read_csv(path)` reads it, and so does `read_metric_log`.
-"""
-
-import csv
-import io
 import logging
 import os
 import zlib
-from typing import NamedTuple
 
 from records.append_file import AppendFile, set_aside
+from records.metric_rows import HEADER, MetricRow, parse_metric_log, quoted
 from utils.regular_files import open_regular
-
-HEADER = b"t_env,episode,seconds,key,value\n"
-
-
-class MetricRow(NamedTuple):
-    """One logged value.
-
-    Attributes:
-        t_env: environment steps when it was logged.
-        episode: training episodes that the loop had counted.
-        seconds: training seconds of all sessions of the run.
-        key: the statistic's name.
-        value: a float, exactly as it was logged; may be nan or infinite.
-    """
-
-    t_env: int
-    episode: int
-    seconds: float
-    key: str
-    value: float
 
 
 class MetricLog:
@@ -46,7 +18,6 @@ class MetricLog:
 
     def __init__(self, console: logging.Logger):
         self._console = console
-        self._quoted: dict[str, str] = {}
         self._file = AppendFile(None, "The metric log", console, head=HEADER)
 
     @property
@@ -60,10 +31,7 @@ class MetricLog:
 
     def append(self, row: MetricRow) -> None:
         """Log a row; before `open` it is kept in memory."""
-        quoted = self._quoted.get(row.key)
-        if quoted is None:
-            quoted = self._quoted[row.key] = _quote(row.key)
-        line = f"{row.t_env},{row.episode},{row.seconds:.3f},{quoted},{row.value!r}\n"
+        line = f"{row.t_env},{row.episode},{row.seconds:.3f},{quoted(row.key)},{row.value!r}\n"
         self._file.append(line.encode("utf-8", "backslashreplace"))
 
     def flush(self, to_disk: bool = False) -> bool:
@@ -115,36 +83,3 @@ class MetricLog:
             self._file.notice.failed(error)
         for row in rows:
             self.append(row)
-
-
-def read_metric_log(path: str) -> list[MetricRow]:
-    """Read a metric log; a last line that is still being written, and lines that are damaged, are left out.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    with open(path, "rb") as file:
-        return parse_metric_log(file.read())
-
-
-def parse_metric_log(content: bytes) -> list[MetricRow]:
-    """The rows of a metric log's bytes, as `read_metric_log`."""
-    text = content.decode("utf-8", "replace")
-    lines = list(csv.reader(io.StringIO(text, newline="")))
-    if not text.endswith("\n"):
-        lines = lines[:-1]
-    rows = []
-    for line in lines:
-        try:
-            t_env, episode, seconds, key, value = line
-            rows.append(MetricRow(int(t_env), int(episode), float(seconds), key, float(value)))
-        except ValueError:  # the header, or a damaged line
-            continue
-    return rows
-
-
-def _quote(key: str) -> str:
-    buffer = io.StringIO()
-    # both ends of line, so that a key with either of them is quoted; the second cell keeps an empty key unquoted
-    csv.writer(buffer, lineterminator="\r\n").writerow([key, ""])
-    return buffer.getvalue().removesuffix(",\r\n")

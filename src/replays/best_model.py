@@ -1,12 +1,13 @@
 """Which of a run's saved models plays best."""
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from records.best_model import BEST, RANKED_BY, RankedModel, best_of
-from replays.run_folders import FoundRun, manifests
+from records.best_model import RANKED_BY, RankedModel, best_of
+from records.find_run import FoundRun
+from records.layout import BEST, CHECKPOINTS, METRICS
+from records.metric_rows import read_rows, whole_lines
+from records.recorded import manifests
 from utils.errors import ConfigError
 from utils.regular_files import open_regular
 
@@ -31,7 +32,7 @@ def find_best_model(run: FoundRun) -> SavedModel:
     Raises:
         ConfigError: the run has saved none.
     """
-    models, checkpoints = run.results / "models" / run.token, run.results / "runs" / run.token / "checkpoints"
+    models, checkpoints = run.models, run.folder / CHECKPOINTS
     tests = _tests(run)
     told = {step: _told(manifest) for step, manifest in manifests(checkpoints).items()}
     found = [SavedModel(models, RankedModel(step, _nearest(tests, step))) for step in _steps(models)]
@@ -66,25 +67,25 @@ def _holds_model(folder: Path) -> bool:
 
 
 def _tests(run: FoundRun) -> dict[int, dict[str, float]]:
-    """Step -> the figures of the test after it."""
-    metrics = run.results / "runs" / run.token / "metrics.csv"
-    rows: list[tuple] = []
+    """Step -> the figures of the test after it: those of the metric log if there is one, else those Sacred kept."""
+    metrics = run.folder / METRICS
     if metrics.is_file() and not metrics.is_symlink():
-        with io.TextIOWrapper(open_regular(metrics), encoding="utf-8", errors="replace", newline="") as file:
-            rows = [(row.get("key"), row.get("t_env"), row.get("value")) for row in csv.DictReader(file)]
+        with open_regular(metrics) as file:
+            found = read_rows(whole_lines(file.read()) or b"", RANKED_BY)
+        series = {key: zip(rows.t_env, rows.value, strict=True) for key, rows in found.items()}
     else:
-        for key in RANKED_BY:
-            pairs = zip(run.info.get(f"{key}_T", []), run.info.get(key, []), strict=False)
-            rows += [(key, t_env, value) for t_env, value in pairs]
+        info = run.info()
+        series = {key: zip(info.get(f"{key}_T", []), info.get(key, []), strict=False) for key in RANKED_BY}
     tests: dict[int, dict[str, float]] = {}
-    for key, t_env, value in rows:
-        if key in RANKED_BY and (figures := _figures(t_env, value)) is not None:
-            tests.setdefault(figures[0], {})[key] = figures[1]
+    for key, points in series.items():
+        for t_env, value in points:
+            if (figures := _figures(t_env, value)) is not None:
+                tests.setdefault(figures[0], {})[key] = figures[1]
     return tests
 
 
 def _figures(t_env: object, value: object) -> tuple[int, float] | None:
-    """None for a line that is being written just now, or no number."""
+    """None for what is no number; Sacred's record may be anybody's."""
     try:
         step, figure = int(float(t_env)), float(value)
     except (TypeError, ValueError, OverflowError):

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoints.errors import CheckpointError
-from checkpoints.folder import MANIFEST, NewFolder, read_manifest, verify
+from checkpoints.folder import NewFolder, read_manifest, verify
 from checkpoints.store import checkpoints_of, newest_checkpoint, prune, settled
+from records.layout import MANIFEST
 
 FIGURES = {"number": 1, "t_env": 400, "token": "run_1", "config": {"a": 1}}
 

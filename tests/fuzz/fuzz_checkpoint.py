@@ -20,12 +20,13 @@ with atheris.instrument_imports(include=["checkpoints", "utils"], enable_loader_
     from watching import allow_only
 
     from checkpoints.errors import CheckpointError
-    from checkpoints.folder import MANIFEST, NewFolder, checksum, read_manifest, verify
+    from checkpoints.folder import NewFolder, checksum, read_manifest, verify
     from checkpoints.segments import Segment, read_segment, segments_of, write_segment
     from checkpoints.tree import load_tree, tree_bytes
     from components.buffers.episodes import EpisodeReplay
     from fakes import RecordingLogger
     from helpers import make_args, random_batch
+    from records.layout import MANIFEST
 
 ODD = [
     None,

@@ -158,7 +158,7 @@ def test_what_may_change_and_what_may_not(tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--resume=latest"], ["no run in results has written a checkpoint"]),
+        (["--resume=latest"], ["results has no run that trained"]),
         (["--resume=7"], ["There is no run '7' in results"]),
         (["--resume"], ["--resume needs a name"]),
         (["--resume=latest", "--config=vdn"], ["--config does not go with --resume"]),

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from checkpoints.model_files import find_checkpoint, save_checkpoint
-from records.best_model import BEST, RankedModel, best_of
+from records.best_model import RankedModel, best_of
+from records.layout import BEST
 from utils.errors import ConfigError
 
 

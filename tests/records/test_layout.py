@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from records.layout import json_mapping, place_of_run, token_in
+from records.layout import place_of_run
+from records.recorded import json_mapping, token_in
 
 
 @pytest.mark.parametrize(

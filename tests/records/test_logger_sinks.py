@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from helpers import fill_disk, small_disk
 from records import append_file
 from records.logger import Logger, _ConsoleHandler
-from records.metric_log import read_metric_log
+from records.metric_rows import read_metric_log
 
 
 class _Run:

@@ -8,9 +8,9 @@ from pathlib import Path
 from browser.page.notes import NotWrittenError
 from browser.records import Lineage
 from browser.records.paths import inside, is_file_name
+from records.layout import NAMED_BY_TOKEN
 
 BIN = ".bin"
-_OF_TOKEN = ("runs", "models", "tb_logs", "replays")
 
 
 def move_to_bin(root: Path, run: Lineage) -> Path:
@@ -26,7 +26,7 @@ def move_to_bin(root: Path, run: Lineage) -> Path:
         raise NotWrittenError("This run is still running; end it before it is deleted.")
     folders = [session.folder for session in run.sessions if session.folder is not None]
     if run.token and is_file_name(run.token):
-        folders += [Path(part, run.token) for part in _OF_TOKEN]
+        folders += [Path(part, run.token) for part in NAMED_BY_TOKEN]
     there = [folder for folder in folders if inside(root, folder).is_dir() and not (root / folder).is_symlink()]
     if any(inside(root, folder) == root for folder in there):
         raise NotWrittenError("This run is the whole results folder; delete it by hand.")

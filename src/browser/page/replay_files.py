@@ -15,9 +15,9 @@ from browser.records.files import ResultsFiles
 from browser.records.json_files import parse
 from browser.records.paths import is_file_name
 from browser.records.scan import entries_of, subfolders
+from records.layout import REPLAYS
 from utils.nearest import did_you_mean
 
-FOLDER = "replays"
 SUFFIX = ".jsonl"
 # bytes; an episode of 27m_vs_30m takes a few million, and a browser has to hold it
 LARGEST_REPLAY = 2**28
@@ -51,7 +51,7 @@ def replays_of(context: Context, run: str) -> list[ReplayFile]:
     Raises:
         UnknownRunError: there is no such run.
     """
-    trained, tokens = origin_of(context, token_of(context, run)), subfolders(context.root, FOLDER)
+    trained, tokens = origin_of(context, token_of(context, run)), subfolders(context.root, REPLAYS)
     recorded = {session.token for lineage in context.lineages() for session in lineage.sessions}
     later = [one for one in tokens if one not in recorded and one != trained and origin_of(context, one) == trained]
     return _newest_first([file for one in (trained, *later) for file in _in_folder(context, one)])
@@ -59,7 +59,7 @@ def replays_of(context: Context, run: str) -> list[ReplayFile]:
 
 def all_replays(context: Context) -> list[ReplayFile]:
     """The replays of all runs, the newest first."""
-    return _newest_first([one for token in subfolders(context.root, FOLDER) for one in _in_folder(context, token)])
+    return _newest_first([one for token in subfolders(context.root, REPLAYS) for one in _in_folder(context, token)])
 
 
 def token_of(context: Context, run: str) -> str:
@@ -71,7 +71,7 @@ def token_of(context: Context, run: str) -> str:
     try:
         return context.lineage(run).newest.token or ""
     except UnknownRunError:
-        tokens = subfolders(context.root, FOLDER)
+        tokens = subfolders(context.root, REPLAYS)
         recorded = {session.token for lineage in context.lineages() for session in lineage.sessions}
         if run in recorded or run in tokens:
             return run
@@ -94,7 +94,7 @@ def origin_of(context: Context, token: str) -> str:
 def _checkpoint_path(files: ResultsFiles, token: str, name: str) -> Path:
     """Where a replay's header says that its models were; headers never change."""
     try:
-        with files.open(FOLDER, token, name) as file:
+        with files.open(REPLAYS, token, name) as file:
             line = file.readline(LONGEST_HEADER)
     except OSError:
         return Path()
@@ -110,7 +110,7 @@ def open_replay(context: Context, token: str, name: str) -> BinaryIO:
         OSError: there is none, it is not among the replays, or it is not to be read; `strerror` says so.
     """
     if is_file_name(token) and is_file_name(name) and name.endswith(SUFFIX):
-        return context.results.files.open(FOLDER, token, name, largest=LARGEST_REPLAY)
+        return context.results.files.open(REPLAYS, token, name, largest=LARGEST_REPLAY)
     raise FileNotFoundError(None, "it is not the name of a replay")
 
 
@@ -162,8 +162,8 @@ def _in_folder(context: Context, token: str) -> list[ReplayFile]:
     if not is_file_name(token):
         return []
     files = context.results.files
-    names = (entry.name for entry in entries_of(context.root, FOLDER, token))
-    stamps = ((name, files.stamp(FOLDER, token, name)) for name in names if name.endswith(SUFFIX) and name[0] != ".")
+    names = (entry.name for entry in entries_of(context.root, REPLAYS, token))
+    stamps = ((name, files.stamp(REPLAYS, token, name)) for name in names if name.endswith(SUFFIX) and name[0] != ".")
     return _newest_first([ReplayFile(token, name, stamp[1] / 1e9) for name, stamp in stamps if stamp])
 
 

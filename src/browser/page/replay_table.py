@@ -10,9 +10,10 @@ from dash import dcc, html
 from browser.page import address
 from browser.page.context import Context
 from browser.page.limits import left_out, short
-from browser.page.replay_files import FOLDER, LONGEST_HEADER, ReplayFile
+from browser.page.replay_files import LONGEST_HEADER, ReplayFile
 from browser.records.files import ResultsFiles
 from browser.records.json_files import parse
+from records.layout import REPLAYS
 
 LISTED = 200
 # bytes at the end of a file in which its last line is looked for
@@ -63,9 +64,9 @@ def _row(context: Context, one: ReplayFile, run: str, several: bool, current: bo
 def _ends(files: ResultsFiles, one: ReplayFile) -> tuple[dict[str, Any], dict[str, Any]]:
     """The header and the footer of a replay, as it was when it last changed; {} for what it does not have."""
     try:
-        with files.open(FOLDER, one.token, one.name) as file:
+        with files.open(REPLAYS, one.token, one.name) as file:
             first = file.readline(LONGEST_HEADER)
-        last = files.end(_FOOTER, FOLDER, one.token, one.name).rstrip(b"\n").rpartition(b"\n")[2]
+        last = files.end(_FOOTER, REPLAYS, one.token, one.name).rstrip(b"\n").rpartition(b"\n")[2]
     except OSError:
         return {}, {}
     header, footer = parse(first).value, parse(last).value if len(last) < _FOOTER else None

@@ -16,6 +16,7 @@ from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 from browser.page.app import create_app
 from browser.page.arguments import Options, is_loopback
 from browser.records import Results
+from records.layout import RUNS, SACRED
 from utils.errors import ConfigError
 
 # ports that are tried, beginning with the one that was asked for
@@ -100,7 +101,7 @@ def about_folder(results: Path) -> str:
     """
     said = [
         f"{results / name} is a link, which is not followed; open the folder that it leads to."
-        for name in ("sacred", "runs")
+        for name in (SACRED, RUNS)
         if (results / name).is_symlink()
     ]
     if not Results(results).runs():

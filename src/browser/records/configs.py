@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any
 
-from browser.records.limits import LONGEST_KEY, MOST_CONFIG_KEYS, cut, cut_value
+from browser.records.limits import MOST_CONFIG_KEYS, cut, cut_value
 from browser.records.record import MAP_KEYS, Run
+from records.limits import LONGEST_KEY
 from utils.nearest import suggestion
 
 # where a run was written and what it was called says nothing about what was run

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from browser.records.json_files import JsonObject, plain
-from browser.records.limits import LONGEST_KEY, MOST_METRICS
-from browser.records.metric_log import LARGEST_STEP, Rows
+from records.limits import LONGEST_KEY, MOST_METRICS
+from records.metric_rows import LARGEST_STEP, Rows
 
 # what a curve may be drawn over, and what that counts
 AXES = {

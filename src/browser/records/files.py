@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-from browser.records.limits import LARGEST
 from browser.records.paths import OutsideResultsError, inside
+from records.limits import LARGEST
 from utils.regular_files import open_regular, problem_of, read_regular
 
 

@@ -1,27 +1,13 @@
-"""How much of what a run wrote is read and shown: results come from anywhere, and a page has to stay small."""
+"""How much of what a run wrote is shown: results come from anywhere, and a page has to stay small."""
 
 import hashlib
 from typing import Any
 
-_MIB = 2**20
-# bytes; metrics of programs of the family reach a hundred megabytes. None: only the end is read
-LARGEST: dict[str, int | None] = {
-    "run.json": 16 * _MIB,
-    "config.json": 16 * _MIB,
-    "info.json": 256 * _MIB,
-    "metrics.json": 256 * _MIB,
-    "metrics.csv": 128 * _MIB,
-    "manifest.json": 16 * _MIB,
-    "cout.txt": None,
-}
-
 MOST_CONFIG_KEYS = 2000
-MOST_METRICS = 1000
 MOST_ARTIFACTS = 1000
 MOST_SOURCES = 5000
-# characters: of an algorithm's or map's name; of a key; of other texts; of a config's value; of a traceback
+# characters: of an algorithm's or map's name; of other texts; of a config's value; of a traceback
 LONGEST_NAME = 200
-LONGEST_KEY = 300
 LONGEST_TEXT = 1000
 LONGEST_VALUE = 2000
 LONGEST_TRACE = 50_000

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from browser.records.limits import LONGEST_NAME, cut
+from records.tokens import MAP_ARGUMENTS
 
 # Sacred's own are QUEUED, RUNNING, COMPLETED, INTERRUPTED, TIMEOUT and FAILED; programs may add theirs.
 UNKNOWN = "UNKNOWN"
@@ -16,8 +17,8 @@ PROBABLY_DEAD = "PROBABLY_DEAD"
 BEAT_SECONDS = 10.0
 BEATS_UNTIL_DEAD = 3
 
-# the arguments in which environments of the family name what is played
-MAP_KEYS = ("env_args.map_name", "env_args.key", "env_args.game", "env_args.scenario", "env_args.scenario_name")
+# as keys of a flat config
+MAP_KEYS = tuple(f"env_args.{key}" for key in MAP_ARGUMENTS)
 
 
 @dataclass(frozen=True)

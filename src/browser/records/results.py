@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from browser.records import curves as curve_files
-from browser.records import metric_log
 from browser.records.cache import FileCache, default_cache_path
 from browser.records.curves import Curve
 from browser.records.files import ResultsFiles
@@ -19,6 +18,8 @@ from browser.records.scan import subfolders
 from browser.records.sessions import SessionReader
 from browser.records.starting import with_tokens
 from browser.records.tokens import artifacts_of_token, log_path, manifest, run_of_token
+from records import metric_rows
+from records.layout import METRICS, RUNS, SACRED
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 
@@ -52,7 +53,7 @@ class Results:
         if not root.is_dir():
             raise ConfigError(f"There is no results folder '{root}'.{_nearest_folder(root)}")
         self.root = root.resolve()
-        if self.root.name == "sacred" and (self.root.parent / "runs").is_dir():
+        if self.root.name == SACRED and (self.root.parent / RUNS).is_dir():
             self.root = self.root.parent
         self.files = ResultsFiles(self.root)
         cache_path = default_cache_path(self.root) if cache == "default" else cache and Path(cache)
@@ -71,7 +72,7 @@ class Results:
         """
         with self._lock:
             found = self._sessions.runs()
-            tokens = [token for token in subfolders(self.root, "runs") if token[0] != "."]
+            tokens = [token for token in subfolders(self.root, RUNS) if token[0] != "."]
             found = with_tokens(found, self._unrecorded(tokens, found))
             found += [run_of_token(self.files, token) for token in self._unrecorded(tokens, found)]
             found.sort(key=lambda run: (run.started.timestamp() if run.started else 0.0, run.id), reverse=True)
@@ -104,7 +105,7 @@ class Results:
         if known is None or known[0] != stamp:
             body = self._log(run)
             if body is not None:
-                keys = metric_log.keys_of(body)
+                keys = metric_rows.keys_of(body)
             else:
                 keys = curve_files.keys_in(self._json(run, "metrics.json"), self._json(run, "info.json"))
             known = self._keys[run.id] = stamp, keys
@@ -130,7 +131,7 @@ class Results:
         run = self._newest(run)
         body = self._log(run)
         if body is not None:
-            return metric_log.last_values(body, keys)
+            return metric_rows.last_values(body, keys)
         curves = self.curves(run, {*keys, "episode"})
         steps = [int(curve.steps[-1]) for curve in curves.values() if len(curve.steps)]
         values = {key: float(curves[key].values[-1]) for key in keys if key in curves and len(curves[key].values)}
@@ -195,7 +196,7 @@ class Results:
         if run.token is None:
             return None
         try:
-            return metric_log.whole_lines(self.files.read(*log_path(run.token)))
+            return metric_rows.whole_lines(self.files.read(*log_path(run.token)))
         except OSError:
             return None
 
@@ -234,8 +235,8 @@ class Results:
         """Curves, and whether the files were whole."""
         body = self._log(run)
         if body is not None:
-            rows = metric_log.read_rows(body, keys, resumed)
-            return {key: curve_files.from_rows(key, rows[key], "metrics.csv") for key in keys if key in rows}, True
+            rows = metric_rows.read_rows(body, keys, resumed)
+            return {key: curve_files.from_rows(key, rows[key], METRICS) for key in keys if key in rows}, True
         files = self._json(run, "metrics.json"), self._json(run, "info.json")
         whole = all(file.whole for file in files if file is not None)
         return curve_files.from_sacred(keys, *files, run.started), whole

@@ -10,6 +10,7 @@ from pathlib import Path
 from browser.records.lineage import Lineage
 from browser.records.record import Artifact
 from browser.records.scan import entries_of
+from records.layout import RUNS
 from utils.regular_files import problem_of
 
 # of one run; a checkpoint has a file per episode of its buffer
@@ -61,7 +62,7 @@ def _files(root: Path, run: Lineage, artifacts: Iterable[Artifact]) -> Iterator[
         if session.folder is not None:
             yield from _named(root, "record", session.folder, _RECORDS)
     if run.token:
-        yield from _within(root, "record", Path("runs", run.token))
+        yield from _within(root, "record", Path(RUNS, run.token))
 
 
 def _within(root: Path, kind: str, folder: Path, t_env: int | None = None) -> Iterator[RunFile]:

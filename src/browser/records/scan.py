@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from browser.records.paths import OutsideResultsError, inside
+from records.layout import MLFLOW, NAMED_BY_TOKEN, SACRED, WANDB
 
 # EPyMARL's are results/sacred/NAME/MAP/N
 DEEPEST = 4
 # folders of a results folder that hold no Sacred runs, and Sacred's own
-NOT_SACRED = frozenset(("runs", "models", "tb_logs", "replays", "wandb", "mlflow"))
+NOT_SACRED = frozenset((*NAMED_BY_TOKEN, WANDB, MLFLOW))
 SACREDS_OWN = frozenset(("_sources", "_resources"))
 
 
@@ -24,7 +25,7 @@ class Found(NamedTuple):
 
 def sacred_folder(root: Path) -> Path:
     """Where Sacred's runs are: `root`/sacred, or `root` itself when that is a folder of Sacred's."""
-    below = root / "sacred"
+    below = root / SACRED
     return below if below.is_dir() and not below.is_symlink() else root
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from browser.records.cache import RACY_SECONDS, FileCache
 from browser.records.files import ResultsFiles, not_read
-from browser.records.limits import LARGEST
 from browser.records.record import Run
 from browser.records.sacred_folder import FILES, part_of, run_from
 from browser.records.scan import Found, find_runs, sacred_folder
 from browser.records.tokens import log_path
+from records.limits import LARGEST
 from utils.regular_files import open_regular, problem_of
 
 # files of Sacred's folder that are only read when they are asked for

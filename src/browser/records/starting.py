@@ -5,8 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from browser.records.record import Run
-from browser.records.tokens import made_at
-from records.tokens import run_token
+from records.tokens import parts_of, run_token
 
 # the token is made when torch has been imported and plugins have been read
 LATEST = timedelta(minutes=10)
@@ -21,7 +20,7 @@ def with_tokens(runs: Sequence[Run], tokens: Sequence[str]) -> list[Run]:
     Args:
         tokens: folders in runs/ that no run names as its own.
     """
-    free = sorted((made, token) for token in tokens if (made := made_at(token)) is not None)
+    free = sorted((parts.made, token) for token in tokens if (parts := parts_of(token)) and parts.made is not None)
     found = []
     for run in runs:
         if run.token is None and run.status == "RUNNING" and run.started is not None and isinstance(run.seed, int):
@@ -36,4 +35,4 @@ def with_tokens(runs: Sequence[Run], tokens: Sequence[str]) -> list[Run]:
 def _is_of(run: Run, entry: tuple) -> bool:
     made, token = entry
     # the clock of a token is that of its machine's time zone
-    return run_token(run.name, run.seed, run.map_name, made.astimezone()) == token
+    return run_token(run.name, run.seed, run.map_name, made) == token

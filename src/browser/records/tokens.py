@@ -1,6 +1,5 @@
 """Runs that left no record with Sacred: what their folder `runs/<token>/` says."""
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,28 +8,13 @@ from browser.records.files import ResultsFiles
 from browser.records.json_files import parse, plain
 from browser.records.record import Artifact, Run
 from browser.records.scan import entries_of, subfolders
-
-# <name>_seed<seed>_<map>_<date>_<time>, the time of the machine's own time zone
-_TOKEN = re.compile(
-    r"(?P<name>.+?)_seed(?P<seed>\d+)_(?P<map>.*)_(?P<time>\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(-(?P<fraction>\d{1,6}))?"
-)
+from records.layout import CHECKPOINTS, MANIFEST, METRICS, MODELS, REPLAYS, RUNS, TB_LOGS
+from records.tokens import parts_of
 
 
 def log_path(token: str) -> tuple[str, str, str]:
     """Where a token's metric log is, below the results folder."""
-    return "runs", token, "metrics.csv"
-
-
-def made_at(token: str) -> datetime | None:
-    """When a token was made, UTC, if its clock was in this machine's time zone; None if it has no time in it."""
-    match = _TOKEN.fullmatch(token)
-    if match is None:
-        return None
-    try:
-        time = datetime.strptime(f"{match['time']}-{match['fraction'] or 0}", "%Y-%m-%d_%H-%M-%S-%f")
-        return time.astimezone(UTC)
-    except (ValueError, OverflowError, OSError):  # a date that there is not
-        return None
+    return RUNS, token, METRICS
 
 
 def run_of_token(files: ResultsFiles, token: str) -> Run:
@@ -38,15 +22,15 @@ def run_of_token(files: ResultsFiles, token: str) -> Run:
     problems = ["Sacred has no record of this run."]
     config: dict = {}
     started = None
-    if match := _TOKEN.fullmatch(token):
-        config = {"name": match["name"], "seed": int(match["seed"]), "env_args.map_name": match["map"]}
-        started = made_at(token)
+    if parts := parts_of(token):
+        config = {"name": parts.name, "seed": parts.seed, "env_args.map_name": parts.map_name}
+        started = parts.made and parts.made.astimezone(UTC)
     try:
-        value = parse(files.read("runs", token, "config.json")).value
+        value = parse(files.read(RUNS, token, "config.json")).value
         config = flatten(plain(value))[0] if isinstance(value, dict) else config
     except OSError:
         problems.append("Name, seed and map are those in its token.")
-    problems += filter(None, (files.problem("runs", token, "config.json"), files.problem(*log_path(token))))
+    problems += filter(None, (files.problem(RUNS, token, "config.json"), files.problem(*log_path(token))))
     stamp = files.stamp(*log_path(token))
     heartbeat = datetime.fromtimestamp(stamp[1] / 1e9, UTC) if stamp else None
     return Run(
@@ -57,20 +41,20 @@ def run_of_token(files: ResultsFiles, token: str) -> Run:
 def artifacts_of_token(root: Path, token: str) -> list[Artifact]:
     """Models, checkpoints, replays and TensorBoard events of a token, in this order, by step or name."""
     found = []
-    for kind, parts in (("model", ("models", token)), ("checkpoint", ("runs", token, "checkpoints"))):
+    for kind, parts in (("model", (MODELS, token)), ("checkpoint", (RUNS, token, CHECKPOINTS))):
         names = [name for name in subfolders(root, *parts) if name.isdecimal() and len(name) < 19]
         found += [Artifact(kind, name, Path(*parts, name), int(name)) for name in sorted(names, key=int)]
-    replays = [entry.name for entry in entries_of(root, "replays", token) if entry.name[0] != "."]
-    found += [Artifact("replay", name, Path("replays", token, name)) for name in replays]
-    if token in subfolders(root, "tb_logs"):
-        found.append(Artifact("tensorboard", token, Path("tb_logs", token)))
+    replays = [entry.name for entry in entries_of(root, REPLAYS, token) if entry.name[0] != "."]
+    found += [Artifact("replay", name, Path(REPLAYS, token, name)) for name in replays]
+    if token in subfolders(root, TB_LOGS):
+        found.append(Artifact("tensorboard", token, Path(TB_LOGS, token)))
     return found
 
 
 def manifest(files: ResultsFiles, checkpoint: Artifact) -> dict:
     """A checkpoint's manifest.json, as far as it can be read; empty if it cannot."""
     try:
-        value = parse(files.read(checkpoint.path, "manifest.json")).value
+        value = parse(files.read(checkpoint.path, MANIFEST)).value
     except OSError:
         return {}
     return value if isinstance(value, dict) else {}

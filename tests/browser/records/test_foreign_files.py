@@ -7,8 +7,9 @@ import resource
 import pytest
 
 from browser.records import Results
-from browser.records.limits import LARGEST, MOST_CONFIG_KEYS, MOST_METRICS
+from browser.records.limits import MOST_CONFIG_KEYS
 from browser_folders import write_log, write_run
+from records.limits import LARGEST, MOST_METRICS
 
 SECRET = {
     "unique_token": "SECRET",

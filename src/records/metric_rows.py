@@ -1,21 +1,46 @@
-"""The append-only metric log of a run, `runs/<token>/metrics.csv`: a row per logged value, written as it comes."""
+"""The form of a run's metric log, `runs/<token>/metrics.csv`, and how it is read: a row for each logged value.
+
+    t_env,episode,seconds,key,value
+    2048,64,3.512,return_mean,11.25
+
+`pandas.read_csv(path)` reads it, and so does `read_metric_log`. `records.metric_log` writes it.
+"""
 
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from browser.records.limits import LONGEST_KEY, MOST_METRICS
+from records.limits import LONGEST_KEY, MOST_METRICS
 
-HEADER = b"t_env,episode,seconds,key,value"
+HEADER = b"t_env,episode,seconds,key,value\n"
 _QUOTE = b'"'
 # more steps than any run takes, and as int64 exact
 LARGEST_STEP = 2.0**53
 # bytes of a line that can be a row; of what is looked at in one go
 LONGEST_LINE = 8 * LONGEST_KEY
 _PART = 4 * 2**20
+
+
+class MetricRow(NamedTuple):
+    """One logged value.
+
+    Attributes:
+        t_env: environment steps when it was logged, at most 2**53.
+        episode: training episodes that the loop had counted.
+        seconds: training seconds of all sessions of the run.
+        key: the statistic's name.
+        value: a float, exactly as it was logged; may be nan or infinite.
+    """
+
+    t_env: int
+    episode: int
+    seconds: float
+    key: str
+    value: float
 
 
 class Rows(NamedTuple):
@@ -27,10 +52,36 @@ class Rows(NamedTuple):
     value: np.ndarray
 
 
+def read_metric_log(path: str | Path) -> list[MetricRow]:
+    """Read a metric log; a last line that is still being written, and lines that are damaged, are left out.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        return parse_metric_log(file.read())
+
+
+def parse_metric_log(content: bytes) -> list[MetricRow]:
+    """The rows of a metric log's bytes, with or without the header, as `read_metric_log`."""
+    rows = []
+    for part in _parts(content[: content.rfind(b"\n") + 1].removeprefix(HEADER)):
+        (*counts, values), keys = _rows_in(part)
+        for t_env, episode, seconds, key, value in zip(*counts, keys, values, strict=True):
+            if abs(t_env) <= LARGEST_STEP and abs(episode) <= LARGEST_STEP:
+                rows.append(MetricRow(int(t_env), int(episode), float(seconds), key, float(value)))
+    return rows
+
+
+def quoted(key: str) -> str:
+    """A key as it stands in a row: in quotes if it has a comma, a quote or a line's end."""
+    return '"' + key.replace('"', '""') + '"' if any(c in key for c in ',"\r\n') else key
+
+
 def whole_lines(data: bytes) -> bytes | None:
     """The log without its header and without a last line that is still being written; None if it is no such log."""
     header, _, body = data.partition(b"\n")
-    if header.strip() != HEADER:
+    if header.strip() != HEADER.strip():
         return None
     return body[: body.rfind(b"\n") + 1]
 
@@ -140,7 +191,7 @@ def _rows_in(part: bytes) -> tuple[np.ndarray, list[str]]:
     cells = text.replace("\n", ",").split(",")[:-1]
     numbers = [_numbers(cells[column::5]) for column in (0, 1, 2, 4)]
     if len(cells) % 5 or any(column is None for column in numbers):
-        rows = [line.split(",") for line in text.splitlines()]
+        rows = [line.split(",") for line in text.split("\n")]  # not splitlines: keys may have other ends of lines
         return _table([row for row in rows if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None])
     return np.array(numbers, dtype=np.float64), cells[3::5]
 
@@ -162,9 +213,8 @@ def _table(rows: list[list[str]]) -> tuple[np.ndarray, list[str]]:
 
 
 def _mark(key: str) -> bytes:
-    """How a row shows that it is the key's; a key with a comma, a quote or a line's end stands in quotes."""
-    quoted = '"' + key.replace('"', '""') + '"' if any(c in key for c in ',"\r\n') else key
-    return f",{quoted},".encode()
+    """How a row shows that it is the key's."""
+    return f",{quoted(key)},".encode()
 
 
 def _numbers(cells: list[bytes] | list[str]) -> list[float] | None:

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from browser.records.metric_log import keys_of, last_values, read_rows, whole_lines
+from records.metric_rows import keys_of, last_values, read_rows, whole_lines
 
 HEADER = "t_env,episode,seconds,key,value\n"
 KEYS = ("loss", "test_return_mean", "return_mean")

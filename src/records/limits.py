@@ -1,0 +1,17 @@
+"""How much of what a run wrote is read: results may be anybody's."""
+
+_MIB = 2**20
+# bytes; metrics of programs of the family reach a hundred megabytes. None: only the end is read
+LARGEST: dict[str, int | None] = {
+    "run.json": 16 * _MIB,
+    "config.json": 16 * _MIB,
+    "info.json": 256 * _MIB,
+    "metrics.json": 256 * _MIB,
+    "metrics.csv": 128 * _MIB,
+    "manifest.json": 16 * _MIB,
+    "best.json": _MIB,
+    "cout.txt": None,
+}
+MOST_METRICS = 1000
+# characters
+LONGEST_KEY = 300

@@ -1,0 +1,89 @@
+"""A run's own folder, `<results>/runs/<token>`, which one process at a time writes into."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+from records.layout import CHECKPOINTS, FAULTS, LOCK, METRICS, NAMED_BY_TOKEN, RUNS
+from utils.errors import ConfigError, MusterError
+from utils.plain_values import shown
+from utils.regular_files import problem_of
+
+
+class RunFolder:
+    """Where one run keeps its metric log, its checkpoints and what is worth a look after a fault.
+
+    Args:
+        results: the folder of all results.
+        token: the run's name, fit for a folder.
+        sacred_id: of the Sacred run that records it now.
+    """
+
+    def __init__(self, results: str | Path, token: str, sacred_id: str | None = None):
+        self._results = Path(results)
+        self.path = self._results / RUNS / token
+        self.metrics = self.path / METRICS
+        self.sacred_id = sacred_id
+        self._lock: Any = None
+
+    def create(self) -> None:
+        """Make it, for this user only, and keep other processes from resuming the same run.
+
+        Raises:
+            MusterError: another process does, or something in it is a link or no regular file.
+            OSError: it cannot be made.
+        """
+        self.require_no_links()
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self._lock is None:
+            self._lock = _locked(self.path / LOCK)
+
+    def require_no_links(self) -> None:
+        """Refuse to write through links: results that come from somebody else could lead anywhere by them.
+
+        Raises:
+            ConfigError: one of the run's folders, below any folder of the results, or its lock is a link.
+        """
+        folders = [self._results / family / self.path.name for family in NAMED_BY_TOKEN]
+        for path in (*folders, self.path / CHECKPOINTS, self.path / FAULTS, self.path / LOCK):
+            if path.is_symlink():
+                raise ConfigError(
+                    f"{path} is a link. A run keeps its files in real folders; move what it leads to here."
+                )
+
+    def resume_command(self, settings: str = "") -> str:
+        """What to type to resume this run; `settings`: what has to stand after `with`."""
+        command = f"python src/main.py --resume={shlex.quote(str(self.path))}"
+        return f"{command} with {settings}" if settings else command
+
+    def close(self) -> None:
+        """Let others resume the run."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def _locked(path: Path) -> Any:
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        file = os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0)
+    except OSError as error:
+        raise MusterError(f"{path} cannot be opened: {error.strerror}.") from None
+    if problem := problem_of(os.fstat(file.fileno())):
+        file.close()
+        raise MusterError(f"{path} cannot be a lock: {problem}.")
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pid = file.read(20).decode(errors="replace").strip()
+        file.close()
+        raise MusterError(f"{path.parent} is a run that the process {shown(pid)} is still working on.") from None
+    except (ImportError, OSError):  # a file system or machine without locks
+        return file
+    file.seek(0)
+    file.truncate()
+    file.write(str(os.getpid()).encode())
+    return file
