@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.errors import CheckpointError
-from records.append_file import set_aside
 from records.layout import MANIFEST
 from records.limits import LARGEST
 from records.tokens import is_token
 from utils.folders import sync
 from utils.plain_values import problem_of, shown
 from utils.regular_files import open_regular, read_regular
+from utils.whole_files import set_aside
 
 FORMAT = 3
 # how a checkpoint's folder is called while it is written, after another has got its name, and while it is removed

@@ -12,13 +12,13 @@ from checkpoints.model_files import load_weights
 from experiment.assembly import assemble_players
 from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
 from modules.mixers import REGISTRY as mixer_REGISTRY
-from records.append_file import write_whole
 from records.layout import EPISODES
 from records.logger import Logger
 from records.run_folder import RunFolder
 from runners.rollouts import Rollouts
 from utils.devices import acting_device
 from utils.random_streams import RandomStream
+from utils.whole_files import write_whole
 from vector_envs.instances import TEST_SEED_OFFSET, seed_of_environment
 
 COLUMNS = ("episode", "environment", "seed", "number", "return", "length", "won")

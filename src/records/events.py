@@ -1,11 +1,11 @@
-"""tensorboard-logger on today's protobuf, and on disks that fill up.
+"""TensorBoard's event files, written by tensorboard-logger.
 
-tensorboard-logger 0.1.0 ships message classes generated for protobuf 3, which protobuf 4 and later refuse to
-import. The package `tensorboard` has the same two messages, generated for today. They are put where
-tensorboard-logger looks for its own, for the time of its import; no other module ever sees them there.
+tensorboard-logger 0.1.0 needs a shim in two places. Its message classes were generated for protobuf 3, which protobuf 4
+and later refuse to import; the package `tensorboard` has the same messages, generated for today, and lends them. And it
+opens a plain file, whose writes raise on a full disk; `open`, as its module sees it, opens an `AppendFile` instead.
 """
 
-import io
+import functools
 import logging
 import os
 import socket
@@ -14,31 +14,28 @@ import time
 from collections.abc import Mapping
 from types import ModuleType
 
-from records.append_file import AppendFile, FaultNotice
+from records.append_file import AppendFile
 from utils.regular_files import open_regular
 
-_MESSAGES = "tensorboard_logger.tf_protobuf"
 _PREFIX = "events.out.tfevents."
 
 
-def _import_tensorboard_logger() -> ModuleType:
-    if "tensorboard_logger" in sys.modules:
-        return sys.modules["tensorboard_logger"]
-    from tensorboard.compat.proto import event_pb2, summary_pb2
+@functools.cache
+def _tensorboard_logger() -> ModuleType:
+    """The module that has `Logger` and writes the files."""
+    from tensorboard.compat import proto
+    from tensorboard.compat.proto import event_pb2, summary_pb2  # noqa: F401 these become attributes of proto
 
-    messages = ModuleType(_MESSAGES)
-    messages.event_pb2, messages.summary_pb2 = event_pb2, summary_pb2
-    # its images would use scipy.misc, which no longer has what they need; nothing here writes images
-    scipy, misc = ModuleType("scipy"), ModuleType("scipy.misc")
-    scipy.misc = misc
-    # a tensorflow that is installed would be imported whole; None makes `import tensorflow` fail at once
-    seeded = {_MESSAGES: messages, "scipy": scipy, "scipy.misc": misc, "tensorflow": None}
-    before = {name: sys.modules[name] for name in seeded if name in sys.modules}
-    sys.modules.update(seeded)
+    sys.modules.setdefault("tensorboard_logger.tf_protobuf", proto)
+    # scipy.misc, for images, which nothing here writes, is no longer in scipy; a tensorflow that is installed would be
+    # imported whole: None makes `import tensorflow` fail at once
+    stand_ins = {"scipy": ModuleType("scipy"), "scipy.misc": ModuleType("scipy.misc"), "tensorflow": None}
+    before = {name: sys.modules[name] for name in stand_ins if name in sys.modules}
+    sys.modules.update(stand_ins)
     try:
-        import tensorboard_logger
+        from tensorboard_logger import tensorboard_logger
     finally:
-        for name in seeded:
+        for name in stand_ins:
             del sys.modules[name]
         sys.modules.update(before)
     return tensorboard_logger
@@ -54,29 +51,27 @@ class EventWriter:
     name = "tensorboard"
 
     def __init__(self, folder: str, console: logging.Logger | None = None):
-        library = _import_tensorboard_logger()
-        # a dummy opens no file of its own
-        self._logger = library.Logger(folder, is_dummy=True)
-        self._logger.is_dummy = False
         self._folder = os.path.abspath(folder)
         self._console = console or logging.getLogger()
         self._earlier: dict[str, int] = {}
-        self._begun = False
-        head = self._logger._writer = io.BytesIO()
-        messages = library.tensorboard_logger.event_pb2
-        self._logger._write_event(messages.Event(wall_time=time.time(), step=0, file_version="brain.Event:2"))
-        self._file = _EventFile(self._folder, self._console, head.getvalue())
-        self._logger._writer = _RecordWriter(self._file)
+        self._file = AppendFile(None, "TensorBoard's event file", self._console)
+        self._records = _Records(self._file)
+        library = _tensorboard_logger()
+        library.open = lambda name, mode: self._records
+        try:
+            self._logger = library.Logger(os.curdir)  # it makes its folder if that is not there; this one is
+        finally:
+            del library.open
 
     def log_value(self, key: str, value: float, step: int) -> None:
         """Append one scalar; it is on disk when the call returns, unless the disk does not let it."""
-        self._begun = True
+        if self._file.path is None:
+            self._file.move(os.path.join(self._folder, _next_name(self._folder)))
         self._logger.log_value(key, value, step)
 
     def flush(self) -> None:
-        """Write what waits, and make the file again if it is gone."""
-        if self._begun:
-            self._file.flush()
+        """Write what waits."""
+        self._file.flush()
 
     def state_dict(self) -> dict[str, int]:
         """Bytes that are surely written of every event file, by name."""
@@ -113,38 +108,32 @@ class EventWriter:
                     f"{path} cannot be cut back to where the run resumes: {error.strerror}. TensorBoard's "
                     "curves have a gap or points twice; those of the metric log are right."
                 )
-        for key in stats:
-            self._logger._ensure_tf_name(key)
+        self._records.dropped = True
+        for key in stats:  # the library numbers the names that it cannot tell apart as they come
+            self._logger.log_value(key, 0.0, 0)
+        self._records.dropped = False
 
     def close(self, finished: bool) -> None:
         """Write what waits."""
         self.flush()
 
 
-class _EventFile(AppendFile):
-    def __init__(self, folder: str, console: logging.Logger, head: bytes):
-        self._folder = folder
-        super().__init__(os.path.join(folder, _PREFIX), "TensorBoard's event file", console, head)
-        self.notice = FaultNotice(f"TensorBoard's event file in {folder}", console)
-
-    def _set_aside(self) -> None:
-        # under a name that TensorBoard does not read: the new file has the same points
-        os.rename(self.path, os.path.join(self._folder, os.path.basename(self.path).replace(_PREFIX, "replaced.")))
-
-    def _name_new_file(self) -> None:
-        seconds = int(time.time())
-        if os.path.isdir(self._folder):
-            for name in os.listdir(self._folder):
-                stamp = name.removeprefix(_PREFIX).partition(".")[0]
-                if name.startswith(_PREFIX) and stamp.isdecimal():
-                    seconds = max(seconds, int(stamp) + 1)
-        self.path = os.path.join(self._folder, f"{_PREFIX}{seconds}.{socket.gethostname()}")
+def _next_name(folder: str) -> str:
+    """A name for a new file that comes after those in `folder`, and whose time is now if the clock was always right."""
+    seconds = int(time.time())
+    if os.path.isdir(folder):
+        for name in os.listdir(folder):
+            stamp = name.removeprefix(_PREFIX).partition(".")[0]
+            if name.startswith(_PREFIX) and stamp.isdecimal():
+                seconds = max(seconds, int(stamp) + 1)
+    return f"{_PREFIX}{seconds}.{socket.gethostname()}"
 
 
-class _RecordWriter:
+class _Records:
     """The file as tensorboard-logger sees it, which writes a record in four pieces and then flushes."""
 
     def __init__(self, file: AppendFile):
+        self.dropped = False
         self._file = file
         self._pieces: list[bytes] = []
 
@@ -152,8 +141,10 @@ class _RecordWriter:
         self._pieces.append(piece)
 
     def flush(self) -> None:
-        self._file.append(b"".join(self._pieces))
+        record = b"".join(self._pieces)
         self._pieces.clear()
+        if not self.dropped:
+            self._file.append(record)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -121,7 +121,7 @@ class Logger:
         self.sacred_run.log_scalar(key, value, t)
 
     def flush(self) -> None:
-        """Write whatever could not be written before, and make files again that are gone."""
+        """Write whatever could not be written before."""
         with self._lock:
             if self.stats:
                 self._metric_log.flush()

@@ -4,7 +4,7 @@ import logging
 import os
 import zlib
 
-from records.append_file import AppendFile, set_aside
+from records.append_file import AppendFile
 from records.metric_rows import HEADER, MetricRow, parse_metric_log, quoted
 from utils.regular_files import open_regular
 
@@ -13,7 +13,7 @@ class MetricLog:
     """An append-only CSV file, one write for a row; see AppendFile for what happens when the disk does not let it.
 
     Args:
-        console: where faults are told.
+        console: where faults are reported.
     """
 
     def __init__(self, console: logging.Logger):
@@ -35,7 +35,7 @@ class MetricLog:
         self._file.append(line.encode("utf-8", "backslashreplace"))
 
     def flush(self, to_disk: bool = False) -> bool:
-        """Write rows that wait, and make the file again if it is gone; whether everything is in the file now."""
+        """Write rows that wait; whether everything is in the file now."""
         return self._file.flush(to_disk)
 
     def position(self) -> dict[str, int]:
@@ -47,39 +47,31 @@ class MetricLog:
         return self._file.pending.decode()
 
     def resume(self, path: str, position: dict[str, int]) -> list[MetricRow]:
-        """Go on with a log of an earlier session: cut it back to `position` and return the rows up to there.
+        """Continue a log of an earlier session: cut it back to `position` and return the rows up to there.
 
-        A log that is gone, or is not what it was, is told in a warning; what is readable of it is gone on with, and
-        the damaged file is set aside.
+        A log that is missing, or is not what it was, is reported in a warning; a new one begins with what is readable
+        of it, and the damaged file is set aside.
         """
         self._file = AppendFile(path, "The metric log", self._console, head=HEADER)
-        content = None
         if position["bytes"] == 0 and not os.path.lexists(path):  # nothing had been written yet
             return []
+        content, reason = b"", "it was changed"
         try:
             with open_regular(path) as file:
                 content = file.read(position["bytes"])
         except OSError as error:
             reason = error.strerror
-        if content is not None:
+        else:
             if len(content) == position["bytes"] and zlib.crc32(content) == position["crc32"]:
-                self._file.adopt(content)
+                self._file.adopt(position["bytes"], position["crc32"])
                 return parse_metric_log(content)
-            reason = "it is shorter than it was" if len(content) < position["bytes"] else "it was changed"
-        rows = parse_metric_log(content or b"")
+            if len(content) < position["bytes"]:
+                reason = "it is shorter than it was"
+        rows = parse_metric_log(content)
         self._console.warning(
             f"The metric log {path} is not as the checkpoint left it: {reason}. Training continues, its curves "
             f"with the {len(rows)} values that can be read."
         )
-        self._keep_what_is_readable(rows)
-        return rows
-
-    def _keep_what_is_readable(self, rows: list[MetricRow]) -> None:
-        path = self._file.path
-        try:
-            if os.path.lexists(path):
-                set_aside(path)
-        except OSError as error:
-            self._file.notice.failed(error)
-        for row in rows:
+        for row in rows:  # into a new file; the damaged one is set aside
             self.append(row)
+        return rows

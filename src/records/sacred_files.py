@@ -15,10 +15,12 @@ from sacred.dependencies import get_digest
 from sacred.observers import FileStorageObserver
 from sacred.serializer import flatten
 
-from records.append_file import AppendFile, FaultNotice, write_whole
+from records.append_file import AppendFile
+from records.fault_notice import FaultNotice
 from records.past_sacred import past_sacred
 from records.thinning import ThinnedSeries, thinned_info
 from utils.errors import ConfigError, MusterError
+from utils.whole_files import write_whole
 
 _PLAIN = {int, float, str, bool, type(None)}
 
@@ -28,11 +30,12 @@ class RunRecorder(FileStorageObserver):
 
     - every JSON is at any moment the old or the new one, and belongs to the user alone;
     - `metrics.json` and `info.json` keep about 1,000 points of a series (`records.thinning`);
-    - what cannot be written is told once and tried again with each event; a folder that vanished is made again.
+    - what cannot be written is reported once and tried again with each event; the JSON files of a folder that vanished
+      are made again.
 
     Args:
         basedir: the folder of all runs.
-        console: where faults are told.
+        console: where faults are reported.
     """
 
     def __init__(self, basedir: str | Path, console: logging.Logger | None = None, **options: Any):

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from records.append_file import FaultNotice
+from records.fault_notice import FaultNotice
 
 
 class Sink(Protocol):

@@ -75,10 +75,8 @@ def test_training_goes_on_without_its_results(tmp_path, monkeypatch, caplog, how
 
         monkeypatch.setattr(QLearner, "train", train_on_a_bad_disk)
         assert run(config) == expected
-        assert len([message for message in caplog.messages if "TensorBoard's event file" in message]) == (
-            2 if how == "removed" else 1
-        )
-        assert (disk / "results" / "tb_logs").is_dir()
+        (warning,) = [message for message in caplog.messages if "TensorBoard's event file" in message]
+        assert ("it was removed" if how == "removed" else "No space left on device") in warning
 
 
 def _trained_on(disk, monkeypatch, fill, free, **changes):

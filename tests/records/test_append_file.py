@@ -10,15 +10,15 @@ import zlib
 import pytest
 
 from helpers import fill_disk, small_disk
-from records import append_file
-from records.append_file import AppendFile, write_whole
+from records import fault_notice
+from records.append_file import AppendFile
 
 CONSOLE = logging.getLogger("test")
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(append_file, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(fault_notice, "RETRY_SECONDS", 0.0)
 
 
 def _file(path, **options):
@@ -73,7 +73,7 @@ def test_a_full_disk_loses_and_tears_nothing(tmp_path, caplog):
 
 
 def test_between_tries_chunks_wait(tmp_path, monkeypatch):
-    monkeypatch.setattr(append_file, "RETRY_SECONDS", 3600.0)
+    monkeypatch.setattr(fault_notice, "RETRY_SECONDS", 3600.0)
     tries = []
 
     def full(fd, data):
@@ -117,43 +117,77 @@ def test_a_torn_chunk_is_cut_off_later_if_not_at_once(tmp_path, monkeypatch):
     assert (tmp_path / "file").read_bytes() == b"head\none\ntwo\n"
 
 
-@pytest.mark.parametrize("how", ["folder", "file", "replaced", "cut", "a file for a folder"])
-def test_what_vanished_is_made_again_with_all_of_its_past(tmp_path, caplog, how):
+def test_what_fails_for_an_hour_is_given_up(tmp_path, monkeypatch, caplog):
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    file = _file(tmp_path / "file")
+    file.append(b"one\n")
+
+    def full(fd, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        for now[0] in (10.0, 3600.0, 3609.0):
+            file.append(b"more\n")
+        assert (file.pending, len(caplog.messages)) == (b"more\n" * 3, 1)
+        now[0] = 3611.0
+        file.append(b"more\n")
+    assert file.pending == b"", "nothing is kept that will never be written"
+    assert caplog.messages[1:] == [
+        f"The file {tmp_path / 'file'} is given up: No space left on device. The run continues; nothing more is "
+        "written there."
+    ]
+    file.append(b"more\n")
+    assert not file.flush()
+    assert (file.pending, (tmp_path / "file").read_bytes()) == (b"", b"one\n")
+    assert len(caplog.messages) == 2
+
+
+def test_patience_begins_again_when_it_worked(tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    file = _file(tmp_path / "file")
+    for now[0] in (0.0, 3000.0, 6000.0):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", lambda *_: (_ for _ in ()).throw(OSError(errno.EROFS, "read-only")))
+            file.append(b"x\n")
+        now[0] += 100
+        file.append(b"y\n")
+    assert (tmp_path / "file").read_bytes() == b"x\ny\n" * 3
+
+
+@pytest.mark.parametrize("how", ["folder", "file", "replaced"])
+def test_what_is_removed_is_given_up(tmp_path, caplog, how):
     path = tmp_path / "run" / "file"
-    file = _file(path, head=b"head\n")
+    file = _file(path)
     file.append(b"one\n")
     if how == "folder":
         shutil.rmtree(path.parent)
     elif how == "file":
         path.unlink()
-    elif how == "replaced":
-        other = tmp_path / "other"
-        other.write_bytes(b"somebody's, and longer than ours")
-        os.replace(other, path)
-    elif how == "cut":
-        os.truncate(path, 3)
     else:
-        shutil.rmtree(path.parent)
-        path.parent.write_bytes(b"")
+        (tmp_path / "other").write_bytes(b"somebody's")
+        os.replace(tmp_path / "other", path)
+    for _ in range(3):
         file.append(b"two\n")
-        assert "Not a directory" in caplog.text or "File exists" in caplog.text
-        path.parent.unlink()
-        caplog.clear()
-    file.append(b"three\n")
-    expected = b"head\none\ntwo\nthree\n" if how == "a file for a folder" else b"head\none\nthree\n"
-    assert path.read_bytes() == expected
-    if how != "a file for a folder":
-        assert caplog.messages == [f"The file {path} was removed, replaced or cut; it is made again."]
-    if how == "replaced":
-        assert (path.parent / "file.1").read_bytes() == b"somebody's, and longer than ours"
+    assert not file.flush()
+    assert caplog.messages == [
+        f"The file {path} is given up: it was removed. The run continues; nothing more is written there."
+    ]
+    assert path.read_bytes() == b"somebody's" if how == "replaced" else not path.exists()
 
 
-def test_a_flush_alone_makes_it_again(tmp_path):
-    file = _file(tmp_path / "file")
-    file.append(b"one\n")
-    (tmp_path / "file").unlink()
-    assert file.flush(to_disk=True)
-    assert (tmp_path / "file").read_bytes() == b"one\n"
+def test_a_file_of_an_earlier_session_is_cut_back(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"head\none\nafter the checkpoint\n")
+    file = _file(path, head=b"head\n")
+    file.adopt(9, zlib.crc32(b"head\none\n"))
+    assert path.read_bytes() == b"head\none\n"
+    file.append(b"two\n")
+    assert path.read_bytes() == b"head\none\ntwo\n"
+    assert (file.size, file.crc32) == (13, zlib.crc32(b"head\none\ntwo\n"))
+    assert os.listdir(tmp_path) == ["file"]
 
 
 def test_another_file_of_that_name_is_kept(tmp_path):
@@ -161,19 +195,3 @@ def test_another_file_of_that_name_is_kept(tmp_path):
         _file(tmp_path / "file").append(b"%d\n" % i)
     _file(tmp_path / "file").append(b"2\n")
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"file": b"2\n", "file.1": b"0\n", "file.2": b"1\n"}
-
-
-def test_a_whole_file_or_the_old_one(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_whole(str(path), b"old")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with small_disk(tmp_path / "disk") as disk:
-        write_whole(str(disk / "file"), b"old" * 10)
-        fill_disk(disk)
-        with pytest.raises(OSError, match="No space left"):
-            write_whole(str(disk / "file"), b"new" * 10_000)
-        assert (disk / "file").read_bytes() == b"old" * 10
-        assert sorted(os.listdir(disk)) == ["file", "filler"]
-    write_whole(str(path), b"new")
-    assert path.read_bytes() == b"new"
-    assert os.listdir(tmp_path) in (["file", "disk"], ["disk", "file"])

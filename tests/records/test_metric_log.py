@@ -4,7 +4,6 @@ import errno
 import logging
 import math
 import os
-import shutil
 import tempfile
 from pathlib import Path
 from unittest import mock
@@ -14,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from records import append_file
+from records import fault_notice
 from records.metric_log import MetricLog
 from records.metric_rows import HEADER, MetricRow, read_metric_log
 
@@ -166,7 +165,7 @@ class _FaultyDisk:
 
     def __enter__(self):
         self._patches = [mock.patch("os.write", self._write), mock.patch("os.ftruncate", self._ftruncate)]
-        for patch in [*self._patches, mock.patch.object(append_file, "RETRY_SECONDS", 0.0)]:
+        for patch in [*self._patches, mock.patch.object(fault_notice, "RETRY_SECONDS", 0.0)]:
             patch.start()
         return self
 
@@ -191,7 +190,7 @@ class _FaultyDisk:
 EVENTS = st.one_of(
     st.tuples(st.just("log"), st.integers(1, 5)),
     st.tuples(st.just("fill"), st.integers(0, 60)),
-    st.tuples(st.sampled_from(["stick", "recover", "remove", "remove folder", "replace", "cut", "save", "kill"])),
+    st.tuples(st.sampled_from(["stick", "recover", "save", "kill"])),
 )
 
 
@@ -215,15 +214,6 @@ def test_random_faults_and_resumes_leave_exactly_the_rows_that_should_be_there(e
                 disk.stuck = True
             elif event == "recover":
                 disk.room, disk.stuck = None, False
-            elif event == "remove":
-                path.unlink(missing_ok=True)
-            elif event == "remove folder":
-                shutil.rmtree(path.parent, ignore_errors=True)
-            elif event == "replace" and path.exists():
-                (Path(root) / "new").write_bytes(b"9" * 5000)
-                os.replace(Path(root) / "new", path)
-            elif event == "cut" and path.exists():
-                os.truncate(path, path.stat().st_size // 2)
             elif event == "save" and disk.room is None:
                 assert log.flush() or disk.stuck
                 if log.flush():
