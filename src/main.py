@@ -25,8 +25,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(argv: list[str]) -> None:
+    import warnings
+
     from cli.arguments import parse_arguments
 
+    # sacred still imports pkg_resources, which warns whoever starts a run
+    warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
     arguments = parse_arguments(argv)
     if arguments.action == "help":
         from cli.help import HELP
@@ -37,10 +41,6 @@ def _dispatch(argv: list[str]) -> None:
 
         _show(listing(arguments.listed) + "\n")
     else:
-        import warnings
-
-        # sacred still imports pkg_resources, which warns whoever starts a run
-        warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
         from cli.experiment import run_experiment
 
         run_experiment(arguments)

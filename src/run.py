@@ -71,16 +71,15 @@ def run(
         log.info(_title(args))
         folder = RunFolder(args.local_results_path, args.unique_token, getattr(sacred_run, "_id", None))
         finished = False
-        try:
+        with contextlib.ExitStack() as ending:  # from the last to the first, each whatever another raises
+            ending.callback(lambda: log.info(_where_results_are(args, sacred_run)))
+            ending.callback(folder.close)
+            ending.callback(lambda: logger.close_sinks(finished))
+            ending.callback(logger.close)
             _set_up_sinks(args, config, logger, folder, sacred_run, resume)
             with memory_errors_explained():
                 run_sequential(args, config, logger, folder, signals, resume.checkpoint if resume else None)
             finished = True
-        finally:
-            logger.close()
-            logger.close_sinks(finished)
-            folder.close()
-            log.info(_where_results_are(args, sacred_run))
     tests = logger.stats.get("test_return_mean")
     return tests[-1][1] if tests else None
 

@@ -1,30 +1,15 @@
 """PyMARL's command line: a few options of our own, the rest is Sacred's."""
 
-from collections import deque
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from cli.settings import check_option, check_settings
-from utils.config import config_names
+from utils.config import config_names, default_config
 from utils.errors import ConfigError
-from utils.nearest import did_you_mean, suggestion
-from utils.plain_values import shown
 
-OUR_OPTIONS = {
-    "--config": "algorithm",
-    "--env-config": "environment",
-    "--resume": "resume",
-    "--evaluate": "evaluate",
-}
-# Sacred's options (0.8.7); those in the second tuple take a value
-SACRED_FLAGS = (
-    "-d --debug -D --pdb -e --enforce_clean -f --force -p --print-config -q --queue -u --unobserved"
-).split()
-SACRED_OPTIONS = (
-    "-b --beat-interval -C --capture -c --comment -i --id -l --loglevel -n --name -P --priority "
-    "-F --file_storage -m --mongo_db -s --sql -S --s3 -t --tiny_db"
-).split()
-SACRED_COMMANDS = ("print_config", "print_dependencies", "print_named_configs", "save_config", "help")
+# our options that take a name, and an example of one
+NAMED = {"--config": "qmix", "--env-config": "two_step", "--resume": "latest", "--evaluate": "latest"}
 
 
 @dataclass
@@ -46,50 +31,25 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     Raises:
         ConfigError: an unknown option, a missing value or choice.
     """
-    parsed = Arguments()
     if not argv:
-        parsed.action = "help"
-        return parsed
-    words = deque(argv)
-    after_with, settings = False, []
-    while words:
-        word = words.popleft()
-        # nothing, as in YAML; Sacred knows Python's name for it only
-        if after_with and word.endswith("=null") and not word.startswith("-"):
-            word = f"{word.removesuffix('null')}None"
-        option, equals, value = word.partition("=")
-        if option in OUR_OPTIONS:
-            value = value if equals else _next(words)
-            if not value or value.startswith("-"):
-                raise ConfigError(f"{option} needs a name, as in {option}={_example(option)}.")
-            if getattr(parsed, OUR_OPTIONS[option]) is not None:
-                raise ConfigError(f"{option} is given twice.")
-            setattr(parsed, OUR_OPTIONS[option], value)
-        elif word in ("--help", "-h"):
-            parsed.action = "help"
-        elif option == "--list":
-            parsed.action = "list"
-            parsed.listed = value if equals or (words and words[0].startswith("-")) else _next(words)
-        elif word.startswith("-"):
-            parsed.sacred += _sacred_option(word, words)
-        else:
-            if after_with:
-                settings.append(word)
-            elif word == "with":
-                after_with = True
-            elif "help" in parsed.sacred and word not in SACRED_COMMANDS:
-                raise ConfigError(f"There is no command '{shown(word)}'.{suggestion(word, SACRED_COMMANDS)}")
-            elif word not in SACRED_COMMANDS and "help" not in parsed.sacred:
-                raise ConfigError(_stray_word(word))
-            parsed.sacred.append(word)
-    check_settings(settings)
-    if parsed.action == "run" and "help" not in parsed.sacred:
-        _require_choices(parsed)
+        return Arguments(action="help")
+    try:
+        ours, words = _parser().parse_known_args(list(argv))
+    except argparse.ArgumentError as error:
+        if error.argument_name in NAMED:
+            raise _needs_name(error.argument_name) from None
+        raise ConfigError(f"{error.argument_name} takes no value.") from None
+    action = "help" if ours.help or "-h" in words else "run" if ours.list is None else "list"
+    sacred = _with_nothing([word for word in words if word != "-h"])
+    parsed = Arguments(action, ours.config, ours.env_config, ours.resume, ours.evaluate, ours.list or "", sacred)
+    if sacred:
+        # imported here: pages and most mistakes do not need Sacred
+        from cli.sacred_words import check_words
+
+        check_words(sacred, [*NAMED, "--list", "--help"])
+    if action == "run" and "help" not in sacred:
+        _require_choices(ours)
     return parsed
-
-
-def _next(words: deque[str]) -> str:
-    return words.popleft() if words else ""
 
 
 def given_value(words: Sequence[str], key: str) -> str | None:
@@ -98,44 +58,55 @@ def given_value(words: Sequence[str], key: str) -> str | None:
     return next((word.partition("=")[2] for word in reversed(settings) if word.startswith(f"{key}=")), None)
 
 
-def _sacred_option(word: str, words: deque[str]) -> list[str]:
-    """The option and, if it takes one, its value."""
-    option, equals, value = word.partition("=")
-    if option in SACRED_FLAGS:
-        return [word]
-    if len(word) > 2 and word[:2] in SACRED_OPTIONS and word[1] != "-":  # -lINFO
-        check_option(word[:2], word[2:])
-        return [word]
-    if option not in SACRED_OPTIONS:
-        options = [*OUR_OPTIONS, "--list", "--help", *SACRED_FLAGS, *SACRED_OPTIONS]
-        raise ConfigError(f"Unknown option '{shown(option)}'.{did_you_mean(option, options)} See --help.")
-    if not equals:
-        if not words:
-            raise ConfigError(f"The option {option} needs a value.")
-        value = words.popleft()
-    check_option(option, value)
-    return [word] if equals else [word, value]
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--help", action="store_true")  # -h is found among the words: argparse would read -hx
+    parser.add_argument("--list", nargs="?", const="")
+    for option in NAMED:
+        parser.add_argument(option, action=_Name)
+    return parser
 
 
-def _stray_word(word: str) -> str:
-    if "=" in word:
-        return f"'{shown(word)}' stands before 'with'. Settings come last: ... with {shown(word)}"
-    return f"Unknown command '{shown(word)}'.{suggestion(word, [*SACRED_COMMANDS, 'with'])}"
+class _Name(argparse.Action):
+    """A name that is given once."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, name: Any, option: str | None = None) -> None:
+        if not name or name.startswith("-"):
+            raise _needs_name(option)
+        if getattr(namespace, self.dest) is not None:
+            raise ConfigError(f"{option} is given twice.")
+        setattr(namespace, self.dest, name)
 
 
-def _require_choices(parsed: Arguments) -> None:
-    choices = {option: OUR_OPTIONS[option] for option in ("--config", "--env-config")}
-    of_runs = [option for option in ("--resume", "--evaluate") if getattr(parsed, OUR_OPTIONS[option]) is not None]
+def _needs_name(option: str) -> ConfigError:
+    return ConfigError(f"{option} needs a name, as in {option}={NAMED[option]}.")
+
+
+def _with_nothing(words: list[str]) -> list[str]:
+    """The words with KEY=None for KEY=null of keys that may be nothing: Sacred knows Python's name for it only.
+
+    These are the nullable keys of default.yaml, the environments' arguments, and keys that default.yaml does not have.
+    """
+    start = words.index("with") if "with" in words else len(words)
+    return [*words[:start], *(_nothing(word) if word.endswith("=null") else word for word in words[start:])]
+
+
+def _nothing(word: str) -> str:
+    from checks.values import NULLABLE
+
+    key = word.removesuffix("=null")
+    may_be_nothing = key in NULLABLE or key.startswith("env_args.") or key not in default_config()
+    return f"{key}=None" if may_be_nothing and "=" not in key else word
+
+
+def _require_choices(ours: argparse.Namespace) -> None:
+    choices = {"--config": ours.config, "--env-config": ours.env_config}
+    of_runs = [option for option, name in (("--resume", ours.resume), ("--evaluate", ours.evaluate)) if name]
     if of_runs:
-        others = [*of_runs[1:], *(option for option, attribute in choices.items() if getattr(parsed, attribute))]
-        for option in others:
+        for option in [*of_runs[1:], *(option for option, name in choices.items() if name)]:
             raise ConfigError(f"{option} does not go with {of_runs[0]}, which takes the config of the run.")
         return
-    for option, attribute in choices.items():
-        if getattr(parsed, attribute) is None:
+    for option, name in choices.items():
+        if name is None:
             names = config_names({"--config": "algs", "--env-config": "envs"}[option])
             raise ConfigError(f"{option} is missing. Choose one of: {', '.join(names)}.")
-
-
-def _example(option: str) -> str:
-    return {"--config": "qmix", "--env-config": "two_step", "--resume": "latest", "--evaluate": "latest"}[option]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from utils.errors import MusterError
 from utils.plain_values import shown
+from utils.sizes import readable_size
 
 # files of a control group's limit, use and statistics, and the entry of the latter that can be given back
 CGROUP_1 = ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 CGROUP_2 = ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file")
 # what torch says of the CPU and of a GPU
 OUT_OF_MEMORY = re.compile("can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
-UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def available_memory(root: str | Path = "/") -> int | None:
@@ -105,9 +105,3 @@ def _lines(path: Path) -> list[str]:
         return path.read_text().splitlines()
     except OSError:
         return []
-
-
-def readable_size(count: int) -> str:
-    """`count` bytes in KiB, or in the largest unit of which there is one."""
-    exponent = min(max(0, (count.bit_length() - 11) // 10), len(UNITS) - 1)
-    return f"{count / 2 ** (10 + 10 * exponent):,.1f} {UNITS[exponent]}"

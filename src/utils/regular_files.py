@@ -6,6 +6,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from utils.sizes import readable_size
+
 _KINDS = {
     stat.S_IFLNK: "a link",
     stat.S_IFDIR: "a folder",
@@ -14,7 +16,6 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-_UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 
 
 def problem_of(status: os.stat_result, largest: int | None = None) -> str:
@@ -27,7 +28,7 @@ def problem_of(status: os.stat_result, largest: int | None = None) -> str:
     if kind != stat.S_IFREG:
         return f"it is not a regular file but {_KINDS.get(kind, 'something else')}"
     if largest is not None and status.st_size > largest:
-        return f"it is {size_text(status.st_size)} long, longer than {largest} bytes"
+        return f"it is {readable_size(status.st_size)} long, longer than {largest} bytes"
     return ""
 
 
@@ -70,16 +71,6 @@ def read_regular(path: str | Path, largest: int, follow_links: bool = False) -> 
     if len(data) > largest:  # it has grown since it was opened
         raise OSError(None, f"it is longer than {largest} bytes", str(path))
     return data
-
-
-def size_text(size: int) -> str:
-    """A number of bytes for people: "12 bytes", "3.4 kB", "1.2 GB"."""
-    if size < 1000:
-        return f"{size} byte{'' if size == 1 else 's'}"
-    thousands = 1
-    while size / 1000**thousands >= 999.95 and thousands < len(_UNITS):
-        thousands += 1
-    return f"{size / 1000**thousands:.1f} {_UNITS[thousands - 1]}"
 
 
 def _problem_at(path: str | Path) -> str:

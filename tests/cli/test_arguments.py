@@ -1,10 +1,9 @@
 """PyMARL's command line."""
 
 import pytest
-import sacred.commandline_options
-from sacred.commandline_options import CLIOption
+from sacred.experiment import gather_command_line_options
 
-from cli.arguments import SACRED_FLAGS, SACRED_OPTIONS, parse_arguments
+from cli.arguments import parse_arguments
 from utils.errors import ConfigError
 
 
@@ -30,9 +29,11 @@ def test_sacreds_words_go_to_sacred():
 
 
 def test_null_is_nothing_as_in_yaml():
-    """Messages recommend mixer=null; Sacred would take it for a word."""
-    words = ["--config=a", "--env-config=b", "with", "mixer=null", "env_args.payoff=null", "name=nullify"]
-    assert parse_arguments(words).sacred == ["with", "mixer=None", "env_args.payoff=None", "name=nullify"]
+    """Messages recommend mixer=null; Sacred would take it for a word. A text may be `null`."""
+    settings = ["mixer=null", "env_args.payoff=null", "my_own=null", "name=nullify", "label=null", "label=a=null"]
+    words = ["--config=a", "--env-config=b", "with", *settings]
+    expected = ["with", "mixer=None", "env_args.payoff=None", "my_own=None", *settings[3:]]
+    assert parse_arguments(words).sacred == expected
 
 
 @pytest.mark.parametrize(
@@ -50,16 +51,39 @@ def test_words_that_make_no_sense(words):
         parse_arguments(words)
 
 
-def test_our_list_of_sacreds_options_is_sacreds():
-    flags, options = {"-h", "--help"}, set()
-    for option in vars(sacred.commandline_options).values():
-        if isinstance(option, CLIOption):
-            (flags if option.is_flag else options).update(option.get_flags())
-    assert set(SACRED_FLAGS) | {"-h", "--help"} == flags
-    from sacred.observers import file_storage, mongo, s3_observer, sql, tinydb_hashfs
+@pytest.mark.parametrize("option", gather_command_line_options(), ids=lambda option: option.get_flags()[1])
+def test_every_option_of_sacreds_is_known(option, monkeypatch):
+    """Whether it takes a value is as Sacred says."""
+    monkeypatch.setattr("cli.sacred_words.check_option", lambda option, value: None)
+    choice = ["--config=a", "--env-config=b"]
+    for flag in option.get_flags():
+        if option.arg is None:
+            assert parse_arguments([flag, *choice]).sacred == [flag]
+        else:
+            assert parse_arguments([flag, "x", *choice]).sacred == [flag, "x"]
+            assert parse_arguments([f"{flag}=x", *choice]).sacred == [f"{flag}=x"]
+            with pytest.raises(ConfigError, match=f"The option {flag} needs a value"):
+                parse_arguments([*choice, flag])
 
-    for module in (file_storage, mongo, s3_observer, sql, tinydb_hashfs):
-        for option in vars(module).values():
-            if isinstance(option, CLIOption):
-                options.update(option.get_flags())
-    assert options <= set(SACRED_OPTIONS)
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--confg=qmix"], r"Unknown option '--confg'. Did you mean '--config'\?"),
+        (["--unobservd"], r"Unknown option '--unobservd'. Did you mean '--unobserved'\?"),
+        (["--conf=qmix"], "Unknown option '--conf'"),
+        (["-x"], "Unknown option '-x'"),
+        (["-ux"], "Unknown option '-ux'"),
+        (["--unobserved=yes"], "Unknown option '--unobserved'"),
+        (["--"], "Unknown option '--'"),
+        (["-" * 5000], r"Unknown option '-{20,}\.\.\.'"),
+        (["--help=x"], "--help takes no value"),
+        (["prnt_config"], "Unknown command 'prnt_config'. Did you mean 'print_config'"),
+        (["help", "prnt_config"], "There is no command 'prnt_config'"),
+        (["lr=1", "with"], "'lr=1' stands before 'with'"),
+        (["with", "lr=1", "-lLOUD"], "-l LOUD: it has to be one of"),
+    ],
+)
+def test_mistakes_are_named_with_the_nearest_choice(words, message):
+    with pytest.raises(ConfigError, match=message):
+        parse_arguments(words)

@@ -205,6 +205,22 @@ def test_testing_does_not_change_training(tmp_path, watched, counting_env, runne
     assert figures[0] == figures[1] == figures[2]
 
 
+def test_the_folder_is_free_again_whatever_fails_at_the_end(tmp_path, monkeypatch):
+    """Each of the last steps is taken, and the first error is not lost."""
+    closed = []
+    for name in ("close", "close_sinks"):
+
+        def fail(logger, *_, name=name):
+            raise RuntimeError(name)
+
+        monkeypatch.setattr(Logger, name, fail)
+    monkeypatch.setattr("run.RunFolder.close", lambda folder: closed.append(folder))
+    with pytest.raises(RuntimeError, match="close_sinks") as error:
+        run(_config(tmp_path, t_max=10))
+    assert str(error.value.__context__) == "close"
+    assert len(closed) == 1
+
+
 def test_the_global_generators_are_seeded(tmp_path):
     drawn = []
     for _ in range(2):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch as th
 
-from utils.available_memory import available_memory, memory_errors_explained, readable_size, require_memory
+from utils.available_memory import available_memory, memory_errors_explained, require_memory
 from utils.devices import device_memory
 from utils.errors import MusterError
 
@@ -85,20 +85,6 @@ def test_what_is_left(tmp_path, files, expected):
 def test_a_gpu_is_asked_itself(monkeypatch):
     monkeypatch.setattr(th.cuda, "mem_get_info", lambda device: (123, 456))
     assert device_memory("cuda") == 123
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (0, "0.0 KiB"),
-        (2**20 * 3 // 2, "1.5 MiB"),
-        (5 * 2**29, "2.5 GiB"),
-        (3 * 2**39, "1.5 TiB"),
-        (10**13 * 2**60, "10,000,000,000,000.0 EiB"),
-    ],
-)
-def test_readable_sizes(count, text):
-    assert readable_size(count) == text
 
 
 def test_what_ulimit_leaves_counts():

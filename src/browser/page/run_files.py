@@ -15,7 +15,7 @@ from browser.page.replay_files import chunks
 from browser.records import Lineage
 from browser.records.run_files import RunFile
 from utils.errors import ConfigError
-from utils.regular_files import size_text
+from utils.sizes import readable_size
 
 ADDRESS = "/file"
 # bytes: of a download, of a picture that is shown, of the beginning of a text that is shown
@@ -175,8 +175,8 @@ def _shown_text(context: Context, run: Lineage, file: RunFile) -> html.Details:
             text = opened.read(SHOWN_TEXT).decode("utf-8", "replace")
     except OSError as error:
         text = f"Not read: {error.strerror}."
-    cut = f" Its first {size_text(SHOWN_TEXT)} are shown." if file.size > SHOWN_TEXT else ""
-    about = [html.A(short(file.path.name), href=file_link(run, file)), f" {size_text(file.size)}.{cut}"]
+    cut = f" Its first {readable_size(SHOWN_TEXT)} are shown." if file.size > SHOWN_TEXT else ""
+    about = [html.A(short(file.path.name), href=file_link(run, file)), f" {readable_size(file.size)}.{cut}"]
     return html.Details([html.Summary(about), html.Pre(text)], open=file.size <= LONGEST_FACT)
 
 
@@ -188,4 +188,4 @@ def _episodes(context: Context, run: Lineage) -> dict[int | None, int]:
 
 
 def _too_long(file: RunFile) -> str:
-    return f"it is longer than {size_text(LARGEST_DOWNLOAD)}" if file.size > LARGEST_DOWNLOAD else ""
+    return f"it is longer than {readable_size(LARGEST_DOWNLOAD)}" if file.size > LARGEST_DOWNLOAD else ""

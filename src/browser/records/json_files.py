@@ -5,7 +5,7 @@ import re
 from itertools import islice
 from typing import Any, NamedTuple
 
-from utils.regular_files import size_text
+from utils.sizes import readable_size
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
 # no file of a run nests as deep as this
@@ -88,7 +88,7 @@ class JsonObject:
         if self._line_start is not None:
             self.whole = data[-64:].rstrip().endswith(b"\n}")
         elif len(data) > PARSED:
-            raise OSError(None, f"it is {size_text(len(data))} long and not in Sacred's layout")
+            raise OSError(None, f"it is {readable_size(len(data))} long and not in Sacred's layout")
         else:
             value, self.whole = parse(data)
             self._values = value if isinstance(value, dict) else {}

@@ -119,9 +119,9 @@ def test_a_download_has_a_largest_size(root):
     with open(root / "models/t/10/agent.th", "ab") as file:
         file.truncate(2**40)
     answer = get(root, "models/t/10/agent.th")
-    assert answer.status_code == 404 and "1.1 TB long" in answer.text
+    assert answer.status_code == 404 and "1.0 TiB long" in answer.text
     context = Context(Results(root, cache=None))
-    assert "4.3 GB" in rows_of(left_behind(context, context.lineage("3")))["models/t/10/agent.th"]["problem"]
+    assert "4.0 GiB" in rows_of(left_behind(context, context.lineage("3")))["models/t/10/agent.th"]["problem"]
 
 
 @pytest.mark.timeout(20)

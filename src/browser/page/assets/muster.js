@@ -165,8 +165,8 @@
   formats.percent = (value) => (isNumber(value) ? (100 * value).toFixed(1) + " %" : other(value));
   formats.bytes = function (value) {
     if (!isNumber(value)) return other(value);
-    const power = value < 1000 ? 0 : Math.min(5, Math.floor(Math.log10(value) / 3));
-    return (value / 1000 ** power).toFixed(power ? 1 : 0) + " " + ["B", "kB", "MB", "GB", "TB", "PB"][power];
+    const power = value < 1024 ? 0 : Math.min(5, Math.floor(Math.log2(value) / 10));
+    return (value / 1024 ** power).toFixed(power ? 1 : 0) + " " + ["B", "KiB", "MiB", "GiB", "TiB", "PiB"][power];
   };
   // as many decimals in all cells of a column as its greatest value has when it is written with four digits
   const decimals = new Map();
