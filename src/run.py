@@ -22,8 +22,9 @@ from experiment.loop import TrainingLoop
 from experiment.replay_recording import attach_recorder
 from experiment.saving import RunKeeper
 from records.best_model import best_of
+from records.console_log import get_logger
 from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS, WANDB
-from records.logger import Logger, get_logger
+from records.logger import Logger
 from records.run_folder import RunFolder
 from records.tokens import map_of, run_token
 from utils.allocation import keep_freed_memory

@@ -21,9 +21,9 @@ from cli.arguments import Arguments, given_value
 from cli.compose import Composed, compose_config
 from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
+from records.console_log import get_logger
 from records.find_run import find_run
 from records.layout import SACRED
-from records.logger import get_logger
 from records.past_sacred import PastSacredError, past_sacred
 from records.sacred_files import RunRecorder, check_run_id
 from records.sacred_mongo import mongo_recorder

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch as th
 
-from records.logger import Logger, RecentStats, get_logger
+from records.console_log import RecentStats, get_logger
+from records.logger import Logger
 
 
 class _Run:

@@ -14,7 +14,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from helpers import fill_disk, small_disk
 from records import fault_notice
-from records.logger import Logger, _ConsoleHandler
+from records.console_log import ConsoleHandler
+from records.logger import Logger
 from records.metric_rows import read_metric_log
 
 
@@ -252,7 +253,7 @@ def test_a_log_file_on_a_full_disk_is_no_error(tmp_path, capsys, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("sys.stdout", _Full())
-    _ConsoleHandler().emit(record)
+    ConsoleHandler().emit(record)
     monkeypatch.undo()
     assert lines == ["message\n"]
     assert capsys.readouterr().err == ""

@@ -1,0 +1,85 @@
+"""The console's log: each message with the time of day, no wider than the terminal, above progress bars."""
+
+import logging
+import sys
+from dataclasses import dataclass
+
+from records.progress import log_above_bars
+from utils.console import fitted, terminal_width
+from utils.plain_values import escaped
+
+
+@dataclass
+class RecentStats:
+    """A log message: the summary of all statistics, by name. As text it has PyMARL's form, four to a line."""
+
+    t_env: int
+    episode: int
+    means: dict[str, float]
+
+    def __str__(self) -> str:
+        cells = [f"{key + ':':<25}{mean:>10.4f}" for key, mean in self.means.items()]
+        rows = ["\t".join(cells[i : i + 4]) for i in range(0, len(cells), 4)]
+        return "\n".join([self._title(), *rows])
+
+    def fitted(self, width: int) -> str:
+        """The same in as many columns as a terminal has room for."""
+        names, figures = [f"{key}:" for key in self.means], [f"{mean:.4f}" for mean in self.means.values()]
+        longest = max(map(len, names), default=0), max(map(len, figures), default=0)
+        cells = [f"{name:<{longest[0]}} {mean:>{longest[1]}}" for name, mean in zip(names, figures, strict=True)]
+        gap = "   "
+        columns = max(1, (width + len(gap)) // (sum(longest) + 1 + len(gap)))
+        return "\n".join([self._title(), *(gap.join(cells[i : i + columns]) for i in range(0, len(cells), columns))])
+
+    def _title(self) -> str:
+        return f"Recent Stats | t_env: {self.t_env:>10} | Episode: {self.episode:>8}"
+
+
+class ConsoleHandler(logging.Handler):
+    """Writes to whatever `sys.stdout` is at the moment, above progress bars and, on a terminal, no wider than that.
+
+    Sacred's capture, files and pipes get every message as it is. A message may lay itself out: `fitted(width) -> str`.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        stream = sys.stdout
+        try:
+            recorded = f"{self.format(record)}\n"
+            width = terminal_width(stream)
+            shown = recorded if width is None else f"{self._fitted(record, width)}\n"
+            with log_above_bars():
+                if hasattr(stream, "write_laid_out"):
+                    stream.write_laid_out(shown, recorded)
+                else:
+                    stream.write(shown)
+                stream.flush()
+        except Exception:  # as every handler of logging's does
+            self.handleError(record)
+
+    def _fitted(self, record: logging.LogRecord, width: int) -> str:
+        if hasattr(record.msg, "fitted"):
+            record = logging.makeLogRecord({**vars(record), "msg": record.msg.fitted(width)})
+        return fitted(self.format(record), width)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        # a log file on a full disk: the stream keeps the line and tries again with the next one
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+
+
+class _PlainFormatter(logging.Formatter):
+    """Escapes what a terminal would obey: texts of environments and plugins are in messages, too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "".join(c if c == "\t" else escaped(c) for c in super().format(record))
+
+
+def get_logger() -> logging.Logger:
+    """The root logger, set up to print to standard output with the time of day, and nothing else."""
+    logger = logging.getLogger()
+    logger.handlers = []
+    handler = ConsoleHandler()
+    handler.setFormatter(_PlainFormatter("[%(levelname)s %(asctime)s] %(name)s %(message)s", "%H:%M:%S"))
+    logger.addHandler(handler)
+    logger.setLevel("INFO")
+    return logger
