@@ -1,23 +1,18 @@
 """A worker as the trainer sees it: the process, and the pipes to it."""
 
 import contextlib
-import multiprocessing
 import os
 import select
-import signal
-from collections.abc import Iterator
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
+from utils.child_process import CLOSE_TIMEOUT, CONTEXT, ChildProcess
 from vector_envs.faults import EnvironmentWorkerError, Failure, Fault
-from vector_envs.worker import CLOSE_TIMEOUT, CloudpickleWrapper, WorkerPort, env_worker
+from vector_envs.worker import CloudpickleWrapper, WorkerPort, env_worker
 
 __all__ = ["BellChannel", "Channel", "EnvironmentWorkerError", "WorkerProcess"]
 
-# spawn: a forked copy of a process with torch's threads may hang, and would keep its siblings' pipes open
-CONTEXT = multiprocessing.get_context("spawn")
 BELL, MESSAGE = b"b", b"m"
 
 
@@ -104,31 +99,18 @@ class WorkerProcess:
         # how its process has ended, or why it was ended, without being told to
         self.lost: Fault | None = None
         numbers = "-".join(str(index) for index in dict.fromkeys((self.indices[0], self.indices[-1])))
-        self.process = CONTEXT.Process(
-            target=env_worker,
-            args=(port, CloudpickleWrapper(factories), recreated, separate_test_env, entropy),
-            name=f"env-{numbers}",
-            daemon=True,
-        )
-        with _signals_held():
-            self.process.start()
+        arguments = (port, CloudpickleWrapper(factories), recreated, separate_test_env, entropy)
+        self.process = ChildProcess(env_worker, arguments, f"env-{numbers}")
         # with our copies closed, the end of the worker is the end of the pipe
         port.close()
 
     def died(self, command: str) -> Fault:
         """The fault of a process whose pipe has ended while it was doing `command`; nothing is left of it."""
-        process = self.process
-        process.join(timeout=1)
-        code = process.exitcode
-        how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
-        return self._lost(
-            f"died in {command}(): {how}. "
-            "It left no traceback; look for its own output above, and for the system's out-of-memory log."
-        )
+        return self._lost(self.process.died(f"{command}()"))
 
     def hangs(self, command: str, seconds: float) -> Fault:
         """The fault of a process that has not answered to `command` for so long; nothing is left of it."""
-        return self._lost(f"did not answer to {command}() for {seconds:g} seconds (worker_timeout) and was killed.")
+        return self._lost(self.process.hangs(f"{command}()", seconds, "worker_timeout"))
 
     def failed(self, index: int, command: str, failure: Failure) -> Fault:
         """The fault of one of its environments, which raised."""
@@ -139,7 +121,6 @@ class WorkerProcess:
         first, last = self.indices[0], self.indices[-1]
         whose = f"Environment {first}'s process" if first == last else f"The process of environments {first} to {last}"
         self.channel.close()
-        self._kill()
         self.lost = Fault(self, f"{whose} (pid {self.process.pid}) {what}")
         return self.lost
 
@@ -151,31 +132,5 @@ class WorkerProcess:
         self.channel.close()
 
     def end(self, seconds: float = CLOSE_TIMEOUT) -> None:
-        """Wait for its end for so many seconds, then kill it: it does not hear SIGTERM."""
-        self.process.join(timeout=seconds)
-        if self.process.is_alive():
-            self._kill()
-
-    def _kill(self) -> None:
-        """End the process and what its environments have started, at once."""
-        if hasattr(os, "killpg"):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.kill()
-        self.process.join()
-
-
-@contextlib.contextmanager
-def _signals_held() -> Iterator[None]:
-    """Hold back what `env_worker` does not want to hear, also in processes started meanwhile: still importing, they
-    would end of it, or print a traceback."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    # spawn starts this process at the first need, and lets Ctrl-C through while doing so
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        """Wait for its end for so many seconds, then kill it."""
+        self.process.end(seconds)

@@ -1,14 +1,12 @@
 """Steps are written where trainer and workers both see them; pipes only wake, and carry what is rare."""
 
-import mmap
 import os
-import tempfile
-from multiprocessing.reduction import DupFd
 from typing import Any
 
 import numpy as np
 
 from utils.errors import ConfigError
+from utils.shared_memory import NamelessMemory
 from vector_envs.faults import Failure
 from vector_envs.process import BellChannel, WorkerProcess
 from vector_envs.step_arrays import StepArrays
@@ -17,56 +15,13 @@ from vector_envs.workers import WorkerTransport
 NOTHING: tuple[dict, dict] = ({}, {})
 
 
-class NamelessMemory:
-    """Memory that a process can share with those it spawns, and that is free when the last of them has ended.
-
-    It is an open file that no folder lists, so that nothing remains however a process ends. On Linux it never was on a
-    disk (`memfd_create`) nor counts as /dev/shm, which containers keep small; elsewhere it is a deleted temporary file.
-    """
-
-    def __init__(self):
-        if hasattr(os, "memfd_create"):
-            self._file = os.memfd_create("muster-steps")
-        else:
-            with tempfile.TemporaryFile() as file:
-                self._file = os.dup(file.fileno())
-        self._size = 0
-
-    def grow(self, size: int) -> None:
-        """Make it `size` bytes, zeros.
-
-        Raises:
-            OSError: there is not so much.
-        """
-        # taken now: a write to pages that the system then lacks would end the process without a word
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(self._file, 0, size)
-        else:
-            os.ftruncate(self._file, size)
-
-    def map(self) -> mmap.mmap:
-        """All of it as a buffer, which outlives `close`."""
-        return mmap.mmap(self._file, 0)
-
-    def close(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-        self._file = None
-
-    def __getstate__(self) -> Any:
-        return DupFd(self._file)
-
-    def __setstate__(self, state: Any) -> None:
-        self._file = state.detach()
-
-
 class SharedMemoryTransport(WorkerTransport):
     """One block of memory has the arrays of all environments; at a step a byte wakes a worker, and a byte answers."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         if os.name != "posix":
             raise ConfigError("env_transport=shared_memory works on Linux and macOS only. Use env_transport=pipe.")
-        self._memory = NamelessMemory()
+        self._memory = NamelessMemory("muster-steps")
         super().__init__(*args, **kwargs)
 
     def _connect(self, indices: list[int]) -> tuple[BellChannel, "SharedMemoryPort"]:

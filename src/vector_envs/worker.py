@@ -1,10 +1,5 @@
 """The process that environments live in. It imports neither torch nor the learner."""
 
-import multiprocessing
-import os
-import signal
-import threading
-import time
 import traceback
 from typing import Any, Protocol
 
@@ -16,9 +11,6 @@ from vector_envs.faults import Failure
 from vector_envs.generators import generators_state, load_generators_state, seed_generators
 from vector_envs.step_arrays import EnvironmentRow, StepArrays
 from vector_envs.worker_environment import WorkerEnvironment
-
-# Seconds a worker gets to close its environments before it is ended
-CLOSE_TIMEOUT = 5.0
 
 
 class CloudpickleWrapper:
@@ -65,16 +57,13 @@ def env_worker(
 ) -> None:
     """Serve the environments of `factories` (index -> {test_mode: factory}) until told to close.
 
-    Ends with the trainer, too: at once if it waits for a command, and `CLOSE_TIMEOUT` later if an environment hangs.
+    Ends with the trainer, too, when it waits for a command; if an environment hangs, `ChildProcess` sees to it.
 
     Args:
         recreated: index -> {test_mode: how often this environment was re-created before}.
         separate_test_env: whether tests play on environments of their own.
         entropy: of this process's global random generators; None: as the system seeds them.
     """
-    _outlive_signals()
-    trainer = multiprocessing.parent_process()
-    threading.Thread(target=_end_after, args=(trainer,), daemon=True).start()
     if entropy is not None:
         seed_generators(entropy)
     hosted = {index: WorkerEnvironment(own, recreated[index], separate_test_env) for index, own in factories.x.items()}
@@ -123,35 +112,3 @@ def _answer(port: WorkerPort, command: str, indices: list[int], answers: dict, f
     except Exception:  # an info that cannot be pickled
         failure = Failure(traceback.format_exc())
         port.answer(command, indices, {}, {**faults, **dict.fromkeys(answers, failure)})
-
-
-def _outlive_signals() -> None:
-    """Leave it to the trainer when this process ends, and be the first of a process group of its own.
-
-    Ctrl-C reaches the processes of a terminal, and clusters send SIGTERM or SIGUSR1 to every process of a job; the
-    trainer then closes its workers in good order. The group has whatever environments start, so that it can be ended
-    with them.
-    """
-    if hasattr(os, "setpgid"):
-        os.setpgid(0, 0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # handlers, which what environments start does not inherit; ignoring would be inherited
-    for name in ("SIGTERM", "SIGUSR1"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _do_nothing)
-    if hasattr(signal, "pthread_sigmask"):
-        # held back while this process started
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
-
-
-def _do_nothing(*_: Any) -> None:
-    pass
-
-
-def _end_after(trainer: Any) -> None:
-    """End this process when the trainer has ended, even if an environment never returns, with all that it started."""
-    trainer.join()
-    time.sleep(CLOSE_TIMEOUT)
-    if hasattr(os, "killpg"):
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)

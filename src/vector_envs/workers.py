@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from envs.sizes import check_sizes
+from utils.child_process import CLOSE_TIMEOUT
 from utils.errors import MusterError
 from vector_envs import state
 from vector_envs.faults import EnvironmentWorkerError, Failure, Fault, FaultPolicy
 from vector_envs.process import Channel, WorkerProcess
 from vector_envs.step_arrays import StepArrays
-from vector_envs.worker import CLOSE_TIMEOUT, WorkerPort
+from vector_envs.worker import WorkerPort
 
 log = logging.getLogger("muster")
 # the first commands of a process, which has to import everything before it answers, and seconds it gets at least

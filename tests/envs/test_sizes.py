@@ -9,7 +9,7 @@ from experiment.assembly import assemble
 from fakes import CountingBatch, CountingEnv, RecordingLogger
 from helpers import make_args
 from utils.errors import MusterError
-from vector_envs.shared_memory import NamelessMemory
+from utils.shared_memory import NamelessMemory
 from vector_envs.step_arrays import StepArrays
 
 GOOD = {"n_agents": 2, "n_actions": np.int64(3), "episode_limit": 6, "obs_shape": (3, 4), "state_shape": [5]}

@@ -140,7 +140,7 @@ def test_workers_that_ignore_close_are_ended(monkeypatch, transport):
     start = time.time()
     running.close()
     assert time.time() - start < 6
-    assert not any(process.is_alive() for process in processes)
+    assert not any(process.alive for process in processes)
 
 
 @pytest.fixture

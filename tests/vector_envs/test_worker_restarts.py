@@ -221,9 +221,7 @@ def test_a_process_that_is_killed_is_made_good_at_any_time(step):
 def test_a_process_that_dies_between_rollouts_is_made_good_though_a_checkpoint_asks_first():
     with running() as runner:
         runner.run()
-        process = runner.env.workers[1].process
-        process.kill()
-        process.join()
+        runner.env.workers[1].process.kill()
         state = runner.environments_state()["training"]["state"]["environments"]
         assert state[1]["training"]["state"] is None
         assert state[0]["training"]["state"] is not None
