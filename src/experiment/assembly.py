@@ -22,7 +22,6 @@ from runners import REGISTRY as r_REGISTRY
 from utils.available_memory import require_memory
 from utils.devices import acting_device, device_memory
 from utils.errors import ConfigError
-from utils.sizes import readable_size
 from vector_envs.instances import prepare_environments
 
 # keys of the parts with weights, and of those that read them

@@ -51,7 +51,10 @@ def test_words_that_make_no_sense(words):
         parse_arguments(words)
 
 
-@pytest.mark.parametrize("option", gather_command_line_options(), ids=lambda option: option.get_flags()[1])
+OPTIONS = [option for option in gather_command_line_options() if "--help" not in option.get_flags()]
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.get_flags()[1])
 def test_every_option_of_sacreds_is_known(option, monkeypatch):
     """Whether it takes a value is as Sacred says."""
     monkeypatch.setattr("cli.sacred_words.check_option", lambda option, value: None)

@@ -9,9 +9,10 @@ from components.buffers.episode_journal import EpisodeJournal
 from components.buffers.replay_buffer import ReplayBuffer
 from components.episode_batch import EpisodeBatch
 from components.sizing import batch_bytes
-from utils.available_memory import readable_size, require_memory
+from utils.available_memory import require_memory
 from utils.devices import device_memory
 from utils.rl_utils import valid_transitions
+from utils.sizes import readable_size
 
 
 class EpisodeReplay:
