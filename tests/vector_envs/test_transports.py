@@ -21,7 +21,7 @@ from utils.random_streams import seed_everything
 from vector_envs import REGISTRY as TRANSPORTS
 from vector_envs.step_arrays import RESULTS, EnvironmentRow, StepArrays
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 SIZES = {"n_agents": 3, "obs_shape": 5, "state_shape": (2, 3), "n_actions": 4}
 
 

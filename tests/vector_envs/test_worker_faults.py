@@ -22,7 +22,7 @@ from utils.errors import MusterError
 from vector_envs import REGISTRY as TRANSPORTS
 from vector_envs.process import EnvironmentWorkerError, WorkerProcess
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from small_runs import shared_runs, start_training
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 WAIT = 40
 EVIL = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
-OURS = ("http://127.0.0.1:", "data:", "blob:", "chrome:")  # a new tab is Chromium's own
+OURS = ("http://127.0.0.1:", "data:", "blob:", "chrome")  # chrome: and chrome-untrusted: are its new tab
 POINTS = "return Math.max(0, ...[...document.querySelectorAll('.js-plotly-plot')].map((p) => p.calcdata[0].length))"
 
 

@@ -49,7 +49,7 @@ def view(browser, page):
 
     yield show
     assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
-    inside = (page, "data:", "blob:", "chrome:")  # a new tab is Chromium's own
+    inside = (page, "data:", "blob:", "chrome")  # chrome: and chrome-untrusted: are its new tab
     assert [url for url in requested(browser) if not url.startswith(inside)] == []
 
 
