@@ -1,82 +1,62 @@
 """One way to run any controller over a whole batch."""
 
-from types import SimpleNamespace
-
 import torch as th
 
-from components.episode_buffer import EpisodeBatch
 from components.packing import AllSteps
+from controllers.hidden_states import by_agent, has_rows, is_rollout, memory_before, reset_where
+from controllers.inputs import behind_a_column
 from utils.rl_utils import episode_starts
+from utils.tensor_trees import Tree, map_tree
 
 
-def unroll_mac(mac, batch) -> tuple[th.Tensor, th.Tensor | None]:
+def unroll_mac(mac, batch) -> tuple[th.Tensor, Tree]:
     """Outputs of `mac` at every step of `batch`: from fresh hidden states or, in a rollout, from those it began with.
 
     A controller with `unroll` does episodes in one call; any other one, and rollouts, step by step, as PyMARL's
     learners do. `BatchUnroll` is faster.
 
     Returns:
-        outputs `[B, T, n, A]`; hidden states `[B, T, n, H]`, or None if the controller has none.
+        outputs `[B, T, n, A]`; hidden states `[B, T, n, H]` or a tree of such, or None if the controller has none.
     """
-    if "hidden_before" in batch.scheme:
+    if is_rollout(batch):
         return unroll_rollout_by_steps(mac, batch)
     return mac.unroll(batch) if hasattr(mac, "unroll") else unroll_by_steps(mac, batch)
 
 
-def unroll_by_steps(mac, batch, **options) -> tuple[th.Tensor, th.Tensor | None]:
+def unroll_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
     """`mac.init_hidden`, then `mac.forward(batch, t, **options)` at every step.
 
-    Hidden states are collected where `mac.hidden_states` is one tensor; a controller may keep its memory otherwise.
+    Hidden states are collected where `mac.hidden_states` has a row for each agent; a controller may keep its memory
+    otherwise.
     """
     mac.init_hidden(batch.batch_size)
     outputs, hidden = [], []
     for t in range(batch.max_seq_length):
         outputs.append(mac.forward(batch, t=t, **options))
-        state = getattr(mac, "hidden_states", None)
-        if isinstance(state, th.Tensor):
-            hidden.append(state.reshape(batch.batch_size, outputs[-1].size(1), -1))
-    return th.stack(outputs, dim=1), th.stack(hidden, dim=1) if hidden else None
+        n_agents, state = outputs[-1].size(1), getattr(mac, "hidden_states", None)
+        if has_rows(state, batch.batch_size * n_agents):
+            hidden.append(by_agent(state, batch.batch_size, n_agents))
+    return th.stack(outputs, dim=1), _stacked(hidden) if hidden else None
 
 
-def unroll_rollout_by_steps(mac, batch, **options) -> tuple[th.Tensor, th.Tensor]:
-    """`unroll_by_steps` for a rollout: episodes go on from what was known before it, and begin within it."""
+def unroll_rollout_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
+    """`unroll_by_steps` for a rollout: episodes continue from before it, and begin within it."""
     starts = episode_starts(batch)
-    longer = _with_column_before(batch, starts)
+    longer = behind_a_column(batch, starts)
     mac.init_hidden(batch.batch_size)
     initial = mac.hidden_states
-    state = batch["hidden_before"].reshape(initial.shape)
+    state = memory_before(batch, initial)
     outputs, hidden = [], []
     for t in range(batch.max_seq_length):
-        mac.hidden_states = begin_anew(state, initial, starts[:, t])
+        mac.hidden_states = reset_where(starts[:, t], state, initial)
         outputs.append(mac.forward(longer, t=t + 1, **options))
         state = mac.hidden_states
-        hidden.append(state.reshape(batch.batch_size, outputs[-1].size(1), -1))
-    return th.stack(outputs, dim=1), th.stack(hidden, dim=1)
+        hidden.append(by_agent(state, batch.batch_size, outputs[-1].size(1)))
+    return th.stack(outputs, dim=1), _stacked(hidden)
 
 
-def begin_anew(hidden_states: th.Tensor, initial: th.Tensor, which: th.Tensor) -> th.Tensor:
-    """`hidden_states` with the initial ones in the episodes `which` (bool `[B]`); `[B, n, H]` or `[B * n, H]`."""
-    size = len(which)
-    chosen = th.where(which[:, None], initial.reshape(size, -1), hidden_states.reshape(size, -1))
-    return chosen.reshape(initial.shape)
-
-
-def _with_column_before(batch, starts: th.Tensor) -> EpisodeBatch:
-    """`batch` behind one more column, so that each step has its last action before it, and none where it begins."""
-    data = SimpleNamespace(transition_data={}, episode_data={})
-    for key in batch.scheme:
-        tensor = batch[key]
-        if batch.scheme[key].get("episode_const", False):
-            data.episode_data[key] = tensor
-            continue
-        longer = th.cat([th.zeros_like(tensor[:, :1]), tensor], dim=1)
-        if key == "actions_onehot":
-            longer[:, 0] = batch["last_actions_before"]
-            longer[:, :-1][starts] = 0
-        data.transition_data[key] = longer
-    return EpisodeBatch(
-        batch.scheme, batch.groups, batch.batch_size, batch.max_seq_length + 1, data=data, device=batch.device
-    )
+def _stacked(states: list[Tree]) -> Tree:
+    return map_tree(lambda *leaves: th.stack(leaves, dim=1), *states)
 
 
 class BatchUnroll:
@@ -108,16 +88,3 @@ class BatchUnroll:
 
     def spread(self, x: th.Tensor) -> th.Tensor:
         return self._steps.spread(x)
-
-
-def inherits_with(cls: type, name: str, other: str) -> bool:
-    """Whether `cls` has `name` from the class that it has `other` from, or from one nearer.
-
-    A class that changes `other` alone has a `name` that does not know of it.
-    """
-    lineage = cls.__mro__
-    owner = {
-        attribute: next((i for i, ancestor in enumerate(lineage) if attribute in vars(ancestor)), len(lineage))
-        for attribute in (name, other)
-    }
-    return owner[name] < len(lineage) and owner[name] <= owner[other]

@@ -9,9 +9,11 @@ import torch as th
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from controllers.decisions import Decider
-from controllers.unroll import begin_anew
+from controllers.hidden_states import fields_before, has_rows, reset_where
+from controllers.inputs import action_fields, field_before
 from runners.step_checks import StepChecks
 from utils.errors import ConfigError
+from utils.tensor_trees import Tree, map_tree
 from vector_envs.contract import BatchedEnv
 
 
@@ -43,7 +45,7 @@ class OngoingPlay:
 
     Args:
         env: the copies; their first episodes begin here.
-        mac: the controller. Everything it remembers has to be in its tensor `hidden_states`.
+        mac: the controller. Everything it remembers has to be in its `hidden_states`, a tensor or a tree of tensors.
         acting: a batch of B rows and 2 columns for its inputs.
         checks: of the copies.
     """
@@ -64,13 +66,14 @@ class OngoingPlay:
         self._checks.observed(observed, self._everyone, self._lengths)
         return observed
 
-    def memory(self) -> th.Tensor:
-        """The hidden states before the present turn, `[B, n, H]`."""
-        return self.hidden_states.reshape(self.size, self._env.n_agents, -1)
+    def known_before(self) -> dict[str, th.Tensor]:
+        """What the controller knows before the present turn, as fields of a rollout, `[B, n, ...]` each.
 
-    def last_actions(self) -> th.Tensor:
-        """The actions before the present turn, one-hot `[B, n, A]`; zeros where an episode begins."""
-        return self._acting["actions_onehot"][:, 0]
+        Its hidden states, and the actions before: zeros where an episode begins.
+        """
+        memory = fields_before(self.hidden_states, self.size, self._env.n_agents)
+        actions = {field_before(key): self._acting[key][:, 0] for key in action_fields(self._acting.scheme)}
+        return {**memory, **actions}
 
     def turn(self, t_env: int) -> Turn:
         """Let every copy act once, and those that were closing begin their next episode."""
@@ -105,7 +108,7 @@ class OngoingPlay:
 
     def load_state_dict(self, state: dict) -> None:
         """Go on from where `state_dict` was taken; the environment has to be there, too."""
-        self.hidden_states = state["hidden_states"].to(self.hidden_states.device)
+        self.hidden_states = map_tree(lambda x, now: x.to(now.device), state["hidden_states"], self.hidden_states)
         self.closing, self._returns, self._lengths = state["closing"], state["returns"], state["lengths"]
         for key, tensor in self._acting.data.transition_data.items():
             tensor.copy_(state["acting"][key])
@@ -115,7 +118,7 @@ class OngoingPlay:
         if not self.closing.any():
             return
         self._env.reset(self.closing)
-        rows = th.as_tensor(self.closing, device=self.hidden_states.device)
+        rows = th.as_tensor(self.closing, device=self._acting.device)
         self._forget(rows)
         self.closing = np.zeros(self.size, dtype=bool)
 
@@ -138,18 +141,17 @@ class OngoingPlay:
 
     def _forget(self, rows: th.Tensor) -> None:
         """Hidden states and last actions of the copies `rows` (bool `[B]`) become those before a first step."""
-        self.hidden_states = begin_anew(self.hidden_states, self._initial_hidden(), rows)
+        self.hidden_states = reset_where(rows, self.hidden_states, self._initial_hidden())
         for tensor in self._acting.data.transition_data.values():
             tensor[rows, 0] = 0
 
-    def _initial_hidden(self) -> th.Tensor:
+    def _initial_hidden(self) -> Tree:
         self._mac.init_hidden(self.size)
         hidden = getattr(self._mac, "hidden_states", None)
-        agents = self.size * self._env.n_agents
-        if not isinstance(hidden, th.Tensor) or hidden.numel() % agents:
+        if not has_rows(hidden, self.size * self._env.n_agents):
             raise ConfigError(
-                f"mac={type(self._mac).__name__} does not keep its memory in one tensor hidden_states with a row for "
-                "each agent, so that an environment could not restart while others continue. "
+                f"mac={type(self._mac).__name__} does not keep its memory in hidden_states, as a tensor or a tree of "
+                "tensors with a row for each agent, so that an environment could not restart while others continue. "
                 "Use runner=batched with batched_mode=synchronous."
             )
         return hidden

@@ -17,19 +17,21 @@ class RolloutRunner(BatchedEnvRunner):
     Row b of the batch is copy b, in `rollout_steps + 1` columns; the last column is the first of the next call.
     An episode that ends has its closing state in the next column, from which no transition leads, and the next
     episode begins in the column after that (`utils.rl_utils.episode_starts`). Where the closing state is in the last
-    column, the next call begins with the next episode. Two fields more hold what the controller knew before the first
-    column: `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot.
+    column, the next call begins with the next episode. More fields hold what the controller knew before the first
+    column: `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot
+    (`controllers.hidden_states.fields_before`, `controllers.inputs.field_before`).
 
     Tests play whole episodes. `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
     """
 
     def setup(self, scheme, groups, preprocess, mac) -> None:
         super().setup(scheme, groups, preprocess, mac)
-        hidden_size, n_actions = self.ongoing.memory().size(2), self.ongoing.last_actions().size(2)
         self.batch_scheme = {
             **scheme,
-            "hidden_before": {"vshape": (hidden_size,), "group": "agents", "episode_const": True},
-            "last_actions_before": {"vshape": (n_actions,), "group": "agents", "episode_const": True},
+            **{
+                key: {"vshape": tuple(known.shape[2:]), "dtype": known.dtype, "group": "agents", "episode_const": True}
+                for key, known in self.ongoing.known_before().items()
+            },
         }
         self.batch_columns = self.args.rollout_steps + 1
         self._require_memory(self.batch_scheme, groups, preprocess, self.batch_columns)
@@ -50,8 +52,8 @@ class RolloutRunner(BatchedEnvRunner):
         play, everyone = self.ongoing, np.arange(self.batch_size)
         play.begin_next()
         batch = self.new_rollout()
-        batch["hidden_before"].copy_(play.memory())
-        batch["last_actions_before"].copy_(play.last_actions())
+        for key, known in play.known_before().items():
+            batch[key].copy_(known)
         store = StepWriter(batch)
         finished, steps = [], 0
         for t in range(self.args.rollout_steps):

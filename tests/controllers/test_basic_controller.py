@@ -138,7 +138,7 @@ def test_an_agent_that_changes_a_step_is_unrolled_by_steps(monkeypatch):
 
 
 class _AgentOfPyMARL(th.nn.Module):
-    """Has no `unroll`."""
+    """Has nothing but `init_hidden` and `forward`."""
 
     def __init__(self, input_shape, args):
         super().__init__()
@@ -152,22 +152,13 @@ class _AgentOfPyMARL(th.nn.Module):
         return self.fc(inputs) * hidden, hidden
 
 
-class _AgentWithItsOwnUnroll(_AgentOfPyMARL):
-    def unroll(self, inputs, hidden_state):
-        length, rows, _ = inputs.shape
-        hidden = th.arange(1.0, length + 1).view(-1, 1, 1).expand(length, rows, 1)
-        return th.full((length, rows, 3), 5.0), hidden
-
-
-def test_agents_unroll_themselves_if_they_can(monkeypatch):
+def test_an_agent_of_pymarls_is_unrolled_by_steps(monkeypatch):
     monkeypatch.setattr(agent_REGISTRY, "_entries", dict(agent_REGISTRY._entries))
-    agent_REGISTRY["plain"], agent_REGISTRY["own"] = _AgentOfPyMARL, _AgentWithItsOwnUnroll
+    agent_REGISTRY["plain"] = _AgentOfPyMARL
     mac, batch = make_mac(agent="plain")
     outputs, hidden = mac.unroll(batch)
     th.testing.assert_close(outputs, _by_steps(mac, batch))
     assert hidden[1, :, 1, 0].tolist() == [1, 2, 3, 4, 5, 6]
-    mac, batch = make_mac(agent="own")
-    assert (mac.unroll(batch)[0] == 5).all()
 
 
 class _PlainMAC:

@@ -72,19 +72,22 @@ class _ShiftedAgent(RNNAgent):
         return q + 1, h
 
 
-class _ShiftedUnroll(RNNAgent):
-    def unroll(self, inputs, hidden_state):
-        q, h = super().unroll(inputs, hidden_state)
+class _ShiftedSequence(RNNAgent):
+    def sequence(self, encoded, sizes, hidden_state):
+        q, h = super().sequence(encoded, sizes, hidden_state)
         return q + 1, h
 
 
-@pytest.mark.parametrize("cls", [_ShiftedAgent, _ShiftedUnroll])
-def test_an_agent_with_ways_of_its_own_keeps_its_padding(cls, monkeypatch):
+@pytest.mark.parametrize("cls", [_ShiftedAgent, _ShiftedSequence])
+def test_an_agents_own_step_or_sequence_is_used(cls, monkeypatch):
     monkeypatch.setattr(agent_REGISTRY, "_entries", dict(agent_REGISTRY._entries))
     agent_REGISTRY["shifted"] = cls
     batch = random_batch([3, 5], 6)
     mac, plain = make_mac(batch, agent="shifted"), make_mac(batch)
-    th.testing.assert_close(BatchUnroll(batch, mac).outputs(mac), plain.unroll(batch)[0] + 1)
+    unroll = BatchUnroll(batch, mac)
+    assert unroll.packed == (cls is _ShiftedSequence)
+    filled = batch["filled"].unsqueeze(-1)
+    th.testing.assert_close(unroll.spread(unroll.outputs(mac)) * filled, (plain.unroll(batch)[0] + 1) * filled)
 
 
 def test_a_batch_with_gaps_keeps_them():

@@ -3,8 +3,17 @@
 import pytest
 import torch as th
 
+from controllers.inputs import RowInputs
 from helpers import fill, make_args
 from modules.agents import REGISTRY, FFAgent, RNNAgent, RNNLayerNormAgent
+from modules.agents.agent import Agent
+
+
+def unrolled(agent, inputs, start):
+    """Inputs `[T, N, I]` -> outputs and hidden states `[T, N, ...]`, of all steps at once."""
+    length, rows, _ = inputs.shape
+    encoded = agent.encode(RowInputs(inputs.flatten(0, 1)))
+    return [x.view(length, rows, -1) for x in agent.sequence(encoded, [rows] * length, start)]
 
 
 def test_the_recurrent_agent_is_a_gru_between_two_layers():
@@ -16,7 +25,7 @@ def test_the_recurrent_agent_is_a_gru_between_two_layers():
     inputs, start = th.randn(7, 4, 6), th.randn(1, 4, 5)
     hidden, _ = gru(th.clamp(inputs @ w["fc1.weight"].T + w["fc1.bias"], min=0), start)
     expected = hidden @ w["fc2.weight"].T + w["fc2.bias"]
-    outputs, states = agent.unroll(inputs, start)
+    outputs, states = unrolled(agent, inputs, start)
     th.testing.assert_close(outputs, expected)
     th.testing.assert_close(states, hidden)
     h = start
@@ -54,7 +63,7 @@ def test_the_agent_with_layer_normalisation():
         return centred * w[f"{layer}.weight"] + w[f"{layer}.bias"]
 
     inputs, start = th.randn(7, 4, 6), th.randn(4, 5)
-    outputs, states = agent.unroll(inputs, start)
+    outputs, states = unrolled(agent, inputs, start)
     h = start
     for t in range(7):
         x = th.clamp(normalised(inputs[t] @ w["fc1.weight"].T + w["fc1.bias"], "norm1"), min=0)
@@ -71,3 +80,52 @@ def test_hidden_states_start_at_zero(name):
     hidden = REGISTRY[name](6, make_args(rnn_hidden_dim=5)).init_hidden()
     assert hidden.shape == (1, 5)
     assert hidden.abs().sum() == 0
+
+
+class _Shifted:
+    def forward(self, inputs, hidden_state):
+        q, h = super().forward(inputs, hidden_state)
+        return q + 1, h
+
+
+class _ByMixin(_Shifted, RNNAgent):
+    pass
+
+
+class _ItsChild(_ByMixin):
+    pass
+
+
+class _Caught(_ByMixin):
+    """Says again what all steps at once are."""
+
+    def sequence(self, encoded, sizes, hidden_state):
+        q, h = super().sequence(encoded, sizes, hidden_state)
+        return q + 1, h
+
+
+class _Declared(_ByMixin):
+    supports_packing = True
+
+
+class _StepByStep(Agent):
+    def forward(self, inputs, hidden_state):
+        return inputs, hidden_state
+
+
+@pytest.mark.parametrize(
+    ("agent", "expected"),
+    [
+        (RNNAgent, True),
+        (FFAgent, True),
+        (RNNLayerNormAgent, True),
+        (_ByMixin, False),
+        (_ItsChild, False),
+        (_Caught, True),
+        (_Declared, True),
+        (_StepByStep, False),
+        (Agent, False),
+    ],
+)
+def test_an_agent_that_changes_a_step_but_not_the_sequence_is_not_unrolled_at_once(agent, expected):
+    assert agent.supports_packing is expected

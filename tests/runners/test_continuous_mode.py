@@ -98,7 +98,7 @@ def test_a_controller_with_another_memory_is_refused(monkeypatch):
     monkeypatch.setitem(REGISTRY._entries, "forgetful", None)
     REGISTRY["forgetful"] = Forgetful
     with (
-        pytest.raises(ConfigError, match=r"Forgetful .* hidden_states .* batched_mode=synchronous"),
+        pytest.raises(ConfigError, match=r"Forgetful .* hidden_states, .* batched_mode=synchronous"),
         continuous(mac="forgetful"),
     ):
         pass

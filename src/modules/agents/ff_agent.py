@@ -4,10 +4,11 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+from modules.agents.agent import Agent
 from utils.config import with_defaults
 
 
-class FFAgent(nn.Module):
+class FFAgent(Agent):
     """Linear -> ReLU -> linear -> ReLU -> linear; hidden states pass through unchanged."""
 
     def __init__(self, input_shape: int, args):
@@ -25,15 +26,12 @@ class FFAgent(nn.Module):
         """Inputs `[N, input_shape]` of N agents -> outputs `[N, n_actions]`, `hidden_state` as given."""
         return self._after_fc1(self.fc1(inputs)), hidden_state
 
-    def unroll(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """As `forward` over T steps, which do not depend on each other: `[T, N, ...]` in and out."""
-        outputs, hidden = self(inputs, hidden_state.reshape(-1, self.args.rnn_hidden_dim))
-        return outputs, hidden.expand(inputs.size(0), -1, -1)
+    def encode(self, inputs) -> th.Tensor:
+        """`fc1`'s outputs `[P, H]`."""
+        return inputs.through(self.fc1)
 
-    def unroll_packed(
-        self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor
-    ) -> tuple[th.Tensor, th.Tensor]:
-        """As `RNNAgent.unroll_packed`; every step has the hidden state that its sequence began with."""
+    def sequence(self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Outputs `[P, A]`; every step has the hidden state that its sequence began with, `[P, H]`."""
         hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
         return self._after_fc1(encoded), th.cat([hidden[:size] for size in sizes])
 

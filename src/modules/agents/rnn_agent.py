@@ -4,11 +4,12 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
 from utils.config import with_defaults
 
 
-class RNNAgent(nn.Module):
+class RNNAgent(Agent):
     """Linear -> ReLU -> GRU cell -> linear; H = `rnn_hidden_dim`, A = `n_actions`."""
 
     def __init__(self, input_shape: int, args):
@@ -27,26 +28,12 @@ class RNNAgent(nn.Module):
         h = self.rnn(self._activated(self.fc1(inputs)), hidden_state.reshape(-1, self.args.rnn_hidden_dim))
         return self._values(h), h
 
-    def unroll(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """As `forward` over T steps: inputs `[T, N, input_shape]` -> outputs `[T, N, A]`, hidden `[T, N, H]`."""
-        length, rows = inputs.shape[:2]
-        encoded = self.fc1(inputs.flatten(0, 1))
-        outputs, hidden = self.unroll_packed(encoded, [rows] * length, hidden_state)
-        return outputs.view(length, rows, -1), hidden.view(length, rows, -1)
+    def encode(self, inputs) -> th.Tensor:
+        """`fc1`'s outputs `[P, H]`."""
+        return inputs.through(self.fc1)
 
-    def unroll_packed(
-        self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor
-    ) -> tuple[th.Tensor, th.Tensor]:
-        """As `unroll` over sequences of unequal length, packed time first (see `gru_sequence`), from `fc1`'s outputs.
-
-        Args:
-            encoded: `[P, H]`.
-            sizes: how many sequences have each step.
-            hidden_state: `[..., H]` of `sizes[0]` sequences.
-
-        Returns:
-            outputs `[P, A]`; hidden states `[P, H]`.
-        """
+    def sequence(self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """As `forward` over sequences (see `gru_sequence`): `[P, H]` -> outputs `[P, A]`, hidden states `[P, H]`."""
         hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
         hidden = gru_sequence(self.rnn, self._activated(encoded), sizes, hidden)
         return self._values(hidden), hidden

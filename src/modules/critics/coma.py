@@ -1,5 +1,7 @@
 """COMA's centralised critic (Foerster et al. 2018, section 4)."""
 
+from typing import Any
+
 import numpy as np
 import torch as th
 import torch.nn as nn
@@ -11,6 +13,14 @@ class COMACritic(nn.Module):
 
     Inputs: state, own observation, all current actions with the own one zeroed, all last actions, agent id.
     """
+
+    # whether the inputs are those of `_build_inputs` here, of which the first layer knows the parts
+    knows_parts = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "knows_parts" not in vars(cls):
+            cls.knows_parts = cls._build_inputs is COMACritic._build_inputs
 
     def __init__(self, scheme, args):
         super().__init__()
@@ -25,10 +35,7 @@ class COMACritic(nn.Module):
 
     def forward(self, batch, t: int | None = None) -> th.Tensor:
         """Values `[B, T, n_agents, n_actions]` at all steps of `batch`, or at step `t` (then T is 1)."""
-        if type(self)._build_inputs is COMACritic._build_inputs:
-            x = self._first_layer(batch, t)
-        else:  # a subclass sees something else
-            x = self.fc1(self._build_inputs(batch, t=t))
+        x = self._first_layer(batch, t) if self.knows_parts else self.fc1(self._build_inputs(batch, t=t))
         x = F.relu(self.fc2(F.relu(x)))
         return self.fc3(x)
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import torch as th
 
+from controllers.hidden_states import for_all_agents
+
 
 def wants_agent_axis(agent: Any, n_agents: int, input_shape: int, unless_clear: bool) -> bool:
     """Whether `agent` takes `[B, n, I]`, as PyMARL2's agents do, and not `[B * n, I]`, as PyMARL's.
@@ -25,8 +27,7 @@ def _takes(agent: Any, inputs: th.Tensor, n_agents: int) -> bool:
     with th.no_grad(), th.random.fork_rng(devices=[]):
         try:
             agent = copy.deepcopy(agent)
-            hidden = agent.init_hidden()
-            agent(inputs, None if hidden is None else hidden.unsqueeze(0).expand(1, n_agents, -1))
+            agent(inputs, for_all_agents(agent.init_hidden(), 1, n_agents))
         except Exception:  # whatever a network of the user's own makes of inputs that are not its own
             return False
     return True

@@ -1,0 +1,62 @@
+"""What agents remember from step to step: a tree of tensors, whose leaves have a row for each agent.
+
+Leaves are `[B, n, ...]` or, as PyMARL's agents return them, `[B * n, ...]`.
+"""
+
+from typing import Any
+
+import torch as th
+
+from utils.tensor_trees import Tree, is_tree, leaves, map_tree
+
+# of a rollout: the field of what was known before its first column, and of trees `<BEFORE>/<path of the leaf>`
+BEFORE = "hidden_before"
+
+
+def for_all_agents(initial: Tree, batch_size: int, n_agents: int) -> Tree:
+    """An agent's initial memory, leaves `[1, ...]`, for all agents of all episodes: `[B, n, ...]`."""
+    return map_tree(lambda x: x.unsqueeze(0).expand(batch_size, n_agents, *x.shape[1:]), initial)
+
+
+def has_rows(hidden: Any, rows: int) -> bool:
+    """Whether it is a memory of so many agents: a tree of tensors that can be divided into that many rows."""
+    return is_tree(hidden) and all(leaf.numel() % rows == 0 for _, leaf in leaves(hidden))
+
+
+def by_agent(hidden: Tree, batch_size: int, n_agents: int) -> Tree:
+    """Leaves as `[B, n, H]`, H numbers of each agent."""
+    return map_tree(lambda x: x.reshape(batch_size, n_agents, -1), hidden)
+
+
+def reset_where(which: th.Tensor, hidden: Tree, initial: Tree) -> Tree:
+    """`hidden`, but `initial` where `which` is true (bool `[B]`, or by agent `[B, n]`), in the shapes of `initial`."""
+
+    def chosen(now: th.Tensor, first: th.Tensor) -> th.Tensor:
+        rows = (*which.shape, -1)
+        return th.where(which.unsqueeze(-1), first.reshape(rows), now.reshape(rows)).reshape(first.shape)
+
+    return map_tree(chosen, hidden, initial)
+
+
+def fields_before(hidden: Tree, batch_size: int, n_agents: int) -> dict[str, th.Tensor]:
+    """Batch fields that hold a memory, `[B, n, H]` each."""
+    tree = by_agent(hidden, batch_size, n_agents)
+    return {f"{BEFORE}/{path}" if path else BEFORE: leaf for path, leaf in leaves(tree)}
+
+
+def is_rollout(batch: Any) -> bool:
+    """Whether a batch has the memory of before its first column, and episodes that begin within its rows."""
+    return any(key == BEFORE or key.startswith(f"{BEFORE}/") for key in batch.scheme)
+
+
+def memory_before(batch: Any, like: Tree, path: str = BEFORE) -> Tree:
+    """The memory in the fields of `fields_before`: a tree of the form of `like`, leaves `[B, *of like's agents]`."""
+    if isinstance(like, th.Tensor):
+        return batch[path].reshape(-1, *like.shape[1:])
+    if like is None:
+        return None
+    branches = like if isinstance(like, dict) else dict(enumerate(like))
+    found = {key: memory_before(batch, branch, f"{path}/{key}") for key, branch in branches.items()}
+    if isinstance(like, dict):
+        return found
+    return type(like)(*found.values()) if hasattr(like, "_fields") else tuple(found.values())

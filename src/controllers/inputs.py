@@ -1,0 +1,241 @@
+"""What agents see: the fields of the batch's scheme that are observations, their last actions, and who they are."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from types import SimpleNamespace
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from components.episode_batch import EpisodeBatch
+from components.packing import PackedSteps
+from controllers.hidden_states import is_rollout, memory_before
+from utils.tensor_trees import Tree, map_tree
+
+AGENTS = "agents"
+
+
+def observed_fields(scheme: Mapping[str, dict]) -> list[str]:
+    """Fields that agents see: those of kind "observation"; "obs" of a scheme that says no kinds."""
+    return [key for key, kind in _kinds(scheme) if kind == "observation"] or ["obs"]
+
+
+def action_fields(scheme: Mapping[str, dict]) -> list[str]:
+    """Fields of what agents did, as numbers that a network takes: chosen numbers one-hot, others as they are."""
+    actions = [key for key, kind in _kinds(scheme) if kind == "action"] or ["actions"]
+    return list(dict.fromkeys(f"{key}_onehot" if f"{key}_onehot" in scheme else key for key in actions))
+
+
+def _kinds(scheme: Mapping[str, dict]) -> Iterator[tuple[str, str | None]]:
+    return ((key, info.get("kind")) for key, info in scheme.items() if info.get("group") == AGENTS)
+
+
+def field_before(key: str) -> str:
+    """Of a rollout: the field with what agents did before its first column, `[B, n, ...]`; zeros if nothing."""
+    return "last_actions_before" if key == "actions_onehot" else f"{key}_before"
+
+
+@dataclass
+class StepInputs:
+    """What N agents see, part by part.
+
+    `observations`: field -> float32 `[N, *shape]`, pictures (uint8) scaled to [0, 1]. `others`: last actions and agent
+    ids, as far as agents see them, `[N, E]`, or None.
+    """
+
+    observations: dict[str, th.Tensor]
+    others: th.Tensor | None
+
+    def through(self, layer: nn.Linear) -> th.Tensor:
+        """Outputs of `layer`, which takes the observations first and then the others: `[N, H]`.
+
+        Each part goes through its columns of the layer's weights, so that the parts need not be put side by side.
+        """
+        parts = [part.flatten(1) for part in self.observations.values()]
+        if self.others is None:
+            return layer(parts[0] if len(parts) == 1 else th.cat(parts, dim=1))
+        *of_observations, of_others = layer.weight.split([x.size(1) for x in (*parts, self.others)], dim=1)
+        outputs = F.linear(self.others, of_others, layer.bias)
+        for part, weights in zip(parts, of_observations, strict=True):
+            outputs = outputs + F.linear(part, weights)
+        return outputs
+
+
+@dataclass
+class RowInputs:
+    """What N agents see, side by side: `rows` `[N, I]`."""
+
+    rows: th.Tensor
+
+    def through(self, layer: nn.Linear) -> th.Tensor:
+        """Outputs of `layer`: `[N, H]`."""
+        return layer(self.rows)
+
+
+@dataclass
+class PackedInputs:
+    """What agents see at the P filled `steps` of a batch: `parts`, of P * n agents."""
+
+    batch: EpisodeBatch
+    steps: PackedSteps
+    parts: StepInputs
+
+    def hidden_at_start(self, initial: Tree) -> Tree:
+        """The memory before the first step of each of S sequences, from the `initial` one; leaves `[S, n, ...]`."""
+        if not is_rollout(self.batch):
+            return initial
+        return map_tree(self.steps.at_start, memory_before(self.batch, initial), initial)
+
+
+class AgentInputs:
+    """Builds the inputs of agents from a batch: observations, last actions, agent ids.
+
+    Args:
+        scheme: of the batches.
+        args: `n_agents`; `obs_last_action` and `obs_agent_id` say whether agents see these.
+    """
+
+    def __init__(self, scheme: Mapping[str, dict], args: Any):
+        self._scheme, self.n_agents, self._agent_id = scheme, args.n_agents, args.obs_agent_id
+        self._observed = observed_fields(scheme)
+        self._actions = action_fields(scheme) if args.obs_last_action else []
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of each observation; and of all others together, "others", if there are any."""
+        shapes = {key: _shape(self._scheme[key]) for key in self._observed}
+        others = sum(prod(_shape(self._scheme[key])) for key in self._actions) + self.n_agents * self._agent_id
+        return {**shapes, "others": (others,)} if others else shapes
+
+    @cached_property
+    def size(self) -> int:
+        """I, how many numbers one agent sees."""
+        return sum(map(prod, self.shapes.values()))
+
+    def at(self, batch: EpisodeBatch, t: int) -> th.Tensor:
+        """Side by side at step `t`: `[B * n, I]`."""
+        return self._rows(_OneStep(batch, t)).flatten(0, 1)
+
+    def all_steps(self, batch: EpisodeBatch) -> th.Tensor:
+        """Side by side at all steps, time first: `[T, B * n, I]`."""
+        return self._rows(_AllSteps(batch)).flatten(1, 2)
+
+    def parts_at(self, batch: EpisodeBatch, t: int) -> StepInputs:
+        """Part by part at step `t`: of B * n agents."""
+        return self._parts(_OneStep(batch, t))
+
+    def all_parts(self, batch: EpisodeBatch) -> StepInputs:
+        """Part by part at all steps, time first: of T * B * n agents."""
+        return self._parts(_AllSteps(batch))
+
+    def packed(self, batch: EpisodeBatch, steps: PackedSteps) -> PackedInputs:
+        """Part by part at the P filled steps of a batch."""
+        return PackedInputs(batch, steps, self._parts(_FilledSteps(batch, steps)))
+
+    def _rows(self, steps: "_OneStep | _AllSteps") -> th.Tensor:
+        observations = [x.flatten(len(steps.lead) + 1) for x in self._observations(steps).values()]
+        return th.cat([*observations, *self._others(steps)], dim=-1)
+
+    def _parts(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> StepInputs:
+        agents = len(steps.lead)
+        observations = {key: x.flatten(0, agents) for key, x in self._observations(steps).items()}
+        others = self._others(steps)
+        return StepInputs(observations, th.cat(others, dim=-1).flatten(0, agents) if others else None)
+
+    def _observations(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> dict[str, th.Tensor]:
+        return {key: _as_numbers(steps.now(key)) for key in self._observed}
+
+    def _others(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> list[th.Tensor]:
+        others = [_as_numbers(steps.before(key)).flatten(len(steps.lead) + 1) for key in self._actions]
+        if self._agent_id:
+            ids = th.eye(self.n_agents, device=steps.device)
+            others.append(ids.expand(*steps.lead, -1, -1))
+        return others
+
+
+def behind_a_column(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
+    """A rollout behind one more column, so that every step has the actions before it, as in a batch of whole episodes.
+
+    A controller of any kind finds them in the column before: those before the rollout in the new one, and zeros where
+    an episode begins, `starts` (bool `[B, T]`).
+    """
+    data = SimpleNamespace(transition_data={}, episode_data={})
+    actions = action_fields(batch.scheme)
+    for key, info in batch.scheme.items():
+        tensor = batch[key]
+        if info.get("episode_const", False):
+            data.episode_data[key] = tensor
+            continue
+        longer = th.cat([th.zeros_like(tensor[:, :1]), tensor], dim=1)
+        if key in actions:
+            longer[:, 0] = batch[field_before(key)]
+            longer[:, :-1][starts] = 0
+        data.transition_data[key] = longer
+    return EpisodeBatch(
+        batch.scheme, batch.groups, batch.batch_size, batch.max_seq_length + 1, data=data, device=batch.device
+    )
+
+
+class _OneStep:
+    """Fields `[B, n, ...]` at step `t`, and what agents did before it."""
+
+    def __init__(self, batch: EpisodeBatch, t: int):
+        self._batch, self._t = batch, t
+        self.lead, self.device = (batch.batch_size,), batch["filled"].device
+
+    def now(self, key: str) -> th.Tensor:
+        return self._batch[key][:, self._t]
+
+    def before(self, key: str) -> th.Tensor:
+        actions = self._batch[key]
+        return actions[:, self._t - 1] if self._t > 0 else th.zeros_like(actions[:, 0])
+
+
+class _AllSteps:
+    """Fields `[T, B, n, ...]` at all steps of whole episodes, and what agents did before each."""
+
+    def __init__(self, batch: EpisodeBatch):
+        self._batch = batch
+        self.lead, self.device = (batch.max_seq_length, batch.batch_size), batch["filled"].device
+
+    def now(self, key: str) -> th.Tensor:
+        return self._batch[key].transpose(0, 1)
+
+    def before(self, key: str) -> th.Tensor:
+        actions = self._batch[key].transpose(0, 1)
+        return th.cat([th.zeros_like(actions[:1]), actions[:-1]])
+
+
+class _FilledSteps:
+    """Fields `[P, n, ...]` at the filled steps of a batch, and what agents did before each."""
+
+    def __init__(self, batch: EpisodeBatch, steps: PackedSteps):
+        self._batch, self._steps = batch, steps
+        self.lead, self.device = (len(steps.rows),), batch["filled"].device
+
+    def now(self, key: str) -> th.Tensor:
+        return self._steps.take(self._batch[key])
+
+    def before(self, key: str) -> th.Tensor:
+        actions, steps = self._batch[key], self._steps
+        first = steps.sizes[0]
+        flat = actions.reshape(-1, *actions.shape[2:])
+        before = self._batch[field_before(key)] if steps.continued is not None else None
+        at_start = steps.at_start(before, flat.new_zeros(first, *flat.shape[1:]))
+        return th.cat([at_start, flat.index_select(0, steps.rows[first:] - 1)])
+
+
+def _as_numbers(x: th.Tensor) -> th.Tensor:
+    """Pictures (uint8) in [0, 1]; other whole numbers and truth values as floats."""
+    if x.dtype == th.uint8:
+        return x.float() / 255
+    return x if x.is_floating_point() else x.float()
+
+
+def _shape(info: Mapping[str, Any]) -> tuple[int, ...]:
+    vshape = info["vshape"]
+    return (vshape,) if isinstance(vshape, int) else tuple(vshape)
