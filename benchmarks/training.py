@@ -124,7 +124,8 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     runner, buffer, learner = parts.runner, parts.buffer, parts.learner
     for name in ("reset", "step"):
         timed(runner.env, name, "env")
-    timed(runner.mac, "select_actions", "acting")
+    # older code has no decisions
+    timed(runner.mac, "decide" if hasattr(runner.mac, "decide") else "select_actions", "acting")
     timed(buffer, "insert" if hasattr(buffer, "insert") else "insert_episode_batch", "insert")
     timed(buffer, "sample", "sample")
     timed(learner, "train", "train")

@@ -1,6 +1,7 @@
 """The controller that shares one network between all agents."""
 
 import os
+from functools import partial
 from typing import Any
 
 import torch as th
@@ -9,6 +10,7 @@ from checkpoints.model_files import load_weights, save_weights
 from components.action_selectors import REGISTRY as action_REGISTRY
 from components.packing import PackedSteps
 from controllers.agent_form import wants_agent_axis
+from controllers.decisions import Decision, extras_of_choice
 from controllers.hidden_states import for_all_agents, is_rollout
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.unroll import unroll_by_steps
@@ -25,16 +27,19 @@ class BasicMAC:
     outputs are probabilities with an epsilon floor; with `q` they are action values.
     """
 
-    # whether outputs of all steps may be computed at once, and those of filled steps alone
-    supports_unroll = supports_packing = True
+    # whether outputs of all steps may be computed at once, and those of filled steps alone; whether `decide` is asked
+    supports_unroll = supports_packing = supports_decide = True
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """A subclass with inputs or outputs of its own is asked step by step, unless it says otherwise."""
+        """A subclass with inputs or outputs of its own is asked step by step, one with a `select_actions` by that."""
         super().__init_subclass__(**options)
         if "supports_unroll" not in vars(cls):
             cls.supports_unroll = cls.forward is BasicMAC.forward and cls._build_inputs is BasicMAC._build_inputs
         if "supports_packing" not in vars(cls):
             cls.supports_packing = cls.supports_unroll and cls.unroll is BasicMAC.unroll
+        if "supports_decide" not in vars(cls):
+            own_decision = cls.decide is not BasicMAC.decide
+            cls.supports_decide = own_decision or cls.select_actions is BasicMAC.select_actions
 
     def __init__(self, scheme, groups, args):
         self.args = args = with_defaults(args)
@@ -56,19 +61,39 @@ class BasicMAC:
     def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False):
         """Actions at step `t_ep` of the episodes `bs`: int64 `[len(bs), n]`. No gradient is kept.
 
-        What the selector returns is returned: of some, the actions and their probabilities. If the batch has a field
-        "probs", a selector's `probabilities` fill it: actions and `{"probs": [len(bs), n, A]}`.
+        What the selector returns is returned: of some, the actions and their probabilities. If the batch has fields
+        that come with the actions, the actions are returned and a dict of those fields that there are.
         """
-        with th.no_grad():
-            if hasattr(self.action_selector, "anneal"):
-                self.action_selector.anneal(t_env)
-            avail_actions = ep_batch["avail_actions"][:, t_ep]
-            agent_outputs = self.forward(ep_batch, t_ep, test_mode=test_mode)
-            asked = agent_outputs[bs], avail_actions[bs]
-            chosen = self.action_selector.select_action(*asked, t_env, test_mode=test_mode)
-            if "probs" in ep_batch.scheme and hasattr(self.action_selector, "probabilities"):
-                return chosen, {"probs": self.action_selector.probabilities(*asked)}
-            return chosen
+        fields = [key for key, info in ep_batch.scheme.items() if info.get("decision")]
+        returned, *asked = self._choose(ep_batch, t_ep, t_env, bs, test_mode)
+        if not fields:
+            return returned
+        decision = self._explained(returned, *asked)
+        return decision.actions["actions"], {key: decision.extra(key) for key in fields if key in decision.extras}
+
+    def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
+        """What is done at step `t` of the episodes `rows`, and what is known of it. No gradient is kept."""
+        return self._explained(*self._choose(batch, t, t_env, rows, test_mode))
+
+    @th.no_grad()
+    def _choose(self, batch, t: int, t_env: int, rows, test_mode: bool) -> tuple[Any, th.Tensor, th.Tensor]:
+        """What the selector returns, and what it was given: outputs and legal actions of the episodes `rows`."""
+        if hasattr(self.action_selector, "anneal"):
+            self.action_selector.anneal(t_env)
+        avail_actions = batch["avail_actions"][:, t]
+        asked = self.forward(batch, t, test_mode=test_mode)[rows], avail_actions[rows]
+        return self.action_selector.select_action(*asked, t_env, test_mode=test_mode), *asked
+
+    def _explained(self, returned: Any, outputs: th.Tensor, avail_actions: th.Tensor) -> Decision:
+        decision = Decision.of(returned)
+        probs = decision.extras.get("probs")
+        if probs is None and hasattr(self.action_selector, "probabilities"):
+            probs = partial(self.action_selector.probabilities, outputs, avail_actions)
+        known = {"policy" if self.agent_output_type == "pi_logits" else "q_values": outputs}
+        if "actions" in decision.actions:
+            known |= extras_of_choice(outputs, avail_actions, decision.actions["actions"], probs)
+        decision.extras = known | decision.extras
+        return decision
 
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
         """Outputs at step `t`, `[B, n, A]`; advances `hidden_states`."""

@@ -1,32 +1,101 @@
-"""Asking any controller for its decisions: the actions, and what batches keep beside them."""
+"""What a controller decides at one step: the actions, and what came with them."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch as th
 
-from components.episode_buffer import EpisodeBatch
+from components.episode_batch import EpisodeBatch
 from utils.errors import ConfigError
+from utils.rl_utils import categorical_entropy
+
+Extra = th.Tensor | Callable[[], th.Tensor]
+
+
+@dataclass
+class Decision:
+    """Actions of all agents of some episodes, a row for each, and what came with them.
+
+    `actions`: branch -> whole numbers `[rows, n]`, or floats `[rows, n, k]`; where nothing else is said there is one,
+    "actions". `extras`: name -> tensor `[rows, n, ...]`, or a function without arguments that computes it when it is
+    asked for. Controllers that are built in offer, as far as they can: "q_values" or "policy" (the network's outputs),
+    "probs" (of each action when it is chosen), "log_prob" and "entropy" of these, and "greedy" (1 where the action is
+    the best legal one).
+    """
+
+    actions: dict[str, th.Tensor]
+    extras: dict[str, Extra] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, returned: Any) -> "Decision":
+        """From what PyMARL's `select_actions` or `select_action` returns.
+
+        That is the actions, or the actions and what came with them: a mapping from names to tensors or, as PyMARL2's
+        selectors return it, one tensor, which is "probs".
+        """
+        actions, offered = returned if isinstance(returned, tuple) else (returned, {})
+        actions = dict(actions) if isinstance(actions, Mapping) else {"actions": actions}
+        return cls(actions, dict(offered) if isinstance(offered, Mapping) else {"probs": offered})
+
+    def extra(self, name: str) -> th.Tensor | None:
+        """What came with the actions under this name, or None."""
+        value = self.extras.get(name)
+        return value() if callable(value) else value
+
+    def rows(self, rows: list[int]) -> "Decision":
+        """The decisions of these rows; extras that are computed are computed now."""
+        extras = {name: extra[rows] for name in self.extras if (extra := self.extra(name)) is not None}
+        return Decision({branch: values[rows] for branch, values in self.actions.items()}, extras)
+
+
+def extras_of_choice(outputs: th.Tensor, avail_actions: th.Tensor, chosen: th.Tensor, probs: Extra | None) -> dict:
+    """Extras of a choice between legal actions.
+
+    Args:
+        outputs: of the network, larger where it prefers, `[rows, n, A]`.
+        avail_actions: `[rows, n, A]`.
+        chosen: `[rows, n]`.
+        probs: of each action when it was chosen, `[rows, n, A]`; None if nobody knows.
+    """
+    index = chosen.unsqueeze(-1)
+    extras: dict[str, Extra] = {"greedy": lambda: _is_best(outputs, avail_actions, index)}
+    if probs is not None:
+        policy = cache(probs) if callable(probs) else lambda: probs
+        extras["probs"] = policy
+        extras["log_prob"] = lambda: policy().gather(-1, index).log()
+        extras["entropy"] = lambda: categorical_entropy(policy()).unsqueeze(-1)
+    return extras
+
+
+def _is_best(outputs: th.Tensor, avail_actions: th.Tensor, index: th.Tensor) -> th.Tensor:
+    legal = outputs.masked_fill(avail_actions == 0, -th.inf)
+    return legal.gather(-1, index) == legal.amax(dim=-1, keepdim=True)
 
 
 class Decider:
-    """Asks `mac` for what it does at one step of `batch`, whatever form of PyMARL's `select_actions` it has.
+    """Asks any controller for its decisions at one step of a batch, and brings them into the form of batch fields.
 
-    A controller may do without the argument `bs`. It returns the actions, or the actions and what came with them: a
-    mapping from the names of batch fields to tensors with a row for each episode asked about, or, as PyMARL2's
-    selectors return it, one tensor, which is the field "probs". Fields that the batch does not have are left out.
+    A controller that declares `supports_decide` has `decide(batch, t, t_env, rows, test_mode) -> Decision`. Any other
+    one has PyMARL's `select_actions`, with or without the argument `bs` (`Decision.of` says what it may return).
 
     Args:
         mac: the controller.
         batch: it acts on; a scheme's entry with `"decision": True` is a field that comes with the actions.
+        listener: gets each decision, the batch and the step before it is carried out.
     """
 
-    def __init__(self, mac: Any, batch: EpisodeBatch):
-        self._mac, self._batch = mac, batch
-        parameters = inspect.signature(mac.select_actions).parameters
-        self._takes_rows = "bs" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    def __init__(
+        self, mac: Any, batch: EpisodeBatch, listener: Callable[[Decision, EpisodeBatch, int], None] | None = None
+    ):
+        self._mac, self._batch, self._listener = mac, batch, listener
+        self._decides = getattr(mac, "supports_decide", False)
+        if not self._decides:
+            parameters = inspect.signature(mac.select_actions).parameters
+            self._takes_rows = "bs" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         self._fields = [key for key, info in batch.scheme.items() if info.get("decision")]
 
     def decide(self, t: int, t_env: int, rows: np.ndarray | None = None, test_mode: bool = False) -> dict:
@@ -37,22 +106,33 @@ class Decider:
         Raises:
             ConfigError: the controller does not offer a field that the batch has for it.
         """
-        some = {"bs": slice(None) if rows is None else rows.tolist()} if self._takes_rows else {}
-        chosen = self._mac.select_actions(self._batch, t_ep=t, t_env=t_env, **some, test_mode=test_mode)
-        actions, offered = chosen if isinstance(chosen, tuple) else (chosen, {})
-        if not isinstance(offered, Mapping):
-            offered = {"probs": offered}
-        values = {"actions": actions.long().unsqueeze(-1)} | {key: self._offered(key, offered) for key in self._fields}
-        if rows is not None and not self._takes_rows:
-            values = {key: value[rows.tolist()] for key, value in values.items()}
+        decision = self._decision(t, t_env, None if rows is None else rows.tolist(), test_mode)
+        if self._listener is not None:
+            self._listener(decision, self._batch, t)
+        values = {branch: self._as_field(branch, chosen) for branch, chosen in decision.actions.items()}
+        values |= {key: self._offered(key, decision) for key in self._fields}
         return {key: value.detach().cpu().numpy() for key, value in values.items()}
 
-    def _offered(self, key: str, offered: Mapping[str, th.Tensor]) -> th.Tensor:
-        if key in offered:
-            return offered[key]
+    def _decision(self, t: int, t_env: int, rows: list[int] | None, test_mode: bool) -> Decision:
+        some = slice(None) if rows is None else rows
+        if self._decides:
+            return self._mac.decide(self._batch, t, t_env, some, test_mode)
+        bs = {"bs": some} if self._takes_rows else {}
+        returned = self._mac.select_actions(self._batch, t_ep=t, t_env=t_env, **bs, test_mode=test_mode)
+        decision = Decision.of(returned)
+        return decision if self._takes_rows or rows is None else decision.rows(rows)
+
+    def _as_field(self, branch: str, chosen: th.Tensor) -> th.Tensor:
+        chosen = chosen.to(self._batch.scheme[branch].get("dtype", th.float32))
+        return chosen.unsqueeze(-1) if chosen.dim() == 2 else chosen
+
+    def _offered(self, key: str, decision: Decision) -> th.Tensor:
+        value = decision.extra(key)
+        if value is not None:
+            return value
         selector = getattr(self._mac, "action_selector", None)
         raise ConfigError(
             f"The learner needs the batch field '{key}', which mac={type(self._mac).__name__} with "
             f"action_selector={type(selector).__name__} does not offer; it offers "
-            f"{', '.join(offered) or 'actions only'}. See docs/own_learner.md, 'Fields of its own'."
+            f"{', '.join(decision.extras) or 'actions only'}. See docs/own_learner.md, 'Fields of its own'."
         )

@@ -13,6 +13,15 @@ from utils.plain_values import shown
 from utils.registry import Registry
 
 ENTRIES = ("vshape", "group", "dtype")
+# fields of the trait `needs_acting`, which controllers offer with their decisions (`controllers.decisions`)
+ACTING = {
+    "log_prob": {"vshape": 1},
+    "value": {"vshape": 1},
+    "entropy": {"vshape": 1},
+    "greedy": {"vshape": 1, "dtype": "uint8"},
+    "probs": {"vshape": "n_actions"},
+    "q_values": {"vshape": "n_actions"},
+}
 LARGEST_FIELD = 10**6  # numbers of one agent at one step
 
 
@@ -21,15 +30,23 @@ def batch_fields(learner: str, env_info: Mapping[str, Any]) -> dict[str, dict]:
 
     It declares them as the trait `batch_fields` of its registry entry or as an attribute of its class: name ->
     `{"vshape": sizes, "dtype": name of a torch type (default float32), "group": "agents" (default) or None, for one
-    value of the team}`, where a size is a number or the name of one in `env_info`, such as "n_actions". Runners fill
-    them with what the controller offers (`controllers.decisions`).
+    value of the team}`, where a size is a number or the name of one in `env_info`, such as "n_actions". The trait or
+    attribute `needs_acting` names some of those in `ACTING`. Runners fill them all with what the controller offers.
 
     Raises:
         ConfigError: a declaration that cannot be one of a field.
     """
     entry = Registry.of("learner", REGISTRY).entry(learner)
-    declared = entry.traits.get("batch_fields") or getattr(REGISTRY[learner], "batch_fields", {})
+    part = REGISTRY[learner]
+    declared = entry.traits.get("batch_fields") or getattr(part, "batch_fields", {})
     where = f"learner={learner}: batch_fields"
+    for name in entry.traits.get("needs_acting") or getattr(part, "needs_acting", ()):
+        if name not in ACTING:
+            raise ConfigError(
+                f"learner={learner}: needs_acting names '{shown(name)}'.{did_you_mean(name, ACTING)} "
+                f"It knows {', '.join(ACTING)}; batch_fields declares others."
+            )
+        declared = {name: ACTING[name], **declared}
     return {name: _scheme_entry(f"{where}[{shown(name)}]", info, env_info) for name, info in declared.items()}
 
 

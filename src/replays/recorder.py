@@ -1,6 +1,5 @@
-"""Recording what a runner plays: a thin layer around its environment and its controller."""
+"""Recording what a runner plays: a thin layer around its environment, and an ear for decisions."""
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,12 +41,15 @@ class Recorder:
         self._warn = warn
         self._stopped = False
 
-    def watch(self, env: Any, mac: Any, t_env: int) -> tuple[Any, Any]:
-        """What to play with instead of `env` and `mac`: these themselves if nothing is to be recorded."""
+    def watch(self, env: Any, t_env: int) -> tuple[Any, Callable[[Any, Any, int], None] | None]:
+        """What to play with instead of `env`, and what is to get each decision with its batch and step.
+
+        These are `env` itself and None if nothing is to be recorded.
+        """
         if self._stopped or len(self.paths) >= self.episodes or not self.due(t_env):
-            return env, mac
+            return env, None
         recording = _Recording(self, t_env)
-        return _WatchedEnvironment(env, recording), _WatchedController(mac, recording)
+        return _WatchedEnvironment(env, recording), recording.hear
 
     def stop(self, reason: str) -> None:
         """Record nothing any more; what has been recorded stays."""
@@ -98,8 +100,16 @@ class _Recording:
         self._writer = ReplayWriter(self._recorder.folder, f"{self._t_env}_{header['episode']}", header)
         self._recorder.paths.append(self._writer.path)
 
-    def decide(self, outputs: Any, batch: Any, t: int, actions: Any) -> None:
-        """Keep what was thought and chosen at step t."""
+    def hear(self, decision: Any, batch: Any, t: int) -> None:
+        """Keep what was thought and chosen at step t, a `controllers.decisions.Decision`.
+
+        Copy 0 acts as long as it is recorded, and is then the first of those that act.
+        """
+        if self.on:
+            self.guarded(self._keep, decision, batch, t)
+
+    def _keep(self, decision: Any, batch: Any, t: int) -> None:
+        actions, outputs = decision.actions["actions"], decision.extra(self._recorder.outputs)
         self._decision = {"actions": actions[0].tolist(), "avail_actions": batch["avail_actions"][0, t].tolist()}
         if outputs is None:
             return
@@ -138,51 +148,3 @@ class _WatchedEnvironment:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._env, name)
-
-
-class _WatchedController:
-    """A controller whose outputs are heard where its action selector gets them."""
-
-    def __init__(self, mac: Any, recording: _Recording):
-        self._mac, self._recording = mac, recording
-
-        @functools.wraps(mac.select_actions)  # callers look at its signature to see what it takes
-        def select_actions(*args: Any, **options: Any) -> Any:
-            return self._select_actions(*args, **options)
-
-        self.select_actions = select_actions
-
-    def _select_actions(self, ep_batch: Any, t_ep: int, t_env: int, **options: Any) -> Any:
-        mac = self._mac
-        if not self._recording.on:
-            return mac.select_actions(ep_batch, t_ep=t_ep, t_env=t_env, **options)
-        selector = getattr(mac, "action_selector", None)
-        listening = _ListeningSelector(selector)
-        if selector is not None:
-            mac.action_selector = listening
-        try:
-            decision = mac.select_actions(ep_batch, t_ep=t_ep, t_env=t_env, **options)
-        finally:
-            if selector is not None:
-                mac.action_selector = selector
-        actions = decision[0] if isinstance(decision, tuple) else decision
-        # copy 0 acts as long as it is recorded, and is then the first of those that act
-        self._recording.guarded(self._recording.decide, listening.heard, ep_batch, t_ep, actions)
-        return decision
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._mac, name)
-
-
-class _ListeningSelector:
-    """An action selector that keeps what it was given."""
-
-    def __init__(self, selector: Any):
-        self._selector, self.heard = selector, None
-
-    def select_action(self, agent_inputs: Any, *args: Any, **options: Any) -> Any:
-        self.heard = agent_inputs
-        return self._selector.select_action(agent_inputs, *args, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._selector, name)

@@ -76,19 +76,20 @@ class BatchedEnvRunner(EnvironmentRunner):
 
         An episode that is lost to a fault leaves nothing behind: when the others have ended, its row is played anew.
         """
-        env, mac, size = self._playing(test_mode), self.mac, self.batch_size
+        env, listener, size = self._playing(test_mode), None, self.batch_size
         if test_mode and self.recorder is not None:
-            env, mac = self.recorder.watch(env, mac, self.t_env)
+            env, listener = self.recorder.watch(env, self.t_env)
         batch = self.new_batch()
+        decider = Decider(self.mac, batch, listener)
         returns, lengths = np.zeros(size), np.zeros(size, dtype=np.int64)
         env.reset()
-        lost = self._play_rows(env, mac, batch, np.arange(size), returns, lengths, test_mode)
+        lost = self._play_rows(env, decider, batch, np.arange(size), returns, lengths, test_mode)
         while lost.size:
             for tensor in batch.data.transition_data.values():
                 tensor[lost.tolist()] = 0
             returns[lost], lengths[lost] = 0, 0
             env.reset(np.isin(np.arange(size), lost))
-            lost = self._play_rows(env, mac, batch, lost, returns, lengths, test_mode)
+            lost = self._play_rows(env, decider, batch, lost, returns, lengths, test_mode)
 
         infos = [env.info(b) for b in range(size)]
         self._record(returns.tolist(), lengths.tolist(), infos, test_mode)
@@ -97,7 +98,7 @@ class BatchedEnvRunner(EnvironmentRunner):
     def _play_rows(
         self,
         env: BatchedEnv,
-        mac: Any,
+        decider: Decider,
         batch: EpisodeBatch,
         rows: np.ndarray,
         returns: np.ndarray,
@@ -111,12 +112,11 @@ class BatchedEnvRunner(EnvironmentRunner):
         """
         size = self.batch_size
         store = StepWriter(batch)
-        mac.init_hidden(batch_size=size)
+        self.mac.init_hidden(batch_size=size)
         self.t = 0
         playing = rows
         # copies that still get an action: those that play, and those that have just reached their closing state
         acting = playing
-        decider = Decider(mac, batch)
         decisions: dict[str, np.ndarray] = {}
         lost = np.zeros(size, dtype=bool)
         self._take_dropped()  # in a reset nothing is lost

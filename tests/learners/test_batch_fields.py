@@ -31,6 +31,27 @@ def test_a_declaration_becomes_an_entry_of_the_scheme(monkeypatch):
     }
 
 
+def test_what_comes_with_decisions_is_needed_by_name(monkeypatch):
+    monkeypatch.setitem(REGISTRY._entries, "own", None)
+    fields = {"entropy": {"vshape": 1, "group": None}}
+    REGISTRY.declare("own", Plain, "", needs_acting=("log_prob", "greedy", "q_values", "entropy"), batch_fields=fields)
+    entry = {"group": "agents", "dtype": th.float32, "decision": True}
+    assert batch_fields("own", ENV_INFO) == {
+        "log_prob": {"vshape": (1,), **entry},
+        "greedy": {"vshape": (1,), **entry, "dtype": th.uint8},
+        "q_values": {"vshape": (3,), **entry},
+        # its own declaration counts
+        "entropy": {"vshape": (1,), "dtype": th.float32, "decision": True},
+    }
+
+
+def test_a_need_that_nobody_knows_is_refused(monkeypatch):
+    monkeypatch.setattr(Plain, "needs_acting", ("logprob",), raising=False)
+    _declare(monkeypatch, {})
+    with pytest.raises(ConfigError, match=r"learner=own: needs_acting names 'logprob'. Did you mean 'log_prob'\?"):
+        batch_fields("own", ENV_INFO)
+
+
 def test_built_in_learners_need_none():
     assert all(batch_fields(name, ENV_INFO) == {} for name in REGISTRY)
 

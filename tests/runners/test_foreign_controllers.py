@@ -9,6 +9,7 @@ from controllers import REGISTRY as controllers
 from controllers.basic_controller import BasicMAC
 from learners import REGISTRY as learners
 from learners.base import BaseLearner
+from replays.reader import read_replay
 from run import run
 from utils.errors import ConfigError
 from utils.rl_utils import legal_policy
@@ -60,6 +61,20 @@ class WantsProbabilities(BaseLearner):
     batch_fields = PROBS
 
 
+class WantsDecisions(BaseLearner):
+    """Needs what comes with the actions, by name."""
+
+    needs_acting = ("log_prob", "entropy", "greedy")
+    batch_fields = PROBS
+
+
+class InsistingMAC(BasicMAC):
+    """Has PyMARL's `select_actions`, and passes on what its base returns."""
+
+    def select_actions(self, ep_batch, t_ep, t_env, bs=slice(None), test_mode=False):
+        return super().select_actions(ep_batch, t_ep, t_env, bs, test_mode)
+
+
 @pytest.fixture(autouse=True)
 def parts(monkeypatch):
     declare_counting(monkeypatch)
@@ -68,6 +83,8 @@ def parts(monkeypatch):
         (controllers, "demanding", DemandingMAC),
         (selectors, "telling", TellingSelector),
         (learners, "wants", WantsProbabilities),
+        (learners, "wants_decisions", WantsDecisions),
+        (controllers, "insisting", InsistingMAC),
     ):
         monkeypatch.setitem(registry._entries, name, None)
         registry[name] = part
@@ -91,7 +108,11 @@ def test_a_controller_without_bs_plays_what_one_with_it_plays(runner, mac):
 def test_a_controller_without_bs_trains_is_tested_and_is_recorded(tmp_path):
     small = {"t_max": 20, "batch_size": 2, "test_nepisode": 2, "seed": 1, "local_results_path": str(tmp_path)}
     assert run({**small, "mac": "rowless", "save_replay": True}) is not None
-    assert len(list(tmp_path.glob("replays/*/*.jsonl"))) == 1
+    (path,) = tmp_path.glob("replays/*/*.jsonl")
+    steps = read_replay(path).steps
+    assert all(len(step["actions"]) == 2 for step in steps[:-1])
+    # what it thought of its actions is its own
+    assert all(step["q_values"] is None for step in steps[:-1])
 
 
 @pytest.mark.parametrize("runner", sorted(RUNNERS))
@@ -112,6 +133,25 @@ def test_a_declared_field_holds_the_probabilities_that_were_acted_with(runner, s
         assert (batch["probs"][batch["avail_actions"] == 0] == 0).all()
         assert batch["probs"][~filled].sum() == 0
         assert (batch["probs"].gather(3, batch["actions"])[filled] > 0).all()
+
+
+@pytest.mark.parametrize("runner", sorted(RUNNERS))
+@pytest.mark.parametrize("mac", ["basic_mac", "insisting"])
+def test_what_the_learner_needs_of_decisions_lies_beside_the_actions(runner, mac):
+    """Whether the controller decides or selects; what is computed of the probabilities is of those that are stored."""
+    for batch in played(runner, learner="wants_decisions", mac=mac, **POLICY)[0]:
+        filled = batch["filled"].squeeze(2).bool()
+        if runner == "rollout":
+            filled[:, -1] = False
+        probs = batch["probs"]
+        chosen = probs.gather(3, batch["actions"])
+        th.testing.assert_close(batch["log_prob"][filled], chosen[filled].log())
+        entropy = -(probs * probs.clamp(min=1e-9).log()).sum(3, keepdim=True)
+        th.testing.assert_close(batch["entropy"][filled], entropy[filled])
+        best = probs.amax(dim=3, keepdim=True)
+        assert th.equal(batch["greedy"][filled].bool(), (chosen == best)[filled])
+        assert 0 < batch["greedy"][filled].float().mean() < 1
+        assert not batch["log_prob"][~filled].any()
 
 
 def test_a_field_reaches_the_learner_through_the_buffer(monkeypatch):
