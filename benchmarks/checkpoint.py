@@ -31,7 +31,8 @@ from checkpoints.store import newest_checkpoint
 from checkpoints.writer import CheckpointWriter
 from components.buffers.episodes import EpisodeReplay
 from components.episode_buffer import EpisodeBatch, ReplayBuffer
-from experiment.assembly import build_scheme
+from components.scheme import scheme_of
+from envs.fields import pymarl_spec
 
 SHAPE = {"n_agents": 27, "n_actions": 36, "obs_shape": 285, "state_shape": 1170}
 STEPS, EPISODES = 181, 64
@@ -39,7 +40,7 @@ STEPS, EPISODES = 181, 64
 
 def new_batch(seed: int) -> EpisodeBatch:
     """64 whole episodes of random numbers."""
-    scheme, groups, preprocess = build_scheme(SHAPE)
+    scheme, groups, preprocess = scheme_of(pymarl_spec(SHAPE))
     batch = EpisodeBatch(scheme, groups, EPISODES, STEPS, preprocess=preprocess)
     generator = th.Generator().manual_seed(seed)
     for key in ("obs", "state", "reward"):
@@ -50,7 +51,7 @@ def new_batch(seed: int) -> EpisodeBatch:
 
 def new_buffer(gigabytes: float) -> EpisodeReplay:
     """An empty buffer for whole batches of about this size."""
-    scheme, groups, preprocess = build_scheme(SHAPE)
+    scheme, groups, preprocess = scheme_of(pymarl_spec(SHAPE))
     episode = ReplayBuffer(scheme, groups, 1, STEPS, preprocess=preprocess, device="meta").nbytes
     size = max(1, round(gigabytes * 2**30 / episode / EPISODES)) * EPISODES
     args = SimpleNamespace(buffer_size=size, batch_size=1, buffer_dtype="float32", buffer_cpu_only=True, device="cpu")

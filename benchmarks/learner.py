@@ -20,8 +20,9 @@ import torch as th
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from components.episode_buffer import EpisodeBatch
+from components.scheme import scheme_of
 from controllers.basic_controller import BasicMAC
-from experiment.assembly import build_scheme
+from envs.fields import pymarl_spec
 from learners import REGISTRY as LEARNERS
 from utils.allocation import keep_freed_memory
 from utils.config import config_path, default_config, recursive_dict_update
@@ -44,7 +45,7 @@ def random_episodes(shape: tuple, lengths: np.ndarray, device: str) -> EpisodeBa
     """Episodes of random numbers that end by termination."""
     n_agents, obs, state, n_actions = shape
     env_info = {"n_agents": n_agents, "obs_shape": obs, "state_shape": state, "n_actions": n_actions}
-    scheme, groups, preprocess = build_scheme(env_info)
+    scheme, groups, preprocess = scheme_of(pymarl_spec(env_info))
     batch = EpisodeBatch(scheme, groups, len(lengths), COLUMNS, preprocess=preprocess, device=device)
     generator = th.Generator().manual_seed(0)
     for row, length in enumerate(lengths):

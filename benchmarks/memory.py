@@ -35,11 +35,12 @@ def fill(name: str, layout: str, episodes: int) -> None:
     import torch as th
 
     from components.episode_buffer import EpisodeBatch, ReplayBuffer
-    from experiment.assembly import build_scheme
+    from components.scheme import scheme_of
+    from envs.fields import pymarl_spec
 
     sizes = MAPS[name]
     length = sizes["episode_limit"] + 1
-    scheme, groups, preprocess = build_scheme(sizes, "float32" if layout == "pymarl" else layout)
+    scheme, groups, preprocess = scheme_of(pymarl_spec(sizes), "float32" if layout == "pymarl" else layout)
     episode = EpisodeBatch(scheme, groups, 1, length, preprocess=preprocess)
     numbers = {key: th.rand_like(episode[key]) for key in ("obs", "state", "reward")}
     choices = {key: th.ones_like(episode[key]) for key in ("actions", "avail_actions", "terminated", "truncated")}

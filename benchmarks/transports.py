@@ -23,9 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from free_env import SHAPES, FreeEnv
 
 from components.episode_buffer import EpisodeBatch
+from components.scheme import scheme_of
 from components.step_writer import StepWriter
-from experiment.assembly import build_scheme
-from vector_envs import REGISTRY
+from runners.playing import outcome_fields
+from vector_envs import TRANSPORTS
 from vector_envs.faults import FaultPolicy
 
 EPISODE_LIMIT = 200
@@ -37,24 +38,22 @@ def started(transport: str, shape: str, environments: int, envs_per_worker: int)
     """The transport, in the middle of an episode that does not end."""
     factory = partial(FreeEnv, shape=shape, episode_limit=10**9)
     policy = FaultPolicy(restart=True, max_restarts=10, timeout=300.0)  # as in config/default.yaml
-    env = REGISTRY[transport]([{False: factory, True: factory}] * environments, envs_per_worker, True, policy)
+    env = TRANSPORTS[transport]([{False: factory, True: factory}] * environments, envs_per_worker, True, policy)
     env.reset()
     return env
 
 
 def rate(env, environments: int, seconds: float) -> float:
     """Round trips a second."""
-    info = env.get_env_info()
-    scheme, groups, preprocess = build_scheme(info)
+    scheme, groups, preprocess = scheme_of(env.spec)
     store = StepWriter(EpisodeBatch(scheme, groups, environments, EPISODE_LIMIT + 1, preprocess=preprocess))
-    actions = np.zeros((environments, info["n_agents"]), dtype=np.int64)
+    actions = {"actions": np.zeros(env.spec.array_shape("actions", environments), dtype=np.int64)}
     everyone = np.arange(environments)
     trips, start = 0, time.perf_counter()
     while (passed := time.perf_counter() - start) < seconds:
-        reward, terminated, truncated = env.step(actions)
-        outcome = {"reward": reward, "terminated": terminated, "truncated": truncated}
+        outcome = env.step(actions)
         t = trips % EPISODE_LIMIT
-        store.write({key: value[:, None] for key, value in outcome.items()}, everyone, t)
+        store.write(outcome_fields(outcome), everyone, t)
         store.write(env.observed(), everyone, t + 1, mark_filled=True)
         trips += 1
     return trips / passed
@@ -62,9 +61,9 @@ def rate(env, environments: int, seconds: float) -> float:
 
 def compared(shape: str, environments: int, envs_per_worker: int, seconds: float) -> dict[str, float]:
     """Round trips a second of every transport: the median of several turns."""
-    turns: dict[str, list[float]] = {name: [] for name in REGISTRY}
+    turns: dict[str, list[float]] = {name: [] for name in TRANSPORTS}
     with contextlib.ExitStack() as stack:
-        envs = {name: started(name, shape, environments, envs_per_worker) for name in REGISTRY}
+        envs = {name: started(name, shape, environments, envs_per_worker) for name in TRANSPORTS}
         for env in envs.values():
             stack.callback(env.close)
             rate(env, environments, seconds / 10)

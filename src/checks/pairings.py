@@ -62,10 +62,11 @@ def _check_learner(config: dict, traits: dict) -> None:
 
 def _check_runner(config: dict, traits: dict) -> None:
     runner = traits["runner"]
-    if runner.get("needs_batched") and config["env"] not in batched_names():
+    if chosen_name(config, "vector_env") == "native" and config["env"] not in batched_names():
         raise ConfigError(
-            f"runner={config['runner']} needs an environment that steps many copies with one call, which "
-            f"env={config['env']} is not. These are: {', '.join(batched_names())}. Use runner=parallel for the others."
+            "vector_env=native needs an environment that exists as one batch of many copies, which "
+            f"env={config['env']} does not. These do: {', '.join(batched_names())}. "
+            "Use vector_env=workers or in_process for the others."
         )
     continuous = config["runner"] == "batched" and config["batched_mode"] == "continuous"
     if (continuous or runner.get("plays_on")) and not config["separate_test_env"]:

@@ -1,6 +1,7 @@
 """Which config key names an entry of which registry, and what the chosen parts declare that they read."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from components.action_selectors import REGISTRY as action_selectors
 from components.buffers import REGISTRY as buffers
@@ -11,13 +12,16 @@ from modules.agents import REGISTRY as agents
 from modules.critics import REGISTRY as critics
 from modules.mixers import REGISTRY as mixers
 from runners import REGISTRY as runners
+from runners.sources import source_of
 from utils.registry import Entry, Registry
-from vector_envs import REGISTRY as transports
+from vector_envs import REGISTRY as sources
+from vector_envs import TRANSPORTS
 
 REGISTRIES: dict[str, Registry] = {
     "env": environments,
     "runner": runners,
-    "env_transport": transports,
+    "vector_env": sources,
+    "env_transport": TRANSPORTS,
     "mac": controllers,
     "agent": agents,
     # a file of PyMARL's in the place of components/action_selectors.py has a plain dict
@@ -35,17 +39,21 @@ LOOKED_UP_BY = {
     "critic": "learner",
     "agent": "mac",
     "action_selector": "mac",
-    "env_transport": "runner",
+    "vector_env": "runner",
+    "env_transport": "vector_env",
 }
 
 
-def chosen_name(config: Mapping, key: str) -> str | None:
-    """The name of the part of a kind: `config[key]`, where buffer=auto is the first that the learner takes."""
+def chosen_name(config: Mapping, key: str) -> Any:
+    """The name of the part of a kind: `config[key]`; of a buffer and of the environments' source, what `auto` means."""
     name = config.get(key)
-    if key == "buffer" and name == AUTO:
-        learner = chosen_entry(config, "learner")
-        return (learner.traits if learner is not None else {}).get("buffers", ("episodes",))[0]
-    return name
+    if name != AUTO or key not in ("buffer", "vector_env"):
+        return name
+    if key == "vector_env":
+        runner = chosen_entry(config, "runner")
+        return source_of(config, runner.traits.get("lives", "") if runner is not None else "")
+    learner = chosen_entry(config, "learner")
+    return (learner.traits if learner is not None else {}).get("buffers", ("episodes",))[0]
 
 
 def chosen_entry(config: Mapping, key: str) -> Entry | None:

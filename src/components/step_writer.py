@@ -12,7 +12,8 @@ class StepWriter:
     """Writes one time step of some episodes, from arrays that hold a row for every episode of the batch.
 
     It leaves what `EpisodeBatch.update` leaves, derived fields included, but relies on shapes that fit: the values of
-    `key` are `[B, (group,) *vshape]`. On the CPU they go straight into the tensors' memory, copied once.
+    `key` are `[B, (group,) *vshape]`, or without the last axis if that is 1. On the CPU they go straight into the
+    tensors' memory, copied once.
     """
 
     def __init__(self, batch: EpisodeBatch):
@@ -34,6 +35,8 @@ class StepWriter:
         for key, value in values.items():
             if key not in self._tensors:
                 continue
+            if value.ndim == self._tensors[key].dim() - 2:  # of one number, which has an axis of its own there
+                value = value[..., None]
             self._put(key, value, rows, t)
             if key in self._preprocess:
                 new_key, transforms = self._preprocess[key]

@@ -4,21 +4,27 @@ from envs.multiagentenv import MultiAgentEnv
 from utils.registry import Registry
 
 REGISTRY = Registry("environment")
-REGISTRY.declare("two_step", "envs.two_step:TwoStepGame", "two-step cooperative matrix game of the QMIX paper")
-REGISTRY.declare("matrix", "envs.payoffs:MatrixGame", "one-state matrix games: climbing, penalty, QTRAN's, your own")
-REGISTRY.declare("lbf", "envs.lbf:LevelBasedForaging", "level-based foraging (package lbforaging)")
+# a step takes less time than a message to another process
+LIGHT = {"light": True}
+REGISTRY.declare("two_step", "envs.two_step:TwoStepGame", "two-step cooperative matrix game of the QMIX paper", **LIGHT)
+REGISTRY.declare(
+    "matrix", "envs.payoffs:MatrixGame", "one-state matrix games: climbing, penalty, QTRAN's, your own", **LIGHT
+)
+REGISTRY.declare("lbf", "envs.lbf:LevelBasedForaging", "level-based foraging (package lbforaging)", **LIGHT)
 # `imports`: the argument that names a module, which is imported
 REGISTRY.declare(
     "pettingzoo",
     "envs.pettingzoo:PettingZooEnv",
     "any PettingZoo parallel environment, discrete actions",
     imports="key",
+    **LIGHT,
 )
 REGISTRY.declare(
     "mpe",
     "envs.pettingzoo:PettingZooEnv",
     "the same: multi-agent particle environments (package mpe2)",
     imports="key",
+    **LIGHT,
 )
 REGISTRY.declare(
     "skirmish",

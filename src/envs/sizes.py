@@ -1,11 +1,10 @@
 """The sizes that an environment announces, before anything is made from them."""
 
-from math import prod
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-
+from envs.declarations import check_fields
+from envs.fields import EnvSpec, declared_spec, pymarl_spec
 from utils.available_memory import available_memory, require_memory
 from utils.errors import MusterError
 from utils.plain_values import shown
@@ -16,6 +15,29 @@ SHAPES = ("obs_shape", "state_shape")
 MOST_AXES = 16
 # actions and steps are counted in 32 bits by NumPy, torch and numba here and there
 LARGEST = 2**31 - 1
+
+
+def announced(env: Any) -> Any:
+    """What an environment says of itself, unchecked: what `fields()` declares, or PyMARL's `get_env_info()`."""
+    return declared_spec(env) if callable(getattr(env, "fields", None)) else env.get_env_info()
+
+
+def spec_of(env: Any, environments: int = 1) -> EnvSpec:
+    """`checked_spec` of what an environment says of itself."""
+    return checked_spec(announced(env), environments)
+
+
+def checked_spec(said: Any, environments: int = 1) -> EnvSpec:
+    """The declaration that `announced` returned.
+
+    Raises:
+        MusterError: it makes no sense, or one step of so many environments does not fit the memory there is.
+    """
+    if isinstance(said, EnvSpec):
+        check_fields(said, environments)
+        return said
+    check_sizes(said, environments)
+    return pymarl_spec(said)
 
 
 def check_sizes(env_info: Any, environments: int = 1) -> None:
@@ -47,33 +69,13 @@ def check_sizes(env_info: Any, environments: int = 1) -> None:
             raise MusterError(
                 f"The environment's get_env_info()['{key}'] is {shown(repr(value))}: it has to be {allowed}."
             )
-    size = sum(prod(shape) * np.dtype(dtype).itemsize for shape, dtype in step_layout(env_info, environments).values())
     sizes = ", ".join(f"{key}={shown(repr(env_info[key]))}" for key in (*COUNTS, *SHAPES) if key != "episode_limit")
     require_memory(
         f"One step of {environments} environment{'s' * (environments != 1)} ({sizes})",
-        size,
+        pymarl_spec(env_info).nbytes(environments),
         available_memory(),
         "These sizes are what the environment's get_env_info() returns.",
     )
-
-
-def step_layout(env_info: dict[str, Any], environments: int) -> dict[str, tuple[tuple[int, ...], type]]:
-    """Shape and dtype of every array of one step of so many environments."""
-    n_agents = int(env_info["n_agents"])
-    return {
-        "obs": ((environments, n_agents, *_vshape(env_info["obs_shape"])), np.float32),
-        "state": ((environments, *_vshape(env_info["state_shape"])), np.float32),
-        "avail_actions": ((environments, n_agents, int(env_info["n_actions"])), np.uint8),
-        "reward": ((environments,), np.float64),
-        "terminated": ((environments,), np.bool_),
-        "truncated": ((environments,), np.bool_),
-        "actions": ((environments, n_agents), np.int64),
-        "playing": ((environments,), np.bool_),
-    }
-
-
-def _vshape(shape: int | tuple[int, ...] | list[int]) -> tuple[int, ...]:
-    return tuple(int(size) for size in shape) if isinstance(shape, tuple | list) else (int(shape),)
 
 
 def _is_size(value: Any) -> bool:

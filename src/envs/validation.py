@@ -18,7 +18,7 @@ class InvalidEnvironmentError(MusterError):
 
 
 def as_numbers(name: str, value: Any) -> np.ndarray:
-    """What `get_<name>()` returned, as an array of plain numbers.
+    """What `name`, such as "get_obs()", returned, as an array of plain numbers.
 
     Raises:
         InvalidEnvironmentError: its parts differ in length, or are complex, text or objects.
@@ -26,21 +26,24 @@ def as_numbers(name: str, value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise InvalidEnvironmentError(f"get_{name}() makes no array: {error}") from None
+        raise InvalidEnvironmentError(f"{name} makes no array: {error}") from None
     if array.dtype.kind not in NUMBERS:
-        raise InvalidEnvironmentError(f"get_{name}() has the dtype {array.dtype}, which is not that of plain numbers")
+        raise InvalidEnvironmentError(f"{name} has the dtype {array.dtype}, which is not that of plain numbers")
     return array
 
 
-def problem_of_mask(mask: np.ndarray) -> str | None:
-    """What is wrong with the legal actions `[n, A]` of one environment, in words; None if nothing is."""
+def problem_of_mask(mask: np.ndarray, name: str = "get_avail_actions()", choices: bool = True) -> str | None:
+    """What is wrong with a mask `[n, ...]` of one environment, in words; None if nothing is.
+
+    `choices`: it has the legal actions `[n, A]`, of which every agent needs one.
+    """
     wrong = np.argwhere((mask != 0) & (mask != 1))
     if len(wrong):
-        agent, action = wrong[0].tolist()
-        return f"get_avail_actions()[{agent}][{action}] is {mask[agent, action]}; each entry has to be 0 or 1"
-    idle = np.flatnonzero(~(mask != 0).any(axis=1))
+        place = "".join(f"[{index}]" for index in wrong[0].tolist())
+        return f"{name}{place} is {mask[tuple(wrong[0])]}; each entry has to be 0 or 1"
+    idle = np.flatnonzero(~(mask != 0).any(axis=-1)) if choices else ()
     if len(idle):
-        return f"agent {idle[0]} has no legal action in get_avail_actions(); a dead agent's is to do nothing"
+        return f"agent {idle[0]} has no legal action in {name}; a dead agent's is to do nothing"
     return None
 
 

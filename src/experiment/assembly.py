@@ -11,10 +11,10 @@ from checks.registries import chosen, chosen_name
 from components.buffers import REGISTRY as buffer_REGISTRY
 from components.buffers.contract import Buffer
 from components.episode_batch import EpisodeBatch
-from components.storage import smallest_integer
-from components.transforms import OneHot
+from components.scheme import scheme_of
 from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesPerTransition
 from controllers import REGISTRY as mac_REGISTRY
+from envs.fields import pymarl_spec
 from learners import REGISTRY as le_REGISTRY
 from learners.batch_fields import batch_fields
 from records.logger import Logger
@@ -26,6 +26,8 @@ from vector_envs.instances import prepare_environments
 
 # keys of the parts with weights, and of those that read them
 LEARNING = ("mac", "agent", "action_selector", "learner", "mixer", "critic")
+# sizes that parts written for PyMARL find in their arguments; None where an environment has no honest answer
+SIZES = ("n_agents", "n_actions", "state_shape", "episode_limit")
 # keys that say how wide the layers of networks are
 WIDTHS = ("rnn_hidden_dim", "mixing_embed_dim", "hypernet_embed")
 
@@ -40,28 +42,6 @@ class Parts:
     mac: Any
     acting_mac: Any
     learner: Any
-
-
-def build_scheme(env_info: dict, buffer_dtype: str = "float32") -> tuple[dict, dict, dict]:
-    """Scheme, groups and preprocess of the batches of an environment, from its `get_env_info()`.
-
-    "terminated" has PyMARL's meaning: the episode ended because of what happened. "truncated": it was cut off,
-    and values go on after it. "storage" is the smaller type in which the buffer keeps a field.
-    """
-    n_actions = env_info["n_actions"]
-    floats, action = {"storage": getattr(th, buffer_dtype)}, {"storage": smallest_integer(n_actions)}
-    scheme = {
-        "state": {"vshape": env_info["state_shape"], **floats},
-        "obs": {"vshape": env_info["obs_shape"], "group": "agents", **floats},
-        "actions": {"vshape": (1,), "group": "agents", "dtype": th.long, **action},
-        "avail_actions": {"vshape": (n_actions,), "group": "agents", "dtype": th.int, "storage": th.uint8},
-        "reward": {"vshape": (1,)},
-        "terminated": {"vshape": (1,), "dtype": th.uint8},
-        "truncated": {"vshape": (1,), "dtype": th.uint8},
-    }
-    groups = {"agents": env_info["n_agents"]}
-    preprocess = {"actions": ("actions_onehot", [OneHot(out_dim=n_actions)])}
-    return scheme, groups, preprocess
 
 
 def build_plan(args: SimpleNamespace, buffer: Buffer) -> UpdatePlan:
@@ -92,12 +72,12 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
     runner = r_REGISTRY[args.runner](args=args, logger=logger)
     try:
         env_info = runner.get_env_info()
-        args.n_agents = env_info["n_agents"]
-        args.n_actions = env_info["n_actions"]
-        args.state_shape = env_info["state_shape"]
-        args.episode_limit = env_info["episode_limit"]
+        # a runner of PyMARL's knows the sizes only
+        spec = getattr(runner, "spec", None) or pymarl_spec(env_info)
+        for key in SIZES:
+            setattr(args, key, env_info.get(key))
 
-        scheme, groups, preprocess = build_scheme(env_info, args.buffer_dtype)
+        scheme, groups, preprocess = scheme_of(spec, args.buffer_dtype)
         own_fields = batch_fields(args.learner, env_info)
         if taken := sorted({*scheme, "actions_onehot", "filled"} & set(own_fields)):
             raise ConfigError(f"learner={args.learner} declares batch_fields that every batch has: {', '.join(taken)}.")

@@ -117,13 +117,13 @@ class _Recording:
         if self._recorder.team_value is not None:
             self._decision["q_tot"] = self._recorder.team_value(outputs[0], actions[0], batch["state"][0, t])
 
-    def take(self, env: Any, reward: float, ended: bool, truncated: bool) -> None:
+    def take(self, env: Any, reward: float, terminated: bool, truncated: bool) -> None:
         """Write the step that has just been made."""
         after, info = env.snapshot(), env.info(0)
-        outcome = {"terminated": ended and not truncated, "truncated": truncated, "info": info}
+        outcome = {"terminated": terminated, "truncated": truncated, "info": info}
         self._writer.step(self._snapshot, reward=reward, **self._decision, **outcome)
         self._snapshot = after
-        if ended:
+        if terminated or truncated:
             self._writer.end(after, **outcome)
             self._writer = None
 
@@ -139,12 +139,14 @@ class _WatchedEnvironment:
         if which is None or which[0]:
             self._recording.guarded(self._recording.begin, self._env)
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any]:
-        reward, ended, truncated = self._env.step(actions)
-        if self._recording.on:
-            outcome = float(reward[0]), bool(ended[0]), bool(truncated[0])
-            self._recording.guarded(self._recording.take, self._env, *outcome)
-        return reward, ended, truncated
+    def step(self, actions: Any) -> Any:
+        outcome = self._env.step(actions)
+        # of a lost episode, the next reset begins the recording again
+        if self._recording.on and not outcome.lost[0]:
+            reward = sum(float(outcome.values[path][0].sum()) for path in self._env.spec.rewards())
+            ends = bool(outcome.terminated[0]), bool(outcome.truncated[0])
+            self._recording.guarded(self._recording.take, self._env, reward, *ends)
+        return outcome
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._env, name)

@@ -4,29 +4,47 @@ from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("runner")
 REGISTRY.declare(
-    "episode", "runners.episode_runner:EpisodeRunner", "one environment, in this process", max_environments=1, reads=()
+    "episodes",
+    "runners.playing:EpisodesRunner",
+    "batch_size_run whole episodes a call, all copies from the same moment",
+    reads=(),
 )
 REGISTRY.declare(
-    "parallel",
-    "runners.parallel_runner:ParallelRunner",
-    "batch_size_run environments, each in a process of its own",
-    reads=("env_transport", "envs_per_worker", "worker_timeout", "on_worker_fault", "max_worker_restarts"),
-)
-REGISTRY.declare(
-    "batched",
-    "runners.batched_runner:BatchedRunner",
-    "batch_size_run copies of a batched environment (skirmish), stepped by one call",
-    needs_batched=True,
-    reads=("batched_mode",),
+    "episodes_continuous",
+    "runners.continuous_runner:ContinuousRunner",
+    "the next batch_size_run whole episodes that end; no copy waits for another",
+    plays_on=True,
+    reads=(),
 )
 REGISTRY.declare(
     "rollout",
     "runners.rollout_runner:RolloutRunner",
-    "chunks of rollout_steps steps of a batched environment (skirmish), across the ends of episodes",
-    needs_batched=True,
+    "the next rollout_steps steps of each copy, across the ends of episodes",
     plays_on=True,
     cuts_episodes=True,
     reads=("rollout_steps",),
+)
+# PyMARL's names: how it is played, and where environments live
+REGISTRY.declare(
+    "episode",
+    "runners.episode_runner:EpisodeRunner",
+    "episodes of one environment in this process (PyMARL)",
+    max_environments=1,
+    lives="in_process",
+    reads=(),
+)
+REGISTRY.declare(
+    "parallel",
+    "runners.parallel_runner:ParallelRunner",
+    "episodes of environments in processes of their own (PyMARL)",
+    lives="workers",
+    reads=(),
+)
+REGISTRY.declare(
+    "batched",
+    "runners.batched_runner:batched_runner",
+    "episodes, or by batched_mode episodes_continuous",
+    reads=("batched_mode",),
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

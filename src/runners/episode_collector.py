@@ -41,7 +41,7 @@ class EpisodeCollector:
             self._store.write(turn.values, self._everyone, self._t)
             self._take(self._closing)
             self._closing = turn.finished
-            self._t = np.where(turn.closing, 0, self._t + 1)
+            self._t = np.where(turn.closing | turn.lost, 0, self._t + 1)
         return self._complete.pop()
 
     def state_dict(self) -> dict:

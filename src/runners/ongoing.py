@@ -11,10 +11,11 @@ from components.step_writer import StepWriter
 from controllers.decisions import Decider
 from controllers.hidden_states import fields_before, has_rows, reset_where
 from controllers.inputs import action_fields, field_before
+from runners.returns import EpisodeReturns
 from runners.step_checks import StepChecks
 from utils.errors import ConfigError
 from utils.tensor_trees import Tree, map_tree
-from vector_envs.contract import BatchedEnv
+from vector_envs.contract import VectorEnv
 
 
 @dataclass
@@ -29,10 +30,14 @@ class FinishedEpisode:
 
 @dataclass
 class Turn:
-    """What one step of all copies brought, in the shapes of a batch's fields; zeros in copies that were `closing`."""
+    """What one step of all copies brought, in the shapes of a batch's fields; zeros in copies that were `closing`.
+
+    `lost`: bool `[B]`, the episode is void because its environment failed; the copy has begun another one.
+    """
 
     values: dict[str, np.ndarray]
     closing: np.ndarray
+    lost: np.ndarray
     finished: list[FinishedEpisode] = field(default_factory=list)
 
 
@@ -50,18 +55,24 @@ class OngoingPlay:
         checks: of the copies.
     """
 
-    def __init__(self, env: BatchedEnv, mac: Any, acting: EpisodeBatch, checks: StepChecks):
-        self._env, self._mac, self._acting, self._checks = env, mac, acting, checks
+    def __init__(self, env: VectorEnv, mac: Any, acting: EpisodeBatch, checks: StepChecks):
+        self._vector_env, self._mac, self._acting, self._checks = env, mac, acting, checks
+        self._spec, self._n_agents = env.spec, sum(env.spec.groups.values())
         self._store, self._decider = StepWriter(acting), Decider(mac, acting)
         size = self.size = acting.batch_size
         self._everyone = np.arange(size)
         self.hidden_states = self._initial_hidden()
         self.closing = np.zeros(size, dtype=bool)
-        self._returns, self._lengths = np.zeros(size), np.zeros(size, dtype=np.int64)
-        env.reset()
+        self._returns, self._lengths = EpisodeReturns(env.spec, size), np.zeros(size, dtype=np.int64)
+        self._env.reset()
+
+    @property
+    def _env(self) -> VectorEnv:
+        """The copies that training plays on; tests may have played since."""
+        return self._vector_env.play(False)
 
     def observed(self) -> dict[str, np.ndarray]:
-        """What the copies show now, see `BatchedEnv.observed`."""
+        """What the copies show now, see `VectorEnv.observed`."""
         observed = self._env.observed()
         self._checks.observed(observed, self._everyone, self._lengths)
         return observed
@@ -71,37 +82,46 @@ class OngoingPlay:
 
         Its hidden states, and the actions before: zeros where an episode begins.
         """
-        memory = fields_before(self.hidden_states, self.size, self._env.n_agents)
+        memory = fields_before(self.hidden_states, self.size, self._n_agents)
         actions = {field_before(key): self._acting[key][:, 0] for key in action_fields(self._acting.scheme)}
         return {**memory, **actions}
 
     def turn(self, t_env: int) -> Turn:
         """Let every copy act once, and those that were closing begin their next episode."""
         closing, decisions = self.closing, self._act(t_env)
-        actions = decisions["actions"][:, :, 0]
-        outcome = self._env.step(actions)
-        playing = ~closing
+        env, playing = self._env, ~closing
+        outcome = env.step(self._spec.actions_of(decisions))
         self._lengths += playing
+        lost = outcome.lost & playing
         self._checks.stepped(outcome, np.flatnonzero(playing), self._lengths)
-        reward, ended, truncated = outcome[0] * playing, outcome[1] & playing, outcome[2] & playing
-        self._returns += reward
-        finished = [
-            FinishedEpisode(int(b), float(self._returns[b]), int(self._lengths[b]), self._env.info(b))
-            for b in np.flatnonzero(ended)
-        ]
-        self._returns[ended], self._lengths[ended] = 0, 0
+        playing &= ~lost
+        terminated, truncated = outcome.terminated & playing, outcome.truncated & playing
+        self._returns.add(outcome.values, np.flatnonzero(playing))
+        ended = terminated | truncated
+        finished = [self._finished(env, b) for b in np.flatnonzero(ended).tolist()]
+        over = ended | lost
+        self._returns.clear(over)
+        self._lengths[over] = 0
+        # copies that were lost begin at once, as those that were closing do
+        self.closing = closing | lost
         self.begin_next()
         self.closing = ended
-        outcome = {"reward": reward, "terminated": ended & ~truncated, "truncated": truncated}
-        values = {**decisions, **{key: value[:, None] for key, value in outcome.items()}}
-        return Turn(values, closing, finished)
+        values = {path: self._of_playing(value, playing) for path, value in outcome.values.items()}
+        return Turn({**decisions, **values, "terminated": terminated, "truncated": truncated}, closing, lost, finished)
+
+    def _finished(self, env: VectorEnv, b: int) -> FinishedEpisode:
+        info = {**env.info(b), **self._returns.of_groups(b)}
+        return FinishedEpisode(b, float(self._returns.totals[b]), int(self._lengths[b]), info)
+
+    def _of_playing(self, value: np.ndarray, playing: np.ndarray) -> np.ndarray:
+        return value * playing.reshape(-1, *[1] * (value.ndim - 1))
 
     def state_dict(self) -> dict:
         """Where the copies are, except for what the environment itself keeps."""
         return {
             "hidden_states": self.hidden_states,
             "closing": self.closing,
-            "returns": self._returns,
+            "returns": self._returns.state_dict(),
             "lengths": self._lengths,
             "acting": self._acting.data.transition_data,
         }
@@ -109,7 +129,8 @@ class OngoingPlay:
     def load_state_dict(self, state: dict) -> None:
         """Go on from where `state_dict` was taken; the environment has to be there, too."""
         self.hidden_states = map_tree(lambda x, now: x.to(now.device), state["hidden_states"], self.hidden_states)
-        self.closing, self._returns, self._lengths = state["closing"], state["returns"], state["lengths"]
+        self.closing, self._lengths = state["closing"], state["lengths"]
+        self._returns.load_state_dict(state["returns"])
         for key, tensor in self._acting.data.transition_data.items():
             tensor.copy_(state["acting"][key])
 
@@ -131,10 +152,9 @@ class OngoingPlay:
         try:
             decisions = self._decider.decide(1, t_env)
         except RuntimeError:
-            self._checks.undecided(observed["avail_actions"], self._everyone, self._lengths)
+            self._checks.undecided(observed, self._everyone, self._lengths)
             raise
-        actions = decisions["actions"][:, :, 0]
-        self._checks.chosen(observed["avail_actions"], actions, self._everyone, self._lengths)
+        self._checks.chosen(observed, self._spec.actions_of(decisions), self._everyone, self._lengths)
         self.hidden_states = self._mac.hidden_states
         self._store.write(decisions, self._everyone, 0)
         return decisions
@@ -148,7 +168,7 @@ class OngoingPlay:
     def _initial_hidden(self) -> Tree:
         self._mac.init_hidden(self.size)
         hidden = getattr(self._mac, "hidden_states", None)
-        if not has_rows(hidden, self.size * self._env.n_agents):
+        if not has_rows(hidden, self.size * self._n_agents):
             raise ConfigError(
                 f"mac={type(self._mac).__name__} does not keep its memory in hidden_states, as a tensor or a tree of "
                 "tensors with a row for each agent, so that an environment could not restart while others continue. "

@@ -6,19 +6,20 @@ import numpy as np
 
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
-from runners.batched_env import BatchedEnvRunner
 from runners.ongoing import OngoingPlay
+from runners.playing import EpisodesRunner
 from utils.devices import acting_device
 
 
-class RolloutRunner(BatchedEnvRunner):
+class RolloutRunner(EpisodesRunner):
     """The next `rollout_steps` steps of all copies of a batched environment a call, wherever episodes end.
 
     Row b of the batch is copy b, in `rollout_steps + 1` columns; the last column is the first of the next call.
     An episode that ends has its closing state in the next column, from which no transition leads, and the next
     episode begins in the column after that (`utils.rl_utils.episode_starts`). Where the closing state is in the last
-    column, the next call begins with the next episode. More fields hold what the controller knew before the first
-    column: `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot
+    column, the next call begins with the next episode. An episode that is lost to a fault is cut off before the step
+    that was lost, as if its time had been up. More fields hold what the controller knew before the first column:
+    `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot
     (`controllers.hidden_states.fields_before`, `controllers.inputs.field_before`).
 
     Tests play whole episodes. `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
@@ -60,9 +61,20 @@ class RolloutRunner(BatchedEnvRunner):
             store.write(play.observed(), everyone, t, mark_filled=True)
             turn = play.turn(self.t_env)
             store.write(turn.values, everyone, t)
+            if turn.lost.any():
+                _cut_before(batch, turn.lost, t)
             finished += turn.finished
-            steps += int((~turn.closing).sum())
+            steps += int((~turn.closing & ~turn.lost).sum())
         store.write(play.observed(), everyone, self.args.rollout_steps, mark_filled=True)
         self.episodes_brought = len(finished)
         self._record_finished(finished, steps)
         return batch
+
+
+def _cut_before(batch: EpisodeBatch, lost: np.ndarray, t: int) -> None:
+    """Let the episodes `lost` (bool `[B]`) end at the column t, which becomes their closing state."""
+    rows = np.flatnonzero(lost)
+    if t > 0:
+        batch["truncated"][rows, t - 1] = 1
+    else:  # the step before it was in the last rollout
+        batch["filled"][rows, 0] = 0

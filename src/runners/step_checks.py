@@ -1,95 +1,102 @@
-"""What every step is checked for, whatever environments it is of and however they are reached."""
+"""What every step is checked for, whatever environments it is of and wherever they live."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from envs.sizes import step_layout
+from envs.fields import EnvSpec
 from envs.validation import FIRST_MOMENTS, NUMBERS, InvalidEnvironmentError, problem_of_mask
 from utils.errors import MusterError
-from vector_envs.contract import BatchedEnv
+from vector_envs.contract import StepOutcome
 
 
 class StepChecks:
-    """Checks B environments of n agents each, and the actions that are chosen for them.
+    """Checks B environments and the actions that are chosen for them.
 
     The first moments are looked at closely. After them, a step costs one look at the legality of each chosen action,
     which finds an agent without legal actions as well, and one at the length of the episodes.
 
     Args:
-        env: the environments.
+        spec: what the environments declare.
         size: B.
     """
 
-    def __init__(self, env: BatchedEnv, size: int):
-        env_info = env.get_env_info()
-        self._layout = step_layout(env_info, size)
-        self._limit = int(env_info["episode_limit"])
-        _, n_agents, n_actions = self._layout["avail_actions"][0]
-        # where the entries of each agent begin in the legal actions of all
-        self._begin = np.arange(size * n_agents).reshape(size, n_agents) * n_actions
-        self._n_actions = np.uint64(n_actions)
+    def __init__(self, spec: EnvSpec, size: int):
+        self._spec, self._size = spec, size
+        self._limit = spec.episode_limit
+        masks = {field.of: path for path, field in spec.of_kind("mask").items() if field.of}
+        # of each categorical action: the field of its legal choices, if there is one, and their number
+        self._choices = {
+            path: _Choices(masks.get(path), spec.array_shape(path, size), field.n)
+            for path, field in spec.of_kind("action").items()
+            if field.categorical
+        }
+        self._masks = list(masks.values())
         self._moments = 0
 
-    def observed(self, observed: dict[str, np.ndarray], rows: np.ndarray, steps: int | np.ndarray) -> None:
+    def observed(self, observed: Mapping[str, np.ndarray], rows: np.ndarray, steps: int | np.ndarray) -> None:
         """Look closely at what the environments show, unless that has been done often enough.
 
         Args:
-            observed: as `BatchedEnv.observed` returns it.
+            observed: as `VectorEnv.observed` returns it.
             rows: the environments that play.
             steps: how many steps their episodes have had, for all or for each of `rows`.
 
         Raises:
-            InvalidEnvironmentError: arrays of other shapes or types than `get_env_info()` announces, or an agent with
-                no legal action.
+            InvalidEnvironmentError: arrays of other shapes or types than were announced, or an agent with no legal
+                action.
         """
         if self._moments >= FIRST_MOMENTS:
             return
         self._moments += 1
-        for key in ("obs", "state", "avail_actions"):
-            self._require_array(key, observed.get(key), NUMBERS)
-        self._require_masks(observed["avail_actions"], rows, steps)
+        for path in self._spec.of_kind("observation", "mask"):
+            self._require_array(path, observed.get(path), self._spec.array_shape(path, self._size), NUMBERS)
+        self._require_masks(observed, rows, steps)
 
-    def chosen(self, avail_actions: np.ndarray, actions: np.ndarray, rows: np.ndarray, steps: int | np.ndarray) -> None:
+    def chosen(
+        self,
+        observed: Mapping[str, np.ndarray],
+        actions: Mapping[str, np.ndarray],
+        rows: np.ndarray,
+        steps: int | np.ndarray,
+    ) -> None:
         """Refuse illegal actions.
 
         Args:
-            avail_actions: of all environments, `[B, n, A]`.
-            actions: of the environments `rows`, int64 `[len(rows), n]`.
+            observed: of all environments, as `VectorEnv.observed` returns it.
+            actions: of the environments `rows`, by path; of a categorical one int64 `[len(rows), n]`.
             steps: as in `observed`.
 
         Raises:
             InvalidEnvironmentError: an agent has no legal action, or its legal actions are not marked by 0 and 1.
             MusterError: the controller has chosen an illegal one.
         """
-        begin = self._begin if len(rows) == len(self._begin) else self._begin[rows]
-        taken = avail_actions.reshape(-1).take(begin + actions, mode="clip")
-        # count_nonzero takes a tenth of the time of all(); seen as unsigned, a negative number is a very large one
-        outside = np.count_nonzero(actions.view(np.uint64) >= self._n_actions)
-        if not outside and np.count_nonzero(taken == 1) == taken.size:
-            return
-        self._require_masks(avail_actions, rows, steps)
-        inside = (actions >= 0) & (actions < self._n_actions)
-        row, agent = np.argwhere((taken != 1) | ~inside)[0].tolist()
-        legal = np.flatnonzero(avail_actions[rows[row], agent]).tolist()
-        raise MusterError(
-            f"{_where(rows, steps, row)}: the controller chose action {actions[row, agent]} for agent {agent}, which "
-            f"is not legal; legal are {legal}. An action selector chooses where avail_actions is 1."
-        )
+        for path, choices in self._choices.items():
+            mask = observed[choices.mask] if choices.mask is not None else None
+            if choices.all_legal(mask, actions[path], rows):
+                continue
+            self._require_masks(observed, rows, steps)
+            row, agent, legal = choices.first_illegal(mask, actions[path], rows)
+            choice = f"{'action' if path == 'actions' else path} {actions[path][row, agent]}"
+            raise MusterError(
+                f"{_where(rows, steps, row)}: the controller chose {choice} for agent {agent}, which is not legal; "
+                f"legal are {legal}. An action selector chooses where avail_actions is 1."
+            )
 
-    def undecided(self, avail_actions: np.ndarray, rows: np.ndarray, steps: int | np.ndarray) -> None:
+    def undecided(self, observed: Mapping[str, np.ndarray], rows: np.ndarray, steps: int | np.ndarray) -> None:
         """See whether a controller that raised could have chosen anything.
 
         Raises:
             InvalidEnvironmentError: it could not.
         """
-        self._require_masks(avail_actions, rows, steps)
+        self._require_masks(observed, rows, steps)
 
-    def stepped(self, outcome: tuple[Any, Any, Any], rows: np.ndarray, lengths: np.ndarray) -> None:
+    def stepped(self, outcome: StepOutcome, rows: np.ndarray, lengths: np.ndarray) -> None:
         """Refuse episodes that do not end in time, and at first other things than a step returns.
 
         Args:
-            outcome: reward, terminated and truncated, as `BatchedEnv.step` returns them.
+            outcome: as `VectorEnv.step` returned it.
             rows: the environments that played this step.
             lengths: steps of the episodes of all environments, this one included, int64 `[B]`.
 
@@ -97,34 +104,75 @@ class StepChecks:
             InvalidEnvironmentError: an episode should have ended, or arrays of other shapes or types.
         """
         if self._moments < FIRST_MOMENTS:
-            for key, value, kinds in zip(
-                ("reward", "terminated", "truncated"), outcome, (NUMBERS, "b", "b"), strict=True
-            ):
-                self._require_array(key, value, kinds)
+            for path in self._spec.of_kind("outcome"):
+                shape = self._spec.array_shape(path, self._size)
+                self._require_array(path, outcome.values.get(path), shape, NUMBERS)
+            for end in ("terminated", "truncated"):
+                self._require_array(end, getattr(outcome, end), (self._size,), "b")
         if not np.count_nonzero(lengths >= self._limit):
             return
-        late = rows[(lengths[rows] >= self._limit) & ~outcome[1][rows]]
+        ended = outcome.terminated | outcome.truncated | outcome.lost
+        late = rows[(lengths[rows] >= self._limit) & ~ended[rows]]
         if len(late):
             raise InvalidEnvironmentError(
-                f"Environment {late[0]}, step {lengths[late[0]]}: the episode has not ended, although get_env_info() "
+                f"Environment {late[0]}, step {lengths[late[0]]}: the episode has not ended, although the environment "
                 f"announces episode_limit={self._limit}. The last step has to return terminated=True, with "
                 'info["episode_limit"] = True if time is all that ended it.'
             )
 
-    def _require_array(self, key: str, value: Any, kinds: str) -> None:
-        shape, _ = self._layout[key]
+    def _require_array(self, path: str, value: Any, shape: tuple[int, ...], kinds: str) -> None:
         if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype.kind not in kinds:
             found = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
             wanted = "plain numbers" if kinds == NUMBERS else "bool"
             raise InvalidEnvironmentError(
-                f"The environments' {key} is {found}; by get_env_info() it should be an array of {wanted} of the shape "
+                f"The environments' {path} is {found}; as announced it should be an array of {wanted} of the shape "
                 f"{shape}."
             )
 
-    def _require_masks(self, avail_actions: np.ndarray, rows: np.ndarray, steps: int | np.ndarray) -> None:
-        for k, row in enumerate(rows.tolist()):
-            if problem := problem_of_mask(avail_actions[row]):
-                raise InvalidEnvironmentError(f"{_where(rows, steps, k)}: {problem}.")
+    def _require_masks(self, observed: Mapping[str, np.ndarray], rows: np.ndarray, steps: int | np.ndarray) -> None:
+        for path in self._masks:
+            name = "get_avail_actions()" if path == "avail_actions" else path
+            for k, row in enumerate(rows.tolist()):
+                if problem := problem_of_mask(observed[path][row], name):
+                    raise InvalidEnvironmentError(f"{_where(rows, steps, k)}: {problem}.")
+
+
+class _Choices:
+    """The legality of one categorical action of all agents of B environments.
+
+    Args:
+        mask: the field that marks the legal ones; None: all are.
+        shape: of the actions, `[B, n]`.
+        n: how many there are.
+    """
+
+    def __init__(self, mask: str | None, shape: tuple[int, ...], n: int):
+        self.mask, self._n = mask, n
+        # where the entries of each agent begin in the legal actions of all
+        self._begin = np.arange(shape[0] * shape[1]).reshape(shape) * n
+        self._unsigned_n = np.uint64(n)
+
+    def all_legal(self, mask: np.ndarray | None, actions: np.ndarray, rows: np.ndarray) -> bool:
+        # count_nonzero takes a tenth of the time of all(); seen as unsigned, a negative number is a very large one
+        if np.count_nonzero(actions.view(np.uint64) >= self._unsigned_n):
+            return False
+        if mask is None:
+            return True
+        taken = self._taken(mask, actions, rows)
+        return np.count_nonzero(taken == 1) == taken.size
+
+    def first_illegal(self, mask: np.ndarray | None, actions: np.ndarray, rows: np.ndarray) -> tuple[int, int, list]:
+        """The place of the first illegal action among those chosen, and the agent's legal ones."""
+        illegal = (actions < 0) | (actions >= self._n)
+        if mask is not None:
+            illegal |= self._taken(mask, actions, rows) != 1
+        row, agent = np.argwhere(illegal)[0].tolist()
+        legal = range(self._n) if mask is None else np.flatnonzero(mask[rows[row], agent]).tolist()
+        return row, agent, list(legal)
+
+    def _taken(self, mask: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        begin = self._begin if len(rows) == len(self._begin) else self._begin[rows]
+        return mask.reshape(-1).take(begin + actions, mode="clip")
 
 
 def _where(rows: np.ndarray, steps: int | np.ndarray, k: int) -> str:

@@ -1,21 +1,89 @@
-"""The contract of a batched environment: many copies that one call steps."""
+"""The contract of a source of environments, whatever process they live in: many copies that one call steps."""
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from envs.fields import EnvSpec
 
-class BatchedEnv(Protocol):
-    """B copies of one environment, of n agents each. Copy b plays what a single one with the same seed does.
 
-    A batched environment may also have `state_dict() -> dict` and `load_state_dict(state)` of all copies, as
-    `MultiAgentEnv` has them; then a resumed run goes on exactly, also in the midst of episodes.
-    A registry entry names its class as the trait `batched`; it is made with `batch_size` and the `env_args`, of
-    which `seed` is a list of B seeds, one for each copy, or None.
+class StepOutcome(NamedTuple):
+    """How a step of B copies went.
+
+    `values`: the outcome fields by path, such as "reward" float64 `[B]`. `terminated`, `truncated`: bool `[B]`, the
+    episode has ended because of what happened, or because it was cut off, so that learners bootstrap; never both.
+    `lost`: bool `[B]`, the episode is void because its environment failed; the copy needs a reset, and its row of the
+    others has no meaning. So have those of copies whose episode had ended before. The next call may write into the
+    same arrays.
     """
 
-    n_agents: int
-    episode_limit: int
+    values: Mapping[str, np.ndarray]
+    terminated: np.ndarray
+    truncated: np.ndarray
+    lost: np.ndarray
+
+
+class VectorEnv(Protocol):
+    """B copies of one environment. Copy b plays what a single one with the same seed does, wherever it lives."""
+
+    spec: EnvSpec
+    # how often environments, or their processes, were re-created because they failed
+    restarts: int
+
+    def play(self, test_mode: bool) -> "VectorEnv":
+        """The copies that tests play on, or those of training; both may be the same."""
+
+    def reset(self, which: np.ndarray | None = None) -> None:
+        """Begin an episode in the copies `which` (bool `[B]`; None: all); the others stay as they are."""
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> StepOutcome:
+        """Let agent i of copy b do `actions[path][b, i]`; a copy whose episode has ended stays as it is.
+
+        Args:
+            actions: by the paths of the action fields, `[B, n, *shape]`.
+        """
+
+    def observed(self) -> Mapping[str, np.ndarray]:
+        """Observations and masks by path as they are now, `[B, ...]`; the next call may write into the same arrays."""
+
+    def info(self, b: int) -> dict[str, Any]:
+        """The info of copy b's last step, as `MultiAgentEnv.step` returns it."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """Copy 0 as it is, see `MultiAgentEnv`; `scene` and `action_names` likewise."""
+
+    def scene(self) -> dict[str, Any]:
+        """See `MultiAgentEnv`."""
+
+    def action_names(self) -> list[list[str]] | None:
+        """See `MultiAgentEnv`."""
+
+    def save_replay(self) -> Any:
+        """Save a replay of copy 0's last episode."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where all copies are, of training and of tests, in plain values; it raises nothing."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> bool:
+        """Resume from where `state_dict` was taken.
+
+        Returns:
+            whether all copies of training are where they were; if not, each needs a reset.
+        """
+
+    def close(self) -> None:
+        """Free what the copies hold."""
+
+
+class BatchedEnv(Protocol):
+    """An environment that is itself made as B copies of n agents each (Skirmish), in PyMARL's terms.
+
+    A registry entry names its class as the trait `batched`; it is made with `batch_size` and the `env_args`, of
+    which `seed` is a list of B seeds, one for each copy, or None. It may also have what `MultiAgentEnv` has for
+    replays, and `state_dict() -> dict` and `load_state_dict(state)` of all copies; then a resumed run continues
+    exactly, also in the midst of episodes. One that declares `fields()` takes and returns what `VectorEnv` does.
+    """
 
     def reset(self, which: np.ndarray | None = None) -> None:
         """Begin an episode in the copies `which` (bool `[B]`; None: all)."""
@@ -24,8 +92,8 @@ class BatchedEnv(Protocol):
         """Let agent i of copy b do `actions[b, i]`; a copy whose episode has ended stays as it is.
 
         Returns:
-            reward float64 `[B]`; terminated bool `[B]`, ended for whatever reason; truncated bool `[B]`, ended because
-            time was up, so that learners bootstrap. The next call may write into the same arrays.
+            reward float64 `[B]`; bool `[B]`, ended for whatever reason; truncated bool `[B]`, ended because time was
+            up. The next call may write into the same arrays.
         """
 
     def observed(self) -> dict[str, np.ndarray]:
@@ -39,18 +107,6 @@ class BatchedEnv(Protocol):
 
     def get_env_info(self) -> dict[str, Any]:
         """See `MultiAgentEnv`."""
-
-    def snapshot(self) -> dict[str, Any]:
-        """Copy 0 as it is, see `MultiAgentEnv`; `scene` and `action_names` likewise."""
-
-    def scene(self) -> dict[str, Any]:
-        """See `MultiAgentEnv`."""
-
-    def action_names(self) -> list[list[str]] | None:
-        """See `MultiAgentEnv`."""
-
-    def save_replay(self) -> Any:
-        """Save a replay of copy 0's last episode."""
 
     def close(self) -> None:
         """Free what the environment holds."""

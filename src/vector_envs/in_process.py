@@ -1,73 +1,93 @@
-"""One `MultiAgentEnv` in this process, as a batch of one."""
+"""Environments of this process, stepped in turn."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from envs.saving import state_or_none
-from envs.sizes import check_sizes
+from envs.sizes import spec_of
 from replays.offered import offered
-from vector_envs.step_arrays import EnvironmentRow, StepArrays
+from vector_envs.contract import StepOutcome
+from vector_envs.environment_row import EnvironmentRow
+from vector_envs.step_arrays import StepArrays
 
 
-class SingleEnvironment:
-    """A `BatchedEnv` of one copy."""
+class InProcessEnv:
+    """B environments as a `VectorEnv`; see `train_and_test.TrainAndTest` for the rest of the contract.
 
-    def __init__(self, env: Any):
-        self.env = env
-        env_info = env.get_env_info()
-        check_sizes(env_info)
-        self.n_agents = env_info["n_agents"]
-        self.episode_limit = env_info["episode_limit"]
-        self._arrays = StepArrays.allocate(env_info, 1)
-        self._row = EnvironmentRow(self._arrays, 0)
-        self._info: dict[str, Any] = {}
+    Args:
+        factories: what makes each.
+    """
+
+    def __init__(self, factories: Sequence[Callable[[], Any]]):
+        self.envs: list[Any] = []
+        try:
+            for make in factories:
+                self.envs.append(make())
+            self.spec = spec_of(self.envs[0], len(factories))
+        except BaseException:
+            self.close()
+            raise
+        size = len(self.envs)
+        self._arrays = StepArrays.allocate(self.spec, size)
+        self._rows = [EnvironmentRow(self._arrays, b) for b in range(size)]
+        # copies that have had an episode, and that are in the midst of one
+        self._begun, self._playing = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+        self._infos: list[dict[str, Any]] = [{} for _ in range(size)]
+        self._nothing_lost = np.zeros(size, dtype=bool)
 
     def reset(self, which: np.ndarray | None = None) -> None:
-        self.env.reset()
-        self._row.write_reset(self.env)
+        for b in range(len(self.envs)) if which is None else np.flatnonzero(which).tolist():
+            self.envs[b].reset()
+            self._rows[b].write_reset(self.envs[b])
+            self._begun[b] = self._playing[b] = True
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See `BatchedEnv.step`."""
-        outcome = self._row.write_step(self.env, self.env.step(actions[0].copy()))  # which it may keep
-        self._info = outcome.info
-        return self._arrays.reward, self._arrays.terminated, self._arrays.truncated
+    def step(self, actions: Mapping[str, np.ndarray]) -> StepOutcome:
+        arrays = self._arrays
+        arrays.put_actions(slice(None), actions)
+        for b in np.flatnonzero(self._playing).tolist():
+            outcome = self._rows[b].step(self.envs[b])
+            self._infos[b] = outcome.info
+            self._playing[b] = not outcome.ended
+        return StepOutcome(arrays.outcomes, arrays.terminated, arrays.truncated, self._nothing_lost)
 
-    def observed(self) -> dict[str, np.ndarray]:
-        return {"obs": self._arrays.obs, "state": self._arrays.state, "avail_actions": self._arrays.avail_actions}
+    def observed(self) -> Mapping[str, np.ndarray]:
+        return self._arrays.shown
 
     def info(self, b: int) -> dict[str, Any]:
-        return self._info
-
-    def get_env_info(self) -> dict[str, Any]:
-        return self.env.get_env_info()
+        return self._infos[b]
 
     def snapshot(self) -> dict[str, Any]:
-        return offered(self.env, "snapshot")
+        return offered(self.envs[0], "snapshot")
 
     def scene(self) -> dict[str, Any]:
-        return offered(self.env, "scene")
+        return offered(self.envs[0], "scene")
 
     def action_names(self) -> list[list[str]] | None:
-        return offered(self.env, "action_names")
+        return offered(self.envs[0], "action_names")
 
     def save_replay(self) -> Any:
-        return self.env.save_replay()
+        return self.envs[0].save_replay()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the environment is; the next call is a reset.
+        """Where the environments are.
 
         Raises:
-            NotImplementedError: it cannot be saved.
+            NotImplementedError: one of them cannot be saved.
         """
-        state = state_or_none(self.env)
-        if state is None:
-            raise NotImplementedError(f"{type(self.env).__name__} cannot be saved")
-        return {"env": state}
+        states = [state_or_none(env) for env in self.envs]
+        if None in states:
+            raise NotImplementedError(f"{type(self.envs[0]).__name__} cannot be saved")
+        return {"envs": states, "begun": self._begun.copy(), "playing": self._playing.copy()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Let the environment go on from where `state_dict` was taken."""
-        self.env.load_state_dict(state["env"])
+        for env, saved in zip(self.envs, state["envs"], strict=True):
+            env.load_state_dict(saved)
+        self._begun[:], self._playing[:] = state["begun"], state["playing"]
+        for b in np.flatnonzero(self._begun).tolist():
+            self._rows[b].write_seen(self.envs[b])
 
     def close(self) -> None:
-        self.env.close()
+        for env in self.envs:
+            env.close()

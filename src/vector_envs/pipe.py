@@ -1,16 +1,18 @@
 """Everything is pickled and goes through pipes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from envs.fields import EnvSpec
 from vector_envs.faults import Failure
 from vector_envs.process import Channel, WorkerProcess
 from vector_envs.step_arrays import StepArrays
 from vector_envs.workers import WorkerTransport
 
 # Commands after which there is something new to see
-OBSERVED_AFTER = ("reset", "step")
+OBSERVED_AFTER = ("reset", "step", "observe")
 
 
 class PipeTransport(WorkerTransport):
@@ -18,45 +20,51 @@ class PipeTransport(WorkerTransport):
 
     def _connect(self, indices: list[int]) -> tuple[Channel, "PipePort"]:
         ours, theirs = Channel.pair()
-        return ours, PipePort(theirs, indices)
+        return ours, PipePort(theirs, indices, self._modes)
 
-    def _allocate(self, env_info: dict[str, Any]) -> StepArrays:
-        return StepArrays.allocate(env_info, len(self.everyone))
+    def _allocate(self, spec: EnvSpec) -> dict[bool, StepArrays]:
+        return {mode: StepArrays.allocate(spec, len(self.all_indices)) for mode in self._modes}
 
-    def _put_actions(self, actions: np.ndarray) -> None:
+    def _put_actions(self, actions: Mapping[str, np.ndarray]) -> None:
         self._actions = actions
 
     def _send_step(self, worker: WorkerProcess) -> None:
-        playing = [index for index in worker.indices if self._playing[index]]
-        worker.channel.send(("step", playing, self._actions[playing]))
+        playing = [index for index in worker.indices if self._side.playing[index]]
+        actions = {path: array[playing] for path, array in self._actions.items()}
+        worker.channel.send(("step", playing, (self._mode, actions)))
 
     def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
         answers, faults, indices, results = worker.channel.receive()
         if results is not None:
-            self._arrays.put_results(indices, results)
+            self._side.arrays.put_results(indices, results)
         return answers, faults
 
 
 class PipePort:
     """The worker's end."""
 
-    def __init__(self, channel: Channel, indices: list[int]):
-        self._channel = channel
+    def __init__(self, channel: Channel, indices: list[int], modes: tuple[bool, ...]):
+        self._channel, self._modes = channel, modes
         self._first, self._count = indices[0], len(indices)
-        self._arrays: StepArrays | None = None
+        self._arrays: dict[bool, StepArrays] = {}
+        self._mode = False
 
     def receive(self) -> tuple[str, list[int], Any]:
         command, indices, argument = self._channel.receive()
         if command == "step":
-            self._arrays.actions[self._rows(indices)] = argument
+            argument, actions = argument
+            self._arrays[argument].put_actions(self._rows(indices), actions)
+        if command in OBSERVED_AFTER:
+            self._mode = argument
         return command, indices, argument
 
-    def prepare(self, env_info: dict[str, Any]) -> StepArrays:
-        self._arrays = StepArrays.allocate(env_info, self._count)
+    def prepare(self, spec: EnvSpec) -> dict[bool, StepArrays]:
+        self._arrays = {mode: StepArrays.allocate(spec, self._count) for mode in self._modes}
         return self._arrays
 
     def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, Failure]) -> None:
-        results = self._arrays.results(self._rows(indices)) if command in OBSERVED_AFTER else None
+        seen = command in OBSERVED_AFTER
+        results = self._arrays[self._mode].results(self._rows(indices)) if seen else None
         self._channel.send((answers, faults, indices, results))
 
     def close(self) -> None:

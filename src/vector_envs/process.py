@@ -13,7 +13,7 @@ from vector_envs.worker import CloudpickleWrapper, WorkerPort, env_worker
 
 __all__ = ["BellChannel", "Channel", "EnvironmentWorkerError", "WorkerProcess"]
 
-BELL, MESSAGE = b"b", b"m"
+MESSAGE, BELLS = b"m", (b"b", b"t")
 
 
 class Channel:
@@ -53,10 +53,10 @@ class Channel:
 
 
 class BellChannel(Channel):
-    """Carries a bell, too: a single byte that wakes the other end, which then finds everything in shared memory."""
+    """Carries bells, too: a single byte that wakes the other end, which then finds everything in shared memory."""
 
-    def ring(self) -> None:
-        os.write(self._writer.fileno(), BELL)
+    def ring(self, test_mode: bool = False) -> None:
+        os.write(self._writer.fileno(), BELLS[test_mode])
 
     def send(self, message: Any) -> None:
         # pickled first: what cannot be pickled must not leave half a message behind
@@ -65,11 +65,11 @@ class BellChannel(Channel):
         self._writer.send_bytes(pickled)
 
     def receive(self) -> Any:
-        """The next message, or None for the bell; sleeps until there is one."""
+        """The next message, or for a bell the test_mode that it was rung with; sleeps until there is one."""
         first = os.read(self._reader.fileno(), 1)
         if not first:
             raise EOFError("the other end is closed")
-        return None if first == BELL else self._reader.recv()
+        return self._reader.recv() if first == MESSAGE else first == BELLS[True]
 
 
 class WorkerProcess:

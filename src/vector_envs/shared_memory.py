@@ -1,15 +1,18 @@
 """Steps are written where trainer and workers both see them; pipes only wake, and carry what is rare."""
 
+import mmap
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from envs.fields import EnvSpec
 from utils.errors import ConfigError
 from utils.shared_memory import NamelessMemory
 from vector_envs.faults import Failure
 from vector_envs.process import BellChannel, WorkerProcess
-from vector_envs.step_arrays import StepArrays
+from vector_envs.step_arrays import ALIGNMENT, StepArrays
 from vector_envs.workers import WorkerTransport
 
 NOTHING: tuple[dict, dict] = ({}, {})
@@ -26,21 +29,25 @@ class SharedMemoryTransport(WorkerTransport):
 
     def _connect(self, indices: list[int]) -> tuple[BellChannel, "SharedMemoryPort"]:
         ours, theirs = BellChannel.pair()
-        return ours, SharedMemoryPort(theirs, indices, len(self.everyone), self._memory)
+        return ours, SharedMemoryPort(theirs, indices, len(self.all_indices), self._modes, self._memory)
 
-    def _allocate(self, env_info: dict[str, Any]) -> StepArrays:
-        self._memory.grow(StepArrays.size(env_info, len(self.everyone)))
-        return StepArrays.inside(self._memory.map(), env_info, len(self.everyone))
+    def _allocate(self, spec: EnvSpec) -> dict[bool, StepArrays]:
+        count = len(self.all_indices)
+        self._memory.grow(len(self._modes) * (StepArrays.size(spec, count) + _flags(count)))
+        sides = _sides(self._memory.map(), spec, count, self._modes)
+        self._playing_there = {mode: playing for mode, (_, playing) in sides.items()}
+        return {mode: arrays for mode, (arrays, _) in sides.items()}
 
-    def _put_actions(self, actions: np.ndarray) -> None:
-        self._arrays.actions[...] = actions
-        self._arrays.playing[...] = self._playing
+    def _put_actions(self, actions: Mapping[str, np.ndarray]) -> None:
+        self._side.arrays.put_actions(slice(None), actions)
+        self._playing_there[self._mode][...] = self._side.playing
 
     def _send_step(self, worker: WorkerProcess) -> None:
-        worker.channel.ring()
+        worker.channel.ring(self._mode)
 
     def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
-        return worker.channel.receive() or NOTHING
+        answer = worker.channel.receive()
+        return NOTHING if isinstance(answer, bool) else answer
 
     def close(self) -> None:
         super().close()
@@ -50,23 +57,26 @@ class SharedMemoryTransport(WorkerTransport):
 class SharedMemoryPort:
     """The worker's end."""
 
-    def __init__(self, channel: BellChannel, indices: list[int], count: int, memory: NamelessMemory):
+    def __init__(
+        self, channel: BellChannel, indices: list[int], count: int, modes: tuple[bool, ...], memory: NamelessMemory
+    ):
         self._channel = channel
-        self._indices, self._count = indices, count
+        self._indices, self._count, self._modes = indices, count, modes
         self._memory = memory
-        self._arrays: StepArrays | None = None
+        self._playing: dict[bool, np.ndarray] = {}
 
     def receive(self) -> tuple[str, list[int], Any]:
         message = self._channel.receive()
-        if message is not None:
+        if not isinstance(message, bool):
             return message
-        playing = self._arrays.playing
-        return "step", [index for row, index in enumerate(self._indices) if playing[row]], None
+        playing = self._playing[message]
+        return "step", [index for row, index in enumerate(self._indices) if playing[row]], message
 
-    def prepare(self, env_info: dict[str, Any]) -> StepArrays:
-        arrays = StepArrays.inside(self._memory.map(), env_info, self._count)
-        self._arrays = arrays.part(slice(self._indices[0], self._indices[-1] + 1))
-        return self._arrays
+    def prepare(self, spec: EnvSpec) -> dict[bool, StepArrays]:
+        rows = slice(self._indices[0], self._indices[-1] + 1)
+        sides = _sides(self._memory.map(), spec, self._count, self._modes)
+        self._playing = {mode: playing[rows] for mode, (_, playing) in sides.items()}
+        return {mode: arrays.part(rows) for mode, (arrays, _) in sides.items()}
 
     def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, Failure]) -> None:
         if answers or faults:
@@ -76,3 +86,21 @@ class SharedMemoryPort:
 
     def close(self) -> None:
         self._channel.close()
+
+
+def _flags(count: int) -> int:
+    """Bytes that say which of the environments shall step, with what fills the last line of a cache."""
+    return -(-count // ALIGNMENT) * ALIGNMENT
+
+
+def _sides(
+    memory: mmap.mmap, spec: EnvSpec, count: int, modes: tuple[bool, ...]
+) -> dict[bool, tuple[StepArrays, np.ndarray]]:
+    """For training and for tests: the arrays, and bool `[count]`, which of the environments shall step."""
+    sides, start = {}, 0
+    for mode in modes:
+        playing = np.frombuffer(memory, bool, count=count, offset=start)
+        start += _flags(count)
+        sides[mode] = StepArrays.inside(memory, spec, count, start), playing
+        start += StepArrays.size(spec, count)
+    return sides

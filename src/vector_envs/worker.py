@@ -5,11 +5,13 @@ from typing import Any, Protocol
 
 import cloudpickle
 
+from envs.fields import EnvSpec
 from envs.validation import InvalidEnvironmentError
 from utils.errors import MusterError
+from vector_envs.environment_row import EnvironmentRow
 from vector_envs.faults import Failure
 from vector_envs.generators import generators_state, load_generators_state, seed_generators
-from vector_envs.step_arrays import EnvironmentRow, StepArrays
+from vector_envs.step_arrays import StepArrays
 from vector_envs.worker_environment import WorkerEnvironment
 
 
@@ -38,8 +40,8 @@ class WorkerPort(Protocol):
             EOFError: the trainer is gone.
         """
 
-    def prepare(self, env_info: dict[str, Any]) -> StepArrays:
-        """Make the arrays of this worker's environments, a row for each, in order."""
+    def prepare(self, spec: EnvSpec) -> dict[bool, StepArrays]:
+        """Make the arrays of this worker's environments, a row for each, in order: of training and of tests."""
 
     def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, Failure]) -> None:
         """Tell the trainer that `command` is done: what environments have to say, and which failed and how."""
@@ -77,7 +79,7 @@ def env_worker(
             if command == "prepare":
                 arrays = port.prepare(argument)
                 for row, environment in enumerate(hosted.values()):
-                    environment.row = EnvironmentRow(arrays, row)
+                    environment.rows = {mode: EnvironmentRow(part, row) for mode, part in arrays.items()}
             elif command == "seed_generators":
                 seed_generators(argument)
             elif command == "generators_state":

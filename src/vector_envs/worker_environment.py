@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from envs.saving import state_or_none
+from envs.sizes import announced
 from replays.offered import offered
 from replays.plain import plain, plain_info
-from vector_envs.step_arrays import EnvironmentRow
+from vector_envs.environment_row import EnvironmentRow
 
 
 class WorkerEnvironment:
@@ -24,30 +25,40 @@ class WorkerEnvironment:
         self._recreated = dict(recreated)
         self._separate = separate_test_env
         self._made: dict[bool, Any] = {}
+        # of the environment that was played on last
         self._env: Any = None
-        self._info: dict = {}
-        self.row: EnvironmentRow | None = None
+        self._infos: dict[bool, dict] = {False: {}, True: {}}
+        # of training and tests; the same if they play on one environment
+        self.rows: dict[bool, EnvironmentRow] = {}
 
     def reset(self, test_mode: bool) -> None:
         """Begin an episode."""
         self._env = self._environment(test_mode)
         self._env.reset()
-        self.row.write_reset(self._env)
+        self.rows[test_mode].write_reset(self._env)
 
-    def step(self, _) -> dict | None:
+    def step(self, test_mode: bool) -> dict | None:
         """Do what the row's actions say; the info if the episode has ended."""
-        outcome = self.row.write_step(self._env, self._env.step(self.row.actions()))
-        self._info = outcome.info
+        self._env = self._environment(test_mode)
+        outcome = self.rows[test_mode].step(self._env)
+        self._infos[test_mode] = outcome.info
         return outcome.info if outcome.ended else None
 
-    def get_env_info(self, _) -> dict:
-        """The environment's sizes."""
-        return self._environment(False).get_env_info()
+    def observe(self, test_mode: bool) -> None:
+        """Write what is seen now, in the midst of an episode."""
+        self.rows[test_mode].write_seen(self._environment(test_mode))
 
-    def show(self, name: str) -> dict[str, Any]:
-        """What the environment offers for replays by that name, and its last info; or why there is nothing."""
+    def announced(self, _) -> Any:
+        """What the environment says of itself, see `envs.sizes`."""
+        return announced(self._environment(False))
+
+    def show(self, argument: tuple[str, bool]) -> dict[str, Any]:
+        """What the environment of `(name, test_mode)` offers for replays by that name, and its last info; or why there
+        is nothing."""
+        name, test_mode = argument
         try:
-            return {"shown": plain(offered(self._env, name)), "info": plain_info(self._info)}
+            env = self._environment(test_mode)
+            return {"shown": plain(offered(env, name)), "info": plain_info(self._infos[test_mode])}
         except NotImplementedError as error:
             return {"refusal": str(error)}
         except Exception as error:  # a replay that fails is not a reason to end the run
@@ -75,7 +86,8 @@ class WorkerEnvironment:
         return {test_mode: state_or_none(env) for test_mode, env in self._made.items()}
 
     def load_state_dict(self, argument: tuple[bool, int, dict | None]) -> None:
-        """Let the environment of `(test_mode, k, state)`, its k-th re-creation, go on from `state`; None: anew."""
+        """Let the environment of `(test_mode, k, state)`, its k-th re-creation, resume from `state`; None: make it
+        again."""
         test_mode, recreated, state = argument
         if state is None or recreated != self._recreated[test_mode]:
             self.discard((test_mode, recreated))

@@ -1,37 +1,48 @@
-"""What transports share: environments in worker processes, as one batched environment."""
+"""What transports share: environments in worker processes, as one source of environments."""
 
 import contextlib
 import logging
-import time
-from collections import deque
-from collections.abc import Callable, Sequence
-from multiprocessing import util
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from envs.sizes import check_sizes
-from utils.child_process import CLOSE_TIMEOUT
-from utils.errors import MusterError
-from vector_envs import state
-from vector_envs.faults import EnvironmentWorkerError, Failure, Fault, FaultPolicy
-from vector_envs.process import Channel, WorkerProcess
+from envs.fields import EnvSpec
+from envs.sizes import checked_spec
+from vector_envs.contract import StepOutcome
+from vector_envs.faults import EnvironmentWorkerError, FaultPolicy
+from vector_envs.process import WorkerProcess
 from vector_envs.step_arrays import StepArrays
-from vector_envs.worker import WorkerPort
+from vector_envs.worker_pool import WorkerPool
 
 log = logging.getLogger("muster")
-# the first commands of a process, which has to import everything before it answers, and seconds it gets at least
-AFTER_START, START_TIMEOUT = ("get_env_info", "prepare"), 60.0
 
 
-class WorkerTransport:
-    """Environments in other processes; for a runner, one batched environment (`vector_envs.contract`).
+@dataclass
+class Side:
+    """The environments of training, or those of tests, as they are now.
+
+    `begun`: bool `[B]`, has had an episode. `playing`: bool `[B]`, is in the midst of one. `lost`: bool `[B]`, an
+    episode has become void since the last step. `busy`: the workers with an environment that plays.
+    """
+
+    arrays: StepArrays
+    infos: list[dict]
+    begun: np.ndarray
+    playing: np.ndarray
+    lost: np.ndarray
+    busy: list[WorkerProcess] = field(default_factory=list)
+
+
+class WorkerTransport(WorkerPool):
+    """Environments in other processes, as a `VectorEnv`.
 
     A subclass says what a worker's end looks like (`_connect`), where the arrays lie (`_allocate`), and how actions go
     out (`_put_actions`, `_send_step`) and answers come back (`_receive`).
 
-    An environment that fails in `reset` or `step` is created anew if `faults` says so: after a `reset` its episode has
-    begun; after a `step` its episode is over at once, without a reward, and its number is in `dropped`.
+    An environment that fails in `reset` or `step` is re-created if `faults` says so: after a `reset` its episode has
+    begun; after a `step` its episode is lost.
 
     Args:
         factories: for each environment, {test_mode: factory}; a worker makes each when needed. `factory()` makes the
@@ -43,7 +54,7 @@ class WorkerTransport:
 
     Raises:
         MusterError: its sizes make no sense or do not fit, or a process cannot be started.
-        EnvironmentWorkerError: an environment raised, or its process died or hung, and that was not made good; any
+        EnvironmentWorkerError: an environment raised, or its process died or hung, and it was not re-created; any
             method may raise it.
     """
 
@@ -55,120 +66,89 @@ class WorkerTransport:
         faults: FaultPolicy | None = None,
         seed: int | None = None,
     ):
-        self._factories = factories
-        self._policy = faults or FaultPolicy()
-        self._seed = seed
-        self.separate_test_env = separate_test_env
-        self.everyone = list(range(len(factories)))
-        self._test_mode = False
-        self._playing = np.zeros(len(factories), dtype=bool)
-        # workers with an environment that plays
-        self._busy: list[WorkerProcess] = []
-        self._infos: list[dict] = [{} for _ in factories]
-        # environments whose unfinished episode is lost, since somebody last emptied this list
-        self.dropped: list[int] = []
-        self.restarts = 0
-        # of every environment, {test_mode: ...}: how often it was re-created, and whether it exists
-        self.recreated = [{False: 0, True: 0} for _ in factories]
-        self.made = [{False: False, True: False} for _ in factories]
-        # first environments of processes: how often each process was started anew; those that have stepped once
-        self.starts: dict[int, int] = {}
-        self._proven: set[int] = set()
-        # (environment, test_mode) that have failed and were not re-created
-        self.broken: set[tuple[int, bool]] = set()
-        # commands have been sent whose answers were not all received
-        self.interrupted = False
-        self.workers: list[WorkerProcess] = []
-        # also at the interpreter's end, which waits for its children: workers do not hear its SIGTERM
-        self._close_workers = util.Finalize(self, _close_all, args=(self.workers,), exitpriority=10)
+        self._modes = (False, True) if separate_test_env else (False,)
+        super().__init__(factories, envs_per_worker, separate_test_env, faults, seed)
         try:
-            for first in range(0, len(factories), envs_per_worker):
-                self.starts[first] = 0
-                self.workers.append(self._start(self.everyone[first : first + envs_per_worker]))
-            self.made[0][False] = True
-            self.env_info = self.ask([0], "get_env_info")[0]
-            check_sizes(self.env_info, len(factories))
-            self.n_agents, self.episode_limit = self.env_info["n_agents"], self.env_info["episode_limit"]
-            self._arrays = self._allocate(self.env_info)
-            self.ask(self.everyone, "prepare", self.env_info)
+            self.census.made[0][False] = True
+            self.spec: EnvSpec = checked_spec(self.ask([0], "announced")[0], len(factories))
+            self._sides = {mode: self._new_side(arrays) for mode, arrays in self._allocate(self.spec).items()}
+            self._side = self._sides[False]
+            self.ask(self.all_indices, "prepare", self.spec)
         except BaseException:
             self.close()
             raise
 
-    def _connect(self, indices: list[int]) -> tuple[Channel, WorkerPort]:
-        """Our end and the other end of a transport to the environments `indices`."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it connects")
+    @property
+    def restarts(self) -> int:
+        """How often environments, or their processes, were re-created because they failed."""
+        return self.census.restarts
 
-    def _allocate(self, env_info: dict[str, Any]) -> StepArrays:
-        """Arrays for all environments."""
+    def _allocate(self, spec: EnvSpec) -> dict[bool, StepArrays]:
+        """Arrays for all environments, by mode."""
         raise NotImplementedError(f"{type(self).__name__} does not say where its arrays are")
 
-    def _put_actions(self, actions: np.ndarray) -> None:
-        """Make ready what the workers are to be sent of these actions `[B, n]`."""
+    def _put_actions(self, actions: Mapping[str, np.ndarray]) -> None:
+        """Make ready what the workers are to be sent of these actions."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it sends actions")
 
     def _send_step(self, worker: WorkerProcess) -> None:
         """Let a worker step those of its environments that play."""
         raise NotImplementedError(f"{type(self).__name__} does not say how it lets a worker step")
 
-    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
-        """Wait for a worker's answer, see that what it observed is in the arrays; its answers and its faults."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it receives")
-
     def play(self, test_mode: bool) -> "WorkerTransport":
-        """Let the next episodes be tests, or training; returns the transport."""
-        self._test_mode = test_mode
+        """Let the next calls be for tests, or for training; returns the transport."""
+        self._mode = test_mode and self.separate_test_env
+        self._side = self._sides[self._mode]
         return self
 
     def reset(self, which: np.ndarray | None = None) -> None:
         """Begin an episode in the environments `which` (bool `[B]`; None: all)."""
-        indices = self.everyone if which is None else np.flatnonzero(which).tolist()
-        self._playing[indices] = False
+        side = self._side
+        indices = self.all_indices if which is None else np.flatnonzero(which).tolist()
+        side.playing[indices] = False
         waiting = indices
         while waiting:
             for index in waiting:
-                self.made[index][self._mode] = True
-            _, faults = self._ask(waiting, "reset", self._test_mode)
-            lost = self._make_good(faults)
-            waiting = [index for index in indices if index in lost]
-        self._playing[indices] = True
-        self._note_busy()
+                self.census.made[index][self._mode] = True
+            _, faults = self._ask(waiting, "reset", self._mode)
+            recreated = self._recover(faults)
+            waiting = [index for index in indices if index in recreated]
+        side.begun[indices], side.playing[indices], side.lost[indices] = True, True, False
+        self._note_busy(side)
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See `BatchedEnv.step`."""
-        arrays = self._arrays
+    def step(self, actions: Mapping[str, np.ndarray]) -> StepOutcome:
+        """See `VectorEnv.step`."""
+        side = self._side
+        busy = side.busy
         self._put_actions(actions)
-        self.interrupted = True
-        for worker in self._busy:
+        self._interrupted = True
+        for worker in busy:
             with contextlib.suppress(OSError):  # it has died, as is found when its answer is awaited
                 self._send_step(worker)
         # only environments whose episode has ended have something to say
-        infos, faults = self._collect(self._busy, "step")
-        if infos:
-            for index, info in infos.items():
-                self._infos[index] = info
-                self._playing[index] = False
+        infos, faults = self._collect(busy, "step")
+        for index, info in infos.items():
+            side.infos[index] = info
+            side.playing[index] = False
         if faults:
-            lost = list(self._make_good(faults))
-            arrays.reward[lost], arrays.terminated[lost], arrays.truncated[lost] = 0.0, True, False
-        if len(self._proven) < len(self.starts):
-            self._proven.update(worker.indices[0] for worker in self._busy)
+            self._recover(faults)
+        proven = self.census.proven
+        if len(proven) < len(self.census.starts):
+            proven.update(worker.indices[0] for worker in busy)
         if infos or faults:
-            self._note_busy()
-        return arrays.reward, arrays.terminated, arrays.truncated
+            self._note_busy(side)
+        lost = side.lost
+        if lost.any():
+            side.lost = np.zeros_like(lost)
+        return StepOutcome(side.arrays.outcomes, side.arrays.terminated, side.arrays.truncated, lost)
 
-    def observed(self) -> dict[str, np.ndarray]:
-        """See `BatchedEnv.observed`."""
-        arrays = self._arrays
-        return {"state": arrays.state, "avail_actions": arrays.avail_actions, "obs": arrays.obs}
+    def observed(self) -> Mapping[str, np.ndarray]:
+        """See `VectorEnv.observed`."""
+        return self._side.arrays.shown
 
     def info(self, b: int) -> dict[str, Any]:
         """The info of the last step of environment b's last whole episode."""
-        return self._infos[b]
-
-    def get_env_info(self) -> dict[str, Any]:
-        """Sizes, as the first environment tells them."""
-        return self.env_info
+        return self._side.infos[b]
 
     def snapshot(self) -> dict[str, Any]:
         """The first environment's; its info of the same moment is then what `info` returns."""
@@ -183,11 +163,11 @@ class WorkerTransport:
         return self._shown("action_names")
 
     def _shown(self, name: str) -> Any:
-        answer = self.ask([0], "show", name)[0]
+        answer = self.ask([0], "show", (name, self._mode))[0]
         if "refusal" in answer:
             raise NotImplementedError(answer["refusal"])
-        if self._playing[0]:
-            self._infos[0] = answer["info"]
+        if self._side.playing[0]:
+            self._side.infos[0] = answer["info"]
         return answer["shown"]
 
     def save_replay(self) -> None:
@@ -196,137 +176,69 @@ class WorkerTransport:
             raise NotImplementedError(refusal)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where all environments are, at the boundary of episodes; see `state.transport_state`."""
-        return state.transport_state(self)
+        """Everything that the coming episodes depend on; it raises nothing, whatever has failed.
 
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Go on from where `state_dict` was taken, by this or another transport of as many environments."""
-        state.load_transport_state(self, saved)
-        self._playing[:] = False
+        An environment that cannot be saved or cannot be asked any more has None as its state; the rest is in
+        `Census.state_dict`; besides, which environments of training have begun an episode, and are in the midst of it.
+        """
+        states: dict[int, Any] = {}
+        generators: dict[int, Any] = {}
+        for worker in [] if self._interrupted else list(self.workers):
+            for index in worker.indices:
+                states[index] = self._answer(worker, index, "state_dict") or {}
+            generators[worker.indices[0]] = self._answer(worker, worker.indices[0], "generators_state")
+        side = self._sides[False]
+        moments = {"begun": side.begun.tolist(), "playing": side.playing.tolist()}
+        return {**self.census.state_dict(states, generators), **moments}
 
-    def close(self) -> None:
-        """Close every environment and end every process, at the latest after `CLOSE_TIMEOUT`; may be called twice."""
-        self._close_workers()
-        self._busy = []
-
-    def ask(self, indices: list[int], command: str, argument: Any = None) -> dict[int, Any]:
-        """What the environments `indices` answer to `command`, if they have an answer; no fault is made good."""
-        answers, faults = self._ask(indices, command, argument)
-        for fault in faults:
-            raise EnvironmentWorkerError(fault.text)
-        return answers
-
-    def entropy(self, first: int) -> list[int] | None:
-        """Of the global random generators of the process whose first environment is number `first`."""
-        return None if self._seed is None else [self._seed, first, self.starts[first]]
-
-    @property
-    def _mode(self) -> bool:
-        """Which environments play now: those of tests, if there are such, or those of training."""
-        return self._test_mode and self.separate_test_env
-
-    def _start(self, indices: list[int]) -> WorkerProcess:
-        factories = {index: self._factories[index] for index in indices}
-        recreated = {index: self.recreated[index] for index in indices}
-        entropy = self.entropy(indices[0])
+    def _answer(self, worker: WorkerProcess, index: int, command: str) -> Any:
+        """None if there is no answer."""
+        if worker.lost:
+            return None
         try:
-            channel, port = self._connect(indices)
-            return WorkerProcess(channel, port, factories, recreated, self.separate_test_env, entropy)
-        except OSError as error:  # no more processes, or no more open files (ulimit -u, ulimit -n)
-            raise MusterError(
-                f"The process of environment {indices[0]} cannot be started, after {len(self.workers)} others: "
-                f"{error.strerror}. Choose a smaller batch_size_run or a larger envs_per_worker."
-            ) from error
+            return self.ask([index], command).get(index)
+        except EnvironmentWorkerError as error:
+            log.warning(f"The state of environment {index} is not saved, and a resumed run re-creates it. {error}")
+            return None
 
-    def _note_busy(self) -> None:
-        self._busy = [worker for worker in self.workers if self._playing[worker.rows].any()]
-
-    def _ask(self, indices: list[int], command: str, argument: Any = None) -> tuple[dict[int, Any], list[Fault]]:
-        asked = [worker for worker in self.workers if not set(worker.indices).isdisjoint(indices)]
-        # lost before, where nothing was to be made good, as when a checkpoint asked
-        lost = [worker.lost for worker in asked if worker.lost]
-        asked = [worker for worker in asked if not worker.lost]
-        self.interrupted = True
-        for worker in asked:
-            with contextlib.suppress(OSError):
-                worker.channel.send((command, [index for index in worker.indices if index in indices], argument))
-        answers, faults = self._collect(asked, command)
-        return answers, [*lost, *faults]
-
-    def _collect(self, workers: list[WorkerProcess], command: str) -> tuple[dict[int, Any], list[Fault]]:
-        collected: dict[int, Any] = {}
-        faults: list[Fault] = []
-        timeout = self._policy.timeout
-        if timeout and command in AFTER_START:
-            timeout = max(timeout, START_TIMEOUT)
-        patience = timeout
-        for worker in workers:
-            if timeout and not worker.channel.wait(patience):
-                faults.append(worker.hangs(command, timeout))
-                patience = 0.0  # the others have had as long
-                continue
-            try:
-                answers, failures = self._receive(worker)
-            except (EOFError, OSError):
-                faults.append(worker.died(command))
-                continue
-            faults += [worker.failed(index, command, failure) for index, failure in failures.items()]
-            collected.update(answers)
-        self.interrupted = False
-        return collected, faults
-
-    def _make_good(self, faults: list[Fault]) -> set[int]:
-        """Create anew what has failed.
-
-        Returns:
-            the environments that are new.
+    def load_state_dict(self, saved: dict[str, Any]) -> bool:
+        """Resume from where `state_dict` was taken, by this or another transport of as many environments.
 
         Raises:
-            EnvironmentWorkerError: that is not to be done, or was done too often.
+            MusterError: the state of another number of environments.
+            EnvironmentWorkerError: an environment does not take its state.
         """
-        for fault in faults:
-            self.broken.update((index, self._mode) for index in fault.indices)
-        lost: set[int] = set()
-        waiting = deque(faults)
-        while waiting:
-            fault = waiting.popleft()
-            # an environment that raises before it ever worked was given something wrong, and would raise again
-            hopeless = fault.index is not None and fault.worker.indices[0] not in self._proven
-            if hopeless or fault.incurable or not self._policy.restart:
-                raise EnvironmentWorkerError(fault.text)
-            if self.restarts >= self._policy.max_restarts:
-                raise fault.beyond(self._policy.max_restarts)
-            self.restarts += 1
-            log.warning(fault.warning(self.restarts, self._policy.max_restarts))
-            lost.update(fault.indices)
-            waiting += self._replace(fault)
-            self.broken.difference_update((index, self._mode) for index in fault.indices)
-        unfinished = [index for index in sorted(lost) if self._playing[index]]
-        self.dropped += unfinished
-        self._playing[unfinished] = False
-        return lost
+        for index, mode, recreated, state in self.census.restored(saved, self.separate_test_env):
+            self.ask([index], "load_state_dict", (mode, recreated, state))
+        for first, generators in self.census.restored_processes(saved):
+            if generators is not None:
+                self.ask([first], "load_generators_state", generators)
+            elif (entropy := self.census.entropy(first)) is not None:
+                self.ask([first], "seed_generators", entropy)
+        continued = all(modes[False] for modes in self.census.made)
+        self.play(False)
+        for side in self._sides.values():
+            side.playing[:] = False
+        if continued:
+            self._side.begun[:], self._side.playing[:] = saved["begun"], saved["playing"]
+            if begun := np.flatnonzero(self._side.begun).tolist():
+                self.ask(begun, "observe", False)
+        self._note_busy(self._side)
+        return continued
 
-    def _replace(self, fault: Fault) -> list[Fault]:
-        """Start a new process, or let the environment be created anew at its next reset; the faults of doing so."""
-        if fault.index is not None:
-            self.recreated[fault.index][self._mode] += 1
-            argument = (self._mode, self.recreated[fault.index][self._mode])
-            return [] if fault.worker.lost else self._ask([fault.index], "discard", argument)[1]
-        worker = fault.worker
-        for index in worker.indices:
-            for mode, made in self.made[index].items():
-                self.recreated[index][mode] += made
-                self.made[index][mode] = False
-        self.starts[worker.indices[0]] += 1
-        place = self.workers.index(worker)
-        self.workers[place] = self._start(worker.indices)
-        return self._ask(worker.indices, "prepare", self.env_info)[1]
+    def _new_side(self, arrays: StepArrays) -> Side:
+        count = len(self.all_indices)
+        return Side(arrays, [{} for _ in range(count)], *(np.zeros(count, dtype=bool) for _ in range(3)))
 
+    def _note_busy(self, side: Side) -> None:
+        side.busy = [worker for worker in self.workers if side.playing[worker.rows].any()]
 
-def _close_all(workers: list[WorkerProcess]) -> None:
-    for worker in workers:
-        worker.dismiss()
-    deadline = time.monotonic() + CLOSE_TIMEOUT
-    for worker in workers:
-        worker.end(max(0.0, deadline - time.monotonic()))
-    workers.clear()
+    def _note_lost(self, indices: list[int], process: bool) -> None:
+        for side in self._sides.values() if process else [self._side]:
+            unfinished = [index for index in indices if side.playing[index]]
+            side.lost[unfinished], side.playing[unfinished] = True, False
+            if process:
+                side.busy = [worker for worker in side.busy if worker.indices != indices]
+
+    def _prepared(self) -> EnvSpec:
+        return self.spec

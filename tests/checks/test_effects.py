@@ -44,8 +44,8 @@ def test_no_preset_sets_what_it_does_not_use(algorithm):
         ({"mixer": "vdn", "hypernet_embed": 8}, "hypernet_embed=8 has no effect: mixer=vdn does not read it."),
         ({"qtran_arch": "coma_critic"}, "qtran_arch=coma_critic has no effect: mixer=null does not read it."),
         ({"rollout_steps": 8}, "rollout_steps=8 has no effect: runner=episode does not read it."),
-        ({"env_transport": "pipe"}, "env_transport=pipe has no effect: runner=episode does not read it."),
-        ({"envs_per_worker": 2}, "envs_per_worker=2 has no effect: runner=episode does not read it."),
+        ({"env_transport": "pipe"}, "env_transport=pipe has no effect: vector_env=in_process does not read it."),
+        ({"envs_per_worker": 2}, "envs_per_worker=2 has no effect: vector_env=in_process does not read it."),
         ({"test_greedy": False}, "test_greedy=False has no effect: action_selector=epsilon_greedy does not read it."),
         (
             {**COMA, "action_selector": "soft_policies", "epsilon_start": 0.5},
@@ -79,7 +79,9 @@ def test_a_run_says_it(caplog):
 
 
 def _read_by(cls):
-    """Config keys that stand in the modules of a class and its ancestors."""
+    """Config keys that stand in a function, or in the modules of a class and its ancestors."""
+    if inspect.isfunction(cls):
+        return set(re.findall(r"\bargs\)?\.([a-z_]\w*)", inspect.getsource(cls)))
     modules = {c.__module__ for c in cls.__mro__ if c.__module__.split(".")[0] not in ("builtins", "torch", "typing")}
     text = "".join(inspect.getsource(sys.modules[name]) for name in modules)
     return set(re.findall(r"\bargs\.([a-z_]\w*)", text))

@@ -154,7 +154,7 @@ def test_rollouts_that_do_not_fit_are_refused(monkeypatch):
 
 
 def test_processes_that_do_not_fit_are_not_started(monkeypatch):
-    monkeypatch.setattr("runners.parallel_runner.available_memory", lambda: 2**20)
+    monkeypatch.setattr("vector_envs.sources.available_memory", lambda: 2**20)
     args = make_args(env="two_step", env_args={"seed": 1}, runner="parallel", batch_size_run=90, envs_per_worker=4)
     with pytest.raises(MusterError, match=r"What batch_size_run=90 starts \(23 environment processes\) does not fit"):
         assemble(args, RecordingLogger())

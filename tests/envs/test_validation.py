@@ -136,7 +136,7 @@ def test_an_action_that_there_is_not(play, monkeypatch, action):
 @pytest.mark.parametrize("policy", [{}, {"agent_output_type": "pi_logits", "action_selector": "soft_policies"}])
 def test_the_choice_is_looked_at_always(play, way, policy, monkeypatch):
     """Also when the first moments are over, and where a selector cannot choose without legal actions."""
-    for module in ("runners.step_checks", "vector_envs.step_arrays"):
+    for module in ("runners.step_checks", "vector_envs.environment_row"):
         monkeypatch.setattr(f"{module}.FIRST_MOMENTS", 0)
     with pytest.raises(InvalidEnvironmentError, match="agent 1 has no legal action"):
         play(way, {"step": 3, "mask": NOTHING}, **policy)
@@ -155,9 +155,7 @@ def test_arrays_of_a_batch_in_other_shapes(play, way, fault, monkeypatch):
     else:
         monkeypatch.setattr(WrongBatch, "step", lambda self, a: (step(self, a)[0], np.zeros(2), np.zeros(2)))
         name = "terminated"
-    with pytest.raises(
-        InvalidEnvironmentError, match=rf"The environments' {name} is float64 .*; by get_env_info\(\) it"
-    ):
+    with pytest.raises(InvalidEnvironmentError, match=rf"The environments' {name} is float64 .*; as announced it"):
         play(way, {})
 
 
@@ -192,7 +190,7 @@ def test_numbers_of_any_library_are_taken(value):
 @pytest.mark.parametrize("value", [[[1.0], [1.0, 2.0]], [["a"]], [[None]], [[1j]]])
 def test_what_is_no_array_of_numbers(value):
     with pytest.raises(InvalidEnvironmentError, match=r"get_obs\(\)"):
-        as_numbers("obs", value)
+        as_numbers("get_obs()", value)
 
 
 def test_masks():

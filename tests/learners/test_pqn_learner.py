@@ -6,9 +6,10 @@ import torch as th
 
 from checks import check_config
 from components.episode_buffer import EpisodeBatch
+from components.scheme import scheme_of
 from controllers.basic_controller import BasicMAC
 from envs import REGISTRY, MultiAgentEnv
-from experiment.assembly import build_scheme
+from envs.fields import pymarl_spec
 from fakes import RecordingLogger
 from helpers import fill, make_args, random_batch
 from learners.pqn_learner import PQNLearner
@@ -41,7 +42,9 @@ def rollout(columns, ends):
 
     Agents take action 0; the third action, whose value is the largest, is illegal.
     """
-    scheme, groups, preprocess = build_scheme({"state_shape": 1, "obs_shape": 1, "n_actions": 3, "n_agents": 2})
+    scheme, groups, preprocess = scheme_of(
+        pymarl_spec({"state_shape": 1, "obs_shape": 1, "n_actions": 3, "n_agents": 2})
+    )
     before = {"group": "agents", "episode_const": True}
     scheme |= {"hidden_before": {"vshape": (1,), **before}, "last_actions_before": {"vshape": (3,), **before}}
     batch = EpisodeBatch(scheme, groups, len(ends), columns, preprocess=preprocess)

@@ -12,7 +12,8 @@ import pytest
 import torch as th
 
 from components.episode_buffer import EpisodeBatch
-from experiment.assembly import build_scheme
+from components.scheme import scheme_of
+from envs.fields import pymarl_spec
 from utils.config import default_config
 
 SIZES = {"n_agents": 2, "n_actions": 3, "state_shape": 4, "obs_shape": 5}
@@ -25,7 +26,7 @@ def make_args(**changes):
 
 def empty_batch(batch_size, max_seq_length, **sizes):
     """An EpisodeBatch with the scheme of a run."""
-    scheme, groups, preprocess = build_scheme({**SIZES, **sizes})
+    scheme, groups, preprocess = scheme_of(pymarl_spec({**SIZES, **sizes}))
     return EpisodeBatch(scheme, groups, batch_size, max_seq_length, preprocess=preprocess)
 
 

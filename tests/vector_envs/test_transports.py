@@ -14,15 +14,17 @@ import pytest
 import torch as th
 
 from envs import REGISTRY
+from envs.fields import pymarl_spec
 from experiment.assembly import assemble
 from fakes import CountingEnv, ModulesEnv, RecordingLogger, UnevenEnv
 from helpers import hear_ctrl_c, make_args
 from utils.random_streams import seed_everything
-from vector_envs import REGISTRY as TRANSPORTS
-from vector_envs.step_arrays import RESULTS, EnvironmentRow, StepArrays
+from vector_envs import TRANSPORTS
+from vector_envs.environment_row import EnvironmentRow
+from vector_envs.step_arrays import StepArrays
 
 ROOT = Path(__file__).resolve().parents[2]
-SIZES = {"n_agents": 3, "obs_shape": 5, "state_shape": (2, 3), "n_actions": 4}
+SIZES = pymarl_spec({"n_agents": 3, "obs_shape": 5, "state_shape": (2, 3), "n_actions": 4})
 
 
 def played(transport, envs_per_worker, environments=5):
@@ -90,14 +92,14 @@ def test_batches_and_statistics_are_equal_whatever_carries_them(uneven):
 def test_some_environments_can_begin_an_episode_while_others_play_on(transport):
     factories = [dict.fromkeys((False, True), partial(CountingEnv, lengths=[3], seed=s)) for s in range(4)]
     running = TRANSPORTS[transport](factories, 2, True)
-    actions = np.zeros((4, 2), dtype=np.int64)
+    actions = {"actions": np.zeros((4, 2), dtype=np.int64)}
     try:
         running.reset()
         running.step(actions)
         running.reset(np.array([False, True, False, False]))
         assert running.observed()["state"][:, :2].tolist() == [[0, 1], [1, 0], [0, 1], [0, 1]]
         running.step(actions)
-        _, terminated, _ = running.step(actions)
+        terminated = running.step(actions).terminated
         assert terminated.tolist() == [True, False, True, True]
         running.step(actions)
         assert running.observed()["state"][:, :2].tolist() == [[0, 3], [1, 3], [0, 3], [0, 3]], "who ended stays so"
@@ -109,7 +111,7 @@ def test_some_environments_can_begin_an_episode_while_others_play_on(transport):
 def test_workers_import_neither_torch_nor_the_learner(transport):
     running = TRANSPORTS[transport]([dict.fromkeys((False, True), ModulesEnv)], 1, True)
     running.close()
-    modules = running.get_env_info()["modules"]
+    modules = running.spec.env_info["modules"]
     assert "vector_envs.worker" in modules
     unwanted = ("torch", "learners", "controllers", "modules", "components", "sacred", "experiment")
     assert [m for m in modules if m.split(".")[0] in unwanted] == []
@@ -118,34 +120,36 @@ def test_workers_import_neither_torch_nor_the_learner(transport):
 def test_arrays_in_a_block_do_not_overlap():
     memory = bytearray(StepArrays.size(SIZES, 4))
     arrays = StepArrays.inside(memory, SIZES, 4)
-    for number, array in enumerate(vars(arrays).values()):
-        array[...] = 1 + number
-    for number, array in enumerate(vars(arrays).values()):
-        assert (array == (1 + number if array.dtype != bool else True)).all()
-    assert arrays.state.shape == (4, 2, 3)
-    assert arrays.part(slice(1, 3)).obs.base is not None
+    for number, name in enumerate(SIZES.layout(4)):
+        arrays[name][...] = 1 + number
+    for number, name in enumerate(SIZES.layout(4)):
+        assert (arrays[name] == (1 + number if arrays[name].dtype != bool else True)).all()
+    assert arrays["state"].shape == (4, 2, 3)
+    assert arrays.part(slice(1, 3))["obs"].base is not None
     with pytest.raises(ValueError, match="buffer"):
         StepArrays.inside(memory[:-64], SIZES, 4)
 
 
 def test_results_of_a_part_are_put_into_the_rows_they_come_from():
     whole, part = StepArrays.allocate(SIZES, 4), StepArrays.allocate(SIZES, 2)
-    for name in RESULTS:
-        getattr(part, name)[1] = 1
+    for name in SIZES.layout(2):
+        part[name][1] = 1
     whole.put_results([2, 3], part.results([0, 1]))
-    for name in RESULTS:
-        assert [bool(row.all()) for row in getattr(whole, name)] == [False, False, False, True]
+    for name in SIZES.layout(4):
+        last = name != "actions"  # which go the other way
+        assert [bool(row.all()) for row in whole[name]] == [False, False, False, last]
 
 
 def test_axes_of_size_one_may_come_and_go():
     """PyMARL's batches take them, so environments have them."""
-    arrays = StepArrays.allocate({"n_agents": 2, "obs_shape": 5, "state_shape": 3, "n_actions": 3}, 1)
+    sizes = {"n_agents": 2, "obs_shape": 5, "state_shape": 3, "n_actions": 3}
+    arrays = StepArrays.allocate(pymarl_spec(sizes), 1)
     env = CountingEnv()
     env.reset()
     state = env.get_state()
     env.get_state = lambda: state[None]
     EnvironmentRow(arrays, 0).write_reset(env)
-    assert arrays.state[0].tolist() == state.tolist()
+    assert arrays["state"][0].tolist() == state.tolist()
 
 
 # A trainer that says its workers' numbers and then does as it is told
@@ -154,18 +158,18 @@ import sys
 from functools import partial
 import numpy as np
 import fakes
-from vector_envs import REGISTRY
+from vector_envs import TRANSPORTS
 
 if __name__ == "__main__":
     factories = [dict.fromkeys((False, True), partial(getattr(fakes, sys.argv[2]), lengths=[10**9]))] * 2
-    running = REGISTRY[sys.argv[1]](factories, 1, True)
+    running = TRANSPORTS[sys.argv[1]](factories, 1, True)
     running.reset()
     print(*(worker.process.pid for worker in running.workers), flush=True)
     sys.stdin.readline()
     if sys.argv[3] == "raise":
         raise RuntimeError("as told")
     while sys.argv[3] == "play":
-        running.step(np.zeros((2, 2), dtype=np.int64))
+        running.step({"actions": np.zeros((2, 2), dtype=np.int64)})
     running.close()
 """
 

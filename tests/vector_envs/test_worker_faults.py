@@ -19,7 +19,7 @@ from experiment.assembly import assemble
 from fakes import CountingEnv, MisshapenEnv, RecordingLogger, StubbornEnv, TalkativeEnv
 from helpers import hear_ctrl_c, make_args
 from utils.errors import MusterError
-from vector_envs import REGISTRY as TRANSPORTS
+from vector_envs import TRANSPORTS
 from vector_envs.process import EnvironmentWorkerError, WorkerProcess
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,7 +97,7 @@ def test_an_info_that_cannot_be_sent_is_reported(transport):
     running = TRANSPORTS[transport]([dict.fromkeys((False, True), TalkativeEnv)], 1, True)
     running.reset()
     with pytest.raises(EnvironmentWorkerError, match=r"Environment 0 failed in step\(\)(.|\n)*pickle"):
-        running.step(np.zeros((1, 2), dtype=np.int64))
+        running.step({"actions": np.zeros((1, 2), dtype=np.int64)})
     running.close()
 
 

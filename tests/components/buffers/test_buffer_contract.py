@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from components.buffers import REGISTRY, episode_journal
 from components.episode_batch import EpisodeBatch
-from experiment.assembly import build_scheme
+from components.scheme import scheme_of
+from envs.fields import pymarl_spec
 from fakes import RecordingLogger
 from helpers import SIZES, make_args, random_batch
 from utils.errors import MusterError
@@ -22,7 +23,7 @@ BUILT_IN = [name for name in REGISTRY if REGISTRY.entry(name).declared]
 
 def new_buffer(name, **changes):
     sizes = {"batch_size": 2, "buffer_size": 5, "batch_size_run": 2, **changes}
-    scheme, groups, preprocess = build_scheme(SIZES)
+    scheme, groups, preprocess = scheme_of(pymarl_spec(SIZES))
     return REGISTRY[name](scheme, groups, COLUMNS, preprocess, make_args(**sizes), RecordingLogger())
 
 
@@ -81,7 +82,7 @@ def test_a_sample_is_a_batch_of_what_was_played(name):
 
 
 def test_its_scheme_is_that_of_a_batch(name):
-    scheme, groups, preprocess = build_scheme(SIZES)
+    scheme, groups, preprocess = scheme_of(pymarl_spec(SIZES))
     buffer = new_buffer(name)
     assert dict(buffer.scheme) == EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess).scheme
     assert (buffer.groups, set(buffer.preprocess)) == (groups, set(preprocess))

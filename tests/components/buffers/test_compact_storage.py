@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from components.episode_buffer import EpisodeBatch, ReplayBuffer
+from components.scheme import scheme_of
 from components.storage import lazy_zeros, smallest_integer
 from components.transforms import OneHot, Transform
-from experiment.assembly import build_scheme
+from envs.fields import pymarl_spec
 from utils.errors import MusterError
 
 N, A, T = 2, 5, 6
@@ -35,7 +36,7 @@ LAYOUT = {
 
 
 def parts(buffer_dtype, sizes=SIZES):
-    scheme, groups, preprocess = build_scheme(sizes, buffer_dtype)
+    scheme, groups, preprocess = scheme_of(pymarl_spec(sizes), buffer_dtype)
     return {**scheme, "number": {"vshape": (1,), "dtype": th.long, "episode_const": True}}, groups, preprocess
 
 
@@ -280,7 +281,7 @@ def test_lazy_zeros_are_zeros(shape, dtype):
 def test_27m_vs_30m_takes_less_than_half_of_pymarls():
     """36.6 GiB are 5000 episodes in PyMARL's layout: 181 steps of 43,465 bytes."""
     sizes = {"n_agents": 27, "n_actions": 36, "obs_shape": 285, "state_shape": 1170}
-    scheme, groups, preprocess = build_scheme(sizes, "float16")
+    scheme, groups, preprocess = scheme_of(pymarl_spec(sizes), "float16")
     buffer = ReplayBuffer(scheme, groups, 2, 181, preprocess=preprocess, device="meta")
     tensors = (*buffer.data.transition_data.values(), *buffer.data.episode_data.values())
     counted = sum(tensor.numel() * tensor.element_size() for tensor in tensors)

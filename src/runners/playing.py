@@ -1,6 +1,6 @@
-"""What all runners share that are built in: they step a batched environment."""
+"""What all runners share that are built in: they play on a source of environments (`vector_envs`)."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,23 +8,51 @@ import numpy as np
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from controllers.decisions import Decider
-from runners.environment_runner import EnvironmentRunner
+from runners.base import BaseRunner
 from runners.ongoing import FinishedEpisode, OngoingPlay
+from runners.returns import EpisodeReturns
+from runners.sources import source_of
 from runners.step_checks import StepChecks
-from vector_envs.contract import BatchedEnv
-from vector_envs.instances import batched_environment_factory
+from vector_envs import REGISTRY as SOURCES
+from vector_envs.contract import VectorEnv
 
 
-class BatchedEnvRunner(EnvironmentRunner):
-    """Plays on a batched environment (`vector_envs.contract`) of `batch_size_run` copies.
+class EpisodesRunner(BaseRunner):
+    """Plays `batch_size_run` whole episodes a call, all copies from the same moment.
 
-    It plays whole episodes, all copies from the same moment. A subclass may say in `_play` how else training plays.
+    A subclass may say in `_play` how else training plays.
     """
+
+    # where its environments live if the config leaves that open
+    lives = ""
+
+    def __init__(self, args, logger):
+        super().__init__(args, logger)
+        self.vector_env = SOURCES[source_of(vars(self.args), self.lives)](self.args)
+        self.spec = self.vector_env.spec
+        self.episode_limit = self.spec.episode_limit
+        # looks on while tests are played, see `replays.recorder.Recorder`
+        self.recorder = None
+
+    @property
+    def env(self) -> Any:
+        """The copies that training plays on."""
+        return self.vector_env.play(False)
+
+    def get_env_info(self) -> dict:
+        return dict(self.spec.env_info)
+
+    def save_replay(self) -> None:
+        """Let the environment that tests play on save its replay."""
+        self.vector_env.save_replay()
+
+    def close_env(self) -> None:
+        self.vector_env.close()
 
     def setup(self, scheme, groups, preprocess, mac) -> None:
         super().setup(scheme, groups, preprocess, mac)
         self._in_play = False
-        self._checks = StepChecks(self.env, self.batch_size)
+        self._checks = StepChecks(self.spec, self.batch_size)
         self.ongoing = self._begin_ongoing()
 
     def run(self, test_mode: bool = False) -> EpisodeBatch:
@@ -38,11 +66,18 @@ class BatchedEnvRunner(EnvironmentRunner):
         """What a call brings in training."""
         return self._play_together(test_mode=False)
 
-    def _factory(self, test_mode: bool) -> Callable:
-        return batched_environment_factory(self.args, test_mode)
+    @property
+    def worker_restarts(self) -> int:
+        return self.vector_env.restarts
 
     def _ongoing_play(self) -> OngoingPlay:
-        return OngoingPlay(self.env, self.mac, self.new_batch(max_seq_length=2), self._checks)
+        return OngoingPlay(self.vector_env, self.mac, self.new_batch(max_seq_length=2), self._checks)
+
+    def environments_state(self) -> dict[str, Any]:
+        return self.vector_env.state_dict()
+
+    def load_environments_state(self, state: dict[str, Any]) -> bool:
+        return self.vector_env.load_state_dict(state)
 
     def state_dict(self) -> dict:
         """As of every runner; what plays on is None after a fault, which may have left it in the middle of a turn."""
@@ -67,41 +102,39 @@ class BatchedEnvRunner(EnvironmentRunner):
         returns, lengths, infos = (list(column) for column in zip(*figures, strict=True)) if figures else ([], [], [])
         self._record(returns, lengths, infos, test_mode=False, steps=steps)
 
-    def _take_dropped(self) -> list[int]:
-        """Copies that have failed since the last call and were created anew: their unfinished episodes are lost."""
-        return []
-
     def _play_together(self, test_mode: bool) -> EpisodeBatch:
         """Play one episode in each copy, all from the same moment; row b of the batch is copy b.
 
-        An episode that is lost to a fault leaves nothing behind: when the others have ended, its row is played anew.
+        An episode that is lost to a fault leaves nothing behind: when the others have ended, another one is played
+        into its row.
         """
-        env, listener, size = self._playing(test_mode), None, self.batch_size
+        env, listener, size = self.vector_env.play(test_mode), None, self.batch_size
         if test_mode and self.recorder is not None:
             env, listener = self.recorder.watch(env, self.t_env)
         batch = self.new_batch()
         decider = Decider(self.mac, batch, listener)
-        returns, lengths = np.zeros(size), np.zeros(size, dtype=np.int64)
+        returns, lengths = EpisodeReturns(self.spec, size), np.zeros(size, dtype=np.int64)
         env.reset()
         lost = self._play_rows(env, decider, batch, np.arange(size), returns, lengths, test_mode)
         while lost.size:
             for tensor in batch.data.transition_data.values():
                 tensor[lost.tolist()] = 0
-            returns[lost], lengths[lost] = 0, 0
+            returns.clear(lost)
+            lengths[lost] = 0
             env.reset(np.isin(np.arange(size), lost))
             lost = self._play_rows(env, decider, batch, lost, returns, lengths, test_mode)
 
-        infos = [env.info(b) for b in range(size)]
-        self._record(returns.tolist(), lengths.tolist(), infos, test_mode)
+        infos = [{**env.info(b), **returns.of_groups(b)} for b in range(size)]
+        self._record(returns.totals.tolist(), lengths.tolist(), infos, test_mode)
         return batch
 
     def _play_rows(
         self,
-        env: BatchedEnv,
+        env: VectorEnv,
         decider: Decider,
         batch: EpisodeBatch,
         rows: np.ndarray,
-        returns: np.ndarray,
+        returns: EpisodeReturns,
         lengths: np.ndarray,
         test_mode: bool,
     ) -> np.ndarray:
@@ -119,7 +152,6 @@ class BatchedEnvRunner(EnvironmentRunner):
         acting = playing
         decisions: dict[str, np.ndarray] = {}
         lost = np.zeros(size, dtype=bool)
-        self._take_dropped()  # in a reset nothing is lost
         observed, checks = env.observed(), self._checks
         checks.observed(observed, playing, 0)
         store.write(observed, playing, 0, mark_filled=True)
@@ -128,29 +160,33 @@ class BatchedEnvRunner(EnvironmentRunner):
             try:
                 decided = decider.decide(self.t, self.t_env, None if acting.size == size else acting, test_mode)
             except RuntimeError:
-                checks.undecided(observed["avail_actions"], acting, self.t)
+                checks.undecided(observed, acting, self.t)
                 raise
-            checks.chosen(observed["avail_actions"], decided["actions"][:, :, 0], acting, self.t)
+            checks.chosen(observed, self.spec.actions_of(decided), acting, self.t)
             for key, value in decided.items():
                 if key not in decisions:  # rows of all episodes, of which fewer and fewer act
                     decisions[key] = np.zeros((size, *value.shape[1:]), dtype=value.dtype)
                 decisions[key][acting] = value
-            actions = decisions["actions"][:, :, 0]
             store.write(decisions, acting, self.t)
             if not playing.size:
                 break
-            reward, terminated, truncated = env.step(actions)
+            outcome = env.step(self.spec.actions_of(decisions))
             lengths[playing] += 1
-            checks.stepped((reward, terminated, truncated), playing, lengths)
-            returns[playing] += reward[playing]
-            outcome = {"reward": reward, "terminated": terminated & ~truncated, "truncated": truncated}
-            store.write({key: value[:, None] for key, value in outcome.items()}, playing, self.t)
+            checks.stepped(outcome, playing, lengths)
+            returns.add(outcome.values, playing)
+            store.write(outcome_fields(outcome), playing, self.t)
             self.t += 1
             observed = env.observed()
             checks.observed(observed, playing, self.t)
             store.write(observed, playing, self.t, mark_filled=True)
-            acting, playing = playing, playing[~terminated[playing]]
-            if dropped := self._take_dropped():
-                lost[dropped] = True
+            ended = outcome.terminated | outcome.truncated | outcome.lost
+            acting, playing = playing, playing[~ended[playing]]
+            if outcome.lost.any():
+                lost |= outcome.lost
                 acting = acting[~lost[acting]]
         return np.flatnonzero(lost)
+
+
+def outcome_fields(outcome: Any) -> Mapping[str, np.ndarray]:
+    """A step's outcome by the fields of a batch."""
+    return {**outcome.values, "terminated": outcome.terminated, "truncated": outcome.truncated}

@@ -1,0 +1,51 @@
+"""The scheme of a run's batches, laid out from what the environment declares."""
+
+import numpy as np
+import torch as th
+
+from components.storage import smallest_integer
+from components.transforms import OneHot
+from envs.fields import EnvSpec, FieldSpec
+
+# PyMARL's sizes of the fields that its environments have, which may be a number or a shape
+PYMARL_SHAPES = {"obs": "obs_shape", "state": "state_shape"}
+
+
+def scheme_of(spec: EnvSpec, buffer_dtype: str = "float32") -> tuple[dict, dict, dict]:
+    """Scheme, groups and preprocess of batches with the fields of an environment.
+
+    "terminated" has PyMARL's meaning: the episode ended because of what happened. "truncated": it was cut off, and
+    values continue after it. "storage" is the smaller type in which the buffer keeps a field, `buffer_dtype` that of
+    observations. "kind" is the field's. Of each categorical action, "<path>_onehot" is derived.
+    """
+    scheme = {path: _entry(path, field, spec, buffer_dtype) for path, field in spec.fields.items()}
+    scheme |= {end: {"vshape": (1,), "dtype": th.uint8, "kind": "outcome"} for end in ("terminated", "truncated")}
+    preprocess = {
+        path: (f"{path}_onehot", [OneHot(out_dim=field.n)])
+        for path, field in spec.of_kind("action").items()
+        if field.categorical
+    }
+    return scheme, dict(spec.groups), preprocess
+
+
+def _entry(path: str, field: FieldSpec, spec: EnvSpec, buffer_dtype: str) -> dict:
+    entry: dict = {"vshape": field.entry_shape or (1,), "kind": field.kind}
+    if path in PYMARL_SHAPES and PYMARL_SHAPES[path] in spec.env_info:
+        entry["vshape"] = spec.env_info[PYMARL_SHAPES[path]]
+    if field.group is not None:
+        entry["group"] = field.group
+    dtype = np.dtype(field.dtype)
+    if field.categorical:
+        entry |= {"dtype": th.long, "storage": smallest_integer(field.n)}
+    elif field.kind == "mask":
+        entry |= {"dtype": th.int, "storage": th.uint8}
+    elif dtype.kind == "f":
+        if field.kind == "observation":
+            entry["storage"] = getattr(th, buffer_dtype)
+    elif dtype.kind == "b" or dtype == np.uint8:
+        entry["dtype"] = th.uint8
+    else:
+        entry["dtype"] = th.long
+    if field.storage:
+        entry["storage"] = getattr(th, field.storage)
+    return entry

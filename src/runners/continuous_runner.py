@@ -1,0 +1,26 @@
+"""Whole episodes of copies that do not wait for each other."""
+
+from components.episode_buffer import EpisodeBatch
+from runners.episode_collector import EpisodeCollector
+from runners.playing import EpisodesRunner
+
+
+class ContinuousRunner(EpisodesRunner):
+    """A copy that has ended begins its next episode at once.
+
+    A call returns the next `batch_size_run` episodes in the order in which they end; those that have not ended are
+    continued in the next call.
+    """
+
+    def setup(self, scheme, groups, preprocess, mac) -> None:
+        # the episodes that are being played, those that have ended, and what a call returns
+        self._require_memory(scheme, groups, preprocess, self.episode_limit + 1, batches=3)
+        super().setup(scheme, groups, preprocess, mac)
+
+    def _begin_ongoing(self) -> EpisodeCollector:
+        return EpisodeCollector(self._ongoing_play(), self.new_batch)
+
+    def _play(self) -> EpisodeBatch:
+        batch, finished = self.ongoing.collect(self.t_env)
+        self._record_finished(finished)
+        return batch

@@ -1,0 +1,29 @@
+"""Where the environments of a run live, if its config leaves that open."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from envs import REGISTRY as environments
+
+AUTO = "auto"
+
+
+def source_of(config: Mapping[str, Any], lives: str = "") -> str:
+    """The name of the source (`vector_envs.REGISTRY`) that a config's `vector_env` means.
+
+    `auto`: where the runner says that its environments live, as PyMARL's `episode` and `parallel` do; else as one
+    native batch, if the environment exists as one; else in this process, if there is only one or a step of it takes
+    less time than a message to another process (the trait `light`); else in worker processes.
+
+    Args:
+        lives: of the runner.
+    """
+    if config["vector_env"] != AUTO:
+        return config["vector_env"]
+    if lives:
+        return lives
+    name = config["env"]
+    traits = environments.entry(name).traits if isinstance(name, str) and name in environments else {}
+    if "batched" in traits:
+        return "native"
+    return "in_process" if config["batch_size_run"] == 1 or traits.get("light") else "workers"

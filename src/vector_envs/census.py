@@ -1,0 +1,117 @@
+"""Which environments and environment processes there are, how often each was re-created, and which have failed."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from utils.errors import MusterError
+from vector_envs.train_and_test import NAMES
+
+
+class Census:
+    """Of environments number 0 to `environments` - 1 in processes of `envs_per_worker` each.
+
+    Args:
+        seed: of the global random generators of the processes (`generators.seed_generators`); None: none.
+    """
+
+    def __init__(self, environments: int, envs_per_worker: int, seed: int | None):
+        self._seed = seed
+        # of every environment, {test_mode: ...}: how often it was re-created, and whether it exists
+        self.recreated = [{False: 0, True: 0} for _ in range(environments)]
+        self.made = [{False: False, True: False} for _ in range(environments)]
+        # by the first environment of each process: how often it was restarted
+        self.starts = dict.fromkeys(range(0, environments, envs_per_worker), 0)
+        # processes, by their first environments, that have stepped once
+        self.proven: set[int] = set()
+        # (environment, test_mode) that have failed and were not re-created
+        self.broken: set[tuple[int, bool]] = set()
+        # faults that were recovered from
+        self.restarts = 0
+
+    def entropy(self, first: int) -> list[int] | None:
+        """Of the global random generators of the process whose first environment is number `first`."""
+        return None if self._seed is None else [self._seed, first, self.starts[first]]
+
+    def process_lost(self, indices: Iterable[int]) -> None:
+        """Count the restart of a process, and the re-creation of every environment that was made in it."""
+        for index in indices:
+            for mode, made in self.made[index].items():
+                self.recreated[index][mode] += made
+                self.made[index][mode] = False
+        self.starts[next(iter(indices))] += 1
+
+    def state_dict(self, states: Mapping[int, Mapping[bool, Any]], generators: Mapping[int, Any]) -> dict[str, Any]:
+        """Everything that the coming episodes depend on.
+
+        Args:
+            states: of each environment, {test_mode: its state}; those that are missing cannot be saved.
+            generators: of each process that answers, where its global random generators are.
+
+        Returns:
+            restarts: how many faults were recovered from.
+            environments: for each, {training or test: {recreated, made, state}}.
+            processes: for each, its first environment and the number of them, how often it was restarted, and where
+                its global random generators are, or None.
+        """
+        environments = [
+            {
+                name: {
+                    "recreated": self.recreated[index][mode],
+                    "made": self.made[index][mode],
+                    "state": states.get(index, {}).get(mode) if (index, mode) not in self.broken else None,
+                }
+                for mode, name in NAMES.items()
+            }
+            for index in range(len(self.made))
+        ]
+        firsts = [*self.starts, len(self.made)]
+        processes = [
+            {
+                "first": first,
+                "environments": end - first,
+                "starts": self.starts[first],
+                "generators": generators.get(first),
+            }
+            for first, end in pairwise(firsts)
+        ]
+        return {"restarts": self.restarts, "environments": environments, "processes": processes}
+
+    def restored(self, saved: dict[str, Any], separate_test_env: bool) -> Iterator[tuple[int, bool, int, Any]]:
+        """What every environment is to be given, in the order of their numbers: number, test_mode, k, state.
+
+        An environment that was made and has no state is re-created, with the next seed of its own stream: the k-th
+        one. The census has taken over what was saved of each when the next is asked for.
+
+        Raises:
+            MusterError: the state of another number of environments.
+        """
+        if len(saved["environments"]) != len(self.made):
+            raise MusterError(
+                f"The saved state has {len(saved['environments'])} environments and this run {len(self.made)}: "
+                "batch_size_run has to be what it was."
+            )
+        self.restarts = saved["restarts"]
+        for index, environment in enumerate(saved["environments"]):
+            for mode, name in NAMES.items():
+                if mode and not separate_test_env:
+                    continue
+                one = environment[name]
+                recreated = one["recreated"] + (one["made"] and one["state"] is None)
+                yield index, mode, recreated, one["state"]
+                self.recreated[index][mode] = recreated
+                self.made[index][mode] = one["state"] is not None
+
+    def restored_processes(self, saved: dict[str, Any]) -> list[tuple[int, Any]]:
+        """Each process's first environment, and where its global random generators were; None: to be seeded again.
+
+        They are taken over if every process has the environments that it had; else there is nothing to do.
+        """
+        firsts = [*self.starts, len(self.made)]
+        processes = saved["processes"]
+        sizes = [(process["first"], process["environments"]) for process in processes]
+        if sizes != [(first, end - first) for first, end in pairwise(firsts)]:
+            return []
+        for process in processes:
+            self.starts[process["first"]] = process["starts"] + (process["generators"] is None)
+        return [(process["first"], process["generators"]) for process in processes]

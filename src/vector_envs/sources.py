@@ -1,0 +1,63 @@
+"""The environments of a run, by where they live."""
+
+from types import SimpleNamespace
+
+from utils.available_memory import available_memory, require_memory
+from vector_envs import TRANSPORTS
+from vector_envs.contract import VectorEnv
+from vector_envs.faults import FaultPolicy
+from vector_envs.in_process import InProcessEnv
+from vector_envs.instances import batched_environment_factory, environment_factory
+from vector_envs.native import NativeEnv
+from vector_envs.train_and_test import TrainAndTest
+
+# bytes that an environment process takes at least: Python with NumPy, beside what processes share
+PROCESS_BYTES = 24 * 2**20
+MODES = (False, True)
+
+
+def native(args: SimpleNamespace) -> VectorEnv:
+    """As one batch of `batch_size_run` copies."""
+    make = {mode: batched_environment_factory(args, mode) for mode in MODES}
+    size = args.batch_size_run
+    return TrainAndTest(
+        {mode: lambda recreated, mode=mode: NativeEnv(make[mode](recreated), size) for mode in MODES},
+        args.separate_test_env,
+    )
+
+
+def in_process(args: SimpleNamespace) -> VectorEnv:
+    """In this process."""
+    make = {mode: [environment_factory(args, b, mode) for b in range(args.batch_size_run)] for mode in MODES}
+    return TrainAndTest(
+        {
+            mode: lambda recreated, mode=mode: InProcessEnv([lambda one=one: one(recreated) for one in make[mode]])
+            for mode in MODES
+        },
+        args.separate_test_env,
+    )
+
+
+def workers(args: SimpleNamespace) -> VectorEnv:
+    """In processes of `envs_per_worker` environments each.
+
+    Raises:
+        MusterError: the processes would take more memory than there is.
+    """
+    processes = -(-args.batch_size_run // args.envs_per_worker)
+    require_memory(
+        f"What batch_size_run={args.batch_size_run} starts ({processes} environment processes)",
+        processes * PROCESS_BYTES,
+        available_memory(),
+        "Choose a smaller batch_size_run or a larger envs_per_worker.",
+    )
+    factories = [
+        {mode: environment_factory(args, index, mode) for mode in MODES} for index in range(args.batch_size_run)
+    ]
+    return TRANSPORTS[args.env_transport](
+        factories,
+        args.envs_per_worker,
+        args.separate_test_env,
+        faults=FaultPolicy(args.on_worker_fault == "restart", args.max_worker_restarts, args.worker_timeout),
+        seed=args.env_args.get("seed"),
+    )

@@ -1,0 +1,75 @@
+"""The environments of training, and others for tests if a run wants them apart."""
+
+from collections.abc import Callable
+from typing import Any
+
+from envs.saving import state_or_none
+
+NAMES = {False: "training", True: "test"}
+
+
+class TrainAndTest:
+    """Adds to environments of this process what a `VectorEnv` has besides: copies for tests, re-creation, state.
+
+    Args:
+        factories: {test_mode: factory}; `factory(k)` makes the k-th re-creation.
+        separate: whether tests play on copies of their own, which are made when needed.
+    """
+
+    def __init__(self, factories: dict[bool, Callable[[int], Any]], separate: bool):
+        self._factories, self._separate = factories, separate
+        # how often each was re-created because its state could not be saved
+        self._recreated = {False: 0, True: 0}
+        self._made: dict[bool, Any] = {False: factories[False](0)}
+        self.spec = self._made[False].spec
+        self.restarts = 0
+
+    def play(self, test_mode: bool) -> Any:
+        mode = test_mode and self._separate
+        if mode not in self._made:
+            self._made[mode] = self._factories[mode](self._recreated[mode])
+        return self._made[mode]
+
+    def save_replay(self) -> Any:
+        """Let the copies that tests play on save their replay."""
+        return self._made.get(True, self._made[False]).save_replay()
+
+    def state_dict(self) -> dict[str, Any]:
+        """For `training` and `test`: None if there are none (yet), else `recreated` and `state`, which is None if the
+        copies cannot be saved."""
+        return {
+            name: {"recreated": self._recreated[mode], "state": state_or_none(self._made[mode])}
+            if mode in self._made
+            else None
+            for mode, name in NAMES.items()
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> bool:
+        """Resume from where `state_dict` was taken.
+
+        Copies without a state are re-created, with the next seeds of their own streams.
+        """
+        continued = True
+        for mode, name in NAMES.items():
+            saved = state[name]
+            if saved is None or (mode and not self._separate):
+                continue
+            lost = saved["state"] is None
+            recreated = saved["recreated"] + lost
+            if lost or recreated != self._recreated[mode]:
+                self._recreate(mode, recreated)
+            if lost:
+                continued &= mode
+            else:
+                self.play(mode).load_state_dict(saved["state"])
+        return continued
+
+    def close(self) -> None:
+        for env in self._made.values():
+            env.close()
+
+    def _recreate(self, mode: bool, recreated: int) -> None:
+        if mode in self._made:
+            self._made.pop(mode).close()
+        self._recreated[mode] = recreated
+        self._made[mode] = self._factories[mode](recreated)

@@ -1,0 +1,176 @@
+"""Environment processes: what they are asked, how they fail, and how they are replaced."""
+
+import contextlib
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from multiprocessing import util
+from typing import Any
+
+from utils.child_process import CLOSE_TIMEOUT
+from utils.errors import MusterError
+from vector_envs.census import Census
+from vector_envs.faults import EnvironmentWorkerError, Failure, Fault, FaultPolicy
+from vector_envs.process import Channel, WorkerProcess
+from vector_envs.worker import WorkerPort
+
+log = logging.getLogger("muster")
+# the first commands of a process, which has to import everything before it answers, and seconds it gets at least
+AFTER_START, START_TIMEOUT = ("announced", "prepare"), 60.0
+
+
+class WorkerPool:
+    """The processes of environments number 0 to B - 1; see `workers.WorkerTransport` for the arguments."""
+
+    def __init__(
+        self,
+        factories: Sequence[dict[bool, Callable]],
+        envs_per_worker: int,
+        separate_test_env: bool,
+        faults: FaultPolicy | None,
+        seed: int | None,
+    ):
+        self._factories = factories
+        self._policy = faults or FaultPolicy()
+        self.separate_test_env = separate_test_env
+        self.all_indices = list(range(len(factories)))
+        self.census = Census(len(factories), envs_per_worker, seed)
+        # which environments play now: those of tests, or those of training
+        self._mode = False
+        # commands have been sent whose answers were not all received
+        self._interrupted = False
+        self.workers: list[WorkerProcess] = []
+        # also at the interpreter's end, which waits for its children: workers do not hear its SIGTERM
+        self._close_workers = util.Finalize(self, _close_all, args=(self.workers,), exitpriority=10)
+        try:
+            for first in self.census.starts:
+                self.workers.append(self._start(self.all_indices[first : first + envs_per_worker]))
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, indices: list[int]) -> tuple[Channel, WorkerPort]:
+        """Our end and the other end of a transport to the environments `indices`."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it connects")
+
+    def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
+        """Wait for a worker's answer, see that what it observed is in the arrays; its answers and its faults."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how it receives")
+
+    def _note_lost(self, indices: list[int], process: bool) -> None:
+        """Note that these environments have failed: those that play now, or with their `process` all of them."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what is lost with environments")
+
+    def _prepared(self) -> Any:
+        """What a process is to prepare for, before its environments play."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what processes prepare for")
+
+    def close(self) -> None:
+        """Close every environment and end every process, at the latest after `CLOSE_TIMEOUT`; may be called twice."""
+        self._close_workers()
+
+    def ask(self, indices: list[int], command: str, argument: Any = None) -> dict[int, Any]:
+        """What the environments `indices` answer to `command`, if they have an answer; nothing is re-created."""
+        answers, faults = self._ask(indices, command, argument)
+        for fault in faults:
+            raise EnvironmentWorkerError(fault.text)
+        return answers
+
+    def _start(self, indices: list[int]) -> WorkerProcess:
+        factories = {index: self._factories[index] for index in indices}
+        recreated = {index: self.census.recreated[index] for index in indices}
+        entropy = self.census.entropy(indices[0])
+        try:
+            channel, port = self._connect(indices)
+            return WorkerProcess(channel, port, factories, recreated, self.separate_test_env, entropy)
+        except OSError as error:  # no more processes, or no more open files (ulimit -u, ulimit -n)
+            raise MusterError(
+                f"The process of environment {indices[0]} cannot be started, after {len(self.workers)} others: "
+                f"{error.strerror}. Choose a smaller batch_size_run or a larger envs_per_worker."
+            ) from error
+
+    def _ask(self, indices: list[int], command: str, argument: Any = None) -> tuple[dict[int, Any], list[Fault]]:
+        asked = [worker for worker in self.workers if not set(worker.indices).isdisjoint(indices)]
+        # lost before, where nothing was to be made good, as when a checkpoint asked
+        lost = [worker.lost for worker in asked if worker.lost]
+        asked = [worker for worker in asked if not worker.lost]
+        self._interrupted = True
+        for worker in asked:
+            with contextlib.suppress(OSError):
+                worker.channel.send((command, [index for index in worker.indices if index in indices], argument))
+        answers, faults = self._collect(asked, command)
+        return answers, [*lost, *faults]
+
+    def _collect(self, workers: list[WorkerProcess], command: str) -> tuple[dict[int, Any], list[Fault]]:
+        collected: dict[int, Any] = {}
+        faults: list[Fault] = []
+        timeout = self._policy.timeout
+        if timeout and command in AFTER_START:
+            timeout = max(timeout, START_TIMEOUT)
+        patience = timeout
+        for worker in workers:
+            if timeout and not worker.channel.wait(patience):
+                faults.append(worker.hangs(command, timeout))
+                patience = 0.0  # the others have had as long
+                continue
+            try:
+                answers, failures = self._receive(worker)
+            except (EOFError, OSError):
+                faults.append(worker.died(command))
+                continue
+            faults += [worker.failed(index, command, failure) for index, failure in failures.items()]
+            collected.update(answers)
+        self._interrupted = False
+        return collected, faults
+
+    def _recover(self, faults: list[Fault]) -> set[int]:
+        """Re-create what has failed; unfinished episodes of it are lost.
+
+        Returns:
+            the environments that were re-created.
+
+        Raises:
+            EnvironmentWorkerError: they are not to be re-created, or were too often.
+        """
+        census = self.census
+        for fault in faults:
+            census.broken.update((index, self._mode) for index in fault.indices)
+        recreated: set[int] = set()
+        waiting = deque(faults)
+        while waiting:
+            fault = waiting.popleft()
+            # an environment that raises before it ever worked was given something wrong, and would raise again
+            hopeless = fault.index is not None and fault.worker.indices[0] not in census.proven
+            if hopeless or fault.incurable or not self._policy.restart:
+                raise EnvironmentWorkerError(fault.text)
+            if census.restarts >= self._policy.max_restarts:
+                raise fault.beyond(self._policy.max_restarts)
+            census.restarts += 1
+            log.warning(fault.warning(census.restarts, self._policy.max_restarts))
+            recreated.update(fault.indices)
+            waiting += self._replace(fault)
+            census.broken.difference_update((index, self._mode) for index in fault.indices)
+        return recreated
+
+    def _replace(self, fault: Fault) -> list[Fault]:
+        """Restart a process, or let the environment be re-created at its next reset; the faults of doing so."""
+        census = self.census
+        self._note_lost(fault.indices, process=fault.index is None)
+        if fault.index is not None:
+            census.recreated[fault.index][self._mode] += 1
+            argument = (self._mode, census.recreated[fault.index][self._mode])
+            return [] if fault.worker.lost else self._ask([fault.index], "discard", argument)[1]
+        worker = fault.worker
+        census.process_lost(worker.indices)
+        self.workers[self.workers.index(worker)] = self._start(worker.indices)
+        return self._ask(worker.indices, "prepare", self._prepared())[1]
+
+
+def _close_all(workers: list[WorkerProcess]) -> None:
+    for worker in workers:
+        worker.dismiss()
+    deadline = time.monotonic() + CLOSE_TIMEOUT
+    for worker in workers:
+        worker.end(max(0.0, deadline - time.monotonic()))
+    workers.clear()
