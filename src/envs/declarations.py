@@ -59,6 +59,11 @@ def _check_field(where: str, path: str, field: FieldSpec, spec: EnvSpec) -> None
         kind = ""
     if kind not in tuple("biuf"):
         raise MusterError(f"{where} has the dtype '{shown(str(field.dtype))}', which is not that of plain numbers.")
+    for name, bound in (("low", field.low), ("high", field.high)):
+        if isinstance(bound, tuple) and len(bound) != prod(field.shape):
+            raise MusterError(
+                f"{where} has {len(bound)} numbers as {name}: one, or one for each of {prod(field.shape)}."
+            )
     if field.kind == "action":
         _check_action(where, field, kind)
     if field.of:

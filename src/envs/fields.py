@@ -13,7 +13,7 @@ Its ends are disjoint: `terminated` because of what happened, `truncated` becaus
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -26,6 +26,8 @@ KINDS = ("observation", "mask", "action", "outcome")
 # every step of every environment has these besides
 ENDS = ("terminated", "truncated")
 AGENTS = "agents"
+# one for all numbers of an entry, or one for each in C order; None: there is none
+Bound = float | tuple[float, ...] | None
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,8 @@ class FieldSpec:
     dtype: str = "float32"
     group: str | None = AGENTS
     n: int | None = None
-    low: float | None = None
-    high: float | None = None
+    low: Bound = None
+    high: Bound = None
     capacity: int | None = None
     of: str = ""
     storage: str = ""
@@ -140,8 +142,7 @@ def declared_spec(env: Any) -> EnvSpec:
         fields[path] = spec
         if spec.capacity is not None:
             fields[count_of(path)] = FieldSpec(spec.kind, (), "int64", spec.group)
-    spec = EnvSpec(fields, dict(env.groups), int(env.episode_limit), declared=True)
-    return EnvSpec(fields, spec.groups, spec.episode_limit, True, _info_of(spec))
+    return with_env_info(EnvSpec(fields, dict(env.groups), int(env.episode_limit), declared=True))
 
 
 def count_of(path: str) -> str:
@@ -154,8 +155,8 @@ def vshape(shape: int | tuple[int, ...] | list[int]) -> tuple[int, ...]:
     return tuple(int(size) for size in shape) if isinstance(shape, tuple | list) else (int(shape),)
 
 
-def _info_of(spec: EnvSpec) -> dict[str, Any]:
-    """PyMARL's sizes, as far as they have an honest answer; parts that need another one cannot be used."""
+def with_env_info(spec: EnvSpec) -> EnvSpec:
+    """The same with PyMARL's sizes, as far as they have an honest answer; parts that need another cannot be used."""
     info: dict[str, Any] = {"n_agents": sum(spec.groups.values()), "episode_limit": spec.episode_limit}
     actions = list(spec.of_kind("action").values())
     if len(actions) == 1 and actions[0].categorical:
@@ -164,4 +165,4 @@ def _info_of(spec: EnvSpec) -> dict[str, Any]:
         if path in spec.fields:
             shape = spec.fields[path].entry_shape
             info[key] = shape[0] if len(shape) == 1 else shape
-    return info
+    return replace(spec, env_info=info)
