@@ -106,21 +106,21 @@ class Decider:
         Raises:
             ConfigError: the controller does not offer a field that the batch has for it.
         """
-        decision = self._decision(t, t_env, None if rows is None else rows.tolist(), test_mode)
+        decision = self.ask(t, t_env, slice(None) if rows is None else rows.tolist(), test_mode)
         if self._listener is not None:
             self._listener(decision, self._batch, t)
         values = {branch: self._as_field(branch, chosen) for branch, chosen in decision.actions.items()}
         values |= {key: self._offered(key, decision) for key in self._fields}
         return {key: value.detach().cpu().numpy() for key, value in values.items()}
 
-    def _decision(self, t: int, t_env: int, rows: list[int] | None, test_mode: bool) -> Decision:
-        some = slice(None) if rows is None else rows
+    def ask(self, t: int, t_env: int, rows: list[int] | slice, test_mode: bool) -> Decision:
+        """The controller's decisions at step `t` of the episodes `rows`."""
         if self._decides:
-            return self._mac.decide(self._batch, t, t_env, some, test_mode)
-        bs = {"bs": some} if self._takes_rows else {}
+            return self._mac.decide(self._batch, t, t_env, rows, test_mode)
+        bs = {"bs": rows} if self._takes_rows else {}
         returned = self._mac.select_actions(self._batch, t_ep=t, t_env=t_env, **bs, test_mode=test_mode)
         decision = Decision.of(returned)
-        return decision if self._takes_rows or rows is None else decision.rows(rows)
+        return decision if self._takes_rows or isinstance(rows, slice) else decision.rows(rows)
 
     def _as_field(self, branch: str, chosen: th.Tensor) -> th.Tensor:
         chosen = chosen.to(self._batch.scheme[branch].get("dtype", th.float32))

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 
 from components.episode_batch import EpisodeBatch
 from components.packing import PackedSteps
-from controllers.hidden_states import is_rollout, memory_before
+from controllers.hidden_states import fields_before, is_rollout, memory_before
 from utils.tensor_trees import Tree, map_tree
 
 AGENTS = "agents"
@@ -37,6 +37,18 @@ def _kinds(scheme: Mapping[str, dict]) -> Iterator[tuple[str, str | None]]:
 def field_before(key: str) -> str:
     """Of a rollout: the field with what agents did before its first column, `[B, n, ...]`; zeros if nothing."""
     return "last_actions_before" if key == "actions_onehot" else f"{key}_before"
+
+
+def known_before(mac: Any, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.Tensor]:
+    """What a controller knows before the present step of B environments, as fields of a rollout, `[B, n, ...]` each.
+
+    Its memory `hidden`, and the actions before, which are in the first column of `acting`: zeros where an episode
+    begins.
+    """
+    if hasattr(mac, "known_before"):
+        return mac.known_before(hidden, acting)
+    memory = fields_before(hidden, acting.batch_size, acting.groups[AGENTS])
+    return memory | {field_before(key): acting[key][:, 0] for key in action_fields(acting.scheme)}
 
 
 @dataclass

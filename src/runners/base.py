@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from numbers import Number
+from typing import Any
 
 import numpy as np
 
@@ -142,9 +143,8 @@ class BaseRunner:
             if self.worker_restarts:
                 self.logger.log_stat("worker_restarts", self.worker_restarts, self.t_env)
             self._log(cur_returns, cur_stats, "")
-            epsilon = getattr(getattr(self.mac, "action_selector", None), "epsilon", None)
-            if epsilon is not None:
-                self.logger.log_stat("epsilon", epsilon, self.t_env)
+            for key, epsilon in epsilons(self.mac).items():
+                self.logger.log_stat(key, epsilon, self.t_env)
             self.log_train_stats_t = self.t_env
 
     def _log(self, returns: list[float], stats: dict[str, float], prefix: str) -> None:
@@ -155,6 +155,14 @@ class BaseRunner:
             if key != "n_episodes":
                 self.logger.log_stat(f"{prefix}{key}_mean", total / stats["n_episodes"], self.t_env)
         stats.clear()
+
+
+def epsilons(mac: Any) -> dict[str, float]:
+    """How much a controller explores, as statistics: "epsilon" if its selector has one, or one for each team."""
+    if hasattr(mac, "epsilons"):
+        return mac.epsilons
+    epsilon = getattr(getattr(mac, "action_selector", None), "epsilon", None)
+    return {} if epsilon is None else {"epsilon": epsilon}
 
 
 def _number(value) -> float | None:

@@ -9,12 +9,12 @@ import torch as th
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from controllers.decisions import Decider
-from controllers.hidden_states import fields_before, has_rows, reset_where
-from controllers.inputs import action_fields, field_before
+from controllers.hidden_states import reset_where
+from controllers.inputs import known_before
 from runners.returns import EpisodeReturns
 from runners.step_checks import StepChecks
 from utils.errors import ConfigError
-from utils.tensor_trees import Tree, map_tree
+from utils.tensor_trees import Tree, is_tree, map_tree
 from vector_envs.contract import VectorEnv
 
 
@@ -57,11 +57,12 @@ class OngoingPlay:
 
     def __init__(self, env: VectorEnv, mac: Any, acting: EpisodeBatch, checks: StepChecks):
         self._vector_env, self._mac, self._acting, self._checks = env, mac, acting, checks
-        self._spec, self._n_agents = env.spec, sum(env.spec.groups.values())
+        self._spec = env.spec
         self._store, self._decider = StepWriter(acting), Decider(mac, acting)
         size = self.size = acting.batch_size
         self._everyone = np.arange(size)
         self.hidden_states = self._initial_hidden()
+        self._require_memory()
         self.closing = np.zeros(size, dtype=bool)
         self._returns, self._lengths = EpisodeReturns(env.spec, size), np.zeros(size, dtype=np.int64)
         self._env.reset()
@@ -78,13 +79,8 @@ class OngoingPlay:
         return observed
 
     def known_before(self) -> dict[str, th.Tensor]:
-        """What the controller knows before the present turn, as fields of a rollout, `[B, n, ...]` each.
-
-        Its hidden states, and the actions before: zeros where an episode begins.
-        """
-        memory = fields_before(self.hidden_states, self.size, self._n_agents)
-        actions = {field_before(key): self._acting[key][:, 0] for key in action_fields(self._acting.scheme)}
-        return {**memory, **actions}
+        """What the controller knows before the present turn, see `controllers.inputs.known_before`."""
+        return known_before(self._mac, self.hidden_states, self._acting)
 
     def turn(self, t_env: int) -> Turn:
         """Let every copy act once, and those that were closing begin their next episode."""
@@ -167,11 +163,18 @@ class OngoingPlay:
 
     def _initial_hidden(self) -> Tree:
         self._mac.init_hidden(self.size)
-        hidden = getattr(self._mac, "hidden_states", None)
-        if not has_rows(hidden, self.size * self._n_agents):
-            raise ConfigError(
-                f"mac={type(self._mac).__name__} does not keep its memory in hidden_states, as a tensor or a tree of "
-                "tensors with a row for each agent, so that an environment could not restart while others continue. "
-                "Use runner=batched with batched_mode=synchronous."
-            )
-        return hidden
+        return getattr(self._mac, "hidden_states", None)
+
+    def _require_memory(self) -> None:
+        """Refuse a controller whose memory cannot be kept for each environment."""
+        try:
+            if is_tree(self.hidden_states):
+                self.known_before()
+                return
+        except RuntimeError:  # of another number of rows
+            pass
+        raise ConfigError(
+            f"mac={type(self._mac).__name__} does not keep its memory in hidden_states, as a tensor or a tree of "
+            "tensors with a row for each agent, so that an environment could not restart while others continue. "
+            "Use runner=batched with batched_mode=synchronous."
+        )

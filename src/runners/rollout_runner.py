@@ -3,9 +3,12 @@
 from functools import partial
 
 import numpy as np
+import torch as th
 
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
+from envs.fields import AGENTS
+from envs.teams import owner
 from runners.ongoing import OngoingPlay
 from runners.playing import EpisodesRunner
 from utils.devices import acting_device
@@ -29,10 +32,7 @@ class RolloutRunner(EpisodesRunner):
         super().setup(scheme, groups, preprocess, mac)
         self.batch_scheme = {
             **scheme,
-            **{
-                key: {"vshape": tuple(known.shape[2:]), "dtype": known.dtype, "group": "agents", "episode_const": True}
-                for key, known in self.ongoing.known_before().items()
-            },
+            **{key: self._constant(key, known, groups) for key, known in self.ongoing.known_before().items()},
         }
         self.batch_columns = self.args.rollout_steps + 1
         self._require_memory(self.batch_scheme, groups, preprocess, self.batch_columns)
@@ -48,6 +48,10 @@ class RolloutRunner(EpisodesRunner):
 
     def _begin_ongoing(self) -> OngoingPlay:
         return self._ongoing_play()
+
+    def _constant(self, key: str, known: th.Tensor, groups: dict[str, int]) -> dict:
+        group = owner(key, groups) or AGENTS
+        return {"vshape": tuple(known.shape[2:]), "dtype": known.dtype, "group": group, "episode_const": True}
 
     def _play(self) -> EpisodeBatch:
         play, everyone = self.ongoing, np.arange(self.batch_size)

@@ -1,0 +1,103 @@
+"""Batches of an environment with several groups of agents, as one team sees them."""
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+
+import torch as th
+
+from components.episode_batch import EpisodeBatch
+from envs.fields import AGENTS
+from envs.teams import own_path, owner
+
+
+class TeamView:
+    """What the team of some groups sees of batches: its own fields by their own names, and the common ones.
+
+    A team of k groups, which are alike, sees each episode as k episodes: row b * k + g is that of group number g.
+
+    Args:
+        sizes: of all groups, by name.
+        groups: those of the team.
+    """
+
+    def __init__(self, sizes: Mapping[str, int], groups: Sequence[str]):
+        self.sizes, self.groups = sizes, tuple(groups)
+        self.episodes = len(self.groups)
+        self._n_agents = sizes[self.groups[0]]
+        self._last: tuple[EpisodeBatch | None, EpisodeBatch | None] = None, None
+
+    def names(self, paths: Sequence[str]) -> dict[str, list[str]]:
+        """Own name -> paths of that field, one for each group, or for all."""
+        found: dict[str, list[str]] = {}
+        for path in paths:
+            group = owner(path, self.sizes)
+            if group is None or group in self.groups:
+                found.setdefault(own_path(path, group), []).append(path)
+        return {own: sorted(same, key=self._number) for own, same in found.items()}
+
+    def scheme(self, scheme: Mapping[str, dict]) -> dict[str, dict]:
+        """The team's part of a scheme."""
+        return {own: _of_agents(scheme[paths[0]]) for own, paths in self.names(list(scheme)).items()}
+
+    def preprocess(self, preprocess: Mapping[str, tuple]) -> dict[str, tuple]:
+        """The team's part of what is derived."""
+        names = self.names(list(preprocess))
+        return {own: (f"{own}_onehot", preprocess[paths[0]][1]) for own, paths in names.items()}
+
+    @property
+    def own_groups(self) -> dict[str, int]:
+        return {AGENTS: self._n_agents}
+
+    def of(self, batch: EpisodeBatch) -> EpisodeBatch:
+        """The team's view of a batch. Of one group it shows the batch's own memory, of several a copy."""
+        if self._last[0] is batch:
+            return self._last[1]
+        scheme, constant = {}, {}
+        data: dict[str, th.Tensor] = {}
+        for own, paths in self.names(list(batch.scheme)).items():
+            scheme[own] = _of_agents(batch.scheme[paths[0]])
+            values = self._joined([batch[path] for path in paths])
+            (constant if scheme[own].get("episode_const") else data)[own] = values
+        view = EpisodeBatch(
+            scheme,
+            self.own_groups,
+            batch.batch_size * self.episodes,
+            batch.max_seq_length,
+            data=SimpleNamespace(transition_data=data, episode_data=constant),
+            device=batch.device,
+        )
+        if self.episodes == 1:
+            self._last = batch, view
+        return view
+
+    def at(self, batch: EpisodeBatch, t: int) -> tuple[EpisodeBatch, int]:
+        """A view that has step `t` and the one before it, and the place of `t` there."""
+        if self.episodes == 1:
+            return self.of(batch), t
+        return self.of(batch[:, max(0, t - 1) : t + 1]), min(t, 1)
+
+    def rows(self, rows: Sequence[int] | slice) -> list[int] | slice:
+        """The team's rows of the episodes `rows`."""
+        if self.episodes == 1 or isinstance(rows, slice):
+            return rows
+        return [row * self.episodes + g for row in rows for g in range(self.episodes)]
+
+    def by_group(self, values: th.Tensor) -> dict[str, th.Tensor]:
+        """What the team's rows have, `[B * k, ...]`, by group: `[B, ...]` each."""
+        parts = values.unflatten(0, (-1, self.episodes))
+        return {group: parts[:, g] for g, group in enumerate(self.groups)}
+
+    def _number(self, path: str) -> int:
+        group = owner(path, self.sizes)
+        return 0 if group is None else self.groups.index(group)
+
+    def _joined(self, values: list[th.Tensor]) -> th.Tensor:
+        if self.episodes == 1:
+            return values[0]
+        if len(values) == 1:  # common to all groups
+            values = values * self.episodes
+        return th.stack(values, dim=1).flatten(0, 1)
+
+
+def _of_agents(entry: dict) -> dict:
+    return {**entry, "group": AGENTS} if "group" in entry else entry
