@@ -11,6 +11,7 @@ from vector_envs.instances import constructor_of
 HEADINGS = {
     "env": "Environments (env=...)",
     "runner": "Runners (runner=...)",
+    "vector_env": "Sources of environments (vector_env=...; auto: what suits runner and environment)",
     "env_transport": "Transports (env_transport=...)",
     "mac": "Controllers (mac=...)",
     "agent": "Agents (agent=...)",

@@ -1,5 +1,6 @@
 """Finding a run among the results, by whatever a user calls it: for --resume, --evaluate and watch.py."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,11 +87,11 @@ def find_run(name: str, results: str | Path) -> FoundRun:
     if name == LATEST:
         return latest_run(results)
     if is_token(name):  # no path
-        if (results / SACRED / name).is_dir():
+        if os.path.isdir(results / SACRED / name):  # unlike Path.is_dir, False for a name that is too long, too
             return _of_sacred(results, name)
-        if any((results / family / name).is_dir() for family in NAMED_BY_TOKEN) or _record_of(results, name):
+        if any(os.path.isdir(results / family / name) for family in NAMED_BY_TOKEN) or _record_of(results, name):
             return FoundRun(results, name)
-    if path.is_dir():
+    if os.path.isdir(path):
         return _at(path)
     raise ConfigError(_unknown(name, results))
 

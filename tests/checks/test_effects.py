@@ -79,12 +79,17 @@ def test_a_run_says_it(caplog):
 
 
 def _read_by(cls):
-    """Config keys that stand in a function, or in the modules of a class and its ancestors."""
+    """Config keys that stand in a function, or in the modules of a class, its ancestors and their helpers."""
     if inspect.isfunction(cls):
         return set(re.findall(r"\bargs\)?\.([a-z_]\w*)", inspect.getsource(cls)))
     modules = {c.__module__ for c in cls.__mro__ if c.__module__.split(".")[0] not in ("builtins", "torch", "typing")}
-    text = "".join(inspect.getsource(sys.modules[name]) for name in modules)
+    helpers = re.findall(r"^from (controllers\.inputs) import", "".join(map(_source, modules)), re.MULTILINE)
+    text = "".join(map(_source, {*modules, *helpers}))
     return set(re.findall(r"\bargs\.([a-z_]\w*)", text))
+
+
+def _source(module):
+    return inspect.getsource(sys.modules[module])
 
 
 @pytest.mark.parametrize("kind", sorted(set(REGISTRIES) - {"env"}))

@@ -54,6 +54,7 @@ def _run(tmp_path, monkeypatch, algorithm, environment, **changes):
     # a rollout brings `batch_size_run` episodes: one fills the batch, and each of the others is followed by an update
     rollouts = -(-config["batch_size"] // config["batch_size_run"]) - 1 + UPDATES
     # the rollout that begins at t_max is still played
+    config["rollout_steps"] = _episode_limit(environment)
     config["t_max"] = (rollouts - 1) * config["batch_size_run"] * _episode_limit(environment)
     updates = watch_updates(monkeypatch, config["learner"])
     assert run(config) is not None
@@ -73,12 +74,11 @@ def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, run
     algorithm = next(name for name in config_names("algs") if compose_config(name, "lbf").config["learner"] == learner)
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {"runner": runner, "agent": agent, "batch_size_run": environments}
-    environment = "skirmish" if runners.entry(runner).traits.get("needs_batched") else "two_step"
     if runners.entry(runner).traits.get("cuts_episodes") and learners.entry(learner).traits.get("needs_episodes"):
         with pytest.raises(ConfigError, match=f"learner={learner} .* runner={runner}"):
-            _run(tmp_path, monkeypatch, algorithm, environment, **changes)
+            _run(tmp_path, monkeypatch, algorithm, "two_step", **changes)
         return
-    assert_learnt(_run(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
+    assert_learnt(_run(tmp_path, monkeypatch, algorithm, "two_step", **changes), UPDATES)
 
 
 def _policy_selectors():

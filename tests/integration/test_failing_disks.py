@@ -62,14 +62,18 @@ def test_training_goes_on_without_its_results(tmp_path, monkeypatch, caplog, how
     recursive_dict_update(config, load_yaml(config_path("vdn", "algs")))
     with small_disk(tmp_path / "disk", "128k") as disk:
         small = {"t_max": 200, "batch_size": 4, "buffer_size": 16, "seed": 7, "test_interval": 40, "log_interval": 20}
-        config |= {**small, "use_tensorboard": True, "local_results_path": str(disk / "results")}
+        often = {
+            "learner_log_interval": 2,
+            "runner_log_interval": 2,
+        }  # more than the page that its file has on the disk
+        config |= {**small, **often, "use_tensorboard": True, "local_results_path": str(disk / "results")}
         expected = run(dict(config, use_tensorboard=False))
         train = QLearner.train
 
         def train_on_a_bad_disk(learner, batch, t_env, episode_num):
             if t_env == 100 and how == "full":
                 fill_disk(disk)
-            elif t_env in (60, 100):
+            elif t_env == 60 and how == "removed":
                 shutil.rmtree(disk / "results")
             return train(learner, batch, t_env, episode_num)
 

@@ -144,7 +144,7 @@ def test_what_may_change_and_what_may_not(tmp_path):
         "seed=1": ["seed=1", "random numbers"],
         "t_max=-1": ["t_max=-1", "at least 1"],
         "tmax=10": ["tmax", "Did you mean 't_max'?"],
-        "local_results_path=elsewhere": ["no run in elsewhere has written a checkpoint"],
+        "local_results_path=elsewhere": ["elsewhere has no run that trained"],
     }.items():
         done = resume("--resume=latest", "with", change, cwd=tmp_path)
         assert done.returncode == 2, change

@@ -222,7 +222,7 @@ def test_a_process_that_dies_between_rollouts_is_made_good_though_a_checkpoint_a
     with running() as runner:
         runner.run()
         runner.env.workers[1].process.kill()
-        state = runner.environments_state()["training"]["state"]["environments"]
+        state = runner.environments_state()["environments"]
         assert state[1]["training"]["state"] is None
         assert state[0]["training"]["state"] is not None
         check_row(runner.run(), 1, stream(11, 1), 0)
