@@ -137,7 +137,7 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     def rollouts(count: int) -> None:
         for _ in range(count):
             loop._gather_and_learn()
-        loop.rollouts.take()
+        (loop.acting if hasattr(loop, "acting") else loop.rollouts).take()
 
     rollouts(40)
     spent.clear()

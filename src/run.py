@@ -215,7 +215,7 @@ def run_sequential(
                 parts.runner.t_env = step
             attach_recorder(args, parts.runner, getattr(parts.learner, "mixer", None), logger)
             loop = TrainingLoop(args, parts, logger, test_stream, signals)
-            keeper = RunKeeper(args, config, parts, loop.rollouts, logger, test_stream, loop.state, folder)
+            keeper = RunKeeper(args, config, parts, parts.acting, logger, test_stream, loop.state, folder)
             if checkpoint is not None:
                 logger.console_logger.info(f"Resuming from {checkpoint.folder}")
                 keeper.restore(checkpoint)

@@ -27,8 +27,8 @@ REASONS = {
     "what is learned, and by which method, so that its curves would be those of no one experiment": (
         "learner action_selector mask_before_softmax gamma batch_size lr lr_finish critic_lr optim_alpha optim_eps "
         "grad_norm_clip td_lambda epochs minibatches target_update_interval double_q epsilon_start epsilon_finish "
-        "epsilon_anneal_time epsilon_decay opt_loss nopt_min_loss updates_per_rollout replay_ratio test_greedy overlap "
-        "precision"
+        "epsilon_anneal_time epsilon_decay opt_loss nopt_min_loss updates_per_rollout replay_ratio test_greedy acting "
+        "overlap precision"
     ),
     "which run it is": "name repeat_id",
     "where its results are": "local_results_path",

@@ -28,10 +28,10 @@ def check_pairings(config: dict) -> None:
     _check_learner(config, traits)
     _check_runner(config, traits)
     _check_sizes(config, traits)
-    if config["overlap"] and traits["learner"].get("on_policy"):
+    if traits["acting"].get("lag") and traits["learner"].get("on_policy"):
         raise ConfigError(
-            f"overlap=True does not go with learner={config['learner']}, which learns only from what its newest "
-            "weights have played."
+            f"acting={config['acting']} (overlap={config['overlap']}) does not go with learner={config['learner']}, which learns only from what its "
+            "newest weights have played."
         )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from acting import REGISTRY as acting
 from components.action_selectors import REGISTRY as action_selectors
 from components.buffers import REGISTRY as buffers
 from controllers import REGISTRY as controllers
@@ -27,6 +28,7 @@ REGISTRIES: dict[str, Registry] = {
     # a file of PyMARL's in the place of components/action_selectors.py has a plain dict
     "action_selector": Registry.of("action selector", action_selectors),
     "learner": learners,
+    "acting": acting,
     "buffer": buffers,
     "mixer": mixers,
     "critic": critics,

@@ -83,6 +83,8 @@ def normalised(config: dict) -> dict:
     for key, default in {**default_config(), **TYPED}.items():
         if key in config and not (config[key] is None and key in NULLABLE):
             config[key] = converted(key, config[key], default)
+    if config["overlap"]:  # the older name of this choice
+        config["acting"] = "ahead"
     for key in AT_LEAST_ONE:
         _require(config, key, lambda x: x >= 1, "at least 1")
     for key in POSITIVE:

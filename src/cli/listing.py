@@ -17,6 +17,7 @@ HEADINGS = {
     "agent": "Agents (agent=...)",
     "action_selector": "Action selectors (action_selector=...)",
     "learner": "Learners (learner=...)",
+    "acting": "Acting (acting=...)",
     "buffer": "Buffers (buffer=...; auto: the learner's)",
     "mixer": "Mixers (mixer=...)",
     "critic": "Critics (critic=...)",

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch as th
 
+import acting
+from acting.contract import Acting
 from checks.registries import chosen, chosen_name
 from components.buffers import REGISTRY as buffer_REGISTRY
 from components.buffers.contract import Buffer
@@ -34,9 +36,10 @@ WIDTHS = ("rnn_hidden_dim", "mixing_embed_dim", "hypernet_embed")
 
 @dataclass
 class Parts:
-    """What the loop works with; `acting_mac` is `mac` or a copy of it, which the loop keeps up to date."""
+    """What the loop works with; `acting_mac` is `mac` or a copy of it, which `acting` keeps up to date."""
 
     runner: Any
+    acting: Acting
     buffer: Buffer
     plan: UpdatePlan
     mac: Any
@@ -87,7 +90,7 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
         _require_memory_for_networks(full_scheme, groups, args, logger)
         mac = mac_REGISTRY[args.mac](full_scheme, groups, args)
         acting_mac = mac
-        if args.overlap or acting_device(args) != args.device:
+        if acting.lag_of(args.acting) or acting_device(args) != args.device:
             acting_mac = copy.deepcopy(mac)
             if acting_device(args) == "cuda":
                 acting_mac.cuda()
@@ -116,10 +119,11 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
             learner.cuda()
         if args.compile == "on":
             _compile(learner)
+        playing = acting.build(args, runner, mac, players.acting_mac, logger, like=buffer)
     except BaseException:
         runner.close_env()
         raise
-    return Parts(runner, buffer, build_plan(args, buffer), mac, players.acting_mac, learner)
+    return Parts(runner, playing, buffer, build_plan(args, buffer), mac, players.acting_mac, learner)
 
 
 def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespace, logger: Logger) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from acting.in_turn import InTurn
 from checkpoints.model_files import load_weights
 from experiment.assembly import assemble_players
 from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
@@ -15,7 +16,6 @@ from modules.mixers import REGISTRY as mixer_REGISTRY
 from records.layout import EPISODES
 from records.logger import Logger
 from records.run_folder import RunFolder
-from runners.rollouts import Rollouts
 from utils.devices import acting_device
 from utils.random_streams import RandomStream
 from utils.whole_files import write_whole
@@ -58,7 +58,7 @@ def evaluate_sequential(args: SimpleNamespace, logger: Logger, folder: RunFolder
     Logs the statistics, writes `episodes.csv` into the folder of a recorded run, and saves a replay if asked to.
     """
     # nothing learns: there is no other device, and no weights that acting could lag behind
-    args.device, args.overlap = acting_device(args), False
+    args.device, args.acting = acting_device(args), "in_turn"
     players = assemble_players(args, logger)
     runner, mac = players.runner, players.mac
     table = EpisodeTable(args)
@@ -70,12 +70,8 @@ def evaluate_sequential(args: SimpleNamespace, logger: Logger, folder: RunFolder
         runner.t_env = step
         runner.on_test_episode = table.add
         attach_recorder(args, runner, _mixer(args, model), logger)
-        rollouts = Rollouts(runner, mac, mac, logger)
-        played = 0
-        with RandomStream(args.seed + TEST_SEED_OFFSET).active():
-            while rollouts.test_goes_on(played):
-                rollouts.play(test_mode=True)
-                played += 1
+        for _ in InTurn(runner, mac, mac, logger).test(RandomStream(args.seed + TEST_SEED_OFFSET)):
+            pass  # what was played is in the table
         logger.print_test(step)
         logger.log_stat("episode", args.test_nepisode, step)
         logger.print_recent_stats()

@@ -11,7 +11,6 @@ from experiment.replay_recording import save_replay
 from experiment.saving import RunKeeper
 from learners.non_finite import NonFiniteError, non_finite_part
 from records.logger import Logger
-from runners.rollouts import Rollouts
 from utils.errors import MusterError
 from utils.random_streams import RandomStream
 from utils.stop_signals import Interrupted, StopSignals
@@ -62,7 +61,7 @@ class TrainingLoop:
         self.signals = signals
         self.console = logger.console_logger
         self.state = LoopState()
-        self.rollouts = Rollouts(parts.runner, parts.mac, parts.acting_mac, logger, args.overlap)
+        self.acting = parts.acting
         self._start_time = self._last_time = time.monotonic()
 
     def run(self, keeper: RunKeeper) -> None:
@@ -74,7 +73,7 @@ class TrainingLoop:
         """
         self._keeper = keeper
         self.signals.watched = True
-        self._start_t = self._last_t = self.rollouts.t_env
+        self._start_t = self._last_t = self.acting.t_env
         if not keeper.resumed:
             self.state.start_T = self._start_t
         if self._start_t > self.args.t_max:
@@ -96,20 +95,20 @@ class TrainingLoop:
             raise
         finally:
             self.signals.watched = False
-            self.rollouts.close()
+            self.acting.close()
             keeper.close()
         passed = time_str(time.monotonic() - self._start_time)
-        self.console.info(f"Finished Training: {self.rollouts.t_env} steps in {passed}")
+        self.console.info(f"Finished Training: {self.acting.t_env} steps in {passed}")
 
     def _train(self) -> None:
         args, state, keeper = self.args, self.state, self._keeper
-        while state.testing is not None or self.rollouts.t_env <= args.t_max:
+        while state.testing is not None or self.acting.t_env <= args.t_max:
             if state.testing is None:
                 self._gather_and_learn()
             if state.testing is not None:
                 self._show_time_left()
                 self._test()
-            t_env = self.rollouts.t_env
+            t_env = self.acting.t_env
             if args.save_model and self._save_due(t_env):
                 self._save_models(t_env)
             if t_env - state.last_log_T >= args.log_interval:
@@ -122,19 +121,19 @@ class TrainingLoop:
 
     def _gather_and_learn(self) -> None:
         args, state, parts = self.args, self.state, self.parts
-        batch = self.rollouts.take()
-        t_env = self.rollouts.t_env
+        experience = self.acting.take()
+        batch, t_env = experience.batch, experience.t_env
         if state.last_test_T is None or t_env - state.last_test_T >= args.test_interval:
             state.last_test_T = t_env
             state.testing = 0
         elif t_env <= args.t_max:  # the runner plays tests, too
-            self.rollouts.begin_next()
+            self.acting.begin_next()
         if self._is_finite(batch, t_env):
             added = parts.buffer.insert(batch)
             for _ in range(parts.plan.due(added)):
                 if parts.buffer.ready():
                     self._learn(t_env)
-        state.episode += self.rollouts.episodes
+        state.episode += experience.episodes
         self.logger.episode = state.episode
 
     def _learn(self, t_env: int) -> None:
@@ -171,19 +170,16 @@ class TrainingLoop:
     def _test(self) -> None:
         """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""
         state = self.state
-        self.rollouts.update_weights()
-        while self.rollouts.test_goes_on(state.testing):
-            with self.test_stream.active():
-                self.rollouts.play(test_mode=True)
-            state.testing += 1
+        for played in self.acting.test(self.test_stream, state.testing):
+            state.testing = played
             self._heed_signals()
         state.testing = None
-        self.logger.print_test(self.rollouts.t_env)
+        self.logger.print_test(self.acting.t_env)
         if self.args.save_model:
-            self._keeper.save_best(self.rollouts.t_env)
+            self._keeper.save_best(self.acting.t_env)
 
     def _show_time_left(self) -> None:
-        t_env = self.rollouts.t_env
+        t_env = self.acting.t_env
         if self.logger.progress is None and t_env > self._last_t > self._start_t:  # the first steps tell nothing
             self.console.info(f"t_env: {t_env} / {self.args.t_max}")
             left = time_to_go(time.monotonic() - self._last_time, self._last_t, t_env, self.args.t_max)
@@ -193,7 +189,7 @@ class TrainingLoop:
 
     def _finish(self) -> None:
         """The last test, save and summary; a run that is made longer goes on from before them."""
-        args, state, t_env = self.args, self.state, self.rollouts.t_env
+        args, state, t_env = self.args, self.state, self.acting.t_env
         trained = t_env > state.start_T
         if trained:
             self._keeper.save_last()

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from acting.contract import Acting
 from checkpoints.errors import CheckpointError
 from checkpoints.model_files import save_checkpoint
 from checkpoints.parts import declared_names, load_state, state_of
@@ -20,7 +21,6 @@ from records.best_model import RANKED_BY, RankedModel, best_of
 from records.layout import BEST, BEST_RECORD, FAULTS, MODELS
 from records.logger import Logger
 from records.run_folder import RunFolder
-from runners.rollouts import Rollouts
 from utils.code_version import code_version
 from utils.errors import MusterError
 from utils.random_streams import RandomStream, global_generators, set_global_generators
@@ -39,7 +39,7 @@ class RunKeeper:
     Args:
         args: the config with what `assemble` added.
         config: the config as it was given, with the seed.
-        parts, rollouts, logger, test_stream, loop: what has a state.
+        parts, acting, logger, test_stream, loop: what has a state.
         folder: the run's folder.
     """
 
@@ -48,14 +48,14 @@ class RunKeeper:
         args: SimpleNamespace,
         config: dict,
         parts: Parts,
-        rollouts: Rollouts,
+        acting: Acting,
         logger: Logger,
         test_stream: RandomStream,
         loop: Any,
         folder: RunFolder,
     ):
         self._args, self._config, self._parts = args, config, parts
-        self._rollouts, self._logger, self._test_stream, self._loop = rollouts, logger, test_stream, loop
+        self._acting, self._logger, self._test_stream, self._loop = acting, logger, test_stream, loop
         self._folder = folder
         self._console = logger.console_logger
         self._writer: CheckpointWriter | None = None
@@ -91,7 +91,7 @@ class RunKeeper:
                 for segment in segments_of(checkpoint.folder, checkpoint.manifest):
                     read_segment(segment, buffer.journal)
             parts.plan.load_state_dict(state["plan"])
-            self._rollouts.load_state_dict(state["rollouts"], like=buffer)
+            self._acting.load_state_dict(state["acting"])
             self._loop.load_state_dict(state["loop"])
             self._logger.load_state_dict(state["logger"])
             self._test_stream.load_state_dict(state["test_stream"])
@@ -146,7 +146,7 @@ class RunKeeper:
 
     def save_after_fault(self) -> str:
         """As `save_now`, where something has failed. Nothing is written before anything was trained on."""
-        if self._failures or self._rollouts.t_env <= self._loop.start_T:
+        if self._failures or self._acting.t_env <= self._loop.start_T:
             return self._how_to_resume()
         try:
             self._save_and_wait()
@@ -184,12 +184,12 @@ class RunKeeper:
 
     def inspect(self, what: str, batch: Any, always: bool = False) -> Path:
         """Keep a batch, the weights and the step for inspection; of what is left out, only the first few times."""
-        folder = self._folder.path / FAULTS / f"{self._rollouts.t_env}-{self._inspected}"
-        self._console.warning(f"Not a finite number after {self._rollouts.t_env} steps: {what}.")
+        folder = self._folder.path / FAULTS / f"{self._acting.t_env}-{self._inspected}"
+        self._console.warning(f"Not a finite number after {self._acting.t_env} steps: {what}.")
         if always or self._inspected < INSPECTED:
             self._inspected += 1
             try:
-                _write_inspection(folder, what, batch, self._parts.learner, self._loop.episode, self._rollouts.t_env)
+                _write_inspection(folder, what, batch, self._parts.learner, self._loop.episode, self._acting.t_env)
             except (OSError, RuntimeError) as error:
                 self._console.warning(f"It could not be kept for inspection in {folder}: {error}")
         return folder
@@ -212,8 +212,8 @@ class RunKeeper:
             self._writer = CheckpointWriter(self._folder.path, self._parts.buffer.journal, self._args.keep_checkpoints)
         # an unobserved run has had no metric log until now
         self._logger.setup_metric_log(str(self._folder.metrics))
-        rollouts = self._rollouts.state_dict()
-        t_env = self._rollouts.t_env
+        acting = self._acting.state_dict()
+        t_env = self._acting.t_env
         self._loop.last_checkpoint_T, self._last_time = t_env, time.monotonic()
         tests = self._logger.stats.get("test_return_mean")
         figures = {
@@ -228,7 +228,7 @@ class RunKeeper:
         parts = self._parts
         state = {
             **{name: self._state_of(name, part) for name, part in self._learning_parts().items()},
-            "rollouts": rollouts,
+            "acting": acting,
             "buffer": parts.buffer.state_dict(),
             "plan": parts.plan.state_dict(),
             "loop": self._loop.state_dict(),
@@ -309,7 +309,7 @@ class RunKeeper:
                 time.sleep(wait)
 
     def _kept(self) -> str:
-        return f"Everything up to step {self._rollouts.t_env} is kept."
+        return f"Everything up to step {self._acting.t_env} is kept."
 
     def _how_to_resume(self) -> str:
         if self._writer is None or self._writer.newest is None:

@@ -66,7 +66,7 @@ class BaseRunner:
 
     def _require_memory(self, scheme, groups, preprocess, columns: int, batches: int = 1) -> None:
         """Refuse batches of so many columns that do not fit; `batches`: how many there are at a time."""
-        batches += self.args.overlap  # one is played while the learner has the last one
+        batches += self.args.acting != "in_turn"  # one is played while the learner has the last one
         size = batches * batch_bytes(scheme, groups, preprocess, self.batch_size, columns)
         require_memory(
             f"What runner={self.args.runner} plays ({self.batch_size} episodes of up to {columns} steps)",

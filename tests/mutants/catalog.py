@@ -16,6 +16,7 @@ RESUME = "tests/integration/test_exact_resume.py"
 PLAY = "tests/runners"
 SELECTORS = "tests/components/test_action_selectors.py"
 BUFFERS = "tests/components/buffers"
+ACTING = "tests/acting"
 PLANS = "tests/components/test_update_plan.py"
 
 
@@ -291,6 +292,11 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
         of_the_first_environment,
         ("tests/vector_envs", PLAY),
     ),
+    Mutant("acting: old weights", "acting.in_turn:InTurn._update_weights", returns_at_once, (ACTING,)),
+    Mutant("acting: nothing is played ahead", "acting.ahead:Ahead.begin_next", returns_at_once, (ACTING,)),
+    Edit(
+        "acting: tests begin again", "while played < planned", "played = 0\n        while played < planned", (ACTING,)
+    ),
     _state("the learner", "checkpoints.parts:load_state"),
     _state("the replay buffer", "components.buffers.episodes:EpisodeReplay.load_state_dict"),
     _state("the replay buffer's episodes", "components.buffers.episode_journal:EpisodeJournal.put"),
@@ -301,6 +307,7 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
         (PLANS,),
     ),
     _state("the runner", "runners.base:BaseRunner.load_state_dict"),
+    _state("acting", "acting.in_turn:InTurn.load_state_dict"),
     _state("the loop", "experiment.loop:LoopState.load_state_dict"),
     _state("the logger", "records.logger:Logger.load_state_dict"),
     _state("the random numbers of tests", "utils.random_streams:RandomStream.load_state_dict"),

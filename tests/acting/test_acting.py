@@ -1,4 +1,4 @@
-"""Rollouts one after another, and overlapping with learning."""
+"""Playing in turn with learning, and ahead of it."""
 
 import logging
 import threading
@@ -6,12 +6,17 @@ import threading
 import pytest
 import torch as th
 
+from acting import REGISTRY, lag_of
+from acting.ahead import Ahead
+from acting.contract import Experience
+from acting.in_turn import InTurn
 from components.selectors.exploring import Exploring
 from helpers import empty_batch, make_args
 from records.logger import Logger
-from runners.rollouts import Rollouts
+from utils.random_streams import RandomStream
 
 CONSOLE = logging.getLogger("test")
+LIKE = empty_batch(2, 3)
 
 
 class _MAC:
@@ -43,32 +48,33 @@ class _Runner:
 
 def test_each_rollout_has_the_newest_weights():
     mac = _MAC(0)
-    rollouts = Rollouts(_Runner(mac), mac, mac, Logger(CONSOLE))
+    runner = _Runner(mac)
+    rollouts = InTurn(runner, mac, mac, Logger(CONSOLE))
     for weight in (0, 1, 2):
         mac.weight = weight
-        assert rollouts.take() == weight
+        assert rollouts.take() == Experience(weight, t_env=10 * (weight + 1), episodes=2, update=weight)
         rollouts.begin_next()
-        assert (rollouts.t_env, rollouts.episodes) == (10 * (weight + 1), 2)
-    assert set(rollouts.runner.threads) == {threading.current_thread().name}
+        assert rollouts.t_env == 10 * (weight + 1)
+    assert set(runner.threads) == {threading.current_thread().name}
 
 
 def test_an_overlapping_rollout_has_the_weights_it_began_with():
     mac, acting, gate = _MAC(0), _MAC(None), threading.Event()
     gate.set()
     runner = _Runner(acting, gate)
-    rollouts = Rollouts(runner, mac, acting, Logger(CONSOLE), overlap=True)
+    rollouts = Ahead(runner, mac, acting, Logger(CONSOLE), LIKE)
     try:
-        assert rollouts.take() == 0
+        assert rollouts.take() == Experience(0, t_env=10, episodes=2, update=0)
         gate.clear()
         rollouts.begin_next()
         # the learner's turn, while the runner waits at the gate
         mac.weight = 1
         assert rollouts.t_env == 10
         gate.set()
-        assert rollouts.take() == 0
-        assert rollouts.t_env == 20
+        # the second one, whose weights have learned from none
+        assert rollouts.take() == Experience(0, t_env=20, episodes=2, update=0)
         # nothing was begun: the next is played now, with the newest weights
-        assert rollouts.take() == 1
+        assert rollouts.take() == Experience(1, t_env=30, episodes=2, update=2)
         assert runner.threads[1].startswith("rollout")
         assert runner.threads[2] == threading.current_thread().name
     finally:
@@ -79,7 +85,7 @@ def test_a_learner_with_a_controller_of_its_own_knows_the_exploration_that_was_a
     """With the second rollout, which begins at step 10, of a decay from 1 to 0 in 40 steps: 0.75."""
     mac, acting = _MAC(0), _MAC(0)
     mac.action_selector = Exploring(make_args(epsilon_start=1.0, epsilon_finish=0.0, epsilon_anneal_time=40))
-    rollouts = Rollouts(_Runner(acting), mac, acting, Logger(CONSOLE))
+    rollouts = InTurn(_Runner(acting), mac, acting, Logger(CONSOLE))
     rollouts.take()
     assert mac.action_selector.epsilon == 1.0
     rollouts.take()
@@ -88,18 +94,22 @@ def test_a_learner_with_a_controller_of_its_own_knows_the_exploration_that_was_a
 
 def test_a_runner_without_a_state_of_its_own_keeps_its_counts():
     mac = _MAC(0)
-    rollouts = Rollouts(_Runner(mac), mac, mac, Logger(CONSOLE))
+    rollouts = InTurn(_Runner(mac), mac, mac, Logger(CONSOLE))
     rollouts.take()
     state = rollouts.state_dict()
-    assert state == {"t_env": 10, "episodes": 2, "runner": {"t_env": 10}, "ready": None, "logged": []}
-    other = Rollouts(_Runner(mac), mac, mac, Logger(CONSOLE))
-    other.load_state_dict(state, like=None)
-    assert (other.t_env, other.episodes, other.runner.t_env) == (10, 2, 10)
+    assert state == {"t_env": 10, "taken": 1, "runner": {"t_env": 10}}
+    runner = _Runner(mac)
+    other = InTurn(runner, mac, mac, Logger(CONSOLE))
+    other.load_state_dict(state)
+    assert (other.t_env, runner.t_env) == (10, 10)
+    assert other.take().update == 1
+    with pytest.raises(ValueError, match="keeps other counts"):
+        other.load_state_dict({**state, "runner": {"steps": 10}})
 
 
 def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():
     acting = _MAC(0)
-    rollouts = Rollouts(_Runner(acting), _MAC(0), acting, Logger(CONSOLE), overlap=True)
+    rollouts = Ahead(_Runner(acting), _MAC(0), acting, Logger(CONSOLE), LIKE)
     for _ in range(3):
         rollouts.take()
     rollouts.begin_next()
@@ -112,7 +122,7 @@ def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():
 def test_close_waits_for_what_is_being_played():
     acting, gate = _MAC(0), threading.Event()
     runner = _Runner(acting, gate)
-    rollouts = Rollouts(runner, _MAC(0), acting, Logger(CONSOLE), overlap=True)
+    rollouts = Ahead(runner, _MAC(0), acting, Logger(CONSOLE), LIKE)
     rollouts.begin_next()
     threading.Timer(0.2, gate.set).start()
     rollouts.close()
@@ -142,7 +152,7 @@ def test_what_an_overlapping_rollout_logs_is_logged_when_it_is_taken(tmp_path):
     logger, gate = Logger(CONSOLE), threading.Event()
     logger.setup_metric_log(str(tmp_path / "metrics.csv"))
     acting = _MAC(0)
-    rollouts = Rollouts(_LoggingRunner(acting, logger, gate), _MAC(0), acting, logger, overlap=True)
+    rollouts = Ahead(_LoggingRunner(acting, logger, gate), _MAC(0), acting, logger, LIKE)
     rollouts.begin_next()
     gate.set()
     rollouts.settle()
@@ -156,14 +166,14 @@ def test_what_an_overlapping_rollout_logs_is_logged_when_it_is_taken(tmp_path):
 
 def test_what_a_rollout_played_ahead_has_logged_is_part_of_the_state(tmp_path):
     logger, acting = Logger(CONSOLE), _MAC(0)
-    rollouts = Rollouts(_LoggingRunner(acting, logger), _MAC(0), acting, logger, overlap=True)
+    rollouts = Ahead(_LoggingRunner(acting, logger), _MAC(0), acting, logger, LIKE)
     rollouts.begin_next()
     state = rollouts.state_dict()
     assert not logger.stats
     rollouts.close()
-    other = Rollouts(_LoggingRunner(acting, logger), _MAC(0), acting, logger, overlap=True)
-    other.load_state_dict(state, like=empty_batch(2, 3))
-    other.take()
+    other = Ahead(_LoggingRunner(acting, logger), _MAC(0), acting, logger, LIKE)
+    other.load_state_dict(state)
+    assert other.take().batch.batch_size == 2
     assert logger.stats == {"began": [(0, 1.0)], "return_mean": [(10, 2.5)]}
     other.close()
 
@@ -172,9 +182,63 @@ def test_what_was_logged_before_a_fault_is_kept():
     logger, acting = Logger(CONSOLE), _MAC(0)
     runner = _LoggingRunner(acting, logger)
     runner.t_env = 30
-    rollouts = Rollouts(runner, _MAC(0), acting, logger, overlap=True)
+    rollouts = Ahead(runner, _MAC(0), acting, logger, LIKE)
     rollouts.begin_next()
     with pytest.raises(RuntimeError, match="lost its map"):
         rollouts.take()
     assert logger.stats == {"began": [(30, 1.0)]}
     rollouts.close()
+
+
+class _TestedRunner(_Runner):
+    """Plays test rollouts, of which `lost` bring no episode that counts."""
+
+    def __init__(self, mac, lost=0):
+        super().__init__(mac)
+        self.args, self.lost, self.played = make_args(test_nepisode=5), lost, []
+
+    @property
+    def test_unfinished(self):
+        return len(self.played) < 3 + self.lost
+
+    def run(self, test_mode=False):
+        assert test_mode
+        self.played.append((self.mac.weight, float(th.rand(1))))
+        return
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+@pytest.mark.parametrize("lost", [0, 2])
+def test_a_test_has_the_newest_weights_and_its_own_random_numbers(name, lost):
+    """Five episodes are three rollouts of two, and more if some are lost."""
+    draws = []
+    for begun in (0, 1):  # one whole test, and one that a checkpoint has cut after its first rollout
+        mac, copy = _MAC(4), _MAC(0)
+        runner = _TestedRunner(copy, lost)
+        playing = REGISTRY[name](runner, mac, copy, Logger(CONSOLE), LIKE)
+        th.manual_seed(begun)
+        before, stream = th.get_rng_state(), RandomStream(7)
+        if begun:
+            next(playing.test(stream))
+        assert list(playing.test(stream, begun)) == list(range(1 + begun, 4 + lost))
+        assert th.equal(th.get_rng_state(), before)
+        assert {weight for weight, _ in runner.played} == {4}
+        draws.append([draw for _, draw in runner.played])
+        playing.close()
+    assert draws[0] == draws[1]
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_the_lag_is_the_declared_one(name):
+    """A rollout played during the updates of another has not learned from it; the first one lags behind nothing."""
+    mac, copy = _MAC(0), _MAC(0)
+    playing = REGISTRY[name](_Runner(copy), mac, copy, Logger(CONSOLE), LIKE)
+    lags = []
+    for number in range(3):
+        experience = playing.take()
+        playing.begin_next()
+        lags.append(number - experience.update)
+        assert experience.batch == experience.update
+        mac.weight += 1
+    playing.close()
+    assert lags == [0, lag_of(name), lag_of(name)]

@@ -1,0 +1,45 @@
+"""Acting: when the runner plays, and with which weights."""
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from utils.registry import Registry
+
+if TYPE_CHECKING:  # which import torch
+    from acting.contract import Acting
+    from components.episode_batch import EpisodeBatch
+
+REGISTRY = Registry("way of acting")
+REGISTRY.declare(
+    "in_turn",
+    "acting.in_turn:InTurn",
+    "a rollout, then its updates: each is played with the newest weights",
+    lag=0,
+    reads=(),
+)
+REGISTRY.declare(
+    "ahead",
+    "acting.ahead:Ahead",
+    "the next rollout is played in a thread during the updates; its weights are one round of updates older",
+    lag=1,
+    reads=(),
+)
+
+
+def build(args: SimpleNamespace, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: "EpisodeBatch") -> "Acting":
+    """What `args.acting` names.
+
+    Args:
+        runner: acts with `acting_mac`.
+        mac: the learner's controller.
+        acting_mac: `mac` itself, or a copy of it, which is brought up to date before each rollout; a way of acting
+            with a lag needs a copy.
+        logger: the one that the runner logs to.
+        like: anything with the scheme, groups and preprocess of the runner's batches.
+    """
+    return REGISTRY[args.acting](runner, mac, acting_mac, logger, like)
+
+
+def lag_of(name: str) -> int:
+    """By how many rollouts the weights that act are behind the learner's; 0 for a way of acting of a user's own."""
+    return REGISTRY.entry(name).traits.get("lag", 0)

@@ -1,0 +1,79 @@
+"""The next rollout is played while the learner trains on the last one."""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import torch as th
+
+from acting.contract import Experience
+from acting.in_turn import InTurn
+from components.batch_state import batch_from_state, batch_state
+
+
+class Ahead(InTurn):
+    """`begin_next` begins the next rollout in a thread, with the weights of that moment (`acting.contract.Acting`).
+
+    Its weights are then one round of updates behind: the lag is 1. The thread alone draws random numbers of torch, so
+    that a run with the same seed stays the same. What is logged while it is played is logged when it is taken: in the
+    same order, and with the same count of episodes, however fast either of the two was.
+
+    Args: see `acting.build`.
+    """
+
+    def __init__(self, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: Any):
+        super().__init__(runner, mac, acting_mac, logger)
+        self._logger, self._like = logger, like
+        threads = th.get_num_threads()  # which new threads do not inherit
+        self._pool = ThreadPoolExecutor(1, "rollout", th.set_num_threads, (threads,))
+        self._next: Future | None = None
+        # a rollout that was waited for before its turn, or that a checkpoint had
+        self._ready: Any = None
+        # what was logged while that one, or the one that is being played, was played: arguments of `log_stat`
+        self._logged: list[tuple[str, float, int, bool]] = []
+
+    def take(self) -> Experience:
+        self.settle()
+        if self._ready is None:
+            return super().take()
+        batch, self._ready = self._ready, None
+        self._log_collected()
+        return self._experience(batch, max(0, self._taken - 1))
+
+    def begin_next(self) -> None:
+        self._update_weights()
+        self._next = self._pool.submit(self._play_ahead)
+
+    def settle(self) -> None:
+        if self._next is not None:
+            running, self._next = self._next, None
+            try:
+                self._ready = running.result()
+            except BaseException:
+                self._log_collected()
+                raise
+
+    def state_dict(self) -> dict[str, Any]:
+        self.settle()
+        return {
+            **super().state_dict(),
+            "ready": None if self._ready is None else batch_state(self._ready),
+            "logged": list(self._logged),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        if state["ready"] is not None:
+            self._ready = batch_from_state(state["ready"], self._like)
+        self._logged = [(str(key), float(value), int(t), bool(told)) for key, value, t, told in state["logged"]]
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def _play_ahead(self) -> Any:
+        with self._logger.collecting(self._logged):
+            return self._play()
+
+    def _log_collected(self) -> None:
+        logged, self._logged = self._logged, []
+        for arguments in logged:
+            self._logger.log_stat(*arguments)

@@ -1,0 +1,87 @@
+"""Playing and learning take turns."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch as th
+
+from acting.contract import Experience
+from utils.random_streams import RandomStream
+
+
+class InTurn:
+    """Plays each rollout when it is wanted, with the newest weights (`acting.contract.Acting`).
+
+    Args: see `acting.build`.
+    """
+
+    def __init__(self, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: Any = None):
+        self._runner, self._mac, self._acting_mac = runner, mac, acting_mac
+        self.t_env = runner.t_env
+        self._taken = 0
+
+    def take(self) -> Experience:
+        self._update_weights()
+        return self._experience(self._play(), self._taken)
+
+    def begin_next(self) -> None:
+        """There is nothing to begin before it is wanted."""
+
+    def test(self, stream: RandomStream, played: int = 0) -> Iterator[int]:
+        self._update_weights()
+        runner = self._runner
+        planned = -(-runner.args.test_nepisode // runner.batch_size)
+        # episodes whose environment crashed do not count, so that there may be more than were planned
+        while played < planned or getattr(runner, "test_unfinished", False):
+            with stream.active():
+                self._play(test_mode=True)
+            played += 1
+            yield played
+
+    def settle(self) -> None:
+        """Nothing is played in the background."""
+
+    def close(self) -> None:
+        """Nothing is played in the background."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"t_env": self.t_env, "taken": self._taken, "runner": self._runner_state()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Raises: ValueError: the runner is of another kind."""
+        self.t_env, self._taken = state["t_env"], state["taken"]
+        if hasattr(self._runner, "load_state_dict"):
+            self._runner.load_state_dict(state["runner"])
+        else:
+            self._load_counts(state["runner"])
+
+    def _experience(self, batch: Any, update: int) -> Experience:
+        """The rollout that is taken now."""
+        if self._acting_mac is not self._mac and hasattr(getattr(self._mac, "action_selector", None), "anneal"):
+            # the exploration that was acted with is part of a policy that a learner differentiates
+            self._mac.action_selector.anneal(self.t_env)
+        self.t_env = self._runner.t_env
+        self._taken += 1
+        episodes = getattr(self._runner, "episodes_brought", self._runner.batch_size)
+        return Experience(batch, self.t_env, episodes, update)
+
+    def _play(self, test_mode: bool = False) -> Any:
+        # nothing played is differentiated through, whatever a controller of a user's own computes
+        with th.no_grad():
+            return self._runner.run(test_mode=test_mode)
+
+    def _update_weights(self) -> None:
+        if self._acting_mac is not self._mac:
+            self._acting_mac.load_state(self._mac)
+
+    def _runner_state(self) -> dict[str, Any]:
+        """Its own, or of a runner that says nothing of it, as PyMARL's do not, its counts."""
+        if hasattr(self._runner, "state_dict"):
+            return self._runner.state_dict()
+        return {name: value for name, value in vars(self._runner).items() if type(value) in (int, float)}
+
+    def _load_counts(self, counts: dict[str, Any]) -> None:
+        """Raises: ValueError: they are not counts that the runner has."""
+        if not set(counts) <= set(self._runner_state()) or not all(type(x) in (int, float) for x in counts.values()):
+            raise ValueError(f"{type(self._runner).__name__} keeps other counts than the checkpoint's")
+        vars(self._runner).update(counts)
