@@ -37,7 +37,7 @@ class Ahead(InTurn):
             return super().take()
         batch, self._ready = self._ready, None
         self._log_collected()
-        return self._experience(batch, max(0, self._taken - 1))
+        return self._experience(batch, lag=1)
 
     def begin_next(self) -> None:
         self._update_weights()

@@ -16,19 +16,19 @@ class Experience:
         batch: as the runner returned it.
         t_env: environment steps of the run up to its end.
         episodes: how many it brought.
-        update: how many rollouts its weights had learned from; those of rollout number k are behind by k - `update`.
+        lag: how many rollouts came before it that its weights have not learned from.
     """
 
     batch: EpisodeBatch
     t_env: int
     episodes: int
-    update: int
+    lag: int
 
 
 class Acting(Protocol):
     """Lets a runner play rollouts and tests, with weights that it fetches from the learner's controller."""
 
-    # the runner's count as of the last rollout taken; its own may be ahead
+    # environment steps up to the last rollout taken; the runner's own count may be ahead
     t_env: int
 
     def take(self) -> Experience:

@@ -18,11 +18,10 @@ class InTurn:
     def __init__(self, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: Any = None):
         self._runner, self._mac, self._acting_mac = runner, mac, acting_mac
         self.t_env = runner.t_env
-        self._taken = 0
 
     def take(self) -> Experience:
         self._update_weights()
-        return self._experience(self._play(), self._taken)
+        return self._experience(self._play(), lag=0)
 
     def begin_next(self) -> None:
         """There is nothing to begin before it is wanted."""
@@ -45,25 +44,24 @@ class InTurn:
         """Nothing is played in the background."""
 
     def state_dict(self) -> dict[str, Any]:
-        return {"t_env": self.t_env, "taken": self._taken, "runner": self._runner_state()}
+        return {"t_env": self.t_env, "runner": self._runner_state()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Raises: ValueError: the runner is of another kind."""
-        self.t_env, self._taken = state["t_env"], state["taken"]
+        self.t_env = state["t_env"]
         if hasattr(self._runner, "load_state_dict"):
             self._runner.load_state_dict(state["runner"])
         else:
             self._load_counts(state["runner"])
 
-    def _experience(self, batch: Any, update: int) -> Experience:
+    def _experience(self, batch: Any, lag: int) -> Experience:
         """The rollout that is taken now."""
         if self._acting_mac is not self._mac and hasattr(getattr(self._mac, "action_selector", None), "anneal"):
             # the exploration that was acted with is part of a policy that a learner differentiates
             self._mac.action_selector.anneal(self.t_env)
         self.t_env = self._runner.t_env
-        self._taken += 1
         episodes = getattr(self._runner, "episodes_brought", self._runner.batch_size)
-        return Experience(batch, self.t_env, episodes, update)
+        return Experience(batch, self.t_env, episodes, lag)
 
     def _play(self, test_mode: bool = False) -> Any:
         # nothing played is differentiated through, whatever a controller of a user's own computes

@@ -30,8 +30,8 @@ def check_pairings(config: dict) -> None:
     _check_sizes(config, traits)
     if traits["acting"].get("lag") and traits["learner"].get("on_policy"):
         raise ConfigError(
-            f"acting={config['acting']} (overlap={config['overlap']}) does not go with learner={config['learner']}, which learns only from what its "
-            "newest weights have played."
+            f"acting={config['acting']} (overlap={config['overlap']}) does not go with learner={config['learner']}, "
+            "which learns only from what its newest weights have played."
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from acting import lag_of
 from experiment.assembly import Parts
 from experiment.replay_recording import save_replay
 from experiment.saving import RunKeeper
@@ -31,6 +32,8 @@ class LoopState:
     # rollouts played of a test that is not finished
     testing: int | None = None
     skipped_rollouts: int = 0
+    # of the last rollout; see `acting.contract.Experience`
+    weight_lag: int = 0
 
     def state_dict(self) -> dict:
         return asdict(self)
@@ -122,7 +125,7 @@ class TrainingLoop:
     def _gather_and_learn(self) -> None:
         args, state, parts = self.args, self.state, self.parts
         experience = self.acting.take()
-        batch, t_env = experience.batch, experience.t_env
+        batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
         if state.last_test_T is None or t_env - state.last_test_T >= args.test_interval:
             state.last_test_T = t_env
             state.testing = 0
@@ -208,6 +211,8 @@ class TrainingLoop:
         for key in ("skipped_updates", "skipped_rollouts"):
             if count := getattr(self.parts.learner, key, 0) or getattr(self.state, key, 0):
                 self.logger.log_stat(key, count, t_env)
+        if lag_of(self.args.acting):
+            self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
         self.logger.log_stat("episode", self.state.episode, t_env)
         self.logger.print_recent_stats()
 

@@ -52,7 +52,7 @@ def test_each_rollout_has_the_newest_weights():
     rollouts = InTurn(runner, mac, mac, Logger(CONSOLE))
     for weight in (0, 1, 2):
         mac.weight = weight
-        assert rollouts.take() == Experience(weight, t_env=10 * (weight + 1), episodes=2, update=weight)
+        assert rollouts.take() == Experience(weight, t_env=10 * (weight + 1), episodes=2, lag=0)
         rollouts.begin_next()
         assert rollouts.t_env == 10 * (weight + 1)
     assert set(runner.threads) == {threading.current_thread().name}
@@ -64,17 +64,17 @@ def test_an_overlapping_rollout_has_the_weights_it_began_with():
     runner = _Runner(acting, gate)
     rollouts = Ahead(runner, mac, acting, Logger(CONSOLE), LIKE)
     try:
-        assert rollouts.take() == Experience(0, t_env=10, episodes=2, update=0)
+        assert rollouts.take() == Experience(0, t_env=10, episodes=2, lag=0)
         gate.clear()
         rollouts.begin_next()
         # the learner's turn, while the runner waits at the gate
         mac.weight = 1
         assert rollouts.t_env == 10
         gate.set()
-        # the second one, whose weights have learned from none
-        assert rollouts.take() == Experience(0, t_env=20, episodes=2, update=0)
+        # the second one, whose weights have not learned from the first
+        assert rollouts.take() == Experience(0, t_env=20, episodes=2, lag=1)
         # nothing was begun: the next is played now, with the newest weights
-        assert rollouts.take() == Experience(1, t_env=30, episodes=2, update=2)
+        assert rollouts.take() == Experience(1, t_env=30, episodes=2, lag=0)
         assert runner.threads[1].startswith("rollout")
         assert runner.threads[2] == threading.current_thread().name
     finally:
@@ -97,12 +97,12 @@ def test_a_runner_without_a_state_of_its_own_keeps_its_counts():
     rollouts = InTurn(_Runner(mac), mac, mac, Logger(CONSOLE))
     rollouts.take()
     state = rollouts.state_dict()
-    assert state == {"t_env": 10, "taken": 1, "runner": {"t_env": 10}}
+    assert state == {"t_env": 10, "runner": {"t_env": 10}}
     runner = _Runner(mac)
     other = InTurn(runner, mac, mac, Logger(CONSOLE))
     other.load_state_dict(state)
     assert (other.t_env, runner.t_env) == (10, 10)
-    assert other.take().update == 1
+    assert other.take().t_env == 20
     with pytest.raises(ValueError, match="keeps other counts"):
         other.load_state_dict({**state, "runner": {"steps": 10}})
 
@@ -237,8 +237,8 @@ def test_the_lag_is_the_declared_one(name):
     for number in range(3):
         experience = playing.take()
         playing.begin_next()
-        lags.append(number - experience.update)
-        assert experience.batch == experience.update
+        lags.append(experience.lag)
+        assert experience.batch == number - experience.lag
         mac.weight += 1
     playing.close()
     assert lags == [0, lag_of(name), lag_of(name)]

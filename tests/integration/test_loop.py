@@ -351,16 +351,18 @@ def test_training_from_half_precision(tmp_path):
 
 def test_overlapping_runs_are_reproducible_and_lag_by_one_rollout(tmp_path, watched):
     """Same seed, same figures, by either name; tests, training and steps are when they are in turn, too."""
-    schedules, figures = [], []
+    schedules, figures, lags = [], [], []
     for acting in ({"overlap": True}, {"acting": "ahead"}, {}):
         watched.clear()
         run(_config(tmp_path, "qmix", t_max=60, test_interval=16, test_nepisode=4, **acting))
         schedules.append([c[:2] if c[0] == "train" else c[:3] for c in watched if c[0] in ("train", "stat")])
         figures.append([c for c in watched if c[0] == "stat" and c[1] in ("loss", "return_mean", "test_return_mean")])
+        lags.append({c[3] for c in watched if c[:2] == ("stat", "weight_lag")})
     assert sorted(figures[0]) == sorted(figures[1])
     assert [c for c in schedules[0] if c[0] == "train"] == [c for c in schedules[2] if c[0] == "train"]
     tests = [[c for c in schedule if c[1] == "test_return_mean"] for schedule in schedules]
     assert tests[0] == tests[2]
+    assert lags == [{1}, {1}, set()]
 
 
 def test_an_acting_controller_of_its_own_has_the_learners_weights_in_tests(tmp_path, monkeypatch):
