@@ -1,4 +1,4 @@
-"""How fast do runners gather experience? Environment steps a second, QMIX's agents acting, nothing learned.
+"""How fast do runners gather experience? Environment steps per second, QMIX's agents acting, nothing learned.
 
 Once with environments that cost nothing, so that only the runner is measured, and once with Skirmish.
 
@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="for each figure")
     options = parser.parse_args()
     th.set_num_threads(1)
-    print(f"environment steps a second, and how many times the episode runner's; up to {options.workers} workers\n")
+    print(f"environment steps per second, and how many times the episode runner's; up to {options.workers} workers\n")
     for env in options.environments:
         print(f"{env:<12}{'environments':>13}" + "".join(f"{runner:>24}" for runner in RUNNERS))
         for shape in options.shapes:

@@ -1,4 +1,4 @@
-"""How fast is Skirmish? Environment steps a second, with random legal actions chosen in the same loop.
+"""How fast is Skirmish? Environment steps per second, with random legal actions chosen in the same loop.
 
 python benchmarks/skirmish.py
 python benchmarks/skirmish.py --maps 3m 8m --seconds 5
@@ -18,7 +18,7 @@ from envs.skirmish.batch import BatchedSkirmish
 from envs.skirmish.environment import SkirmishEnv
 
 BATCHES = (1, 64, 256, 1024)
-# steps a second in one thread: what a third of a marine-only C program does, and SMAClite's on such a machine
+# steps per second in one thread: what a third of a marine-only C program does, and SMAClite's on such a machine
 TARGETS = {"3m": 400_000, "8m": 90_000, "27m_vs_30m": 12_000}
 SMACLITE = {"3m": 240, "8m": 140, "2s3z": 170, "MMM": 85, "27m_vs_30m": 45, "corridor": 35}
 SINGLE_TARGET = 10_000
@@ -47,7 +47,7 @@ def choose(avail_actions, actions, state):
 
 
 def batched(name: str, batch_size: int, seconds: float, threads: int = 1) -> float:
-    """Environment steps a second of `batch_size` battles, resets included."""
+    """Environment steps per second of `batch_size` battles, resets included."""
     battles = BatchedSkirmish(batch_size, map_name=name, seed=1, threads=threads)
     out = battles.reset()
     actions = np.zeros((batch_size, battles.n_agents), dtype=np.int64)
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--maps", nargs="+", default=list(SMACLITE))
     parser.add_argument("--seconds", type=float, default=2.0, help="for each figure")
     options = parser.parse_args()
-    print("environment steps a second, one thread, by batch size; ratio of the best at 256 and more to the target\n")
+    print("environment steps per second, one thread, by batch size; ratio of the best at 256 and more to the target\n")
     heads = [f"{size:>12,}" for size in BATCHES]
     print(f"{'map':<14}" + "".join(heads) + f"{'target':>12}{'ratio':>8}{'SMAClite':>10}{'ratio':>10}")
     for name in options.maps:

@@ -37,7 +37,7 @@ def main() -> None:
         print(json.dumps(measure(*options.child, options)))
         return
     clock = "CPU" if options.cpu_time else "wall-clock"
-    print(f"environment steps a second ({clock}), and the share of each part of the loop\n")
+    print(f"environment steps per second ({clock}), and the share of each part of the loop\n")
     print(f"{'map':<12}{'schedule':<14}{'code':<9}{'steps/s':>9}{'ratio':>7}" + "".join(f"{p:>9}" for p in PARTS))
     codes = {"other": options.against, "this": OURS} if options.against else {"this": OURS}
     for map_name in options.maps:

@@ -15,7 +15,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     from cli.command import run_command
 
-    # until a run looks at it, SIGUSR1 (write a checkpoint) has nothing to do, and shall not end the process
+    # before a run handles it, SIGUSR1 (write a checkpoint) has no effect and must not end the process
     if hasattr(signal, "SIGUSR1") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     # results are the user's own: nobody else reads or changes them
@@ -65,7 +65,7 @@ def _start() -> None:
 def _finish(code: int) -> None:
     """When everything is written, a signal makes the process end sooner, but not otherwise."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # missing or closed
             stream.flush()
     _on_stop_signals(lambda signum, frame: os._exit(code))
     sys.exit(code)

@@ -29,7 +29,7 @@ def _parser() -> argparse.ArgumentParser:
 def _positive(text: str) -> float:
     number = float(text)
     if not 0 < number < 1000:
-        raise argparse.ArgumentTypeError("it has to be above 0 and below 1000")
+        raise argparse.ArgumentTypeError("it must be above 0 and below 1000")
     return number
 
 

@@ -179,7 +179,7 @@ def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
     if "best model" in found and (best := best_of(Path(models))) is not None:
         found["best model"] += f" (after {best.step} steps: {best})"
     if "curves" in found:
-        found["curves"] += f" (look at them with: tensorboard --logdir {os.path.dirname(tb_logs)})"
+        found["curves"] += f" (view them with: tensorboard --logdir {os.path.dirname(tb_logs)})"
     return "\n".join(["Results:", *(f"  {what + ':':<11} {place}" for what, place in found.items())])
 
 
@@ -201,7 +201,7 @@ def run_sequential(
         if step > args.t_max:
             logger.console_logger.info(
                 f"There is nothing to do: {path} was trained for {step} steps, and t_max is {args.t_max}. "
-                "A larger t_max trains it on; evaluate=True plays it."
+                "Use a larger t_max to continue training, or evaluate=True to play it."
             )
             return
     with signals.raising():

@@ -123,7 +123,7 @@ def play(
 
 
 class _Record(SimpleNamespace):
-    """As much of a Sacred run as `run` tells what it does."""
+    """The part of a Sacred run that `run` uses."""
 
     def __init__(self):
         super().__init__(info={}, _id=None)
@@ -137,7 +137,7 @@ def show(results: Path, replay: Path, open_browser: bool = True) -> None:
     from browser.packages import require
 
     try:
-        require("The page that plays it", "scipy", "plotly", "dash", "dash_ag_grid")
+        require("The replay page", "scipy", "plotly", "dash", "dash_ag_grid")
     except ConfigError as error:  # what was asked for is recorded all the same
         print(error)
         return

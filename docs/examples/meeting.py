@@ -29,7 +29,7 @@ class Meeting(MultiAgentEnv):
         moves = np.array([0, -1, 1])[np.asarray(actions)]
         self.cells = np.clip(self.cells + moves, 0, self.length - 1)
         met = bool((self.cells == self.cells[0]).all())
-        # time that runs out is not an end of the game: learning goes on from the last state
+        # a time limit is not the end of the game: learning bootstraps from the last state
         time_up = self.t >= self.episode_limit and not met
         return (1.0 if met else -0.05), met or time_up, {"met": met, "episode_limit": time_up}
 

@@ -55,7 +55,7 @@ def _pooled(comparison: Comparison) -> Iterable[Caution]:
             splits.append((f"all {len(keys)} keys", [*asked, *keys]))
         yield Caution(
             f"Runs of {_listed(labels)} on the same map also differ in {_listed(keys)}; "
-            "they count as repetitions here.",
+            "they still count as repetitions.",
             tuple(Remedy(f"Split by {what}", {"group": tuple(g)}, f"--group-by {','.join(g)}") for what, g in splits),
         )
 
@@ -68,12 +68,12 @@ def _repeated(comparison: Comparison) -> Iterable[Caution]:
     ]
     if "newest" in comparison.only:
         older = sum(len(alike) - 1 for seeds in comparison.repeats.values() for alike in seeds.values())
-        kept = f"Seeds repeat: {_listed(places)}. Only the newest run of each counts; {_runs(older)} left out."
+        kept = f"Seeds repeat: {_listed(places)}. Only the newest run of each seed counts; {_runs(older)} left out."
         rest = tuple(sorted(comparison.only - {"newest"}))
         yield Caution(kept, (Remedy("Count all", {"only": rest}),))
         return
     yield Caution(
-        f"Seeds repeat: {_listed(places)}. Such runs are not independent of one another, yet each counts.",
+        f"Seeds repeat: {_listed(places)}. Such runs are not independent, yet all count.",
         (Remedy("Keep the newest of each", *_with(comparison, "newest")),),
     )
 
@@ -128,7 +128,7 @@ def of_curves(comparison: Comparison, bands: Sequence[Band], metric: str) -> lis
     cautions = []
     falls = [text for band in bands if (text := _fall(band))]
     if falls:
-        text = f"Not all runs are equally long: {_listed(falls)}; the line is thin and dotted there."
+        text = f"Runs differ in length: {_listed(falls)}; the line is thin and dotted there."
         cautions.append(Caution(text, (Remedy("Cut there", *_with(comparison, "complete")),)))
     beyond = [
         band.label
@@ -136,7 +136,7 @@ def of_curves(comparison: Comparison, bands: Sequence[Band], metric: str) -> lis
         if band.kind == "mean" and is_share(metric) and (np.nanmin(band.low, initial=0) < 0 or _above(band))
     ]
     if beyond:
-        text = f"Student's interval of {_listed(beyond)} leaves 0 to 1, which no {metric_title(metric)} can."
+        text = f"Student's interval of {_listed(beyond)} exceeds 0 to 1, the range of a {metric_title(metric)}."
         cautions.append(Caution(text, (Remedy("Bootstrap interval", {"band": "iqm"}, "--band iqm"),)))
     return cautions
 
@@ -159,7 +159,7 @@ def _fall(band: Band) -> str:
 
 
 def of_scores(comparison: Comparison, metric: str, score: str = "final", step: int | None = None) -> list[Caution]:
-    """Of `Comparison.scores`: runs of unequal length, or that did not get to the step."""
+    """Of `Comparison.scores`: runs of unequal length, or that did not reach the step."""
     short, ends = [], []
     for name in comparison.maps:
         lasts = []
@@ -178,12 +178,12 @@ def of_scores(comparison: Comparison, metric: str, score: str = "final", step: i
                 ends.append((name, earliest, latest))
     cautions = []
     if short:
-        cautions.append(Caution(f"Runs that did not get to step {step:,} do not count: {_listed(short)}."))
+        cautions.append(Caution(f"Runs that did not reach step {step:,} do not count: {_listed(short)}."))
     if ends:
         places = [f"{name} ({earliest:,} to {latest:,} steps)" for name, earliest, latest in ends]
         common = min(earliest for _, earliest, _ in ends)
         remedies = (Remedy(f"Compare at step {common:,}", {"step": common}),) if common else ()
-        text = f"Runs on {_listed(places)} are not equally long, yet their {score} values are compared."
+        text = f"Runs on {_listed(places)} differ in length, yet their {score} values are compared."
         cautions.append(Caution(text, remedies))
     return cautions
 

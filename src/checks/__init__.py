@@ -21,7 +21,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
 
     Args:
         config: all keys, nested; not changed.
-        known: the config before `with`, against which unknown keys are told; None: `config` itself.
+        known: the config before `with`, which decides whether a key is known; None: `config` itself.
         own_keys: the files of keys that default.yaml does not have.
 
     Raises:

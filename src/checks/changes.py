@@ -5,7 +5,7 @@ from typing import Any
 from utils.config import default_config, flatten
 from utils.errors import ConfigError
 
-# how long, how often it is told, tested and saved, what happens after faults, and on what it computes
+# length, intervals of logs, tests and saves, handling of faults, and devices
 FREE = (
     "t_max test_nepisode test_interval log_interval runner_log_interval learner_log_interval torch_threads use_cuda "
     "learner_device acting_device compile buffer_cpu_only env_transport envs_per_worker worker_timeout "
@@ -19,12 +19,12 @@ REASONS = {
         "mac agent mixer critic agent_output_type rnn_hidden_dim obs_agent_id obs_last_action mixing_embed_dim "
         "hypernet_layers hypernet_embed qtran_arch network_size optimizer"
     ),
-    "what its episodes and its replay buffer hold": (
+    "the content of its episodes and its replay buffer": (
         "env env_args runner batch_size_run batched_mode rollout_steps buffer buffer_size buffer_dtype "
         "separate_test_env"
     ),
     "its random numbers": "seed",
-    "what is learned, and by which method, so that its curves would be those of no one experiment": (
+    "the learning problem or method, so its curves would mix two experiments": (
         "learner action_selector mask_before_softmax gamma batch_size lr lr_finish critic_lr optim_alpha optim_eps "
         "grad_norm_clip td_lambda epochs minibatches target_update_interval double_q epsilon_start epsilon_finish "
         "epsilon_anneal_time epsilon_decay opt_loss nopt_min_loss updates_per_rollout replay_ratio test_greedy acting "
@@ -61,7 +61,7 @@ def _reason(key: str) -> str:
         if key in keys.split():
             return reason
     # a key of a part of the user's own
-    return "how a part works that is not built in" if key not in default_config() else "how it continues"
+    return "the behaviour of a part that is not built in" if key not in default_config() else "how it continues"
 
 
 def _shown(value: Any) -> str:

@@ -31,13 +31,13 @@ def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
     for key in flatten(config):
         top = key.split(".")[0]
         if key not in known_keys and top != "env_args" and not isinstance(documented.get(top), dict):
-            # a mapping in place of a plain value is a wrong type, which checks/values.py tells better
+            # a mapping in place of a plain value is a wrong type, which checks/values.py reports better
             if top in documented and not isinstance(config[top], dict):
                 continue
             if top in documented:
-                raise ConfigError(f"'{top}' is a single value, so there is no '{key}' in it.")
+                raise ConfigError(f"'{top}' is a single value and has no key '{key}'.")
             raise ConfigError(f"Unknown key '{key}'.{_hint(key, known_keys)}")
 
 
 def _hint(key: str, known) -> str:
-    return did_you_mean(key, known) + " All keys stand in config/default.yaml."
+    return did_you_mean(key, known) + " config/default.yaml lists all keys."

@@ -31,7 +31,7 @@ def check_pairings(config: dict) -> None:
     if traits["acting"].get("lag") and traits["learner"].get("on_policy"):
         raise ConfigError(
             f"acting={config['acting']} (overlap={config['overlap']}) does not go with learner={config['learner']}, "
-            "which learns only from what its newest weights have played."
+            "which learns only from rollouts of its newest weights."
         )
 
 
@@ -56,7 +56,7 @@ def _check_learner(config: dict, traits: dict) -> None:
     fitting = _names("mixer", "mixes", accepted)
     choice = " or ".join(filter(None, ["null" if "nothing" in accepted else "", fitting]))
     raise ConfigError(
-        f"mixer={_shown(config['mixer'])} does not go with learner={learner}. With this learner, mixer is {choice}."
+        f"mixer={_shown(config['mixer'])} does not go with learner={learner}. With this learner, use mixer={choice}."
     )
 
 
@@ -129,8 +129,7 @@ def _check_replay(config: dict, traits: dict) -> None:
         )
     if environments > buffer:
         raise ConfigError(
-            f"batch_size_run={environments} is larger than buffer_size={buffer}: "
-            "the buffer would not hold what one rollout brings."
+            f"batch_size_run={environments} is larger than buffer_size={buffer}: the buffer would not hold one rollout."
         )
     if traits["learner"].get("on_policy") and buffer > batch:
         raise ConfigError(

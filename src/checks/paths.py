@@ -22,6 +22,6 @@ def check_results_path(config: dict) -> None:
     longest = max(len(os.fsencode(name)) for name in whole.split(os.sep))
     if longest > LONGEST_NAME or len(os.fsencode(whole)) > LONGEST_PATH:
         raise ConfigError(
-            f"local_results_path={shown(path)}: it is too long; a name in it has at most {LONGEST_NAME} bytes, and "
+            f"local_results_path={shown(path)}: it is too long; a name may have at most {LONGEST_NAME} bytes, and "
             f"all of it {LONGEST_PATH}."
         )

@@ -38,7 +38,7 @@ def reaching(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_words(settings: Mapping[str, Any]) -> str:
-    """The settings as they are typed after `with`; empty if there are none."""
+    """The settings as typed after `with`, or empty."""
     texts = (f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in settings.items())
     return " ".join(shlex.quote(text) for text in texts)
 

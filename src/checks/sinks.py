@@ -14,7 +14,7 @@ def check_sinks(config: dict) -> None:
     """Refuse services whose package or credentials are missing.
 
     Raises:
-        ConfigError: the package is not installed, nobody is logged in for `wandb_mode=online`, or `mlflow_uri` has a
+        ConfigError: the package is not installed, there is no login for `wandb_mode=online`, or `mlflow_uri` has a
             password, which would be recorded.
     """
     for key, (package, install) in PACKAGES.items():
@@ -23,7 +23,7 @@ def check_sinks(config: dict) -> None:
                 f"{key} needs the package '{package}', which is not installed. Install it with: {install}"
             )
     if config["use_wandb"] and config["wandb_mode"] == "online" and not wandb_sink.has_credentials():
-        raise ConfigError("wandb_mode=online: nobody is logged in. Run `wandb login`, or set WANDB_API_KEY.")
+        raise ConfigError("wandb_mode=online: you are not logged in. Run `wandb login`, or set WANDB_API_KEY.")
     if re.match("[^/]*//[^/]*@", config["mlflow_uri"]):
         raise ConfigError(
             "mlflow_uri names a user, and the config is recorded. Put user and password into the environment variables "

@@ -100,7 +100,7 @@ def normalised(config: dict) -> dict:
             raise ConfigError(f"{key}={shown(config[key])}: no such choice.{suggestion(config[key], choices)}")
     for key, value in flatten(config).items():
         if isinstance(value, str) and not value.isprintable() and key not in ANY_TEXT:
-            raise ConfigError(f"{key}={shown(value)}: it has characters that cannot be shown.")
+            raise ConfigError(f"{key}={shown(value)}: it contains unprintable characters.")
     return config
 
 
@@ -117,14 +117,14 @@ def require_bounded(key: str, value: Any) -> None:
         for inner in value:
             require_bounded(key, inner)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise ConfigError(f"{key}={shown(value)}: it has to be a finite number.")
+        raise ConfigError(f"{key}={shown(value)}: it must be a finite number.")
     elif isinstance(value, int) and abs(value) > AT_MOST_ENV_ARGUMENT:
-        raise ConfigError(f"{key}={shown(value)}: a whole number here is at most {AT_MOST_ENV_ARGUMENT} in size.")
+        raise ConfigError(f"{key}={shown(value)}: integers may be at most {AT_MOST_ENV_ARGUMENT}.")
 
 
 def _require(config: dict, key: str, holds, what: str) -> None:
     if config.get(key) is not None and not holds(config[key]):
-        raise ConfigError(f"{key}={shown(config[key])}: it has to be {what}.")
+        raise ConfigError(f"{key}={shown(config[key])}: it must be {what}.")
 
 
 def converted(key: str, value: Any, example: Any) -> Any:

@@ -46,7 +46,7 @@ def _load(path: Path) -> dict:
     defaults = default_config()
     for key, value in config.items():
         if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):
-            raise ConfigError(f"{path}: '{key}' has to be a mapping of keys to values, found {shown(value)}.")
+            raise ConfigError(f"{path}: '{key}' must be a mapping of keys to values, found {shown(value)}.")
     if "plugins" in config:
         config["plugins"] = _beside(path, config["plugins"])
     return config

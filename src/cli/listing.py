@@ -66,7 +66,7 @@ def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
         name = load_yaml(CONFIG_DIR / "envs" / f"{name}.yaml").get("env", name)
     if name not in environments:
         known = {*environments, *configs, *REGISTRIES}
-        raise ConfigError(f"--list {shown(name)}: nothing has that name.{suggestion(name, known)}")
+        raise ConfigError(f"--list {shown(name)}: unknown name.{suggestion(name, known)}")
     try:
         key, lines = constructor_of(environments[name]).scenarios()
     except (AttributeError, NotImplementedError):  # of somebody's own, perhaps

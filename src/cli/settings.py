@@ -28,7 +28,7 @@ CAPTURE_MODES = ("no", "sys", "fd")
 
 
 def check_settings(words: Sequence[str]) -> None:
-    """Refuse settings that are none.
+    """Refuse invalid settings.
 
     Args:
         words: what stands after `with`.
@@ -41,7 +41,7 @@ def check_settings(words: Sequence[str]) -> None:
         path, equals, text = word.partition("=")
         if not equals:
             raise ConfigError(
-                f"'{shown(word)}' after 'with' is no setting; these are KEY=VALUE. "
+                f"'{shown(word)}' after 'with' is not a setting of the form KEY=VALUE. "
                 "A config file of your own goes to --config or --env-config."
             )
         keys, value = path.strip().split("."), setting_value(text)
@@ -61,7 +61,9 @@ def setting_value(text: str) -> Any:
     except (ValueError, SyntaxError):
         return text
     except (TypeError, MemoryError, RecursionError):
-        raise ConfigError(f"The setting {shown(text)} is no value: a list or mapping in it cannot be.") from None
+        raise ConfigError(
+            f"The setting {shown(text)} is not a valid value: it contains a list or mapping as a key or set member."
+        ) from None
 
 
 def _set(settings: dict, keys: list[str], value: Any, word: str) -> None:
@@ -69,7 +71,7 @@ def _set(settings: dict, keys: list[str], value: Any, word: str) -> None:
         settings = settings.setdefault(key, {})
         if not isinstance(settings, dict):
             raise ConfigError(
-                f"'{shown(word)}' contradicts what stands before it: {'.'.join(keys[:depth])}={shown(settings)}."
+                f"'{shown(word)}' contradicts an earlier setting: {'.'.join(keys[:depth])}={shown(settings)}."
             )
     settings[keys[-1]] = value
 
@@ -89,7 +91,7 @@ def check_option(option: str, value: str) -> None:
         _check_server(option, value)
     for options, allowed, description in OPTION_VALUES:
         if option in options and not allowed(value):
-            raise ConfigError(f"{option} {shown(value)}: it has to be {description}.")
+            raise ConfigError(f"{option} {shown(value)}: it must be {description}.")
 
 
 def _check_server(option: str, value: str) -> None:
@@ -97,8 +99,8 @@ def _check_server(option: str, value: str) -> None:
     match = re.fullmatch(r"(?:([\w.-]+):(\d{1,5}):)?[\w-]+(?:\.[\w-]+)?(?::[\w-]+)?(?:!-?\d+)?", value)
     if match is None:
         raise ConfigError(
-            f"{option} {shown(value)}: it has to be HOST:PORT:DATABASE or DATABASE. "
-            "The key mongo_url takes a URL, and does not need the server to be there."
+            f"{option} {shown(value)}: it must be HOST:PORT:DATABASE or DATABASE. "
+            "The key mongo_url takes a URL and does not need a running server."
         )
     host, port = match.group(1) or "localhost", int(match.group(2) or 27017)
     try:
@@ -106,7 +108,7 @@ def _check_server(option: str, value: str) -> None:
     except (OSError, OverflowError) as error:
         raise ConfigError(
             f"{option} {shown(value)}: no server answers at {host}:{port} ({error}). "
-            "The key mongo_url tries again during the run."
+            "The key mongo_url retries during the run."
         ) from None
 
 

@@ -42,7 +42,7 @@ def check_fields(spec: EnvSpec, environments: int = 1) -> None:
 
 def _check_field(where: str, path: str, field: FieldSpec, spec: EnvSpec) -> None:
     if not isinstance(path, str) or not path or path in RESERVED:
-        raise MusterError(f"{where}: the path has to be a text other than {', '.join(RESERVED)}.")
+        raise MusterError(f"{where}: the path must be a text other than {', '.join(RESERVED)}.")
     if field.kind not in KINDS:
         raise MusterError(f"{where} has the kind '{shown(field.kind)}'.{did_you_mean(str(field.kind), KINDS)}")
     if field.group is not None and field.group not in spec.groups:
@@ -97,4 +97,4 @@ def _check_mask(where: str, field: FieldSpec, spec: EnvSpec) -> None:
 def _require_size(where: str, size: Any) -> None:
     whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
     if not whole or not 1 <= size <= LARGEST:
-        raise MusterError(f"{where} is {shown(repr(size))}: it has to be a whole number from 1 to {LARGEST}.")
+        raise MusterError(f"{where} is {shown(repr(size))}: it must be a whole number from 1 to {LARGEST}.")

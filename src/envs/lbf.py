@@ -77,7 +77,7 @@ class LevelBasedForaging(MultiAgentEnv):
         if key not in keys:
             raise ConfigError(f"env_args.key: lbforaging has no task '{key}'.{suggestion(key, keys, 3, SEE_LIST)}")
         if time_limit < 1:
-            raise ConfigError(f"env_args.time_limit is {time_limit}; an episode has at least 1 step.")
+            raise ConfigError(f"env_args.time_limit is {time_limit}; it must be at least 1.")
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
@@ -86,7 +86,7 @@ class LevelBasedForaging(MultiAgentEnv):
 
     def reset(self) -> None:
         obs, _ = self._env.reset(seed=self._seed)
-        # later episodes go on from where the generator is
+        # later episodes continue with the generator's state
         self._seed = None
         self._steps = 0
         self._ended = False
@@ -103,10 +103,10 @@ class LevelBasedForaging(MultiAgentEnv):
     def state_dict(self) -> dict[str, Any]:
         """Between episodes; see `MultiAgentEnv`.
 
-        Where the players stood belongs to it: the package keeps these cells free when it places them anew.
+        The players' positions belong to it: the package keeps these cells free when it places them again.
         """
         if not self._ended:
-            raise NotImplementedError("env=lbf cannot be saved in the midst of an episode")
+            raise NotImplementedError("env=lbf cannot be saved during an episode")
         players = [(player.position, player.level) for player in self._env.players]
         return {
             "seed": self._seed,

@@ -90,7 +90,7 @@ class MultiAgentEnv:
         }
 
     def seed(self, seed: int | None = None) -> Any:
-        """Seed the environment anew. Runs use the constructor's `seed`; without chance there is nothing to do."""
+        """Reseed the environment. Runs use the constructor's `seed`; deterministic environments need no override."""
 
     def render(self) -> Any:
         """Show the environment, if it can be shown."""
@@ -101,7 +101,7 @@ class MultiAgentEnv:
 
         Environments that offer it can be recorded (`save_replay=True`). It draws no random number, changes nothing.
         """
-        raise NotImplementedError(f"{type(self).__name__} offers no snapshots")
+        raise NotImplementedError(f"{type(self).__name__} has no snapshots")
 
     def scene(self) -> dict[str, Any]:
         """What can be drawn and stays the same for an episode, such as the ground."""
@@ -116,13 +116,13 @@ class MultiAgentEnv:
         raise NotImplementedError(f"{type(self).__name__} cannot save replays")
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the coming steps depend on, so that a resumed run goes on exactly.
+        """Everything that future steps depend on, so that a run resumes exactly.
 
         It may hold numbers, strings, None, NumPy arrays (structured ones, too), and lists, tuples and dictionaries of
         these. It is asked between episodes; an environment that can be saved only there may refuse in between.
 
         Raises:
-            NotImplementedError: it cannot be saved. A resumed run then creates it anew, with another seed.
+            NotImplementedError: it cannot be saved. A resumed run then re-creates it with another seed.
         """
         raise NotImplementedError(f"{type(self).__name__} cannot be saved")
 

@@ -21,7 +21,7 @@ def outcome_of(returned: Any) -> Outcome:
     used. An end is a cut if `info["episode_limit"]` says so, or if only the fourth of the five values does.
 
     Raises:
-        InvalidEnvironmentError: neither of the two, or something in it is not what it has to be.
+        InvalidEnvironmentError: neither of the two, or one of its values is invalid.
     """
     count = len(returned) if isinstance(returned, tuple | list) else None
     if count == 3:
@@ -35,7 +35,7 @@ def outcome_of(returned: Any) -> Outcome:
     else:
         found = f"a {type(returned).__name__}" if count is None else f"{count} values"
         raise InvalidEnvironmentError(
-            f"step() returned {found}; it has to return (reward, terminated, info) or "
+            f"step() returned {found}; it must return (reward, terminated, info) or "
             "(obs, reward, terminated, truncated, info)"
         )
     ended, info = is_end(terminated), info_of(info)

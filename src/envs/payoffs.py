@@ -41,7 +41,7 @@ class MatrixGame(MultiAgentEnv):
             raise ConfigError(f"env_args.game: there is no matrix game '{game}'.{suggestion(game, PRESETS)}")
         self.payoff = _payoff_array(PRESETS[game] if payoff is None else payoff)
         if episode_limit < 1:
-            raise ConfigError(f"env_args.episode_limit is {episode_limit}; an episode has at least 1 step.")
+            raise ConfigError(f"env_args.episode_limit is {episode_limit}; it must be at least 1.")
         self.n_agents = self.payoff.ndim
         self.episode_limit = episode_limit
         self.steps = 0
@@ -115,7 +115,7 @@ def _payoff_array(payoff: Sequence) -> np.ndarray:
         table = np.array(payoff, dtype=float)
     except (TypeError, ValueError):
         raise ConfigError(
-            f"env_args.payoff: the rows are not all of one length, or not all numbers: {payoff}"
+            f"env_args.payoff: the rows differ in length or contain other values than numbers: {payoff}"
         ) from None
     if table.ndim < 1 or table.size == 0 or len(set(table.shape)) != 1 or not np.isfinite(table).all():
         raise ConfigError(

@@ -32,7 +32,9 @@ def _module(key: str) -> ModuleType:
         siblings = [f"{parent.__name__}.{m.name}" for m in pkgutil.iter_modules(getattr(parent, "__path__", []))]
         raise ConfigError(f"env_args.key: there is no module '{key}'.{suggestion(key, siblings)}") from None
     if not hasattr(module, "parallel_env"):
-        raise ConfigError(f"env_args.key: the module '{key}' has no parallel_env, so it is no PettingZoo environment.")
+        raise ConfigError(
+            f"env_args.key: the module '{key}' has no parallel_env, so it is not a PettingZoo environment."
+        )
     return module
 
 
@@ -126,7 +128,7 @@ class PettingZooEnv(MultiAgentEnv):
         if reward not in REWARDS:
             raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, REWARDS)}")
         if time_limit < 1:
-            raise ConfigError(f"env_args.time_limit is {time_limit}; an episode has at least 1 step.")
+            raise ConfigError(f"env_args.time_limit is {time_limit}; it must be at least 1.")
         parameters = _parameters(module)
         if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             for name in kwargs or {}:
@@ -154,7 +156,7 @@ class PettingZooEnv(MultiAgentEnv):
 
     def reset(self) -> None:
         obs, infos = self._env.reset(seed=self._seed)
-        # later episodes go on from where the generator is
+        # later episodes continue with the generator's state
         self._seed = None
         self._steps = 0
         self._ended = False
@@ -182,7 +184,7 @@ class PettingZooEnv(MultiAgentEnv):
         if not type(self._env.unwrapped).__module__.startswith("mpe2."):
             raise NotImplementedError("PettingZoo environments cannot be saved, except those of mpe2")
         if not self._ended:
-            raise NotImplementedError("particle environments cannot be saved in the midst of an episode")
+            raise NotImplementedError("particle environments cannot be saved during an episode")
         return {"seed": self._seed, "generator": self._env.unwrapped.np_random.bit_generator.state}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -265,7 +267,9 @@ class PettingZooEnv(MultiAgentEnv):
     def _world(self) -> Any:
         world = getattr(self._env.unwrapped, "world", None)
         if not hasattr(world, "landmarks"):
-            raise NotImplementedError(f"{self._env.unwrapped} does not tell where its agents are: no snapshots")
+            raise NotImplementedError(
+                f"{self._env.unwrapped} does not expose the positions of its agents, so it has no snapshots"
+            )
         return world
 
     def seed(self, seed: int | None = None) -> None:

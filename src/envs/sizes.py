@@ -53,7 +53,7 @@ def check_sizes(env_info: Any, environments: int = 1) -> None:
     """
     if not isinstance(env_info, dict):
         raise MusterError(
-            f"The environment's get_env_info() returned {shown(repr(env_info))}: it has to be a dictionary of sizes."
+            f"The environment's get_env_info() returned {shown(repr(env_info))}: it must be a dictionary of sizes."
         )
     for key in (*COUNTS, *SHAPES):
         if key not in env_info:
@@ -67,14 +67,14 @@ def check_sizes(env_info: Any, environments: int = 1) -> None:
         if not 1 <= len(sizes) <= MOST_AXES or not all(_is_size(size) for size in sizes):
             allowed = f"a whole number from 1 to {LARGEST}" + (", or a tuple of such" if key in SHAPES else "")
             raise MusterError(
-                f"The environment's get_env_info()['{key}'] is {shown(repr(value))}: it has to be {allowed}."
+                f"The environment's get_env_info()['{key}'] is {shown(repr(value))}: it must be {allowed}."
             )
     sizes = ", ".join(f"{key}={shown(repr(env_info[key]))}" for key in (*COUNTS, *SHAPES) if key != "episode_limit")
     require_memory(
         f"One step of {environments} environment{'s' * (environments != 1)} ({sizes})",
         pymarl_spec(env_info).nbytes(environments),
         available_memory(),
-        "These sizes are what the environment's get_env_info() returns.",
+        "The environment's get_env_info() returned these sizes.",
     )
 
 

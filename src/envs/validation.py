@@ -40,7 +40,7 @@ def problem_of_mask(mask: np.ndarray, name: str = "get_avail_actions()", choices
     wrong = np.argwhere((mask != 0) & (mask != 1))
     if len(wrong):
         place = "".join(f"[{index}]" for index in wrong[0].tolist())
-        return f"{name}{place} is {mask[tuple(wrong[0])]}; each entry has to be 0 or 1"
+        return f"{name}{place} is {mask[tuple(wrong[0])]}; each entry must be 0 or 1"
     idle = np.flatnonzero(~(mask != 0).any(axis=-1)) if choices else ()
     if len(idle):
         return f"agent {idle[0]} has no legal action in {name}; a dead agent's is to do nothing"
@@ -57,7 +57,7 @@ def is_end(value: Any) -> bool:
         return value
     number = _number(value)
     if number not in (0, 1):
-        raise InvalidEnvironmentError(f"step() returned {shown(repr(value))} as terminated; it has to be True or False")
+        raise InvalidEnvironmentError(f"step() returned {shown(repr(value))} as terminated; it must be True or False")
     return bool(number)
 
 
@@ -72,7 +72,7 @@ def team_reward(value: Any) -> float:
     number = _number(value)
     if number is None:
         raise InvalidEnvironmentError(
-            f"step() returned {shown(repr(value))} as the reward; it has to be one number, the team's"
+            f"step() returned {shown(repr(value))} as the reward; it must be one number, the team's"
         )
     return float(number)
 
@@ -84,7 +84,7 @@ def info_of(value: Any) -> dict[str, Any]:
         InvalidEnvironmentError: it is not a dictionary.
     """
     if not isinstance(value, dict):
-        raise InvalidEnvironmentError(f"step() returned {shown(repr(value))} as info; it has to be a dictionary")
+        raise InvalidEnvironmentError(f"step() returned {shown(repr(value))} as info; it must be a dictionary")
     return value
 
 

@@ -52,7 +52,7 @@ def batch_fields(learner: str, env_info: Mapping[str, Any]) -> dict[str, dict]:
 
 def _scheme_entry(where: str, info: Any, env_info: Mapping[str, Any]) -> dict:
     if not isinstance(info, Mapping) or "vshape" not in info:
-        raise ConfigError(f"{where} is {shown(info)}: it has to be a mapping with a 'vshape'.")
+        raise ConfigError(f"{where} is {shown(info)}: it must be a mapping with a 'vshape'.")
     for key in info:
         if key not in ENTRIES:
             raise ConfigError(f"{where} has an entry '{shown(key)}'.{did_you_mean(key, ENTRIES)}")

@@ -43,9 +43,7 @@ def find_best_model(run: FoundRun) -> SavedModel:
     if (best := best_of(models)) is not None:
         found.append(SavedModel(models / BEST, best))
     if not found:
-        raise ConfigError(
-            f"{run.token} has saved no models: {models} and {checkpoints} have none. Train with save_model=True."
-        )
+        raise ConfigError(f"{run.token} has no saved models in {models} and {checkpoints}. Train with save_model=True.")
     return max(found, key=lambda saved: saved.model.rank)
 
 

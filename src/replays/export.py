@@ -40,7 +40,7 @@ def _write(path: str | Path, frames: Iterable[np.ndarray], packages: tuple[str, 
                 writer.append_data(frame)
                 count += 1
     except OSError as error:
-        raise ConfigError(f"{path}: it cannot be written: {error}") from None
+        raise ConfigError(f"{path} cannot be written: {error}") from None
     return count
 
 

@@ -12,5 +12,5 @@ def offered(env: Any, name: str) -> Any:
     if hasattr(env, name):
         return getattr(env, name)()
     if name == "snapshot":
-        raise NotImplementedError(f"{type(env).__name__} offers no snapshots")
+        raise NotImplementedError(f"{type(env).__name__} has no snapshots")
     return {"scene": {}, "action_names": None}[name]

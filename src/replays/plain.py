@@ -13,7 +13,7 @@ def plain(value: Any, digits: int = DIGITS) -> Any:
     """`value` in dicts, lists, text, numbers, booleans and None. Floats are rounded; NaN and infinities become None.
 
     Raises:
-        TypeError: there is something in it that is none of these.
+        TypeError: it contains something else.
     """
     if value is None or isinstance(value, bool | str | int):
         return value

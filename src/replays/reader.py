@@ -30,13 +30,13 @@ def read_replay(path: str | Path) -> Replay:
     """Read a replay as far as it is written. A last line that is torn is left out.
 
     Raises:
-        ConfigError: there is no such file, it is longer than `LARGEST` bytes, it is no replay, a later version wrote
+        ConfigError: there is no such file, it is longer than `LARGEST` bytes, it is not a replay, a later version wrote
             it, or a line within it is broken.
     """
     try:
         lines = read_regular(path, LARGEST, follow_links=True).split(b"\n")
     except OSError as error:
-        raise ConfigError(f"{path}: it cannot be read: {error.strerror}.") from None
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from None
     unfinished = lines.pop()
     entries = [_parsed(line) for line in lines]
     if (last := _parsed(unfinished)) is not None:
@@ -58,14 +58,14 @@ def _parsed(line: bytes) -> dict | None:
 def _replay(path: str | Path, entries: list[dict | None]) -> Replay:
     header = entries[0] if entries else None
     if header is None or header.get("format") != FORMAT:
-        raise ConfigError(f'{path} is no replay: a replay\'s first line is a header with "format": "{FORMAT}".')
+        raise ConfigError(f'{path} is not a replay: a replay\'s first line is a header with "format": "{FORMAT}".')
     version = header.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise ConfigError(f"{path} is a replay of version {version}; this Muster reads versions up to {VERSION}.")
     replay = Replay(header, [], None)
     for number, entry in enumerate(entries[1:], start=2):
         if entry is None:
-            raise ConfigError(f"{path}, line {number}: broken; the file was damaged after it was written.")
+            raise ConfigError(f"{path}, line {number}: invalid; the file is damaged.")
         if entry.get("type") == "step" and isinstance(entry.get("snapshot"), dict):
             replay.steps.append(entry)
         elif entry.get("type") == "footer":

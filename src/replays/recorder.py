@@ -20,7 +20,7 @@ class Recorder:
         due: whether a test that is played after that many steps is to be recorded.
         episodes: how many are recorded, at most.
         outputs: what the controller's outputs are, "q_values" or "policy".
-        team_value: Q_tot of copy 0 from outputs `[n, A]`, actions `[n]` and state; None: nothing tells it.
+        team_value: Q_tot of copy 0 from outputs `[n, A]`, actions `[n]` and state; None: unknown.
         warn: takes a message.
     """
 
@@ -55,7 +55,7 @@ class Recorder:
         """Record nothing any more; what has been recorded stays."""
         self._stopped = True
         if self.paths:
-            self._warn(f"The recording of {self.paths[-1]} has stopped: {reason}")
+            self._warn(f"Recording of {self.paths[-1]} stopped: {reason}")
         else:
             self.refusal = reason
 
@@ -91,7 +91,7 @@ class _Recording:
         self._recorder.stop(reason)
 
     def begin(self, env: Any) -> None:
-        if self._writer is not None:  # the environment was lost and begins anew
+        if self._writer is not None:  # the environment was lost and restarts the episode
             self._writer.close()
             self._recorder.paths.pop().unlink()
         self._snapshot = env.snapshot()

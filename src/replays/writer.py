@@ -61,7 +61,7 @@ class ReplayWriter:
 
     def _write(self, line: dict) -> None:
         text = json.dumps(plain(line), allow_nan=False, separators=(",", ":")) + "\n"
-        # at once and unbuffered: whoever reads along sees whole lines, and a full disk is told here
+        # at once and unbuffered: concurrent readers see whole lines, and a full disk raises here
         left = memoryview(text.encode("ascii"))
         while left:
             left = left[self._file.write(left) :]

@@ -89,7 +89,7 @@ class Census:
         if len(saved["environments"]) != len(self.made):
             raise MusterError(
                 f"The saved state has {len(saved['environments'])} environments and this run {len(self.made)}: "
-                "batch_size_run has to be what it was."
+                "batch_size_run must not change."
             )
         self.restarts = saved["restarts"]
         for index, environment in enumerate(saved["environments"]):

@@ -100,7 +100,7 @@ class EnvironmentRow:
 
     def _write_declared(self, values: Any) -> None:
         if not isinstance(values, Mapping):
-            raise InvalidEnvironmentError(f"observe() returned a {type(values).__name__}; it has to be a dictionary")
+            raise InvalidEnvironmentError(f"observe() returned a {type(values).__name__}; it must be a dictionary")
         fields = self._spec.fields
         for path, target in self._shown.items():
             if path in self._counts:  # written with the ragged field that it counts
@@ -126,7 +126,7 @@ class EnvironmentRow:
     def _declared_outcome(self, returned: Any) -> tuple[dict[str, np.ndarray], bool, bool, dict[str, Any]]:
         if not isinstance(returned, tuple) or len(returned) != 4 or not isinstance(returned[0], Mapping):
             raise InvalidEnvironmentError(
-                "step() of an environment that declares fields() has to return (outcomes, terminated, truncated, info)"
+                "step() of an environment that declares fields() must return (outcomes, terminated, truncated, info)"
             )
         outcomes, terminated, truncated, info = returned
         terminated, truncated = is_end(terminated), is_end(truncated)

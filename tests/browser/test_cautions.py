@@ -127,7 +127,7 @@ def test_an_interval_beyond_what_a_rate_can_be(folder):
     (card,) = folder.shown().figures
     text, links = said(card)
     # mean 0.9667, s = 0.0577: 0.9667 ± 4.303 · 0.0577 / √3 reaches 1.11
-    assert "Student's interval of qmix leaves 0 to 1, which no test win rate can" in text
+    assert "Student's interval of qmix exceeds 0 to 1, the range of a test win rate." in text
     (card,) = folder.shown(after(links["Bootstrap interval"])).figures
     assert "leaves 0 to 1" not in said(card)[0]
     (band,) = folder.compare("band=iqm").comparison.bands(WON, "3m", "iqm")
@@ -139,10 +139,10 @@ def test_scores_of_runs_of_unequal_length(folder):
     folder.add([0, 1, 2], name="vdn")
     results = Results(folder.root, cache=None)
     (caution,) = cautions.of_scores(Comparison(results, results.lineages()), "test_return_mean")
-    assert "Runs on 3m (200 to 400 steps) are not equally long, yet their final values are compared." in caution.text
+    assert "Runs on 3m (200 to 400 steps) differ in length, yet their final values are compared." in caution.text
     assert caution.remedies[0].changes == {"step": 200}
     (short,) = cautions.of_scores(Comparison(results, results.lineages()), "test_return_mean", step=400)
-    assert short.text == "Runs that did not get to step 400 do not count: 1 of 1 of vdn on 3m."
+    assert short.text == "Runs that did not reach step 400 do not count: 1 of 1 of vdn on 3m."
 
 
 def test_every_run_by_itself_is_no_repetition(folder):

@@ -84,7 +84,7 @@ def test_every_option_of_sacreds_is_known(option, monkeypatch):
         (["prnt_config"], "Unknown command 'prnt_config'. Did you mean 'print_config'"),
         (["help", "prnt_config"], "There is no command 'prnt_config'"),
         (["lr=1", "with"], "'lr=1' stands before 'with'"),
-        (["with", "lr=1", "-lLOUD"], "-l LOUD: it has to be one of"),
+        (["with", "lr=1", "-lLOUD"], "-l LOUD: it must be one of"),
     ],
 )
 def test_mistakes_are_named_with_the_nearest_choice(words, message):

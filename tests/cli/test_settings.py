@@ -55,5 +55,5 @@ def test_values_of_options(option, good, bad):
     for value in good:
         check_option(option, value)
     for value in bad:
-        with pytest.raises(ConfigError, match="it has to be"):
+        with pytest.raises(ConfigError, match="it must be"):
             check_option(option, value)

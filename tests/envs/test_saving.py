@@ -71,7 +71,7 @@ def test_between_episodes(name, args, episodes):
 def test_in_the_midst_of_an_episode_some_refuse(name, args):
     env = REGISTRY[name](**args, seed=3)
     env.reset()
-    with pytest.raises(NotImplementedError, match="in the midst of an episode"):
+    with pytest.raises(NotImplementedError, match="cannot be saved during an episode"):
         env.state_dict()
     assert state_or_none(env) is None
 
@@ -109,5 +109,5 @@ def test_many_battles_in_the_midst_of_their_episodes(map_name):
         ends = [outcome[1] for outcome in outcomes]
     assert batches[0].get_stats() == batches[1].get_stats()
     other = SkirmishBatch(2, map_name=map_name, seed=1)
-    with pytest.raises(ValueError, match="no state of these battles"):
+    with pytest.raises(ValueError, match="The state does not fit these battles: "):
         other.load_state_dict(batches[0].state_dict())

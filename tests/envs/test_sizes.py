@@ -29,7 +29,7 @@ def test_whole_numbers_of_any_library_and_tuples_of_them_are_taken():
         ("episode_limit", -5, "is -5"),
         ("episode_limit", (6,), r"is \(6,\)"),
         ("obs_shape", "30", "is '30'"),
-        ("obs_shape", (), r"is \(\): it has to be a whole number from 1 to 2147483647, or a tuple of such"),
+        ("obs_shape", (), r"is \(\): it must be a whole number from 1 to 2147483647, or a tuple of such"),
         ("state_shape", (3, 0), r"is \(3, 0\)"),
         ("state_shape", np.zeros(3), "is array"),
     ],
@@ -68,7 +68,7 @@ def test_every_runner_looks(runner, monkeypatch):
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ({"obs_shape": 10**13}, r"\['obs_shape'\] is 10000000000000: it has to be a whole number from 1 to 2147483647"),
+        ({"obs_shape": 10**13}, r"\['obs_shape'\] is 10000000000000: it must be a whole number from 1 to 2147483647"),
         ({"n_actions": 10**40}, r"\['n_actions'\] is 10{40}: "),
         ({"obs_shape": (1,) * 17}, r"\['obs_shape'\] is \(1, 1, "),
         ({"state_shape": (2**31 - 1,) * 16}, r"One step of 8 environments \(.*\) does not fit"),

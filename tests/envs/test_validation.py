@@ -90,7 +90,7 @@ def test_an_agent_without_legal_actions(play, way):
 @pytest.mark.parametrize("mask", [HALF, NEGATIVE, [1, float("nan"), 0], [2, 1, 1]])
 def test_legality_that_is_neither_0_nor_1(play, way, mask):
     with pytest.raises(
-        InvalidEnvironmentError, match=r"get_avail_actions\(\)\[1\]\[\d\] is .*; each entry has to be 0 or"
+        InvalidEnvironmentError, match=r"get_avail_actions\(\)\[1\]\[\d\] is .*; each entry must be 0 or"
     ):
         play(way, {"step": 0, "mask": mask})
 

@@ -59,8 +59,8 @@ def test_built_in_learners_need_none():
 @pytest.mark.parametrize(
     ("info", "message"),
     [
-        (3, "has to be a mapping with a 'vshape'"),
-        ({"group": "agents"}, "has to be a mapping with a 'vshape'"),
+        (3, "must be a mapping with a 'vshape'"),
+        ({"group": "agents"}, "must be a mapping with a 'vshape'"),
         ({"vshape": "n_action"}, "n_action is no size.*Did you mean 'n_actions'"),
         ({"vshape": "obs_shape"}, "obs_shape is no size"),
         ({"vshape": 0}, "0 is no size"),

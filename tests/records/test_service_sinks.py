@@ -275,7 +275,7 @@ def test_an_online_run_needs_somebody_who_is_logged_in(monkeypatch):
     package.__spec__ = SimpleNamespace(origin="wandb/__init__.py")
     monkeypatch.setitem(sys.modules, "wandb", package)
     _check(use_wandb=True)
-    with pytest.raises(ConfigError, match="wandb_mode=online: nobody is logged in"):
+    with pytest.raises(ConfigError, match="wandb_mode=online: you are not logged in"):
         _check(use_wandb=True, wandb_mode="online")
     package.logged_in = True
     _check(use_wandb=True, wandb_mode="online")

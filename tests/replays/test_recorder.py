@@ -211,7 +211,7 @@ def test_a_snapshot_that_fails_ends_the_recording_and_not_the_run(tmp_path, capl
         config(tmp_path, env="drawable", env_args={"fails_at": 2, "how": how}, runner=runner, save_replay=True)
     )
     assert returned is not None
-    assert "has stopped: " in caplog.text
+    assert ".jsonl stopped: " in caplog.text
     assert ("KeyError: 'position'" if how == "raise" else "TypeError: a set cannot be written") in caplog.text
     (replay,) = replays_in(tmp_path)
     assert [step["t"] for step in replay.steps] == ([0] if runner == "parallel" or how == "raise" else [0, 1])
@@ -222,9 +222,7 @@ def test_a_snapshot_that_fails_ends_the_recording_and_not_the_run(tmp_path, capl
 def test_an_environment_without_snapshots_says_so(tmp_path, caplog, register, env, runner):
     register("plain", env)
     run(config(tmp_path, env="plain", runner=runner, save_replay=True))
-    assert (
-        f"No replay was saved: {env.__name__} offers no snapshots, and CountingEnv cannot save replays." in caplog.text
-    )
+    assert f"No replay was saved: {env.__name__} has no snapshots, and CountingEnv cannot save replays." in caplog.text
     assert not (tmp_path / "replays").exists()
 
 
@@ -266,5 +264,5 @@ def test_a_full_disk_ends_the_recording_and_not_the_run(tmp_path, caplog, monkey
 
     monkeypatch.setattr(writer, "_create", lambda folder, stem: (path, FullDisk()))
     assert run(config(tmp_path, env="two_step", save_replay=True)) is not None
-    assert f"The recording of {path} has stopped: OSError: [Errno 28] No space left on device" in caplog.text
+    assert f"Recording of {path} stopped: OSError: [Errno 28] No space left on device" in caplog.text
     assert lines[1:] == ["closed"]

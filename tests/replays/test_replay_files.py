@@ -89,14 +89,14 @@ def test_nothing_is_overwritten(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is no replay"),
-        (b'{"type": "header", "form', "is no replay"),
-        (b'{"format": 1}\n', "is no replay"),
-        (b"[1]\n", "is no replay"),
-        (b"\xff\xfe\n", "is no replay"),
+        (b"", "is not a replay"),
+        (b'{"type": "header", "form', "is not a replay"),
+        (b'{"format": 1}\n', "is not a replay"),
+        (b"[1]\n", "is not a replay"),
+        (b"\xff\xfe\n", "is not a replay"),
         (b'{"format": "muster-replay", "version": 2}\n', "of version 2; this Muster reads versions up to 1"),
         (b'{"format": "muster-replay"}\n', "of version None"),
-        (b'{"format": "muster-replay", "version": 1}\nbroken\n{"type": "footer"}\n', "line 2: broken"),
+        (b'{"format": "muster-replay", "version": 1}\nbroken\n{"type": "footer"}\n', "line 2: invalid"),
         (b'{"format": "muster-replay", "version": 1}\n{"type": "step"}\n', "line 2: expected a step with a snapshot"),
     ],
 )
@@ -108,7 +108,7 @@ def test_what_is_no_replay_is_refused(tmp_path, content, message):
 
 
 def test_a_missing_file(tmp_path):
-    with pytest.raises(ConfigError, match=r"nothing\.jsonl: it cannot be read: No such file"):
+    with pytest.raises(ConfigError, match=r"nothing\.jsonl cannot be read: No such file"):
         read_replay(tmp_path / "nothing.jsonl")
 
 

@@ -92,7 +92,7 @@ def test_the_best_model_by_the_figures_of_a_run(results):
 
 
 def test_without_tests_the_newest_model(results):
-    with pytest.raises(ConfigError, match=r"new has saved no models: .*save_model=True"):
+    with pytest.raises(ConfigError, match=r"new has no saved models in .*save_model=True"):
         find_best_model(find_run("new", results))
     for step in (9, 100):
         put(results / "models" / "new" / str(step) / "agent.th")

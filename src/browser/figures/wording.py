@@ -32,7 +32,7 @@ _METRIC_TITLES = {
 
 
 def metric_title(key: str) -> str:
-    """A statistic in words; its key if there are none."""
+    """A statistic in words, or its key."""
     return _METRIC_TITLES.get(key, key)
 
 
@@ -45,7 +45,7 @@ def is_share(key: str) -> bool:
 
 
 def lower_is_better(key: str) -> bool:
-    """Whether a statistic is the better the lower it is, as far as its name tells."""
+    """Whether lower values of a statistic are better, judging by its name."""
     return any(word in key.lower() for word in ("loss", "error"))
 
 

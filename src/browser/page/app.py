@@ -90,5 +90,5 @@ def _report(error: Exception):
     if isinstance(error, ConfigError):
         set_props("notice", {"children": str(error)})
     else:
-        logging.getLogger("browser").error("A part of the page could not be made.", exc_info=error)
-        set_props("notice", {"children": "A part of the page could not be made; the terminal says more."})
+        logging.getLogger("browser").error("Part of the page failed.", exc_info=error)
+        set_props("notice", {"children": "Part of the page failed; see the terminal."})

@@ -61,7 +61,7 @@ def parse_arguments(argv: Sequence[str]) -> Options:
     if not 0 <= options.port <= 65535:
         raise ConfigError(f"--port is a number from 0 (any free one) to 65535, found {options.port}.")
     if options.token is not None and len(options.token) < 16:
-        raise ConfigError("--token has at least 16 characters; without the option one is made.")
+        raise ConfigError("--token needs at least 16 characters; without this option browse.py generates one.")
     return options
 
 
@@ -77,8 +77,8 @@ def _parser() -> _Parser:
     add = parser.add_argument
     add("results", nargs="?", type=Path, default=Path("results"), help="results folder (default: results)")
     add("--host", default="127.0.0.1", help="address to serve at (default: 127.0.0.1, this machine only)")
-    add("--port", type=int, default=8050, help="default: 8050, or the next that is free")
-    add("--token", help="what a browser from elsewhere has to show (default: one is made when --host needs it)")
+    add("--port", type=int, default=8050, help="default: 8050, or the next free one")
+    add("--token", help="secret that other machines need (default: generated if --host needs it)")
     add("--write", action="store_true", help="allow tags, notes, archiving, and deleting to a bin")
     add("--no-open", dest="open", action="store_false", help="do not open the web browser")
     return parser

@@ -23,7 +23,7 @@ def move_to_bin(root: Path, run: Lineage) -> Path:
         OutsideResultsError: something of the run lies outside the results folder.
     """
     if any(session.status_at() == "RUNNING" for session in run.sessions):
-        raise NotWrittenError("This run is still running; end it before it is deleted.")
+        raise NotWrittenError("This run is still running; stop it before deleting it.")
     folders = [session.folder for session in run.sessions if session.folder is not None]
     if run.token and is_file_name(run.token):
         folders += [Path(part, run.token) for part in NAMED_BY_TOKEN]

@@ -107,13 +107,13 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
 
 
 def stands_for(runs: list[Lineage]) -> str:
-    """Changes when a run ends, goes on or appears; the start of the digest of what is shown of them."""
+    """Changes when a run ends, logs or appears; the start of the digest of the shown data."""
     states = [[run.newest.id, run.newest.status_at(), len(run.sessions)] for run in runs]
     return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]
 
 
 def settled(context: Context, query: Mapping[str, str], digest: str | None) -> bool:
-    """Whether what was shown with this digest cannot have changed: the same runs, and none of them goes on."""
+    """Whether the data shown with this digest cannot have changed: the same runs, all of them ended."""
     asked = address.names(query, "runs")
     runs, _ = context.chosen(asked)
     runs = [run for run in runs if asked or not context.notes.of(run).archived]
@@ -150,7 +150,7 @@ def changed_address(wish: Wish, changes: Mapping[str, Any], path: str) -> str:
 
 def _is_choice(name: str, wrong: list[str]) -> bool:
     if name not in ONLY:
-        wrong.append(f"There is no choice '{name[:100]}' of what to leave out.{suggestion(name[:100], ONLY)}")
+        wrong.append(f"There is no choice '{name[:100]}' of --only.{suggestion(name[:100], ONLY)}")
     return name in ONLY
 
 

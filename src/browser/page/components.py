@@ -73,7 +73,7 @@ def card(title: str, *content: Any, tools: Sequence[Any] = (), **changes: Any) -
 
 
 def graph(figure: go.Figure, graph_id: Any) -> dcc.Graph:
-    """A figure that keeps its zoom when it is drawn anew."""
+    """A figure that keeps its zoom when it is redrawn."""
     figure.update_layout(uirevision="kept", font_size=12, title_font_size=13)
     figure.update_xaxes(title_font_size=12)
     figure.update_yaxes(title_font_size=12)

@@ -57,7 +57,7 @@ class Context:
             return self._runs
 
     def forget_scan(self) -> None:
-        """Scan anew when runs are asked for next: the page itself has changed the folder."""
+        """Rescan at the next request for runs: the page itself has changed the folder."""
         with self._lock:
             self._scanned = -SCAN_SECONDS
 
@@ -65,7 +65,7 @@ class Context:
         """The run that has a session with this id.
 
         Raises:
-            UnknownRunError: there is none; the message has the nearest id.
+            UnknownRunError: no such run; the message names the nearest id.
         """
         runs = self.lineages()
         for run in runs:

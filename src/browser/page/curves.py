@@ -60,7 +60,7 @@ def drawn(compared: Compared, path: str) -> Figures:
     if not cards:
         cards = [card("No curves", html.P("None of these runs has logged this statistic on this axis."))]
     if most_groups > MOST_GROUPS:
-        more = f"The first {MOST_GROUPS} of up to {most_groups:,} groups are drawn; fewer keys to group by make fewer."
+        more = f"The first {MOST_GROUPS} of up to {most_groups:,} groups are drawn; group by fewer keys to see all."
         cards.append(card("More groups", html.P(more)))
     if len(comparison.maps) > MOST_MAPS:
         cards.append(card("More maps", html.P(f"The first {MOST_MAPS} of {len(comparison.maps)} maps are shown.")))

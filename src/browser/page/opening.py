@@ -30,7 +30,7 @@ def open_page(root: Path, path: str, show: Callable[[str], object] = webbrowser.
     port, server = find_or_start(root)
     address = f"http://{HOST}:{port}{path}"
     if server is None:
-        print(f"The page is being served already: {address}", flush=True)
+        print(f"The page is already served: {address}", flush=True)
         show(address)
         return
     print(f"{address}  (Ctrl-C ends the page)", flush=True)

@@ -30,7 +30,7 @@ def progress_of(run: Lineage, t_env: int | None, curves: Iterable[Curve]) -> Pro
 
     Args:
         t_env: its last environment step.
-        curves: some of its curves; the one that was logged last tells the speed.
+        curves: some of its curves; the newest one determines the speed.
     """
     t_max = run.newest.config.get("t_max")
     if run.newest.status_at() != "RUNNING" or t_env is None or isinstance(t_max, bool):

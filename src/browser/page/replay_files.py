@@ -107,7 +107,7 @@ def open_replay(context: Context, token: str, name: str) -> BinaryIO:
     """The file, opened for reading.
 
     Raises:
-        OSError: there is none, it is not among the replays, or it is not to be read; `strerror` says so.
+        OSError: no such replay, or it must not be read; `strerror` says which.
     """
     if is_file_name(token) and is_file_name(name) and name.endswith(SUFFIX):
         return context.results.files.open(REPLAYS, token, name, largest=LARGEST_REPLAY)
@@ -117,20 +117,20 @@ def open_replay(context: Context, token: str, name: str) -> BinaryIO:
 def register_lines(server: Flask, context: Context) -> None:
     """Serve `/replay/lines?run=<token>&file=&from=`: the file's bytes from there on, as far as it is written now.
 
-    `/replay/folder` tells src/watch.py whose page this is.
+    `/replay/folder` returns to src/watch.py the folder of this page.
     """
 
     @server.get("/replay/lines")
     def lines() -> Response:
         start = request.args.get("from", "0")
         if not (start.isascii() and start.isdecimal() and len(start) < 16):
-            return _refusal("from is a number of bytes.", 400)
+            return _refusal("'from' must be a number of bytes.", 400)
         try:
             file = open_replay(context, request.args.get("run", ""), request.args.get("file", ""))
         except FileNotFoundError:
             return _refusal("There is no such replay.", 404)
         except OSError as error:
-            return _refusal(f"This replay is not read: {error.strerror}.", 404)
+            return _refusal(f"This replay cannot be read: {error.strerror}.", 404)
         size = file.seek(0, os.SEEK_END)
         if int(start) > size:
             file.close()

@@ -62,7 +62,7 @@ def _download(context: Context, path: Path) -> Response:
     try:
         file = context.results.files.open(path, largest=LARGEST_DOWNLOAD)
     except OSError as error:
-        return _refusal(f"This file is not read: {error.strerror}.", 404)
+        return _refusal(f"This file cannot be read: {error.strerror}.", 404)
     size = file.seek(0, 2)
     file.seek(0)
     answer = Response(chunks(file, size), mimetype="application/octet-stream")
@@ -81,7 +81,7 @@ def _picture(context: Context, path: Path) -> Response:
         with context.results.files.open(path, largest=LARGEST_PICTURE) as file:
             data = file.read(LARGEST_PICTURE)
     except OSError as error:
-        return _refusal(f"This file is not read: {error.strerror}.", 404)
+        return _refusal(f"This file cannot be read: {error.strerror}.", 404)
     mimetype = _picture_type(data)
     if mimetype is None:
         return _refusal("This file is not a picture that the page shows.", 415)
@@ -139,7 +139,7 @@ def left_behind(context: Context, run: Lineage) -> html.Section:
 
 
 def shown_artifacts(context: Context, run: Lineage) -> html.Section | None:
-    """The pictures and texts among the files that were given to Sacred; None if there are none."""
+    """The pictures and texts among Sacred's artifacts, or None."""
     given = [one for one in context.results.files_of(run) if one.kind == "artifact" and not one.problem]
     pictures = [one for one in given if one.size <= LARGEST_PICTURE and _is_picture(context, one)]
     texts = [one for one in given if one.path.name.lower().endswith(_TEXT_NAMES)]

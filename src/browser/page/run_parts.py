@@ -82,7 +82,7 @@ def timing(context: Context, run: Lineage) -> html.Section:
                 "before and after it": _duration(outside),
                 "progress": None if progress is None else f"{progress} (t_max = {newest.config['t_max']:,})",
                 "environment steps": None if t_env is None else f"{t_env:,}",
-                "steps a second": f"{t_env / trained:,.0f}" if t_env and trained else None,
+                "steps per second": f"{t_env / trained:,.0f}" if t_env and trained else None,
                 **{key: f"{values[key]:.4g}" for key in split if key in values},
             }
         ),

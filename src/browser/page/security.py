@@ -38,7 +38,7 @@ def guard(server: Flask, hashes: Callable[[], list[str]], token: str | None) -> 
     A request's body has to come in at once, and is no longer than LARGEST_REQUEST.
 
     Args:
-        hashes: tells those of the inline scripts that may run, as 'sha256-...'; Dash adds one with the first request.
+        hashes: returns the hashes of permitted inline scripts, as 'sha256-...'; Dash adds one with the first request.
     """
 
     # bodies that do not say how long they are (chunked ones) are cut there
@@ -82,7 +82,7 @@ def _without_body() -> Response | None:
             if len(request.get_data()) <= LARGEST_REQUEST:
                 return None
         except ClientDisconnected:
-            return _refusal("The request's body did not come.", 408)
+            return _refusal("The request's body did not arrive.", 408)
         except RequestEntityTooLarge:
             pass
         except OSError:

@@ -44,7 +44,7 @@ class _Impatient(io.RawIOBase):
         """
         left = self._until - time.monotonic()
         if left <= 0:
-            raise TimeoutError("the request took too long")
+            raise TimeoutError("the request timed out")
         self._connection.settimeout(left)
         try:
             return self._connection.recv_into(buffer)
@@ -82,9 +82,9 @@ def serve(options: Options) -> None:
     server = server_of(app.server, listening)
     port = listening.getsockname()[1]
     if options.port not in (0, port):
-        print(f"Port {options.port} is taken; this is {port}.")
+        print(f"Port {options.port} is taken; using {port}.")
     if not is_loopback(options.host):
-        print("Other machines can reach this page. Whoever has this address, with its token, sees these results.")
+        print("Other machines can reach this page. Everyone with this address and its token can see these results.")
     address = f"http://{_shown(options.host)}:{port}/" + (f"?token={token}" if token else "")
     print(f"{options.results} is at {address}  (Ctrl-C ends it)", flush=True)
     if options.open:
@@ -106,8 +106,9 @@ def about_folder(results: Path) -> str:
     ]
     if not Results(results).runs():
         said.append(
-            f"There are no runs in '{results}' yet (sacred/<id>/ or runs/<token>/); the page shows them as they come. "
-            "This makes one: python src/main.py --config=qmix --env-config=two_step with t_max=5000"
+            f"There are no runs in '{results}' yet (sacred/<id>/ or runs/<token>/). "
+            "The page will show them when they appear. "
+            "To make one: python src/main.py --config=qmix --env-config=two_step with t_max=5000"
         )
     return "\n".join(said)
 

@@ -14,7 +14,7 @@ from browser.records import Lineage
 
 
 def writing_card(context: Context, run: Lineage) -> html.Section | None:
-    """A run's tags and note: to be changed with --write, to be read without, left out if there are none."""
+    """A run's tags and note: editable with --write, read-only without it, omitted if empty."""
     note = context.notes.of(run)
     if not context.write:
         if note == NONE:
@@ -33,7 +33,7 @@ def writing_card(context: Context, run: Lineage) -> html.Section | None:
         html.Span("archived" if note.archived else "", id="note-state", className="count"),
         tools=[
             html.Button("Save", id="note-save", className="primary"),
-            html.Button("Back from the archive" if note.archived else "Archive", id="note-archive"),
+            html.Button("Restore from the archive" if note.archived else "Archive", id="note-archive"),
             dcc.ConfirmDialogProvider(
                 html.Button("Delete", className="danger"),
                 id="note-delete",
@@ -44,7 +44,7 @@ def writing_card(context: Context, run: Lineage) -> html.Section | None:
 
 
 def register_writing(app: Dash, context: Context) -> None:
-    """The callbacks of that card; there are none without --write."""
+    """The callbacks of that card, with --write only."""
     if not context.write:
         return
 
@@ -78,7 +78,7 @@ def written(context: Context, action: str, run_id: str, tags: str, text: str) ->
         NotWrittenError: writing is not allowed here, or it failed.
     """
     if not context.write:
-        raise NotWrittenError("This page only reads; browse.py --write lets it write.")
+        raise NotWrittenError("This page is read-only; start browse.py with --write to change things.")
     run = context.lineage(run_id)
     note = context.notes.of(run)
     if action == "note-delete":
@@ -90,5 +90,5 @@ def written(context: Context, action: str, run_id: str, tags: str, text: str) ->
     else:
         note = replace(note, tags=tags_of(tags), text=text[:LONGEST_NOTE])
     context.notes.write(run, note)
-    said, offered = ("archived", "Back from the archive") if note.archived else ("saved", "Archive")
+    said, offered = ("archived", "Restore from the archive") if note.archived else ("saved", "Archive")
     return said, offered, no_update, no_update

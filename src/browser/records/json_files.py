@@ -101,7 +101,7 @@ class JsonObject:
         return [key for match in islice(found, most) if isinstance(key := parse(match[1]).value, str)]
 
     def get(self, key: str) -> Any:
-        """The value of a top-level key; of one that is cut off, what precedes the cut; None if there is none."""
+        """The value of a top-level key, or None; a truncated value up to the truncation."""
         if self._line_start is None:
             return self._values.get(key)
         mark = self._line_start + json.dumps(key).encode() + b": "

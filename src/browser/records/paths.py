@@ -23,7 +23,7 @@ def inside(root: Path, *names: str | Path) -> Path:
     path = root.joinpath(*names)
     if not path.is_relative_to(root) or ".." in path.relative_to(root).parts or _over_a_link(root, path):
         shown = "/".join(str(name) for name in names)
-        raise OutsideResultsError(f"{shown[:300]!r} is not a path inside the results folder, or a link is on it.")
+        raise OutsideResultsError(f"{shown[:300]!r} is not a path inside the results folder, or it contains a link.")
     return path
 
 

@@ -111,7 +111,7 @@ class Run:
 
     @property
     def environment(self) -> str:
-        """The config's `env`; empty if there is none."""
+        """The config's `env`, or empty."""
         return cut(str(self.config.get("env") or ""), LONGEST_NAME)
 
     @property
@@ -124,7 +124,7 @@ class Run:
 
     @property
     def seed(self) -> Any:
-        """The config's `seed`; None if there is none."""
+        """The config's `seed`, or None."""
         return self.config.get("seed")
 
     def status_at(self, now: datetime | None = None) -> str:

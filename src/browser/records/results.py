@@ -87,7 +87,7 @@ class Results:
         """The run with this id, as it was when the folder was last scanned.
 
         Raises:
-            UnknownRunError: there is none; the message has the nearest id.
+            UnknownRunError: no such run; the message names the nearest id.
         """
         with self._lock:
             if self._runs is None or run_id not in self._runs:
@@ -138,7 +138,7 @@ class Results:
         return max(steps, default=None), values
 
     def log_text(self, run: Run | Lineage | str, last: int = 1 << 16) -> str:
-        """The last bytes of what a run printed (Sacred's cout.txt); empty if there is none. Untrusted text."""
+        """The last bytes of a run's output (Sacred's cout.txt), or empty. Untrusted text."""
         run = self._newest(run)
         if run.folder is None:
             return ""

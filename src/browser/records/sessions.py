@@ -89,8 +89,8 @@ class SessionReader:
             return part, "" if part is not None else f"{name} is not Sacred's."
         good = self._cache.last_good(cached_as)
         if good is not None:
-            return good, f"{name} is being written or is cut off; shown is the last good reading."
-        problem = f"{name} is cut off; shown is what precedes the cut."
+            return good, f"{name} is being written or is truncated; the last good reading is shown."
+        problem = f"{name} is truncated; its readable part is shown."
         if time.time() - status.st_mtime > RACY_SECONDS:
             self._damaged[cached_as] = stamp, part, problem
         return part, problem

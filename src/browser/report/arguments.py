@@ -97,7 +97,7 @@ def _parser() -> _Parser:
     add("--last", type=int, default=1, metavar="N", help="final is the mean of the last N values (default: 1)")
     what = "; ".join(f"{name}: {meaning}" for name, meaning in ONLY.items())
     add("--only", action="append", default=[], metavar="WHAT", help=f"leave out the rest; {what}; may be repeated")
-    add("--threshold", type=float, help="also tell when runs first reach this value of the first metric")
+    add("--threshold", type=float, help="also report when runs first reach this value of the first metric")
     add("--title", default="", help="heading of the report")
     add("--out", type=Path, default=Path("report.html"), metavar="FILE", help="default: report.html")
     add("--png", type=Path, metavar="DIR", help="also write the figures as PNG into this folder")

@@ -58,7 +58,7 @@ def choose(options: Options) -> tuple[Results, Comparison]:
     results = Results(options.results, cache="default" if options.cache else None)
     runs = results.runs()
     if not runs:
-        raise ConfigError(f"There are no runs in '{options.results}': it has neither Sacred's folders nor runs/.")
+        raise ConfigError(f"There are no runs in '{options.results}': it contains neither Sacred's folders nor runs/.")
     for key, value in options.where.items():
         runs = _meeting(runs, key, value)
     comparison = Comparison(results, lineages(runs), options.group_by, options.only)

@@ -36,9 +36,9 @@ def write_summary(root: Path, token: str, path: Path) -> None:
     page = Page(token)
     newest = run.newest
     page.text(f"{newest.name} on {newest.map_name}, seed {newest.seed}.")
-    page.heading("What it came to")
+    page.heading("Results")
     page.table(["statistic", "last", "greatest", "steps"], _rows(curves))
-    page.heading("How it went")
+    page.heading("Curves")
     for keys in TOGETHER:
         shown = {metric_title(key): curves[key] for key in keys if key in curves}
         if shown:

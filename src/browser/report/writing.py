@@ -51,7 +51,7 @@ def render(comparison: Comparison, metrics: list[Metric], options: Options) -> s
     headings, rows = content.run_rows(comparison, [metric.key for metric in metrics], options)
     page.table(headings, rows[:ROWS_SHOWN])
     if len(rows) > ROWS_SHOWN:
-        page.text(f"{len(rows) - ROWS_SHOWN} older runs are left out of this table.")
+        page.text(f"{len(rows) - ROWS_SHOWN} older runs are omitted from this table.")
     for metric in metrics:
         _metric_sections(page, comparison, metric, options)
     if options.threshold is not None and metrics:

@@ -29,7 +29,7 @@ class Estimate:
     n: int
 
     def text(self, digits: int = 2) -> str:
-        """ "0.83 [0.71, 0.90], n = 5"; "no run" when there is none."""
+        """ "0.83 [0.71, 0.90], n = 5"; "no run" without runs."""
         if self.n == 0:
             return "no run"
         interval = f" [{self.low:.{digits}f}, {self.high:.{digits}f}]" if np.isfinite(self.low) else ""

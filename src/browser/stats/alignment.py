@@ -52,7 +52,7 @@ def align(curves: Sequence[Curve], axis: str = "steps", points: int = 201) -> Al
 
 
 def _track(curve: Curve, axis: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Positions, strictly increasing, and finite values; None if there are none."""
+    """Positions, strictly increasing, and finite values, or None."""
     x = curve.over(axis)
     if x is None:
         return None

@@ -16,13 +16,13 @@ class Reached:
 
 
 def final_value(curve: Curve, last: int = 1) -> float:
-    """The mean of the last values (`last` of them, as far as there are) that are finite; NaN if there is none."""
+    """The mean of the last `last` finite values, or of all if there are fewer; NaN without any."""
     values = curve.finite().values[-last:]
     return float(values.mean()) if len(values) else np.nan
 
 
 def best_value(curve: Curve) -> float:
-    """The greatest finite value; NaN if there is none."""
+    """The greatest finite value, or NaN."""
     values = curve.finite().values
     return float(values.max()) if len(values) else np.nan
 

@@ -215,7 +215,7 @@ class BatchedSkirmish:
         legal = np.nonzero(self.outputs.avail_actions[b, agent])[0].tolist()
         text = f"Agent {agent} of battle {b} cannot take action {action} in step {self.battles.battle[b].step}"
         if self.battles.units[b, agent].health <= 0:
-            return f"{text}: it is dead, and only 0 (no-op) is left to it."
+            return f"{text}: it is dead, so only 0 (no-op) is legal."
         return f"{text}; legal are {legal}."
 
     def stats(self) -> dict[str, float]:
@@ -232,7 +232,7 @@ class BatchedSkirmish:
         }
 
     def state_dict(self) -> dict[str, np.ndarray]:
-        """Copies of everything that a step reads: from them all battles go on identically."""
+        """Copies of everything that a step reads: all battles continue identically from them."""
         arrays = {f"battles.{name}": value for name, value in self.battles._asdict().items()}
         arrays |= {f"outputs.{name}": value for name, value in self.outputs._asdict().items()}
         return {name: value.copy() for name, value in arrays.items()}
@@ -248,7 +248,7 @@ class BatchedSkirmish:
         for name, array in arrays.items():
             if name not in state or np.shape(state[name]) != array.shape:
                 found = np.shape(state[name]) if name in state else "missing"
-                raise ValueError(f"This is no state of these battles: {name} is {found}, not {array.shape}.")
+                raise ValueError(f"The state does not fit these battles: {name} is {found}, not {array.shape}.")
         for name, array in arrays.items():
             array[...] = state[name]
 

@@ -180,7 +180,7 @@ class SkirmishEnv(MultiAgentEnv):
         return scene(self.battles)
 
     def action_names(self) -> list[list[str]]:
-        """See `MultiAgentEnv`; targets are told by the labels that their units have in snapshots."""
+        """See `MultiAgentEnv`; targets are named by the labels of their units in snapshots."""
         from envs.skirmish.replay import action_names
 
         return action_names(self.battles)
@@ -194,7 +194,7 @@ class SkirmishEnv(MultiAgentEnv):
             the path.
 
         Raises:
-            NotImplementedError: no episode has begun.
+            NotImplementedError: no episode has started.
         """
         return str(self._recorder.save(self.options.replay_dir, self.options.replay_prefix))
 

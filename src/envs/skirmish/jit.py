@@ -18,7 +18,7 @@ def cache_folder() -> Path:
     """Where compiled code is kept: a folder of its own for every version of the kernel.
 
     numba looks only at the file of the function it compiles, not at those it calls: after a change in one kernel
-    file it would go on using what another one was compiled into. So the folder's name has a hash of them all.
+    file it would keep using the code compiled from another one. So the folder's name has a hash of them all.
     """
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
     for path in kernel_files():

@@ -38,7 +38,7 @@ class Map:
     map_type: str
     type_order: tuple[str, ...]  # of the allies' type bits
     groups: tuple[Group, ...]
-    enemy_order: str  # what the enemies are told at the start
+    enemy_order: str  # the enemies' order at the start
     enemy_points: tuple[tuple[float, float], ...]
     terrain: str
 
@@ -58,7 +58,7 @@ def map_names() -> list[str]:
 
 
 def load_map(name: str) -> Map:
-    """The map of that name (a KeyError if there is none)."""
+    """The map of that name. Raises KeyError."""
     if name in SMACV2_MAPS:
         race = SMACV2_MAPS[name]
         kind = {"T": "terran_gen", "P": "protoss_gen", "Z": "zerg_gen"}[race]

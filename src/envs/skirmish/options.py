@@ -92,9 +92,9 @@ class Options:
             _at_least(key, getattr(self, key), 1)
             _at_most(key, getattr(self, key), MOST_COUNTED)
         if self.move_amount <= 0:
-            raise ConfigError(f"env_args.move_amount is {self.move_amount}; a move has a length above 0.")
+            raise ConfigError(f"env_args.move_amount is {self.move_amount}; it must be above 0.")
         if not 0 <= self.prob_obs_enemy <= 1:
-            raise ConfigError(f"env_args.prob_obs_enemy is {self.prob_obs_enemy}; it is a probability.")
+            raise ConfigError(f"env_args.prob_obs_enemy is {self.prob_obs_enemy}; it must be a probability.")
         if "health" in self.capability_config and not 0 <= self.kill_unit_step_mul <= self.step_mul:
             raise ConfigError(
                 f"env_args.kill_unit_step_mul is {self.kill_unit_step_mul}; it is a part of the step, "
@@ -144,12 +144,12 @@ def _one_of(key: str, value: str, allowed) -> None:
 
 def _at_least(key: str, value: float, least: float) -> None:
     if value < least:
-        raise ConfigError(f"env_args.{key} is {value}; the least is {least}.")
+        raise ConfigError(f"env_args.{key} is {value}; it must be at least {least}.")
 
 
 def _at_most(key: str, value: float, most: float) -> None:
     if value > most:
-        raise ConfigError(f"env_args.{key} is {value}; the most is {most}.")
+        raise ConfigError(f"env_args.{key} is {value}; it may be at most {most}.")
 
 
 def _check_capabilities(config: dict, race: str) -> None:
@@ -163,7 +163,7 @@ def _check_capabilities(config: dict, race: str) -> None:
             raise ConfigError(f"{where}.{key}: dist_type is {found!r}.{suggestion(str(found), DISTRIBUTIONS[key])}")
     for key in ("n_units", "n_enemies"):
         if not isinstance(config.get(key), int) or not 1 <= config[key] <= MOST_COUNTED:
-            raise ConfigError(f"{where}.{key} is {config.get(key)!r}; it is a whole number from 1 to {MOST_COUNTED}.")
+            raise ConfigError(f"{where}.{key} is {config.get(key)!r}; it must be an integer from 1 to {MOST_COUNTED}.")
     for key in ("team_gen", "start_positions"):
         if key not in config:
             raise ConfigError(f"{where} has no {key}, which every SMACv2 map needs.")

@@ -23,7 +23,7 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):
     """One battle as a `ParallelEnv`: all agents act at once and are all paid the team's reward.
 
     An observation is {"observation": float32 [obs_size], "action_mask": int8 [A]}. An agent whose unit dies is
-    terminated and leaves; the others go on. When time is up, all that are left are truncated.
+    terminated and leaves; the others continue. When time is up, all remaining agents are truncated.
 
     Args:
         render_mode: None or "rgb_array".

@@ -30,7 +30,7 @@ def scene(battles: "BatchedSkirmish") -> dict[str, Any]:
 
 
 def action_names(battles: "BatchedSkirmish", b: int = 0) -> list[list[str]]:
-    """Names of all actions of each agent; targets are told by the label of the unit."""
+    """Names of all actions of each agent; targets are named by the label of the unit."""
     scenario, n = battles.scenario, battles.n_agents
     looks = [f"look {360 * k / scenario.fov_actions:.0f}°" for k in range(scenario.fov_actions)]
     targets = range(battles.n_actions - scenario.first_target)
@@ -95,10 +95,10 @@ class Recorder:
         """Write `<prefix or map>_<time>.jsonl`, never over another one.
 
         Raises:
-            NotImplementedError: no episode has begun.
+            NotImplementedError: no episode has started.
         """
         if not self._moments:
-            raise NotImplementedError("no episode has begun, so there is nothing to save")
+            raise NotImplementedError("no episode has started, so there is nothing to save")
         battles = self._battles
         record, n = battles.battles.battle[0], battles.n_agents
         header = {

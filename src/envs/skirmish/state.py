@@ -148,7 +148,7 @@ SCENARIO = record(
 class Battles(NamedTuple):
     """B battles of U = n + m units each: n allies in the order of their ids, then m enemies.
 
-    These arrays are the whole state: a battle goes on identically from a copy of them.
+    These arrays are the whole state: a battle continues identically from a copy of them.
     """
 
     battle: np.ndarray  # [B] BATTLE

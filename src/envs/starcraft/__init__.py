@@ -75,7 +75,7 @@ def _constructor(env: str) -> Callable:
     def check_args(**env_args: Any) -> None:
         for name, least in (("max_restarts", 0), ("game_timeout", 1)):
             if env_args.get(name, OWN[name]) < least:
-                raise ConfigError(f"env_args.{name}={env_args[name]}: it has to be at least {least}.")
+                raise ConfigError(f"env_args.{name}={env_args[name]}: it must be at least {least}.")
         level = str(env_args.get("difficulty", "7"))
         if level not in DIFFICULTIES:
             raise ConfigError(f"env_args.difficulty={shown(level)}: no such level.{suggestion(level, DIFFICULTIES)}")

@@ -76,7 +76,7 @@ class StarCraftEnv(MultiAgentEnv):
         message = ""
         while error is not None:
             if isinstance(error, WebSocketTimeoutException):
-                return f"it hangs: no answer for {self.game_timeout} seconds (env_args.game_timeout)"
+                return f"it hangs: no reply for {self.game_timeout} seconds (env_args.game_timeout)"
             message, error = message or str(error), error.__context__
         return f"no connection to the game: {message}" if message else "no connection to the game"
 
@@ -88,7 +88,9 @@ class StarCraftEnv(MultiAgentEnv):
         if self._crashes_in_a_row > self.max_restarts:
             self.close()
             raise MusterError(f"StarCraft II has crashed {where} (env_args.max_restarts={self.max_restarts}): {error}.")
-        log.warning(f"StarCraft II has crashed {where}: {error}. Its episode is left out; the game is restarted.")
+        log.warning(
+            f"StarCraft II has crashed {where}: {error}. No statistic counts its episode; the game is restarted."
+        )
 
     def _end_game(self) -> None:
         if self._smac._sc2_proc is not None:
@@ -97,7 +99,7 @@ class StarCraftEnv(MultiAgentEnv):
             self._smac._sc2_proc = None
 
     def reset(self) -> Any:
-        """Begin an episode; the game is started if there is none."""
+        """Start an episode, and the game if necessary."""
         while True:
             if self._smac._sc2_proc is None:
                 # smac launches a game before its first episode only, and only then adds up the maximum reward
@@ -135,7 +137,7 @@ class StarCraftEnv(MultiAgentEnv):
     def save_replay(self) -> None:
         """Save the game's replay, of all episodes since it was started, as `<replay_dir>/<prefix or map>_<time>`."""
         if self._smac._sc2_proc is None:
-            raise NotImplementedError("no game is running: its last one has crashed, or it has not begun")
+            raise NotImplementedError("no game is running: the last one has crashed, or none has started")
         self.env.save_replay()
 
     def close(self) -> None:
@@ -173,7 +175,7 @@ class StarCraftEnv(MultiAgentEnv):
         return self.env.get_env_info()
 
     def seed(self, seed: int | None = None) -> Any:
-        """The seed the game was given; smac cannot seed a running game anew."""
+        """The game's seed; smac cannot reseed a running game."""
         return self._smac._seed
 
     def render(self) -> Any:

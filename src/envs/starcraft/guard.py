@@ -1,6 +1,6 @@
 """Run as a program: waits until standard input ends, then ends what runs in a folder and removes it.
 
-Games are told their temporary folder on the command line, so the processes to end are those with it in theirs.
+Games get their temporary folder on the command line, which identifies the processes to end.
 It is started without site-packages and uses nothing but the standard library.
 """
 

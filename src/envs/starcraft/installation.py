@@ -1,4 +1,4 @@
-"""Is everything there that a StarCraft run needs? What is missing is told with the command that brings it."""
+"""Checks what a StarCraft run needs, and reports missing parts with the command that installs them."""
 
 import importlib
 import importlib.util
@@ -44,8 +44,8 @@ def package_class(env: str) -> type:
         raise ConfigError(f"env={env}: {package} is installed but cannot be imported: {error}. {repair}") from None
     if not found:
         raise ConfigError(
-            f"env={env}: the installed '{package}' has no {module}: it is another package of that name, an unrelated "
-            f"optimiser perhaps. Remove it: pip uninstall {package}. {repair}"
+            f"env={env}: the installed '{package}' has no {module}: it is another package of that name, perhaps an "
+            f"unrelated optimiser. Remove it: pip uninstall {package}. {repair}"
         )
     try:
         protocol.install()
@@ -81,7 +81,7 @@ def check_game(env: str, map_name: str) -> None:
         )
     binaries = list(folder.glob("Versions/Base*/SC2_x64"))
     if not any(os.access(binary, os.X_OK) for binary in binaries):
-        raise ConfigError(f"env={env}: {binaries[-1]} is not executable. To repair it: chmod +x {binaries[-1]}")
+        raise ConfigError(f"env={env}: {binaries[-1]} is not executable. To fix it: chmod +x {binaries[-1]}")
     if not any(folder.glob(f"Maps/**/{file_name}")):
         raise ConfigError(
             f"env={env}: the map {file_name} is not in {folder / 'Maps'}. "

@@ -20,7 +20,7 @@ def install() -> None:
     """Make `import s2clientprotocol.sc2api_pb2` and the others work in this process. Does nothing the second time.
 
     Raises:
-        ImportError: the package is not installed, or its files are none that protobuf's compiler wrote.
+        ImportError: the package is not installed, or protobuf's compiler did not write its files.
     """
     if f"{PACKAGE}.sc2api_pb2" in sys.modules:
         return

@@ -151,7 +151,7 @@ def test_cells_lead_to_their_runs(context):
 def test_a_step_that_nobody_reached(context):
     content, _, own = matrix_view.changed(context, {"step": "99999999"})
     assert "at step 99,999,999" in str(content[1].to_plotly_json()) and own.endswith("step=99999999")
-    assert "did not get to step 99,999,999 do not count: 3 of 3 of qmix on 3m" in str(content[0].to_plotly_json())
+    assert "did not reach step 99,999,999 do not count: 3 of 3 of qmix on 3m" in str(content[0].to_plotly_json())
 
 
 def test_matrices_in_papers():

@@ -79,7 +79,7 @@ def test_notes_are_kept_beside_the_runs(root):
     context = context_of(root, write=True)
     assert written(context, "note-save", "2", " good,  to   cite, good ", "a note")[:2] == ("saved", "Archive")
     said = written(context, "note-archive", "1", "", "")
-    assert said == ("archived", "Back from the archive", no_update, no_update)
+    assert said == ("archived", "Restore from the archive", no_update, no_update)
     assert context_of(root).notes.of(context.lineage("2")) == Note(("good", "to cite"), "a note", True)
     assert json.loads((root / FILE).read_text())["runs"].keys() == {"t"}
     assert not RowTracker(context).changes([], False).added and len(RowTracker(context).changes([], True).added) == 1

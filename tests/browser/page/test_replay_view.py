@@ -209,7 +209,7 @@ def test_a_replay_that_is_being_written_is_followed(results, browser, view):
     path.write_bytes(whole[:cut])
     view("run=growing&step=3")
     assert texts(browser, ".replay-count") == ["step 2 of 2"]
-    assert texts(browser, ".replay-status")[0].startswith("Being written")
+    assert texts(browser, ".replay-status")[0].startswith("In progress or truncated")
     with open(path, "ab") as file:
         file.write(whole[cut:])
     wait(browser, "return document.querySelector('.replay-count').textContent === 'step 3 of 4'")
@@ -219,7 +219,7 @@ def test_a_replay_that_is_being_written_is_followed(results, browser, view):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b'{"format": "other"}\n{}\n', "This file is no replay"),
+        (b'{"format": "other"}\n{}\n', "This file is not a replay"),
         (b'{"format": "muster-replay", "version": 2}\n', "version 2; this page reads versions up to 1"),
         (b'{"format": "muster-replay", "version": 1}\n{"type": "st\n{"type": "footer"}\n', "Line 2 is broken"),
     ],

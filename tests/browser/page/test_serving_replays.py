@@ -141,7 +141,7 @@ def test_a_replay_that_no_browser_could_hold_is_refused(results, client):
         file.truncate(2**40)
     answer = lines(client, run="trained", file="100_0.jsonl")
     assert (answer.status_code, answer.text) == (
-        *(404, "This replay is not read: it is 1.0 TiB long, longer than 268435456 bytes."),
+        *(404, "This replay cannot be read: it is 1.0 TiB long, longer than 268435456 bytes."),
     )
 
 

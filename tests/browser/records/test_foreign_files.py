@@ -49,7 +49,14 @@ def sparse(path):
         file.truncate(2**40)
 
 
-KINDS = {pipe: "a pipe", endless: "a link", elsewhere: "a link", beside: "a link", folder: "a folder", sparse: "1.1 TB"}
+KINDS = {
+    pipe: "a pipe",
+    endless: "a link",
+    elsewhere: "a link",
+    beside: "a link",
+    folder: "a folder",
+    sparse: "1.0 TiB",
+}
 NAMES = ("run.json", "config.json", "info.json", "metrics.json", "cout.txt", "metrics.csv", "manifest.json")
 
 

@@ -220,7 +220,7 @@ def test_a_replay_holds_every_moment(tmp_path):
 
 
 def test_there_is_no_replay_before_the_first_episode():
-    with pytest.raises(NotImplementedError, match="no episode has begun"):
+    with pytest.raises(NotImplementedError, match="no episode has started"):
         SkirmishEnv(map_name="3m").save_replay()
 
 

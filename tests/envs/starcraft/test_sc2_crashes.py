@@ -164,7 +164,7 @@ def test_crashes_in_a_row_are_bounded(make):
 @pytest.mark.parametrize("fault", [1, 3])
 def test_a_hang_is_reported_as_one(make, caplog, fault):
     play(make([fault], hangs=True), 2)
-    assert "crashed on 3m, 1 in a row: it hangs: no answer for 7 seconds (env_args.game_timeout)." in caplog.text
+    assert "crashed on 3m, 1 in a row: it hangs: no reply for 7 seconds (env_args.game_timeout)." in caplog.text
     caplog.clear()
     play(make([fault]), 2)
     assert "crashed on 3m, 1 in a row: no connection to the game: closed." in caplog.text

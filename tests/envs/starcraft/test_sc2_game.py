@@ -97,7 +97,7 @@ def test_a_game_that_hangs_has_crashed(game, make, caplog):
     start = time.time()
     assert sum(info.get("crashed", False) for _, _, info in play(env, 3, np.random.default_rng(0))) == 1
     assert time.time() - start < 30
-    assert "it hangs: no answer for 2 seconds" in caplog.text
+    assert "it hangs: no reply for 2 seconds" in caplog.text
 
 
 def test_a_game_that_always_crashes_stops_the_run(game, make):

@@ -139,17 +139,17 @@ def test_a_game_that_is_not_executable_is_told(tmp_path, monkeypatch):
     install_game(tmp_path, "3m")
     (binary,) = tmp_path.glob("game/Versions/*/SC2_x64")
     binary.chmod(0o644)
-    with pytest.raises(ConfigError, match=r"SC2_x64 is not executable\. To repair it: chmod \+x"):
+    with pytest.raises(ConfigError, match=r"SC2_x64 is not executable\. To fix it: chmod \+x"):
         check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
 
 
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("max_restarts", -1, "max_restarts=-1: it has to be at least 0"),
-        ("game_timeout", 0, "game_timeout=0: it has to be at least 1"),
+        ("max_restarts", -1, "max_restarts=-1: it must be at least 0"),
+        ("game_timeout", 0, "game_timeout=0: it must be at least 1"),
         ("difficulty", "Z", "difficulty=Z: no such level"),
-        ("step_mul", 10**12, "step_mul=1000000000000: a whole number here is at most 1000000"),
+        ("step_mul", 10**12, "step_mul=1000000000000: integers may be at most 1000000"),
     ],
 )
 def test_arguments_that_make_no_sense(tmp_path, monkeypatch, key, value, words):

@@ -71,7 +71,7 @@
   }
 
   function headerProblem(entry) {
-    if (!entry || entry.format !== FORMAT) return "This file is no replay: its first line is not a replay's header.";
+    if (!entry || entry.format !== FORMAT) return "This file is not a replay: its first line is not a replay's header.";
     if (!Number.isInteger(entry.version) || entry.version > VERSION) {
       return `This replay has version ${entry.version}; this page reads versions up to ${VERSION}.`;
     }

@@ -55,7 +55,7 @@
       this._texts(moment.texts);
     }
 
-    // The agent drawn at these pixels; null if there is none.
+    // The agent drawn at these pixels, or null.
     agentAt(x, y) {
       let [found, nearest] = [null, Infinity];
       for (const unit of this._units) {

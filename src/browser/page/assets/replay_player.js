@@ -12,13 +12,13 @@
   // [keys, what they do]
   const HELP = [
     ["Space", "play, pause"],
-    ["← →", "one step back, on (Shift: ten)"],
+    ["← →", "one step back or forward (Shift: ten)"],
     ["Home End", "the first, the last step"],
     ["↑ ↓ or + −", "faster, slower"],
     ["0 … 9", "select an agent by its number"],
-    ["Tab", "on the picture: the next agent (Shift: the one before)"],
+    ["Tab", "in the picture: the next agent (Shift: the previous one)"],
     ["T A S", "trails, actions, smooth movement"],
-    ["F Z", "fit the picture to the units that live, zoom to the selected agent"],
+    ["F Z", "fit the picture to the living units, zoom to the selected agent"],
     ["?", "this help"],
     ["Esc", "close the help"],
   ];
@@ -107,7 +107,7 @@
         button("first", "", "First step (Home)", () => this.go(0)),
         button("back", "", "Step back (←)", () => this.go(Math.ceil(this.position) - 1)),
         this.play,
-        button("on", "", "Step on (→)", () => this.go(this.step + 1)),
+        button("on", "", "Step forward (→)", () => this.go(this.step + 1)),
         button("last", "", "Last step (End)", () => this.go(this.last)),
         this.count,
         this.pace,
@@ -374,7 +374,7 @@
 
   function statusOf(file) {
     if (file.problem) return [file.problem, "problem"];
-    if (!file.footer) return ["Being written, or cut off: new steps appear here.", "open"];
+    if (!file.footer) return ["In progress or truncated: new steps appear here.", "open"];
     const { won, length } = file.footer;
     const end = won === true ? "Won" : won === false ? "Not won" : file.footer.truncated ? "Time was up" : "Ended";
     const kind = won === true ? "won" : won === false ? "lost" : "ended";

@@ -174,9 +174,9 @@ def _differences(context: Context, compared: Compared) -> list[html.Section]:
 
 def _difference_table(title: str, grid_id: str, what: str, rows: list[dict], runs: list[Lineage]) -> html.Section:
     if not rows:
-        alike = "This run is alone." if len(runs) == 1 else f"All {len(runs)} runs agree."
+        alike = "There is only one run." if len(runs) == 1 else f"All {len(runs)} runs agree."
         return card(title, html.P(alike, className="note"))
-    note = f"{len(rows)} rows in which the {len(runs)} runs differ; what differs from the first run is marked."
+    note = f"{len(rows)} rows in which the {len(runs)} runs differ; differences from the first run are marked."
     if len(runs) > MOST_COMPARED:
         note += f" The first {MOST_COMPARED} runs have a column."
     columns = difference_columns(runs, what)

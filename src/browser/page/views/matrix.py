@@ -122,7 +122,7 @@ def changed(context: Context, query: dict[str, str]) -> tuple[list, Any, str]:
 
 
 def grown(context: Context, query: dict[str, str], digest: str | None) -> tuple[Any, Any]:
-    """The matrix and its digest anew if runs have gone on since; nothing otherwise."""
+    """The matrix and its digest again if runs have logged since; nothing otherwise."""
     if settled(context, query, digest):
         return no_update, no_update
     compared = compare(context, query)

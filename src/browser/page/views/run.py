@@ -28,7 +28,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     """The run that an address names.
 
     Raises:
-        UnknownRunError: there is none.
+        UnknownRunError: no such run.
     """
     wrong: list[str] = []
     run = context.lineage(query.get("run", ""))

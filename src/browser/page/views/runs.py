@@ -51,7 +51,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             "selectionColumnDef": {"pinned": "left", "width": 48},
             "quickFilterText": query.get("search", ""),
             "rowHeight": 36,
-            "localeText": {"noRowsToShow": "No runs yet. They appear here as they come."},
+            "localeText": {"noRowsToShow": "No runs yet. New runs will appear here."},
         },
         csvExportParams={"fileName": "runs.csv"},
         className="ag-theme-quartz grid tall",
@@ -215,7 +215,7 @@ def known_columns(context: Context) -> tuple[list[str], Usual]:
 
 
 def asked_columns(known: list[str], names: list[str], wrong: list[str]) -> list[Column]:
-    """The columns with these names; a sentence in `wrong` for each that is none."""
+    """The columns with these names; a sentence in `wrong` for each unknown name."""
     columns = []
     allowed = set(known)
     for name in list(dict.fromkeys(names))[:MOST_COLUMNS]:

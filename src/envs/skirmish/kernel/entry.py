@@ -62,7 +62,7 @@ def write_views(battles, which, game, outputs):
 
 @compiled()
 def illegal_action(battles, game, actions, avail_actions):
-    """The first illegal action of a battle that goes on, as (battle, agent), or (-1, -1)."""
+    """The first illegal action of an unfinished battle, as (battle, agent), or (-1, -1)."""
     n_agents, n_actions = game.scenario[0].n_agents, game.scenario[0].n_actions
     for b in range(battles.battle.size):
         if battles.battle[b].ended:

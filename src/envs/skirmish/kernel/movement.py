@@ -71,7 +71,7 @@ def around(u, i, goal_x, goal_y, ways):
 def find_bodies(u, near, i, step):
     """Note in `u[i].near` the standing bodies that a step of that length could run into; returns how many.
 
-    Bodies that walk themselves are none: they make way when they are pushed.
+    Walking bodies do not count: they make way when they are pushed.
     """
     x, y, room = u[i].x, u[i].y, u[i].body + step
     found = 0
