@@ -1,6 +1,6 @@
 """Does a run survive whatever happens to it?
 
-python benchmarks/soak.py [--minutes 20] [--seed 1] [--folder DIR]
+python benchmarks/soak.py [--minutes 20] [--pause 8] [--seed 1] [--folder DIR]
 
 Trains QMIX on Skirmish's 3m, in two environment processes, into a small disk (a tmpfs of 64 MB; where none can be
 mounted, an ordinary folder, and the disk is never full). Every few seconds something happens, at random:
@@ -58,9 +58,9 @@ EVENTS = {
 class Soak:
     """One run, what happens to it, and the count of what happened."""
 
-    def __init__(self, folder: Path, disk_is_small: bool, seed: int):
+    def __init__(self, folder: Path, disk_is_small: bool, seed: int, pause: float):
         self.folder, self.results, self.disk_is_small = folder, folder / "results", disk_is_small
-        self.rng = random.Random(seed)
+        self.rng, self.pause = random.Random(seed), pause
         self.happened: Counter = Counter()
         self.problems: list[str] = []
         self.sessions = 0
@@ -99,7 +99,7 @@ class Soak:
         """Let things happen for so long."""
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
-            self._sleep(self.rng.uniform(1, 8))
+            self._sleep(self.rng.uniform(self.pause / 8, self.pause))
             if self.process.poll() is not None:
                 self._ended_by_itself()
                 continue
@@ -119,7 +119,7 @@ class Soak:
                 with suppress(psutil.Error):
                     self.rng.choice(workers).send_signal(signal.SIGSTOP if "hangs" in event else signal.SIGKILL)
         elif event == "disk full":
-            self._fill_the_disk(self.rng.uniform(1, 8))
+            self._fill_the_disk(self.rng.uniform(self.pause / 8, self.pause))
         elif event == "SIGUSR1":
             self.process.send_signal(signal.SIGUSR1)
         elif event.startswith("run killed"):
@@ -273,12 +273,13 @@ def small_disk(parent: Path):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--minutes", type=float, default=20.0, help="how long things happen (default 20)")
+    parser.add_argument("--pause", type=float, default=8.0, help="most seconds between two events (default 8)")
     parser.add_argument("--seed", type=int, default=1, help="of what happens when (default 1)")
     parser.add_argument("--folder", default=None, help="where to work (default: a temporary folder)")
     arguments = parser.parse_args()
     work = Path(arguments.folder or tempfile.mkdtemp(prefix="soak-"))
     with small_disk(work / "disk") as mounted:
-        soak = Soak(work / "disk", mounted, arguments.seed)
+        soak = Soak(work / "disk", mounted, arguments.seed, arguments.pause)
         try:
             soak.play(60 * arguments.minutes)
             soak.finish()

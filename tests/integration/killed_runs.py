@@ -1,17 +1,11 @@
 """Runs in processes of their own that can be killed, and what became of them."""
 
-import multiprocessing
-import os
-import sys
 import time
-from multiprocessing import forkserver
 from pathlib import Path
 
 import torch as th
 
-# a server that has imported everything forks a process for each run, so that a run begins at once
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["imported_ahead", "killed_runs"])
+from forked import start_forked
 
 
 def play(config: dict, outcome: Path, resumed: bool) -> None:
@@ -79,19 +73,7 @@ def finished(config: dict, folder: Path) -> dict:
 
 def start(config: dict, folder: Path, resumed: bool):
     """A run in a process."""
-    path = os.environ.get("PYTHONPATH")
-    # Python 3.11 does not give the server our sys.path, and does not say so when an import fails there
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*sys.path, path]))
-    try:
-        forkserver.ensure_running()
-    finally:
-        if path is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = path
-    process = CONTEXT.Process(target=play, args=(config, folder / "outcome", resumed))
-    process.start()
-    return process
+    return start_forked(play, config, folder / "outcome", resumed)
 
 
 def killed_and_resumed(config: dict, folder: Path, kills: int, rng) -> tuple[dict, int]:

@@ -9,15 +9,11 @@ from pathlib import Path
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from forked import run_command
 from terminals import on_a_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["t_max=120", "batch_size=4", "buffer_size=16", "seed=7"]
-
-
-def muster(*words, cwd, timeout=120):
-    command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout)
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +21,9 @@ def finished(tmp_path_factory):
     """One run with everything switched on, and its folder."""
     folder = tmp_path_factory.mktemp("finished")
     settings = [*SMALL, "save_model=True", "use_tensorboard=True", "test_interval=40", "log_interval=40"]
-    done = muster(
-        "--env-config", "two_step", "--config", "qmix", "-n", "my run", "-c", "a comment", "with", *settings, cwd=folder
-    )
+    words = ["--env-config", "two_step", "--config", "qmix", "-n", "my run", "-c", "a comment", "with", *settings]
+    command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done, folder / "results"
 
@@ -87,7 +83,7 @@ def test_saved_models_can_be_evaluated_from_both_runners(finished, tmp_path):
     returns = []
     for runner in ("runner=episode", "runner=parallel"):
         words = ["--config=qmix", "--env-config=two_step", "with", *SMALL, "evaluate=True", f"checkpoint_path={models}"]
-        done = muster(*words, runner, "test_nepisode=6", cwd=tmp_path)
+        done = run_command(*words, runner, "test_nepisode=6", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert f"Loading model from {models / '122'}" in done.stdout
         assert "Beginning training" not in done.stdout
@@ -98,7 +94,7 @@ def test_saved_models_can_be_evaluated_from_both_runners(finished, tmp_path):
 
 
 def test_print_config_shows_the_merged_config_and_writes_nothing(tmp_path):
-    done = muster(
+    done = run_command(
         "print_config", "--config=vdn", "--env-config=two_step", "with", "lr=0.1", "env_args.seed=3", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
@@ -110,21 +106,21 @@ def test_print_config_shows_the_merged_config_and_writes_nothing(tmp_path):
 
 
 def test_an_unobserved_run_leaves_no_record(tmp_path):
-    done = muster("--config=vdn", "--env-config=two_step", "-u", "-l", "WARNING", "with", *SMALL, cwd=tmp_path)
+    done = run_command("--config=vdn", "--env-config=two_step", "-u", "-l", "WARNING", "with", *SMALL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert os.listdir(tmp_path) == []
     assert "Beginning training" not in done.stdout
 
 
 def test_sacreds_help_still_works(tmp_path):
-    done = muster("help", "print_config", cwd=tmp_path)
+    done = run_command("help", "print_config", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "print_config" in done.stdout
 
 
 def test_results_of_a_relative_and_an_absolute_path(tmp_path):
     elsewhere = tmp_path / "elsewhere"
-    done = muster(
+    done = run_command(
         "--config=vdn", "--env-config=two_step", "with", *SMALL, f"local_results_path={elsewhere}", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr

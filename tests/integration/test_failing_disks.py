@@ -3,14 +3,13 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from checkpoints.store import newest_checkpoint
+from forked import run_command
 from helpers import fill_disk, small_disk
 from learners.q_learner import QLearner
 from run import run
@@ -23,8 +22,7 @@ SMALL = ["t_max=200", "batch_size=4", "buffer_size=16", "seed=7", "test_interval
 
 
 def _muster(*words, cwd):
-    command = [sys.executable, str(ROOT / "src" / "main.py"), "--config=vdn", "--env-config=two_step", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    return run_command("--config=vdn", "--env-config=two_step", *words, cwd=cwd)
 
 
 def test_an_id_that_is_a_path_is_refused(tmp_path):

@@ -5,40 +5,20 @@ import os
 import re
 import shlex
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from helpers import hear_ctrl_c
+from forked import Command, run_command
 
-ROOT = Path(__file__).resolve().parents[2]
 RUN = ["--config=vdn", "--env-config=two_step", "with", "batch_size=4", "buffer_size=16", "seed=7", "test_interval=500"]
 ENDLESS = ["t_max=100000000", "log_interval=500", "runner_log_interval=100", "learner_log_interval=100"]
 
 
 def begin(*words, cwd, ready="Test after 5"):
     """Start a run and wait until it has printed `ready`."""
-    command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, cwd=cwd, preexec_fn=hear_ctrl_c, **pipes)
-    for line in process.stdout:
-        if ready in line:
-            return process
-    raise AssertionError(process.stderr.read())
-
-
-def end(process, timeout=60):
-    out, err = process.communicate(timeout=timeout)
-    return process.returncode, out, err
-
-
-def resume(*words, cwd):
-    command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    return Command(*words, cwd=cwd).wait_for(ready)
 
 
 def load(path):
@@ -59,8 +39,9 @@ def figures(results):
 def test_a_run_that_is_interrupted_goes_on(tmp_path, name):
     process = begin(*RUN, *ENDLESS, "use_tensorboard=True", cwd=tmp_path)
     process.send_signal(getattr(signal, name))
-    code, _, err = end(process)
-    assert code == 128 + getattr(signal, name)
+    done = process.end()
+    err = done.stderr
+    assert done.returncode == 128 + getattr(signal, name)
     assert f"{name}: finishing the step, then saving. Once more ends at once." in err
     assert "Traceback" not in err
     told = re.search(
@@ -73,7 +54,7 @@ def test_a_run_that_is_interrupted_goes_on(tmp_path, name):
     results = tmp_path / "results"
     assert load(results / "sacred" / "1" / "run.json")["status"] == "INTERRUPTED"
 
-    done = resume(told[3], "with", f"t_max={stopped + 1000}", cwd=tmp_path)
+    done = run_command(told[3], "with", f"t_max={stopped + 1000}", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Finished Training" in done.stdout
     info = load(results / "sacred" / "2" / "info.json")
@@ -99,10 +80,9 @@ def test_sigusr1_writes_a_checkpoint_and_goes_on(tmp_path):
     while not list(tmp_path.glob("results/runs/*/checkpoints/*/manifest.json")):
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    assert process.poll() is None
+    assert process.is_running()
     process.kill()
-    process.communicate()
-    done = resume("--resume=latest", "with", "t_max=1000", cwd=tmp_path)
+    done = run_command("--resume=latest", "with", "t_max=1000", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -123,18 +103,18 @@ def test_a_second_signal_ends_at_once(tmp_path):
     settings = [*RUN, "plugins=['stuck.py']", "env=stuck", "env_args={}"]
     process = begin(*settings, cwd=tmp_path, ready="stuck now")
     process.send_signal(signal.SIGTERM)
-    time.sleep(0.3)
-    assert process.poll() is None
+    process.wait_for("SIGTERM: finishing the step")
+    assert process.is_running()
     process.send_signal(signal.SIGTERM)
-    code, _, err = end(process, timeout=5)
-    assert code == 143
-    assert "SIGTERM once more: ending at once." in err
+    done = process.end()
+    assert done.returncode == 143
+    assert "SIGTERM once more: ending at once." in done.stderr
 
 
 def test_what_may_change_and_what_may_not(tmp_path):
     process = begin(*RUN, *ENDLESS, cwd=tmp_path)
     process.send_signal(signal.SIGTERM)
-    end(process)
+    process.end()
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     for change, told in {
         "rnn_hidden_dim=32": ["rnn_hidden_dim=32", "(64)", "shapes of its networks"],
@@ -146,12 +126,12 @@ def test_what_may_change_and_what_may_not(tmp_path):
         "tmax=10": ["tmax", "Did you mean 't_max'?"],
         "local_results_path=elsewhere": ["elsewhere has no run that trained"],
     }.items():
-        done = resume("--resume=latest", "with", change, cwd=tmp_path)
+        done = run_command("--resume=latest", "with", change, cwd=tmp_path)
         assert done.returncode == 2, change
         assert all(part in done.stderr for part in told), done.stderr
         assert "Traceback" not in done.stderr
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
-    done = resume("--resume=1", "with", "t_max=600", "log_interval=50", "label=later", cwd=tmp_path)
+    done = run_command("--resume=1", "with", "t_max=600", "log_interval=50", "label=later", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -166,7 +146,7 @@ def test_what_may_change_and_what_may_not(tmp_path):
     ],
 )
 def test_runs_that_are_not_there(tmp_path, words, told):
-    done = resume(*words, cwd=tmp_path)
+    done = run_command(*words, cwd=tmp_path)
     assert done.returncode == 2
     assert all(part in done.stderr for part in told), done.stderr
     assert os.listdir(tmp_path) == []
@@ -175,11 +155,11 @@ def test_runs_that_are_not_there(tmp_path, words, told):
 def test_the_checkpoint_before_a_damaged_one(tmp_path):
     process = begin(*RUN, *ENDLESS, "checkpoint_interval=200", cwd=tmp_path)
     process.send_signal(signal.SIGTERM)
-    end(process)
+    process.end()
     newest = max(tmp_path.glob("results/runs/*/checkpoints/*"), key=lambda path: int(path.name))
     state = newest / "state.th"
     state.write_bytes(state.read_bytes()[:-10])
-    done = resume("--resume=latest", "with", f"t_max={newest.name}", cwd=tmp_path)
+    done = run_command("--resume=latest", "with", f"t_max={newest.name}", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"Not used: {state.relative_to(tmp_path)} has" in done.stdout
     assert "it was cut off" in done.stdout
@@ -189,23 +169,22 @@ def test_the_checkpoint_before_a_damaged_one(tmp_path):
 def test_a_run_goes_on_in_one_process_only(tmp_path):
     process = begin(*RUN, *ENDLESS, "checkpoint_interval=200", cwd=tmp_path)
     try:
-        done = resume("--resume=1", cwd=tmp_path)
+        done = run_command("--resume=1", cwd=tmp_path)
         assert done.returncode == 1
         assert f"is a run that the process {process.pid} is still working on" in done.stderr
     finally:
         process.kill()
-        process.communicate()
 
 
 def test_an_unobserved_run_can_be_gone_on_with(tmp_path):
     process = begin(*RUN[:2], "-u", *RUN[2:], *ENDLESS, cwd=tmp_path)
     process.send_signal(signal.SIGTERM)
-    code, _, err = end(process)
-    assert code == 143
+    done = process.end()
+    assert done.returncode == 143
     assert os.listdir(tmp_path / "results") == ["runs"]
-    (command,) = re.findall(r"--resume=\S+", err)
-    step = int(re.search(r"checkpoint of step (\d+)", err)[1])
-    done = resume(command, "-u", "with", f"t_max={step + 300}", cwd=tmp_path)
+    (command,) = re.findall(r"--resume=\S+", done.stderr)
+    step = int(re.search(r"checkpoint of step (\d+)", done.stderr)[1])
+    done = run_command(command, "-u", "with", f"t_max={step + 300}", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     steps = figures(tmp_path / "results")["loss"]
     assert steps == sorted(set(steps))
@@ -218,9 +197,9 @@ def test_a_finished_run_can_be_made_longer(tmp_path):
     for t_max in (150, 300):
         where = f"local_results_path={t_max}"
         words = [*RUN, f"t_max={t_max}", "checkpoint_interval=60", "test_interval=100", where]
-        done = resume(*words, "learner_log_interval=1", cwd=tmp_path)
+        done = run_command(*words, "learner_log_interval=1", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    done = resume("--resume=1", "with", "local_results_path=150", "t_max=300", cwd=tmp_path)
+    done = run_command("--resume=1", "with", "local_results_path=150", "t_max=300", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for name in ("150", "300"):
         (log,) = (tmp_path / name).glob("runs/*/metrics.csv")
@@ -249,7 +228,7 @@ REGISTRY["frail"] = Frail
 def test_a_fault_that_ends_a_run_leaves_a_checkpoint(tmp_path, runner):
     (tmp_path / "frail.py").write_text(FRAIL)
     settings = ["plugins=['frail.py']", "env=frail", "env_args={}", "on_worker_fault=stop", "t_max=500", runner]
-    done = resume(*RUN, *settings, cwd=tmp_path)
+    done = run_command(*RUN, *settings, cwd=tmp_path)
     assert done.returncode == 1
     assert "the simulator lost its map" in done.stderr
     told = done.stdout + done.stderr
@@ -258,7 +237,7 @@ def test_a_fault_that_ends_a_run_leaves_a_checkpoint(tmp_path, runner):
     assert load(tmp_path / "results" / "sacred" / "1" / "run.json")["status"] == "FAILED"
     (command,) = set(re.findall(r"python src/main.py (--resume=.*)", told))
     assert command.endswith("""with 'plugins=["frail.py"]'""")
-    done = resume(*shlex.split(command), cwd=tmp_path)
+    done = run_command(*shlex.split(command), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert figures(tmp_path / "results")["test_return_mean"][-1] == 502
 
@@ -276,7 +255,7 @@ REGISTRY["unsavable"] = Unsavable
 def test_a_run_that_cannot_be_saved_is_told_so_and_goes_on(tmp_path):
     (tmp_path / "unsavable.py").write_text(UNSAVABLE)
     settings = ["plugins=['unsavable.py']", "env=unsavable", "env_args={}", "t_max=200", "checkpoint_interval=20"]
-    done = resume(*RUN, *settings, cwd=tmp_path)
+    done = run_command(*RUN, *settings, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("No checkpoint can be written of this run: state") == 1
     assert "['socket'] is a object, which cannot be saved. The run continues without one." in done.stdout

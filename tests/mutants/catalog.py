@@ -191,15 +191,15 @@ def ignores(original, key, value):
 
 # learner -> its class, and keys that it may as well ignore, with what it would read instead
 LEARNERS_AND_KEYS = {
-    "q_learner": ("learners.q_learner:QLearner", {"gamma": 0.9, "td_lambda": 0.0, "double_q": False}),
+    "q_learner": ("learners.q_learner:QLearner", {"gamma": 0.5, "td_lambda": 0.0, "double_q": False}),
     "qtran_learner": (
         "learners.qtran_learner:QLearner",
-        {"gamma": 0.9, "double_q": False, "opt_loss": 0, "nopt_min_loss": 0},
+        {"gamma": 0.5, "double_q": False, "opt_loss": 0, "nopt_min_loss": 0},
     ),
-    "coma_learner": ("learners.coma_learner:COMALearner", {"gamma": 0.9, "td_lambda": 0.0}),
+    "coma_learner": ("learners.coma_learner:COMALearner", {"gamma": 0.5, "td_lambda": 0.0}),
     "pqn_learner": (
         "learners.pqn_learner:PQNLearner",
-        {"gamma": 0.9, "td_lambda": 0.0, "epochs": 1, "minibatches": 1},
+        {"gamma": 0.5, "td_lambda": 0.0, "epochs": 1, "minibatches": 1},
     ),
 }
 WITH_TARGETS = ("q_learner", "qtran_learner", "coma_learner")

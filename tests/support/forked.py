@@ -1,0 +1,96 @@
+"""Processes that start at once: a server that has imported everything forks each of them."""
+
+import atexit
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing import forkserver
+from pathlib import Path
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["imported_ahead"])
+
+
+def start_forked(target, *arguments):
+    """A process that calls `target(*arguments)`."""
+    path = os.environ.get("PYTHONPATH")
+    # Python 3.11 does not give the server our sys.path, and does not say so when an import fails there
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*sys.path, path]))
+    try:
+        forkserver.ensure_running()
+    finally:
+        if path is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = path
+    process = CONTEXT.Process(target=target, args=arguments)
+    process.start()
+    # multiprocessing would wait, at the end of all tests, for one that a failed test has left
+    atexit.register(process.kill)
+    return process
+
+
+class Command:
+    """`python src/main.py *words` in the folder `cwd`, without the seconds in which a process imports everything.
+
+    Its imports, the signals before a run begins and the end of its interpreter need a process of the system's.
+    """
+
+    def __init__(self, *words: str, cwd: Path):
+        self._folder = tempfile.TemporaryDirectory()
+        self._out, self._err = (Path(self._folder.name, name) for name in ("stdout", "stderr"))
+        self._words = words
+        self._process = start_forked(_main, words, cwd, self._out, self._err)
+        self.pid = self._process.pid
+
+    def wait_for(self, text: str, timeout: float = 240) -> "Command":
+        """Wait until `text` is printed. Raises AssertionError: the process ends before."""
+        deadline = time.monotonic() + timeout
+        while text not in self._printed():
+            assert self.is_running() or text in self._printed(), self._printed()
+            assert time.monotonic() < deadline, f"{self._words} does not print {text!r}, but {self._printed()}"
+            self._process.join(0.01)
+        return self
+
+    def is_running(self) -> bool:
+        return self._process.is_alive()
+
+    def send_signal(self, signum: int) -> None:
+        os.kill(self.pid, signum)
+
+    def kill(self) -> None:
+        """End it without its knowledge."""
+        self.send_signal(signal.SIGKILL)
+        self._process.join()
+
+    def end(self, timeout: float = 240) -> subprocess.CompletedProcess:
+        """Wait for the end. Raises AssertionError: it does not come."""
+        self._process.join(timeout)
+        if self.is_running():
+            self.kill()
+            raise AssertionError(f"{self._words} does not end: {self._printed()}")
+        printed = [self._out.read_text(), self._err.read_text()]
+        self._folder.cleanup()
+        return subprocess.CompletedProcess(self._words, self._process.exitcode, *printed)
+
+    def _printed(self) -> str:
+        return "".join(file.read_text() for file in (self._out, self._err) if file.exists())
+
+
+def run_command(*words: str, cwd: Path) -> subprocess.CompletedProcess:
+    """A `Command`, from its start to its end."""
+    return Command(*words, cwd=cwd).end()
+
+
+def _main(words, cwd, out, err):
+    from main import main
+
+    os.chdir(cwd)
+    for number, path in ((1, out), (2, err)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    sys.argv = ["src/main.py", *words]
+    sys.exit(main(words))
