@@ -53,13 +53,16 @@ def terminations(batch, by_agent: bool = False) -> th.Tensor:
 def episode_starts(batch) -> th.Tensor:
     """Where an episode begins within a rollout, its first column apart: bool `[B, T]` for a batch of T columns.
 
-    A step that ends an episode is followed by the closing state, and that by the first state of the next episode.
+    A step that ends an episode is followed by the closing state, and that by the first state of the next episode. A
+    column that is not filled is of an episode that was lost; the next episode begins after it.
     """
     ended = batch["terminated"].bool()
     if "truncated" in batch.scheme:
         ended = ended | batch["truncated"].bool()
     starts = th.zeros_like(ended)
     starts[:, 2:] = ended[:, :-2]
+    filled = batch["filled"].bool()
+    starts[:, 1:] |= filled[:, 1:] & ~filled[:, :-1]
     return starts.squeeze(2)
 
 

@@ -27,7 +27,7 @@ def assembled(runner, **changes):
     """The parts of a run on copies of CountingEnv, with a greedy policy of random weights."""
     seed_everything(SEED)
     changes = {"batch_size_run": 4, "lengths": LENGTHS, "ends": ENDS, "runner_log_interval": 1, **changes}
-    env_args = {"lengths": changes.pop("lengths"), "ends": changes.pop("ends"), "seed": SEED}
+    env_args = {key: changes.pop(key) for key in ("lengths", "ends", "faults") if key in changes} | {"seed": SEED}
     greedy = {"epsilon_start": 0.0, "epsilon_finish": 0.0, "rnn_hidden_dim": 8}
     args = make_args(env="counting", env_args=env_args, runner=runner, **{**greedy, **changes})
     parts = assemble(args, RecordingLogger())

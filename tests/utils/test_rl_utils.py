@@ -16,6 +16,7 @@ from utils.rl_utils import (
     build_target_q,
     build_td_lambda_targets,
     categorical_entropy,
+    episode_starts,
     gae,
     multinomial_entropy,
     n_step_returns,
@@ -57,6 +58,28 @@ def test_the_row_after_an_end_is_a_closing_state_though_more_rows_follow(field):
     batch["terminated"].zero_()
     batch[field][0, 2] = 1
     assert valid_transitions(batch)[0, :, 0].tolist() == [1, 1, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("filled", "terminated", "truncated", "starts"),
+    [
+        ([1, 1, 1, 1, 1, 1], [], [], []),
+        ([1, 1, 1, 1, 1, 1], [0, 3], [], [2, 5]),
+        ([1, 1, 1, 1, 1, 1], [0], [2], [2, 4]),
+        ([1, 1, 1, 1, 1, 1], [], [3, 4], [5]),  # what closes after the last column is the next rollout's matter
+        ([0, 1, 1, 1, 1, 1], [], [], [1]),  # lost in the first step
+        ([0, 1, 1, 1, 1, 1], [2], [], [1, 4]),
+        ([0, 1, 1, 1, 1, 1], [], [0], [1, 2]),  # and in the second, which another episode began with
+        ([1, 1, 1, 0, 0, 0], [1], [], [3]),  # whole episodes: padding
+    ],
+)
+def test_where_episodes_begin_in_a_rollout(filled, terminated, truncated, starts):
+    batch = random_batch([5], 6)
+    batch["filled"][0, :, 0] = th.tensor(filled)
+    for key, columns in (("terminated", terminated), ("truncated", truncated)):
+        batch[key].zero_()
+        batch[key][0, columns] = 1
+    assert episode_starts(batch)[0].nonzero()[:, 0].tolist() == starts
 
 
 def test_columns_beyond_the_longest_episode_are_padding():
