@@ -20,7 +20,7 @@ from experiment.assembly import assemble
 from experiment.evaluation import evaluate_sequential
 from experiment.loop import TrainingLoop
 from experiment.replay_recording import attach_recorder
-from experiment.saving import RunKeeper
+from experiment.saving import RunSaver
 from records.best_model import best_of
 from records.console_log import get_logger
 from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS, WANDB
@@ -30,9 +30,8 @@ from records.tokens import map_of, run_token
 from utils.allocation import keep_freed_memory
 from utils.available_memory import memory_errors_explained
 from utils.config import default_config, recursive_dict_update
-from utils.random_streams import RandomStream, seed_everything
+from utils.random_streams import seed_everything
 from utils.stop_signals import StopSignals
-from vector_envs.instances import TEST_SEED_OFFSET
 
 
 def run(
@@ -208,17 +207,15 @@ def run_sequential(
         parts = assemble(args, logger)
     try:
         with signals.raising():
-            test_stream = RandomStream(args.seed + TEST_SEED_OFFSET)
             if args.checkpoint_path and checkpoint is None:
                 logger.console_logger.info(f"Loading model from {path}")
                 parts.learner.load_models(str(path))
                 parts.runner.t_env = step
             attach_recorder(args, parts.runner, getattr(parts.learner, "mixer", None), logger)
-            loop = TrainingLoop(args, parts, logger, test_stream, signals)
-            keeper = RunKeeper(args, config, parts, parts.acting, logger, test_stream, loop.state, folder)
+            saver = RunSaver(args, config, parts, logger, folder)
             if checkpoint is not None:
                 logger.console_logger.info(f"Resuming from {checkpoint.folder}")
-                keeper.restore(checkpoint)
-        loop.run(keeper)
+                saver.restore(checkpoint)
+        TrainingLoop(args, parts, logger, saver, signals).run()
     finally:
         parts.runner.close_env()

@@ -19,7 +19,7 @@ from utils.plain_values import problem_of, shown
 from utils.regular_files import open_regular, read_regular
 from utils.whole_files import set_aside
 
-FORMAT = 3
+FORMAT = 4
 # how a checkpoint's folder is called while it is written, after another has got its name, and while it is removed
 UNFINISHED, REPLACED, REMOVED = "tmp", "replaced", "removed"
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

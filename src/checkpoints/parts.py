@@ -48,7 +48,7 @@ def declared_names(part: Any) -> dict:
     Returns:
         name -> the same of that attribute, or None if it has no attributes of its own to tell apart.
     """
-    return _declared_names(part, set())
+    return {} if _has_own_state(part) else _declared_names(part, set())
 
 
 def _declared_names(part: Any, seen: set[int]) -> dict:

@@ -17,6 +17,7 @@ from components.scheme import scheme_of
 from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesPerTransition
 from controllers import REGISTRY as mac_REGISTRY
 from envs.fields import pymarl_spec
+from experiment.state import LoopState, RunState
 from learners import REGISTRY as le_REGISTRY
 from learners.batch_fields import batch_fields
 from records.logger import Logger
@@ -24,7 +25,8 @@ from runners import REGISTRY as r_REGISTRY
 from utils.available_memory import require_memory
 from utils.devices import acting_device, device_memory
 from utils.errors import ConfigError
-from vector_envs.instances import prepare_environments
+from utils.random_streams import GlobalGenerators, RandomStream
+from vector_envs.instances import TEST_SEED_OFFSET, prepare_environments
 
 # keys of the parts with weights, and of those that read them
 LEARNING = ("mac", "agent", "action_selector", "learner", "mixer", "critic")
@@ -36,7 +38,10 @@ WIDTHS = ("rnn_hidden_dim", "mixing_embed_dim", "hypernet_embed")
 
 @dataclass
 class Parts:
-    """What the loop works with; `acting_mac` is `mac` or a copy of it, which `acting` keeps up to date."""
+    """What the loop works with; `acting_mac` is `mac` or a copy of it, which `acting` keeps up to date.
+
+    `test_stream`: the random numbers of tests. `state`: all of them that have a state.
+    """
 
     runner: Any
     acting: Acting
@@ -45,6 +50,9 @@ class Parts:
     mac: Any
     acting_mac: Any
     learner: Any
+    loop: LoopState
+    test_stream: RandomStream
+    state: RunState
 
 
 def build_plan(args: SimpleNamespace, buffer: Buffer) -> UpdatePlan:
@@ -120,10 +128,20 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         if args.compile == "on":
             _compile(learner)
         playing = acting.build(args, runner, mac, players.acting_mac, logger, like=buffer)
+        plan, loop, test_stream = build_plan(args, buffer), LoopState(), RandomStream(args.seed + TEST_SEED_OFFSET)
+        state = RunState(logger.console_logger)
+        # acting is the first: it waits for what is being played, which changes the others
+        for name, part in {"acting": playing, "learner": learner, "mac": mac, "buffer": buffer, "plan": plan}.items():
+            state.register(name, part)
+        state.register("acting_mac", None if players.acting_mac is mac else players.acting_mac, optional=True)
+        state.register("loop", loop)
+        state.register("logger", logger)
+        state.register("test_stream", test_stream)
+        state.register("generators", GlobalGenerators())
     except BaseException:
         runner.close_env()
         raise
-    return Parts(runner, playing, buffer, build_plan(args, buffer), mac, players.acting_mac, learner)
+    return Parts(runner, playing, buffer, plan, mac, players.acting_mac, learner, loop, test_stream, state)
 
 
 def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespace, logger: Logger) -> None:

@@ -2,48 +2,22 @@
 
 import signal
 import time
-from dataclasses import asdict, dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from acting import lag_of
 from experiment.assembly import Parts
+from experiment.inspection import Inspection
 from experiment.replay_recording import save_replay
-from experiment.saving import RunKeeper
+from experiment.saved_models import SavedModels
+from experiment.saving import RunSaver
 from learners.non_finite import NonFiniteError, non_finite_part
+from records.layout import FAULTS, RUNS
 from records.logger import Logger
 from utils.errors import MusterError
-from utils.random_streams import RandomStream
 from utils.stop_signals import Interrupted, StopSignals
 from utils.timehelper import time_str, time_to_go
-
-
-@dataclass
-class LoopState:
-    """Where the loop is: episodes played, and the steps at which things were last done."""
-
-    episode: int = 0
-    # steps of a loaded model, which is not tested or saved again
-    start_T: int = 0
-    last_test_T: int | None = None
-    last_log_T: int = 0
-    last_save_T: int | None = None
-    last_checkpoint_T: int = 0
-    # rollouts played of a test that is not finished
-    testing: int | None = None
-    skipped_rollouts: int = 0
-    # of the last rollout; see `acting.contract.Experience`
-    weight_lag: int = 0
-
-    def state_dict(self) -> dict:
-        return asdict(self)
-
-    def load_state_dict(self, state: dict) -> None:
-        """Raises: ValueError: it is not what `state_dict` returns."""
-        if set(state) != set(asdict(self)) or not all(type(value) in (int, type(None)) for value in state.values()):
-            raise ValueError("the state of the loop has other entries")
-        for key, value in state.items():
-            setattr(self, key, value)
 
 
 class TrainingLoop:
@@ -53,31 +27,30 @@ class TrainingLoop:
         args: the config, with what `assemble` added.
         parts: what it works with.
         logger: where statistics go.
-        test_stream: the random numbers of tests.
+        saver: of the run's checkpoints.
         signals: looked at after every rollout.
     """
 
-    def __init__(
-        self, args: SimpleNamespace, parts: Parts, logger: Logger, test_stream: RandomStream, signals: StopSignals
-    ):
-        self.args, self.parts, self.logger, self.test_stream = args, parts, logger, test_stream
-        self.signals = signals
+    def __init__(self, args: SimpleNamespace, parts: Parts, logger: Logger, saver: RunSaver, signals: StopSignals):
+        self.args, self.parts, self.logger, self.saver, self.signals = args, parts, logger, saver, signals
         self.console = logger.console_logger
-        self.state = LoopState()
-        self.acting = parts.acting
+        self.acting, self.state = parts.acting, parts.loop
+        self._models = SavedModels(args, parts.learner, logger)
+        faults = Path(args.local_results_path, RUNS, args.unique_token, FAULTS)
+        self._inspection = Inspection(faults, parts.learner, self.console)
         self._start_time = self._last_time = time.monotonic()
 
-    def run(self, keeper: RunKeeper) -> None:
+    def run(self) -> None:
         """Train to the end.
 
         Raises:
             Interrupted: told to by a signal; a checkpoint was written.
             MusterError: something failed; the message says what was kept.
         """
-        self._keeper = keeper
+        saver = self.saver
         self.signals.watched = True
         self._start_t = self._last_t = self.acting.t_env
-        if not keeper.resumed:
+        if not saver.resumed:
             self.state.start_T = self._start_t
         if self._start_t > self.args.t_max:
             self.console.info(f"All {self.args.t_max} steps are done; a larger t_max trains on.")
@@ -90,7 +63,7 @@ class TrainingLoop:
             raise
         except Exception as error:
             # whatever failed, what came before it is kept
-            hint = keeper.save_after_fault()
+            hint = saver.save_after_fault()
             if isinstance(error, MusterError):
                 error.args = (f"{error}\n{hint}",)
             else:
@@ -99,12 +72,12 @@ class TrainingLoop:
         finally:
             self.signals.watched = False
             self.acting.close()
-            keeper.close()
+            saver.close()
         passed = time_str(time.monotonic() - self._start_time)
         self.console.info(f"Finished Training: {self.acting.t_env} steps in {passed}")
 
     def _train(self) -> None:
-        args, state, keeper = self.args, self.state, self._keeper
+        args, state = self.args, self.state
         while state.testing is not None or self.acting.t_env <= args.t_max:
             if state.testing is None:
                 self._gather_and_learn()
@@ -118,8 +91,8 @@ class TrainingLoop:
                 self._log_summary(t_env)
             self.logger.show_progress(t_env)
             self._heed_signals()
-            if keeper.due(t_env):
-                keeper.begin()
+            if self.saver.due(t_env):
+                self.saver.begin()
         self._finish()
 
     def _gather_and_learn(self) -> None:
@@ -150,7 +123,7 @@ class TrainingLoop:
         except NonFiniteError as error:
             raise self._not_finite(error.statistic, sample, t_env) from None
         if getattr(parts.learner, "skipped_updates", 0) > skipped:
-            self._keeper.inspect(f"{parts.learner.turned_non_finite}; the update was skipped", sample)
+            self._inspect(f"{parts.learner.turned_non_finite}; the update was skipped", sample)
 
     def _is_finite(self, batch: Any, t_env: int) -> bool:
         """Whether what was played can be learned from."""
@@ -160,26 +133,29 @@ class TrainingLoop:
         if self.args.on_non_finite == "stop":
             raise self._not_finite(place, batch, t_env)
         self.state.skipped_rollouts += 1
-        self._keeper.inspect(f"{place}; the rollout was left out", batch)
+        self._inspect(f"{place}; the rollout was left out", batch)
         return False
 
     def _not_finite(self, what: str, batch: Any, t_env: int) -> MusterError:
-        folder = self._keeper.inspect(what, batch, always=True)
+        folder = self._inspect(what, batch, always=True)
         return MusterError(
             f"Not a finite number after {t_env} steps: {what}. Batch, weights and figures are in {folder}. "
             "To leave such updates out instead: on_non_finite=skip."
         )
 
+    def _inspect(self, what: str, batch: Any, always: bool = False) -> Path:
+        return self._inspection.keep(what, batch, self.acting.t_env, self.state.episode, always)
+
     def _test(self) -> None:
         """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""
         state = self.state
-        for played in self.acting.test(self.test_stream, state.testing):
+        for played in self.acting.test(self.parts.test_stream, state.testing):
             state.testing = played
             self._heed_signals()
         state.testing = None
         self.logger.print_test(self.acting.t_env)
         if self.args.save_model:
-            self._keeper.save_best(self.acting.t_env)
+            self._models.save_best(self.acting.t_env)
 
     def _show_time_left(self) -> None:
         t_env = self.acting.t_env
@@ -195,7 +171,7 @@ class TrainingLoop:
         args, state, t_env = self.args, self.state, self.acting.t_env
         trained = t_env > state.start_T
         if trained:
-            self._keeper.save_last()
+            self.saver.save_last()
         if state.last_test_T != t_env and trained:
             state.last_test_T, state.testing = t_env, 0
             self._test()
@@ -221,15 +197,15 @@ class TrainingLoop:
 
     def _save_models(self, t_env: int) -> None:
         self.state.last_save_T = t_env
-        self._keeper.save_models(t_env)
+        self._models.save(t_env)
 
     def _heed_signals(self) -> None:
         """Save if told to; save and stop if told to."""
         signals = self.signals
         if signals.stop is not None:
             name = signal.Signals(signals.stop).name
-            raise Interrupted(signals.stop, f"Interrupted by {name}. {self._keeper.save_now()}")
+            raise Interrupted(signals.stop, f"Interrupted by {name}. {self.saver.save_now()}")
         if signals.save:
             signals.save = False
             self.console.info("SIGUSR1: writing a checkpoint")
-            self._keeper.begin()
+            self.saver.begin()

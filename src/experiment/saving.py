@@ -1,73 +1,46 @@
-"""What a run keeps on the disk besides its statistics: checkpoints, models, and what is worth a look after a fault."""
+"""When the checkpoints of a run are written, and what happens when they cannot be."""
 
-import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from acting.contract import Acting
 from checkpoints.errors import CheckpointError
-from checkpoints.model_files import save_checkpoint
-from checkpoints.parts import declared_names, load_state, state_of
 from checkpoints.segments import read_segment, segments_of
 from checkpoints.store import Checkpoint, settled
-from checkpoints.tree import load_tree, save_tree
+from checkpoints.tree import load_tree
 from checkpoints.writer import STATE, CheckpointWriter
 from checks.recorded import as_words, reaching
 from experiment.assembly import Parts
-from records.best_model import RANKED_BY, RankedModel, best_of
-from records.layout import BEST, BEST_RECORD, FAULTS, MODELS
 from records.logger import Logger
 from records.run_folder import RunFolder
 from utils.code_version import code_version
 from utils.errors import MusterError
-from utils.random_streams import RandomStream, global_generators, set_global_generators
 
 # seconds before a checkpoint that could not be written is tried again; after the last, the run stops
 RETRY_AFTER = (10.0, 30.0, 60.0)
 # the same when the run ends anyway
 RETRY_AT_THE_END = (1.0, 2.0)
-# updates or rollouts that were left out are kept for inspection this often
-INSPECTED = 3
 
 
-class RunKeeper:
+class RunSaver:
     """Writes the checkpoints of one run, when they are due and when something happens, and restores from them.
 
     Args:
         args: the config with what `assemble` added.
         config: the config as it was given, with the seed.
-        parts, acting, logger, test_stream, loop: what has a state.
+        parts: of the run; `parts.state` is what is saved.
         folder: the run's folder.
     """
 
-    def __init__(
-        self,
-        args: SimpleNamespace,
-        config: dict,
-        parts: Parts,
-        acting: Acting,
-        logger: Logger,
-        test_stream: RandomStream,
-        loop: Any,
-        folder: RunFolder,
-    ):
-        self._args, self._config, self._parts = args, config, parts
-        self._acting, self._logger, self._test_stream, self._loop = acting, logger, test_stream, loop
-        self._folder = folder
+    def __init__(self, args: SimpleNamespace, config: dict, parts: Parts, logger: Logger, folder: RunFolder):
+        self._args, self._config, self._parts, self._logger, self._folder = args, config, parts, logger, folder
+        self._acting, self._loop = parts.acting, parts.loop
         self._console = logger.console_logger
         self._writer: CheckpointWriter | None = None
         self._failures = 0
         self._retry_at = 0.0
         self._last_time = time.monotonic()
-        self._inspected = 0
-        # before training: attributes that a part gets later could not be told from those that a checkpoint invents
-        self._declared = {
-            name: declared_names(part) for name, part in self._learning_parts().items() if part is not None
-        }
-        self._left_out: set[str] = set()
         # why this run cannot be saved at all, if a part of the user's own cannot
         self._unsavable = ""
         self.resumed = False
@@ -79,33 +52,22 @@ class RunKeeper:
             CheckpointError: it does not fit this experiment.
         """
         checkpoint = settled(checkpoint)
-        state = load_tree(checkpoint.folder / STATE)
-        parts, buffer = self._parts, self._parts.buffer
+        journal = self._parts.buffer.journal
+        tree = load_tree(checkpoint.folder / STATE)
         try:
-            load_state(parts.learner, state["learner"], "the learner")
-            load_state(parts.mac, state["mac"], "the controller")
-            if state["acting_mac"] is not None and parts.acting_mac is not parts.mac:
-                load_state(parts.acting_mac, state["acting_mac"], "the acting controller")
-            buffer.load_state_dict(state["buffer"])
-            if buffer.journal is not None:
-                for segment in segments_of(checkpoint.folder, checkpoint.manifest):
-                    read_segment(segment, buffer.journal)
-            parts.plan.load_state_dict(state["plan"])
-            self._acting.load_state_dict(state["acting"])
-            self._loop.load_state_dict(state["loop"])
-            self._logger.load_state_dict(state["logger"])
-            self._test_stream.load_state_dict(state["test_stream"])
-            set_global_generators(state["generators"])
-        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-            raise CheckpointError(f"{checkpoint.folder} does not fit this experiment: {error}") from error
-        self._writer = CheckpointWriter(
-            self._folder.path, buffer.journal, self._args.keep_checkpoints, (checkpoint.folder, checkpoint.manifest)
-        )
+            self._parts.state.restore(tree)
+        except CheckpointError as error:
+            raise CheckpointError(f"{checkpoint.folder}: {error}") from None
+        if journal is not None:
+            for segment in segments_of(checkpoint.folder, checkpoint.manifest):
+                read_segment(segment, journal)
+        present = (checkpoint.folder, checkpoint.manifest)
+        self._writer = CheckpointWriter(self._folder.path, journal, self._args.keep_checkpoints, present)
         self._logger.episode = self._loop.episode
         self.resumed = True
 
     def due(self, t_env: int) -> bool:
-        """Whether a checkpoint should be written now; also looks after the one that is being written."""
+        """Whether a checkpoint is due; also takes the result of the one before."""
         self._collect()
         if self._unsavable:
             return False
@@ -117,7 +79,7 @@ class RunKeeper:
         return bool(by_steps or (args.checkpoint_minutes and minutes >= args.checkpoint_minutes))
 
     def begin(self) -> None:
-        """Begin to write a checkpoint; what cannot be written is told and tried again later.
+        """Begin to write a checkpoint. Failures are logged and retried later.
 
         Raises:
             MusterError: it has failed too often.
@@ -131,7 +93,7 @@ class RunKeeper:
             self._console.warning(f"{self._unsavable} The run continues without one.")
 
     def save_last(self) -> None:
-        """At the end of training: a checkpoint from which a longer run can go on, if the run has written any."""
+        """At the end of training: a checkpoint that a longer run can resume from, if the run has written any."""
         self._collect()
         if not self._unsavable and (self._args.checkpoint_interval or self._writer is not None):
             self._save_and_wait()
@@ -145,7 +107,7 @@ class RunKeeper:
         return f"{self._kept()} {self._how_to_resume()}"
 
     def save_after_fault(self) -> str:
-        """As `save_now`, where something has failed. Nothing is written before anything was trained on."""
+        """As `save_now`, after a failure. Nothing is written before the run has trained."""
         if self._failures or self._acting.t_env <= self._loop.start_T:
             return self._how_to_resume()
         try:
@@ -155,47 +117,8 @@ class RunKeeper:
             return self._how_to_resume()
         return f"{self._kept()} {self._how_to_resume()}"
 
-    def save_models(self, t_env: int) -> None:
-        """Save the models of step `t_env`; a write failure is logged."""
-        folder = self._models / str(t_env)
-        self._console.info(f"Saving models to {folder}")
-        try:
-            save_checkpoint(self._parts.learner, folder)
-        except (OSError, RuntimeError) as error:  # torch's own for a file that cannot be written
-            self._console.warning(f"The models of step {t_env} could not be saved in {folder}: {error}")
-
-    def save_best(self, t_env: int) -> None:
-        """Keep the models that were just tested in `best/`, if no test was better; a write failure is logged."""
-        stats = self._logger.stats
-        latest = {key: stats[key][-1] for key in RANKED_BY if stats.get(key)}
-        model = RankedModel(t_env, {key: value for key, (t, value) in latest.items() if t == t_env})
-        best = best_of(self._models)
-        if not model.tested or (best is not None and best.rank >= model.rank):
-            return
-        record = json.dumps({"step": model.step, **model.figures})
-        try:
-            save_checkpoint(self._parts.learner, self._models / BEST, {BEST_RECORD: record})
-        except (OSError, RuntimeError) as error:
-            self._console.warning(f"The best models, of step {t_env}, could not be saved in {self._models}: {error}")
-
-    @property
-    def _models(self) -> Path:
-        return Path(self._args.local_results_path, MODELS, self._args.unique_token)
-
-    def inspect(self, what: str, batch: Any, always: bool = False) -> Path:
-        """Keep a batch, the weights and the step for inspection; of what is left out, only the first few times."""
-        folder = self._folder.path / FAULTS / f"{self._acting.t_env}-{self._inspected}"
-        self._console.warning(f"Not a finite number after {self._acting.t_env} steps: {what}.")
-        if always or self._inspected < INSPECTED:
-            self._inspected += 1
-            try:
-                _write_inspection(folder, what, batch, self._parts.learner, self._loop.episode, self._acting.t_env)
-            except (OSError, RuntimeError) as error:
-                self._console.warning(f"It could not be kept for inspection in {folder}: {error}")
-        return folder
-
     def close(self) -> None:
-        """Wait for what is being written, and say so if it could not be."""
+        """Wait for the checkpoint that is being written; a failure is logged."""
         if self._writer is None:
             return
         try:
@@ -207,12 +130,12 @@ class RunKeeper:
 
     def _begin(self) -> None:
         started = time.perf_counter()
+        parts = self._parts
         if self._writer is None:
             self._folder.create()
-            self._writer = CheckpointWriter(self._folder.path, self._parts.buffer.journal, self._args.keep_checkpoints)
+            self._writer = CheckpointWriter(self._folder.path, parts.buffer.journal, self._args.keep_checkpoints)
         # an unobserved run has had no metric log until now
         self._logger.setup_metric_log(str(self._folder.metrics))
-        acting = self._acting.state_dict()
         t_env = self._acting.t_env
         self._loop.last_checkpoint_T, self._last_time = t_env, time.monotonic()
         tests = self._logger.stats.get("test_return_mean")
@@ -225,44 +148,15 @@ class RunKeeper:
             "code": code_version(),
             "config": self._config,
         }
-        parts = self._parts
-        state = {
-            **{name: self._state_of(name, part) for name, part in self._learning_parts().items()},
-            "acting": acting,
-            "buffer": parts.buffer.state_dict(),
-            "plan": parts.plan.state_dict(),
-            "loop": self._loop.state_dict(),
-            "logger": self._logger.state_dict(),
-            "test_stream": self._test_stream.state_dict(),
-            "generators": global_generators(),
-        }
+        state = parts.state.capture()
         try:
             self._writer.begin(figures, state, parts.learner.save_models)
         except RuntimeError as error:  # torch's own for a file that cannot be written
             raise OSError(str(error)) from error
         self._console.debug(f"Checkpoint begun in {time.perf_counter() - started:.3f} seconds")
 
-    def _learning_parts(self) -> dict[str, Any]:
-        """What is saved attribute by attribute, unless it says itself what its state is."""
-        parts = self._parts
-        acting = None if parts.acting_mac is parts.mac else parts.acting_mac
-        return {"learner": parts.learner, "mac": parts.mac, "acting_mac": acting}
-
-    def _state_of(self, name: str, part: Any) -> dict | None:
-        if part is None:
-            return None
-        left_out: list[str] = []
-        state = state_of(part, self._declared[name], left_out)
-        for attribute in sorted(set(left_out) - self._left_out):
-            self._console.warning(
-                f"{attribute} is set for the first time while training, so that checkpoints do not keep it and a "
-                "resumed run begins without it. Set it in __init__."
-            )
-        self._left_out |= set(left_out)
-        return state
-
     def _collect(self) -> None:
-        """See how the checkpoint that was being written came out."""
+        """Take the result of a checkpoint whose writing has ended."""
         if self._writer is None or self._writer.busy:
             return
         try:
@@ -316,15 +210,3 @@ class RunKeeper:
             return "There is no checkpoint to resume from."
         command = self._folder.resume_command(as_words(reaching(self._config)))
         return f"Resume from the checkpoint of step {self._writer.newest.name} with: {command}"
-
-
-def _write_inspection(folder: Path, what: str, batch: Any, learner: Any, episode: int, t_env: int) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fields = {**batch.data.transition_data, **batch.data.episode_data}
-    save_tree(fields, folder / "batch.th")
-    learner.save_models(str(folder))
-    largest = {
-        key: tensor.abs().max().item() for key, tensor in fields.items() if tensor.is_floating_point() and len(tensor)
-    }
-    figures = {"what": what, "t_env": t_env, "episode": episode, "largest_absolute_values": largest}
-    (folder / "fault.json").write_text(json.dumps(figures, indent=1))

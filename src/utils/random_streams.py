@@ -46,6 +46,16 @@ class RandomStream:
         self._state = state
 
 
+class GlobalGenerators:
+    """The global generators, as a part of a run that has a state."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return global_generators()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        set_global_generators(state)
+
+
 def global_generators() -> dict[str, Any]:
     """The states of Python's, NumPy's and torch's global generators."""
     return {

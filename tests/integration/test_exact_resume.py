@@ -3,12 +3,12 @@
 import random
 
 import pytest
-import torch as th
 from killed_runs import finished, killed_and_resumed
 
 from cli.compose import compose_config
 from learners import REGISTRY as learners
 from runners import REGISTRY as runners
+from trees import differences
 from utils.config import config_names, recursive_dict_update
 
 KILLS = 3
@@ -91,19 +91,3 @@ def test_runs_with_overlap_log_the_same_in_the_same_order(tmp_path, runner):
         logs.append(metric_log(tmp_path / name))
     assert len(logs[0]) > 100
     assert logs[0] == logs[1] == logs[2]
-
-
-def differences(a, b, where=""):
-    """Where two trees differ, in any bit."""
-    if isinstance(a, dict):
-        if set(a) != set(b):
-            return [f"{where}: {sorted(map(str, set(a) ^ set(b)))}"]
-        return [text for key in a for text in differences(a[key], b[key], f"{where}[{key!r}]")]
-    if isinstance(a, list | tuple):
-        if len(a) != len(b):
-            return [f"{where}: {len(a)} and {len(b)} entries"]
-        return [text for i, (x, y) in enumerate(zip(a, b, strict=True)) for text in differences(x, y, f"{where}[{i}]")]
-    if isinstance(a, th.Tensor):
-        same = a.dtype == b.dtype and a.shape == b.shape and a.numpy().tobytes() == b.numpy().tobytes()
-        return [] if same else [f"{where}: tensors differ"]
-    return [] if a == b or (a != a and b != b) else [f"{where}: {a} and {b}"]

@@ -10,7 +10,8 @@ import pytest
 import torch as th
 
 from envs import REGISTRY
-from experiment.loop import LoopState, TrainingLoop
+from experiment.loop import TrainingLoop
+from experiment.state import LoopState
 from fakes import CountingEnv
 from learners.q_learner import QLearner
 from records.logger import Logger

@@ -297,6 +297,13 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
     Edit(
         "acting: tests begin again", "while played < planned", "played = 0\n        while played < planned", (ACTING,)
     ),
+    Edit(
+        "rollouts: memory crosses a loss",
+        "starts[:, 1:] |= filled[:, 1:] & ~filled[:, :-1]",
+        "pass",
+        ("tests/utils/test_rl_utils.py", PLAY),
+    ),
+    Mutant("no part is restored", "experiment.state:RunState.restore", returns_at_once, ("tests/experiment",)),
     _state("the learner", "checkpoints.parts:load_state"),
     _state("the replay buffer", "components.buffers.episodes:EpisodeReplay.load_state_dict"),
     _state("the replay buffer's episodes", "components.buffers.episode_journal:EpisodeJournal.put"),
@@ -308,7 +315,7 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
     ),
     _state("the runner", "runners.base:BaseRunner.load_state_dict"),
     _state("acting", "acting.in_turn:InTurn.load_state_dict"),
-    _state("the loop", "experiment.loop:LoopState.load_state_dict"),
+    _state("the loop", "experiment.state:LoopState.load_state_dict"),
     _state("the logger", "records.logger:Logger.load_state_dict"),
     _state("the random numbers of tests", "utils.random_streams:RandomStream.load_state_dict"),
     _state("the random generators", "utils.random_streams:set_global_generators"),

@@ -21,7 +21,7 @@ SIZES = {"n_agents": 2, "n_actions": 3, "state_shape": 4, "obs_shape": 5}
 
 def make_args(**changes):
     """Every documented key at its default, small sizes, and `changes`."""
-    return SimpleNamespace(**{**default_config(), **SIZES, "device": "cpu", "use_cuda": False, **changes})
+    return SimpleNamespace(**{**default_config(), **SIZES, "device": "cpu", "use_cuda": False, "seed": 1, **changes})
 
 
 def empty_batch(batch_size, max_seq_length, **sizes):

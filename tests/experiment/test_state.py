@@ -1,0 +1,180 @@
+"""The list of what has a state: every part of a run, captured and restored."""
+
+import logging
+from dataclasses import fields
+from types import SimpleNamespace
+
+import pytest
+
+from acting import REGISTRY as ways_of_acting
+from acting import lag_of
+from checkpoints.errors import CheckpointError
+from checkpoints.tree import load_tree, save_tree, tree_of_tensors
+from checks import check_config
+from cli.compose import compose_config
+from experiment.assembly import Parts, assemble
+from experiment.loop import TrainingLoop
+from experiment.state import RunState
+from learners import REGISTRY as learners
+from records.logger import Logger
+from trees import differences
+from utils.config import config_names, recursive_dict_update
+from utils.random_streams import seed_everything
+from utils.stop_signals import StopSignals
+
+CONSOLE = logging.getLogger("test")
+SMALL = {
+    "batch_size": 2,
+    "buffer_size": 4,
+    "batch_size_run": 2,
+    "vector_env": "in_process",
+    "minibatches": 1,
+    "rnn_hidden_dim": 8,
+    "rollout_steps": 6,
+    "learner_log_interval": 1,
+    "test_interval": 10**6,
+}
+
+
+def cases():
+    """Every learner with every way of acting that it takes."""
+    for learner in sorted(learners):
+        on_policy = learners.entry(learner).traits.get("on_policy")
+        for name in sorted(ways_of_acting):
+            if not (on_policy and lag_of(name)):
+                changes = {"buffer_size": 2} if on_policy else {"replay_ratio": 0.7, "runner": "episodes_continuous"}
+                yield pytest.param(learner, {"acting": name, **changes}, id=f"{learner}-{name}")
+
+
+def trained(tmp_path, learner, changes, seed, rollouts):
+    """The parts of a run that has learned from so many rollouts."""
+    algorithm = next(name for name in config_names("algs") if compose_config(name, "lbf").config["learner"] == learner)
+    config = compose_config(algorithm, "two_step").config
+    recursive_dict_update(config, {**SMALL, **changes, "seed": seed, "local_results_path": str(tmp_path)})
+    config = check_config(config)
+    seed_everything(seed)
+    config["env_args"]["seed"] = seed
+    args, logger = SimpleNamespace(**config, device="cpu", unique_token="token"), Logger(CONSOLE)
+    parts = assemble(args, logger)
+    loop = TrainingLoop(args, parts, logger, None, StopSignals())
+    try:
+        for _ in range(rollouts):
+            loop._gather_and_learn()
+        parts.acting.settle()
+    finally:
+        parts.acting.close()
+        parts.runner.close_env()
+    return parts
+
+
+@pytest.mark.parametrize(("learner", "changes"), list(cases()))
+def test_every_part_of_a_run_comes_back(tmp_path, learner, changes):
+    """From a file, into a run of another seed that has played nothing."""
+    parts = trained(tmp_path, learner, changes, seed=1, rollouts=5)
+    save_tree(parts.state.capture(), tmp_path / "state.th")
+    captured = tree_of_tensors(load_tree(tmp_path / "state.th"))
+    other = trained(tmp_path, learner, changes, seed=2, rollouts=0)
+    before = tree_of_tensors(other.state.capture())
+    other.state.restore(load_tree(tmp_path / "state.th"))
+    after = tree_of_tensors(other.state.capture())
+    for tree in (captured, before, after):
+        tree["logger"].pop("seconds")  # the clock runs on
+    assert list(captured) == list(after) == [name for name in parts.state if name in captured]
+    # what a rollout buffer and a plan of updates per rollout hold is nothing
+    assert {name for name in captured if differences(before[name], captured[name])} == set(
+        filter(captured.get, captured)
+    )
+    for name in captured:
+        assert differences(captured[name], after[name]) == [], name
+
+
+def test_no_part_is_forgotten(tmp_path):
+    parts = trained(tmp_path, "q_learner", {"runner": "episodes"}, seed=1, rollouts=0)
+    in_others = {"runner"}  # what plays is saved by `acting`
+    assert {field.name for field in fields(Parts)} - in_others - {"state"} <= set(parts.state)
+    assert {"logger", "generators"} <= set(parts.state)
+
+
+class _Counter:
+    def __init__(self, count):
+        self.count = count
+
+
+def state_of_counters(**counts):
+    """A run whose parts count; a part without a count is one that this run lacks."""
+    state = RunState(CONSOLE)
+    for name, count in counts.items():
+        state.register(name, None if count is None else _Counter(count), optional=name.startswith("maybe"))
+    return state
+
+
+@pytest.mark.parametrize(
+    ("saved", "present", "restored"),
+    [
+        ({"a": 1, "maybe": 2}, {"a": 5, "maybe": 6}, {"a": {"count": 1}, "maybe": {"count": 2}}),
+        ({"a": 1, "maybe": None}, {"a": 5, "maybe": 6}, {"a": {"count": 1}, "maybe": {"count": 6}}),
+        ({"a": 1, "maybe": 2}, {"a": 5, "maybe": None}, {"a": {"count": 1}}),
+        ({"a": 1, "maybe": None}, {"a": 5, "maybe": None}, {"a": {"count": 1}}),
+    ],
+)
+def test_a_run_may_lack_an_optional_part(saved, present, restored):
+    state = state_of_counters(**present)
+    state.restore(state_of_counters(**saved).capture())
+    assert state.capture() == restored
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ({"a": {"count": 1}}, "other parts: b"),
+        ({"a": {"count": 1}, "b": {"count": 1}, "c": {"count": 1}}, "other parts: c"),
+        ({"a": {"count": 1}, "b": {"count": 1}, 3: {}}, "other parts: 3"),
+        ({"a": {"count": 1}, "b": {"counts": 1}}, "the b keeps no state counts"),
+        ([], "no state of a run"),
+    ],
+)
+def test_the_state_of_other_parts_is_refused(tree, message):
+    with pytest.raises(CheckpointError, match=message):
+        state_of_counters(a=5, b=6).restore(tree)
+
+
+def test_parts_are_captured_and_restored_in_the_order_of_registration():
+    calls = []
+
+    class Part:
+        def __init__(self, name):
+            self.name = name
+
+        def state_dict(self):
+            calls.append(("capture", self.name))
+            return {}
+
+        def load_state_dict(self, state):
+            calls.append(("restore", self.name))
+
+    state = RunState(CONSOLE)
+    for name in "bca":
+        state.register(name, Part(name))
+    tree = state.capture()
+    state.restore(dict(sorted(tree.items())))
+    assert calls == [("capture", name) for name in "bca"] + [("restore", name) for name in "bca"]
+
+
+def test_a_name_is_registered_once_and_a_part_is_there_unless_it_is_optional():
+    state = state_of_counters(a=1)
+    with pytest.raises(ValueError, match="a is registered already"):
+        state.register("a", _Counter(2))
+    with pytest.raises(ValueError, match="b is missing"):
+        state.register("b", None)
+
+
+def test_attributes_that_appear_while_training_are_reported_once_and_not_saved(caplog):
+    state, part = RunState(CONSOLE), _Counter(1)
+    state.register("a", part)
+    part.late = 3
+    for _ in range(2):
+        assert state.capture() == {"a": {"count": 1}}
+    assert [record.message for record in caplog.records] == [
+        "_Counter.late is set for the first time while training, so that checkpoints do not keep it and a resumed run "
+        "begins without it. Set it in __init__."
+    ]
