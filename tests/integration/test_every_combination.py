@@ -1,70 +1,25 @@
 """Every algorithm on every small environment, every runner under every algorithm; new entries are covered at once."""
 
-from functools import cache
-
 import pytest
 
 from checks.registries import REGISTRIES
 from cli.compose import compose_config
-from envs import REGISTRY as environments
+from envs import batched_names
 from learners import REGISTRY as learners
-from run import run
 from runners import REGISTRY as runners
-from utils.config import config_names, recursive_dict_update
+from small_training import SCHEDULES, SOURCES, UPDATES, train
+from utils.config import config_names
 from utils.errors import ConfigError
 from vector_envs.instances import constructor_of
-from watched_training import assert_learnt, watch_updates
+from watched_training import assert_learnt
 
 SMALL_ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith("sc2")]  # needs the game
-# episodes of a few steps, where an environment has an argument for that
-SHORT = {"lbf": {"time_limit": 5}, "mpe": {"time_limit": 5}}
-SETTINGS = {
-    "batch_size": 2,
-    "buffer_size": 4,
-    "batch_size_run": 1,
-    "test_nepisode": 1,
-    "learner_log_interval": 1,
-    "rnn_hidden_dim": 8,
-    "mixing_embed_dim": 8,
-    "hypernet_embed": 8,
-    "seed": 1,
-}
-UPDATES = 3
-
-
-@cache
-def _episode_limit(environment):
-    """The most steps of an episode of configs/envs/<environment>.yaml, made short."""
-    config = compose_config("vdn", environment).config
-    env = environments[config["env"]](**{**config["env_args"], **SHORT.get(environment, {}), "seed": 1})
-    try:
-        return env.get_env_info()["episode_limit"]
-    finally:
-        env.close()
-
-
-def _run(tmp_path, monkeypatch, algorithm, environment, **changes):
-    """Play until there were three updates at least, whatever the episodes' lengths; returns the updates."""
-    config = compose_config(algorithm, environment).config
-    changes = {"env_args": SHORT.get(environment, {}), "local_results_path": str(tmp_path), **SETTINGS, **changes}
-    recursive_dict_update(config, changes)
-    if learners.entry(config["learner"]).traits.get("on_policy"):
-        config["minibatches"] = 1
-        config["batch_size"] = config["buffer_size"] = config["batch_size_run"]
-    # a rollout brings `batch_size_run` episodes: one fills the batch, and each of the others is followed by an update
-    rollouts = -(-config["batch_size"] // config["batch_size_run"]) - 1 + UPDATES
-    # the rollout that begins at t_max is still played
-    config["rollout_steps"] = _episode_limit(environment)
-    config["t_max"] = (rollouts - 1) * config["batch_size_run"] * _episode_limit(environment)
-    updates = watch_updates(monkeypatch, config["learner"])
-    assert run(config) is not None
-    return updates
 
 
 @pytest.mark.parametrize("algorithm", config_names("algs"))
 @pytest.mark.parametrize("environment", SMALL_ENVIRONMENTS)
 def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algorithm, environment):
-    assert_learnt(_run(tmp_path, monkeypatch, algorithm, environment, runner="episode"), UPDATES)
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, runner="episode"), UPDATES)
 
 
 @pytest.mark.parametrize("runner", sorted(runners))
@@ -76,9 +31,26 @@ def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, run
     changes = {"runner": runner, "agent": agent, "batch_size_run": environments}
     if runners.entry(runner).traits.get("cuts_episodes") and learners.entry(learner).traits.get("needs_episodes"):
         with pytest.raises(ConfigError, match=f"learner={learner} .* runner={runner}"):
-            _run(tmp_path, monkeypatch, algorithm, "two_step", **changes)
+            train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
         return
-    assert_learnt(_run(tmp_path, monkeypatch, algorithm, "two_step", **changes), UPDATES)
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, "two_step", **changes), UPDATES)
+
+
+def _sources(environment):
+    """The names of the sources that this environment takes."""
+    config = compose_config("vdn", environment).config
+    return [name for name in SOURCES if name != "native" or config["env"] in batched_names()]
+
+
+@pytest.mark.parametrize("runner", SCHEDULES)
+@pytest.mark.parametrize(
+    ("environment", "source"), [(e, s) for e in ("skirmish", "lbf", "two_step", "mpe") for s in _sources(e)]
+)
+def test_every_schedule_plays_on_every_source(tmp_path, monkeypatch, environment, source, runner):
+    """`pqn_vdn` with rollouts, which is how it plays, and `vdn` with episodes. StarCraft's are with its other tests."""
+    algorithm, schedule = SCHEDULES[runner]
+    changes = {"runner": runner, "batch_size_run": 2, **schedule, **SOURCES[source]}
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
 
 
 def _policy_selectors():
@@ -88,7 +60,7 @@ def _policy_selectors():
 
 @pytest.mark.parametrize("selector", _policy_selectors())
 def test_every_selector_of_policies_carries_coma(tmp_path, monkeypatch, selector):
-    assert_learnt(_run(tmp_path, monkeypatch, "coma", "two_step", runner="episode", action_selector=selector), UPDATES)
+    assert_learnt(train(tmp_path, monkeypatch, "coma", "two_step", runner="episode", action_selector=selector), UPDATES)
 
 
 @pytest.mark.parametrize("key", sorted(REGISTRIES))

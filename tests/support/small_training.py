@@ -1,0 +1,67 @@
+"""Short runs of any algorithm on any environment, and what their updates did."""
+
+from functools import cache
+
+from cli.compose import compose_config
+from envs import REGISTRY as environments
+from learners import REGISTRY as learners
+from run import run
+from utils.config import recursive_dict_update
+from watched_training import watch_updates
+
+# episodes of a few steps, where an environment has an argument for that
+SHORT = {"lbf": {"time_limit": 5}, "mpe": {"time_limit": 5}}
+SETTINGS = {
+    "batch_size": 2,
+    "buffer_size": 4,
+    "batch_size_run": 1,
+    "test_nepisode": 1,
+    "learner_log_interval": 1,
+    "rnn_hidden_dim": 8,
+    "mixing_embed_dim": 8,
+    "hypernet_embed": 8,
+    "seed": 1,
+}
+UPDATES = 3
+# how it is played, by an algorithm of which kind
+SCHEDULES = {
+    "episodes": ("vdn", {}),
+    "episodes_continuous": ("vdn", {}),
+    "rollout": ("pqn_vdn", {"rollout_steps": 4, "epochs": 1}),
+}
+# where environments live; one process for all of them, as starting processes is what takes long
+SOURCES = {
+    "native": {"vector_env": "native"},
+    "in_process": {"vector_env": "in_process"},
+    "pipe": {"vector_env": "workers", "env_transport": "pipe", "envs_per_worker": 2},
+    "shared_memory": {"vector_env": "workers", "env_transport": "shared_memory", "envs_per_worker": 2},
+}
+
+
+@cache
+def episode_limit(environment):
+    """The most steps of an episode of configs/envs/<environment>.yaml, made short."""
+    config = compose_config("vdn", environment).config
+    env = environments[config["env"]](**{**config["env_args"], **SHORT.get(environment, {}), "seed": 1})
+    try:
+        return env.get_env_info()["episode_limit"]
+    finally:
+        env.close()
+
+
+def train(tmp_path, monkeypatch, algorithm, environment, **changes):
+    """Play until there were three updates at least, whatever the episodes' lengths; returns the updates."""
+    config = compose_config(algorithm, environment).config
+    changes = {"env_args": SHORT.get(environment, {}), "local_results_path": str(tmp_path), **SETTINGS, **changes}
+    recursive_dict_update(config, changes)
+    if learners.entry(config["learner"]).traits.get("on_policy"):
+        config["minibatches"] = 1
+        config["batch_size"] = config["buffer_size"] = config["batch_size_run"]
+    # a rollout of `batch_size_run` episodes or pieces: one fills the batch, and each of the others brings an update
+    rollouts = -(-config["batch_size"] // config["batch_size_run"]) - 1 + UPDATES
+    longest = config["rollout_steps"] if config["runner"] == "rollout" else episode_limit(environment)
+    # the rollout that begins at t_max is still played
+    config["t_max"] = (rollouts - 1) * config["batch_size_run"] * longest
+    updates = watch_updates(monkeypatch, config["learner"])
+    assert run(config) is not None
+    return updates
