@@ -12,6 +12,8 @@ from trees import differences
 from utils.config import config_names, recursive_dict_update
 
 KILLS = 3
+# runners that play Skirmish here, as one native batch; the others play a matrix game in the process or in workers
+ON_SKIRMISH = ("batched", "rollout")
 SETTINGS = {
     "batch_size": 4,
     "buffer_size": 12,
@@ -43,12 +45,12 @@ def cases():
 
 def config_of(runner, learner, mode, overlap):
     algorithm = next(name for name in config_names("algs") if compose_config(name, "lbf").config["learner"] == learner)
-    batched = runners.entry(runner).traits.get("needs_batched", False)
-    config = compose_config(algorithm, "skirmish" if batched else "matrix").config
+    skirmish = runner in ON_SKIRMISH
+    config = compose_config(algorithm, "skirmish" if skirmish else "matrix").config
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {**SETTINGS, "runner": runner, "batched_mode": mode, "overlap": overlap, "batch_size_run": environments}
-    changes["t_max"] = 600 if batched else 300
-    if not batched:
+    changes["t_max"] = 600 if skirmish else 300
+    if not skirmish:
         changes["env_args"] = {"game": "climbing", "episode_limit": 4}
     recursive_dict_update(config, changes)
     if learners.entry(learner).traits.get("on_policy"):
