@@ -27,7 +27,7 @@ REGISTRY.declare(
 
 
 def build(args: SimpleNamespace, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: "EpisodeBatch") -> "Acting":
-    """What `args.acting` names.
+    """The part that `args.acting` names.
 
     Args:
         runner: acts with `acting_mac`.
@@ -41,5 +41,5 @@ def build(args: SimpleNamespace, runner: Any, mac: Any, acting_mac: Any, logger:
 
 
 def lag_of(name: str) -> int:
-    """By how many rollouts the weights that act are behind the learner's; 0 for a way of acting of a user's own."""
+    """How many rollouts the acting weights lag behind the learner's; 0 for a user's own way of acting."""
     return REGISTRY.entry(name).traits.get("lag", 0)

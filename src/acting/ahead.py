@@ -1,4 +1,4 @@
-"""The next rollout is played while the learner trains on the last one."""
+"""Playing the next rollout while the learner trains on the last one."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -11,11 +11,11 @@ from components.batch_state import batch_from_state, batch_state
 
 
 class Ahead(InTurn):
-    """`begin_next` begins the next rollout in a thread, with the weights of that moment (`acting.contract.Acting`).
+    """`begin_next` starts the next rollout in a thread, with the weights of that moment (`acting.contract.Acting`).
 
-    Its weights are then one round of updates behind: the lag is 1. The thread alone draws random numbers of torch, so
-    that a run with the same seed stays the same. What is logged while it is played is logged when it is taken: in the
-    same order, and with the same count of episodes, however fast either of the two was.
+    Its weights are then one round of updates behind: the lag is 1. Only the thread draws random numbers of torch, so a
+    run stays reproducible. `take` writes the rollout's log entries: in the same order and with the same count of
+    episodes, whichever of the two was faster.
 
     Args: see `acting.build`.
     """
@@ -26,9 +26,9 @@ class Ahead(InTurn):
         threads = th.get_num_threads()  # which new threads do not inherit
         self._pool = ThreadPoolExecutor(1, "rollout", th.set_num_threads, (threads,))
         self._next: Future | None = None
-        # a rollout that was waited for before its turn, or that a checkpoint had
+        # a rollout that was finished early, or restored from a checkpoint
         self._ready: Any = None
-        # what was logged while that one, or the one that is being played, was played: arguments of `log_stat`
+        # log entries of that rollout, or of the one in progress: arguments of `log_stat`
         self._logged: list[tuple[str, float, int, bool]] = []
 
     def take(self) -> Experience:

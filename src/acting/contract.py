@@ -1,4 +1,4 @@
-"""What the loop asks of whatever lets the runner play."""
+"""The contract between the training loop and the parts that let the runner play."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class Experience:
     Args:
         batch: as the runner returned it.
         t_env: environment steps of the run up to its end.
-        episodes: how many it brought.
-        lag: how many rollouts came before it that its weights have not learned from.
+        episodes: the number of its episodes.
+        lag: the number of rollouts before it that its weights have not learned from.
     """
 
     batch: EpisodeBatch
@@ -32,32 +32,32 @@ class Acting(Protocol):
     t_env: int
 
     def take(self) -> Experience:
-        """The next rollout. Whatever was logged while it was played is logged now; a fault of it is raised here."""
+        """The next rollout. Its log entries are written now; a fault in it is raised here."""
 
     def begin_next(self) -> None:
-        """Called after `take`, before anything is learned from it: another rollout will be wanted.
+        """Called after `take`, before the learner trains on it: the loop will want another rollout.
 
-        No test may be played before it was taken.
+        No test may be played before that one is taken.
         """
 
     def test(self, stream: RandomStream, played: int = 0) -> Iterator[int]:
         """Play a test of `test_nepisode` episodes with the newest weights and the random numbers of `stream`.
 
         Args:
-            played: how many rollouts of it were played before (by the run that is resumed).
+            played: the number of its rollouts that the resumed run has played.
 
         Yields:
             after each rollout, how many were played.
         """
 
     def settle(self) -> None:
-        """Wait until nothing is being played; what was is returned by the next `take`."""
+        """Wait until the runner is idle; the next `take` returns its rollout."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Counts, the runner's state, and what was played and not taken; settles before."""
+        """Counts, the runner's state, and a rollout that was not taken; settles before."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Resume from where `state_dict` was taken."""
 
     def close(self) -> None:
-        """Wait until nothing is being played; may be called twice."""
+        """Wait until the runner is idle; may be called twice."""

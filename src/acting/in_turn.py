@@ -10,7 +10,7 @@ from utils.random_streams import RandomStream
 
 
 class InTurn:
-    """Plays each rollout when it is wanted, with the newest weights (`acting.contract.Acting`).
+    """Plays each rollout on demand, with the newest weights (`acting.contract.Acting`).
 
     Args: see `acting.build`.
     """
@@ -24,13 +24,13 @@ class InTurn:
         return self._experience(self._play(), lag=0)
 
     def begin_next(self) -> None:
-        """There is nothing to begin before it is wanted."""
+        """Nothing starts before `take`."""
 
     def test(self, stream: RandomStream, played: int = 0) -> Iterator[int]:
         self._update_weights()
         runner = self._runner
         planned = -(-runner.args.test_nepisode // runner.batch_size)
-        # episodes whose environment crashed do not count, so that there may be more than were planned
+        # episodes whose environment crashed do not count, so there may be more than planned
         while played < planned or getattr(runner, "test_unfinished", False):
             with stream.active():
                 self._play(test_mode=True)
@@ -57,14 +57,14 @@ class InTurn:
     def _experience(self, batch: Any, lag: int) -> Experience:
         """The rollout that is taken now."""
         if self._acting_mac is not self._mac and hasattr(getattr(self._mac, "action_selector", None), "anneal"):
-            # the exploration that was acted with is part of a policy that a learner differentiates
+            # the exploration while acting is part of a policy that a learner differentiates
             self._mac.action_selector.anneal(self.t_env)
         self.t_env = self._runner.t_env
         episodes = getattr(self._runner, "episodes_brought", self._runner.batch_size)
         return Experience(batch, self.t_env, episodes, lag)
 
     def _play(self, test_mode: bool = False) -> Any:
-        # nothing played is differentiated through, whatever a controller of a user's own computes
+        # acting needs no gradients, whatever a user's own controller computes
         with th.no_grad():
             return self._runner.run(test_mode=test_mode)
 
@@ -73,13 +73,13 @@ class InTurn:
             self._acting_mac.load_state(self._mac)
 
     def _runner_state(self) -> dict[str, Any]:
-        """Its own, or of a runner that says nothing of it, as PyMARL's do not, its counts."""
+        """Its own, or the counts of a runner without one, such as PyMARL's."""
         if hasattr(self._runner, "state_dict"):
             return self._runner.state_dict()
         return {name: value for name, value in vars(self._runner).items() if type(value) in (int, float)}
 
     def _load_counts(self, counts: dict[str, Any]) -> None:
-        """Raises: ValueError: they are not counts that the runner has."""
+        """Raises: ValueError: the runner has other counts."""
         if not set(counts) <= set(self._runner_state()) or not all(type(x) in (int, float) for x in counts.values()):
             raise ValueError(f"{type(self._runner).__name__} keeps other counts than the checkpoint's")
         vars(self._runner).update(counts)

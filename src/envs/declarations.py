@@ -1,4 +1,4 @@
-"""Checks of what an environment declares by `fields()`, before anything is made from it."""
+"""Checks of the fields that an environment declares, before anything is made from them."""
 
 from math import prod
 from typing import Any

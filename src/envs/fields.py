@@ -1,4 +1,4 @@
-"""What an environment shows, takes and returns at every step, declared once: scheme, buffers and checks follow from it.
+"""The fields of every step of an environment, declared once: scheme, buffers and checks follow from them.
 
 Environments written for PyMARL declare nothing and have the fields of `pymarl_spec`. Any other one offers
 
@@ -26,7 +26,7 @@ KINDS = ("observation", "mask", "action", "outcome")
 # every step of every environment has these besides
 ENDS = ("terminated", "truncated")
 AGENTS = "agents"
-# one for all numbers of an entry, or one for each in C order; None: there is none
+# one for all numbers of an entry, or one for each in C order, or None
 Bound = float | tuple[float, ...] | None
 
 
@@ -136,7 +136,7 @@ def pymarl_spec(env_info: Mapping[str, Any]) -> EnvSpec:
 
 
 def declared_spec(env: Any) -> EnvSpec:
-    """What an environment with `fields()` declares, counts of ragged fields added."""
+    """The declaration of an environment with `fields()`, with counts of ragged fields added."""
     fields: dict[str, FieldSpec] = {}
     for path, spec in env.fields().items():
         fields[path] = spec

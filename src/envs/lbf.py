@@ -57,7 +57,7 @@ class LevelBasedForaging(MultiAgentEnv):
         from gymnasium.envs.registration import load_env_creator, spec
 
         task = spec(key)
-        # the package ends an episode at a limit of its own without saying so; ours comes first
+        # the package silently ends an episode at its own limit; ours comes first
         arguments = {**task.kwargs, "max_episode_steps": time_limit + 1}
         self._env = load_env_creator(task.entry_point)(**arguments)
         self._env.players = _numbered_players(len(self._env.players))

@@ -29,7 +29,7 @@ class MultiAgentEnv:
         before any environment or environment process is made."""
 
     def reset(self) -> Any:
-        """Begin an episode. What it returns is not used: observations are asked for."""
+        """Start an episode. The return value is ignored: callers get observations from the methods below."""
         raise NotImplementedError(f"{type(self).__name__} has no reset")
 
     def step(self, actions) -> tuple[float, bool, dict]:
@@ -37,7 +37,7 @@ class MultiAgentEnv:
 
         Returns:
             reward of the team; whether the episode has ended; info. If it ended because time was up, and not
-            because of what happened, `info["episode_limit"]` is True: learners then bootstrap from the last state.
+            because the task did, `info["episode_limit"]` is True: learners then bootstrap from the last state.
             Numbers in the last info of an episode are logged as `<key>_mean`. Gymnasium's five values are taken, too
             (`envs.outcome`).
         """
@@ -97,14 +97,14 @@ class MultiAgentEnv:
         raise NotImplementedError(f"{type(self).__name__} cannot be shown")
 
     def snapshot(self) -> dict[str, Any]:
-        """What can be drawn of the present moment, in numbers, text, lists and dicts; docs/replays.md has the fields.
+        """The drawable state at this step, in numbers, text, lists and dicts; docs/replays.md has the fields.
 
         Environments that offer it can be recorded (`save_replay=True`). It draws no random number, changes nothing.
         """
         raise NotImplementedError(f"{type(self).__name__} has no snapshots")
 
     def scene(self) -> dict[str, Any]:
-        """What can be drawn and stays the same for an episode, such as the ground."""
+        """The drawable state that stays the same for an episode, such as the ground."""
         return {}
 
     def action_names(self) -> list[list[str]]:
@@ -119,7 +119,7 @@ class MultiAgentEnv:
         """Everything that future steps depend on, so that a run resumes exactly.
 
         It may hold numbers, strings, None, NumPy arrays (structured ones, too), and lists, tuples and dictionaries of
-        these. It is asked between episodes; an environment that can be saved only there may refuse in between.
+        these. Runs save between episodes; an environment may refuse to be saved during one.
 
         Raises:
             NotImplementedError: it cannot be saved. A resumed run then re-creates it with another seed.
@@ -127,8 +127,8 @@ class MultiAgentEnv:
         raise NotImplementedError(f"{type(self).__name__} cannot be saved")
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from where `state_dict` was taken, in an environment made with the same arguments."""
+        """Resume from where `state_dict` was taken, in an environment made with the same arguments."""
         raise NotImplementedError(f"{type(self).__name__} cannot be saved")
 
     def close(self) -> None:
-        """Free what the environment holds."""
+        """Free the environment's resources."""

@@ -1,4 +1,4 @@
-"""What an environment's `step` returned, in either of the two forms there are."""
+"""The value of an environment's `step`, in either of its two forms."""
 
 from typing import Any, NamedTuple
 

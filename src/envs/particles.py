@@ -21,7 +21,7 @@ def particles(world: Any, agents: Sequence[str]) -> dict[str, Any]:
 
 def _particle(entity: Any, team: int | None, kind: str) -> dict[str, Any]:
     x, y = (float(axis) for axis in entity.state.p_pos)
-    # colours tell what counts: goals, kinds of treasure, who is it; some are brighter than white
+    # colours mark goals, kinds of treasure and roles; some are brighter than white
     colour = [round(255 * min(max(float(part), 0.0), 1.0)) for part in entity.color]
     body = {"x": x, "y": y, "radius": max(float(entity.size), LEAST_RADIUS), "colour": colour}
     return {"id": entity.name, "team": team, "kind": kind, **body}

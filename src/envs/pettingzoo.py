@@ -39,7 +39,7 @@ def _module(key: str) -> ModuleType:
 
 
 def _parameters(module: ModuleType) -> dict[str, inspect.Parameter]:
-    """What `parallel_env` takes: it often passes everything on to `raw_env`, which says what that is."""
+    """The parameters of `parallel_env`, or of `raw_env`, to which it often passes everything."""
     return dict(inspect.signature(getattr(module, "raw_env", module.parallel_env)).parameters)
 
 
@@ -179,7 +179,7 @@ class PettingZooEnv(MultiAgentEnv):
     def state_dict(self) -> dict[str, Any]:
         """Between episodes, of the particle environments (package mpe2); see `MultiAgentEnv`.
 
-        Their episodes begin from nothing but their generator. Of other environments that is not known.
+        Their episodes depend on their generator only. For other environments that is unknown.
         """
         if not type(self._env.unwrapped).__module__.startswith("mpe2."):
             raise NotImplementedError("PettingZoo environments cannot be saved, except those of mpe2")

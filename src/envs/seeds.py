@@ -17,7 +17,7 @@ def environment_seed(seed: int, index: int, test_mode: bool = False) -> int:
 
 
 def recreation_seed(first_seed: int, recreated: int) -> int:
-    """The seed of an environment's k-th re-creation (`recreated`), below `SEED_LIMIT`: a stream of its own.
+    """The seed of an environment's k-th re-creation (`recreated`), below `SEED_LIMIT`, from its own stream.
 
     k = 0 is `first_seed` itself; from then on it is the first 32-bit word of
     `numpy.random.SeedSequence([first_seed, k])`, modulo `SEED_LIMIT`.

@@ -18,12 +18,12 @@ LARGEST = 2**31 - 1
 
 
 def announced(env: Any) -> Any:
-    """What an environment says of itself, unchecked: what `fields()` declares, or PyMARL's `get_env_info()`."""
+    """The unchecked declaration of an environment: its `fields()`, or PyMARL's `get_env_info()`."""
     return declared_spec(env) if callable(getattr(env, "fields", None)) else env.get_env_info()
 
 
 def spec_of(env: Any, environments: int = 1) -> EnvSpec:
-    """`checked_spec` of what an environment says of itself."""
+    """`checked_spec` of an environment's declaration."""
     return checked_spec(announced(env), environments)
 
 
@@ -31,7 +31,7 @@ def checked_spec(said: Any, environments: int = 1) -> EnvSpec:
     """The declaration that `announced` returned.
 
     Raises:
-        MusterError: it makes no sense, or one step of so many environments does not fit the memory there is.
+        MusterError: it is invalid, or one step of so many environments does not fit the available memory.
     """
     if isinstance(said, EnvSpec):
         check_fields(said, environments)
@@ -41,15 +41,15 @@ def checked_spec(said: Any, environments: int = 1) -> EnvSpec:
 
 
 def check_sizes(env_info: Any, environments: int = 1) -> None:
-    """Refuse what `get_env_info()` must not return.
+    """Refuse invalid sizes.
 
     Args:
-        env_info: what it returned.
-        environments: how many of these environments are stepped together.
+        env_info: as `get_env_info()` returned it.
+        environments: the number of environments that step together.
 
     Raises:
         MusterError: a size is missing, is not a whole number from 1 to `LARGEST` (a shape may also be a tuple of up
-            to `MOST_AXES` such), or one step of all environments does not fit the memory there is.
+            to `MOST_AXES` such), or one step of all environments does not fit the available memory.
     """
     if not isinstance(env_info, dict):
         raise MusterError(

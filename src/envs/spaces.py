@@ -30,7 +30,7 @@ def observations(path: str, space: "Space", group: str | None = AGENTS) -> dict[
     MultiDiscrete and MultiBinary are arrays of whole numbers.
 
     Raises:
-        MusterError: a space without a fixed shape, such as Sequence; `FieldSpec(capacity=...)` says what it needs.
+        MusterError: a space without a fixed shape, such as Sequence; declare `FieldSpec(capacity=...)` instead.
     """
     return {name: _observation(name, part, group) for name, part in _parts(path, space)}
 

@@ -32,9 +32,9 @@ def has_teams(spec: EnvSpec) -> bool:
 
 
 def team_spec(spec: EnvSpec, groups: Sequence[str]) -> EnvSpec:
-    """What the team of these groups sees of an environment.
+    """The part of an environment that the team of these groups sees.
 
-    Several groups are controlled alike, each as if it were alone: all have to have the same size and the same fields.
+    One controller acts for several groups, each as if it were alone: all must have the same size and the same fields.
 
     Raises:
         ConfigError: they differ.
@@ -43,8 +43,8 @@ def team_spec(spec: EnvSpec, groups: Sequence[str]) -> EnvSpec:
     for group, fields in zip(groups[1:], others, strict=True):
         if fields != first or spec.groups[group] != spec.groups[groups[0]]:
             raise ConfigError(
-                f"The groups {groups[0]} and {group} differ in {_difference(spec, groups[0], group)}, so that one team "
-                "cannot control both. Give each a team of its own with the key teams."
+                f"The groups {groups[0]} and {group} differ in {_difference(spec, groups[0], group)}: one team "
+                "cannot control both. Give each its own team with the key teams."
             )
     return with_env_info(EnvSpec(first, {AGENTS: spec.groups[groups[0]]}, spec.episode_limit, declared=True))
 

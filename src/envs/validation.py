@@ -1,4 +1,4 @@
-"""What an environment may show, and what is refused before anything is learned from it."""
+"""Checks of an environment's values, before anything is learned from them."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ NUMBERS = "biuf"
 
 
 class InvalidEnvironmentError(MusterError):
-    """An environment breaks its contract. It would do so again, so that restarting it is no remedy."""
+    """An environment breaks its contract. It would do so again, so restarting it does not help."""
 
 
 def as_numbers(name: str, value: Any) -> np.ndarray:
-    """What `name`, such as "get_obs()", returned, as an array of plain numbers.
+    """The value of `name`, such as "get_obs()", as an array of plain numbers.
 
     Raises:
         InvalidEnvironmentError: its parts differ in length, or are complex, text or objects.
@@ -33,7 +33,7 @@ def as_numbers(name: str, value: Any) -> np.ndarray:
 
 
 def problem_of_mask(mask: np.ndarray, name: str = "get_avail_actions()", choices: bool = True) -> str | None:
-    """What is wrong with a mask `[n, ...]` of one environment, in words; None if nothing is.
+    """The problem of a mask `[n, ...]` of one environment, in words, or None.
 
     `choices`: it has the legal actions `[n, A]`, of which every agent needs one.
     """

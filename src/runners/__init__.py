@@ -24,7 +24,7 @@ REGISTRY.declare(
     cuts_episodes=True,
     reads=("rollout_steps",),
 )
-# PyMARL's names: how it is played, and where environments live
+# PyMARL's names, each a schedule and a source of environments
 REGISTRY.declare(
     "episode",
     "runners.episode_runner:EpisodeRunner",
@@ -36,7 +36,7 @@ REGISTRY.declare(
 REGISTRY.declare(
     "parallel",
     "runners.parallel_runner:ParallelRunner",
-    "episodes of environments in processes of their own (PyMARL)",
+    "episodes of environments in worker processes (PyMARL)",
     lives="workers",
     reads=(),
 )

@@ -1,4 +1,4 @@
-"""What every runner does besides stepping environments: batches, counters, statistics."""
+"""The common part of all runners besides stepping environments: batches, counters, statistics."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ from utils.available_memory import require_memory
 from utils.config import with_defaults
 from utils.devices import acting_device, device_memory
 
-# attributes that a run goes on with
+# attributes that a run resumes with
 COUNTS = (
     "t_env episodes_brought train_returns test_returns train_stats test_stats crashed_episodes test_unfinished "
     "log_train_stats_t"
@@ -38,15 +38,15 @@ class BaseRunner:
         # called with each episode that counts in a test: copy, return, length, info
         self.on_test_episode: Callable[[int, float, int, dict], None] | None = None
         self.crashed_episodes = 0
-        # whether `load_state_dict` found the environments' own state, so that episodes go on where they were
+        # whether `load_state_dict` restored the environments too, so that episodes continue where they were
         self.environments_restored = False
-        # a test has begun that has not been logged: crashes may make it longer
+        # a test is in progress and not yet logged: crashes may make it longer
         self.test_unfinished = False
         # the first episodes are logged
         self.log_train_stats_t = -1000000
 
     def setup(self, scheme, groups, preprocess, mac) -> None:
-        """Tell the runner what its batches hold and who acts.
+        """Set the scheme of the batches and the controller that acts.
 
         Raises:
             MusterError: a batch of whole episodes does not fit the memory there is.
@@ -65,11 +65,11 @@ class BaseRunner:
         self.mac = mac
 
     def _require_memory(self, scheme, groups, preprocess, columns: int, batches: int = 1) -> None:
-        """Refuse batches of so many columns that do not fit; `batches`: how many there are at a time."""
-        batches += self.args.acting != "in_turn"  # one is played while the learner has the last one
+        """Refuse batches of so many columns if they do not fit the memory; `batches`: their number at a time."""
+        batches += self.args.acting != "in_turn"  # the runner plays one while the learner trains on the last one
         size = batches * batch_bytes(scheme, groups, preprocess, self.batch_size, columns)
         require_memory(
-            f"What runner={self.args.runner} plays ({self.batch_size} episodes of up to {columns} steps)",
+            f"The batch of runner={self.args.runner} ({self.batch_size} episodes of up to {columns} steps)",
             size,
             device_memory(acting_device(self.args)),
             "Choose a smaller batch_size_run, shorter episodes or smaller observations.",
@@ -80,22 +80,22 @@ class BaseRunner:
         return {name: getattr(self, name) for name in COUNTS} | {"environments": self.environments_state()}
 
     def load_state_dict(self, state: dict) -> None:
-        """Go on, after `setup`, from where `state_dict` was taken."""
+        """Resume, after `setup`, from where `state_dict` was taken."""
         for name in COUNTS:
             setattr(self, name, state[name])
         self.environments_restored = self.load_environments_state(state["environments"])
 
     def environments_state(self) -> dict:
-        """Where the environments are, as far as that can be saved."""
+        """The state of the environments, as far as it can be saved."""
         return {}
 
     def load_environments_state(self, state: dict) -> bool:
-        """Let the environments go on from there; whether they do."""
+        """Resume the environments from there. Returns whether they could."""
         return not state
 
     @property
     def worker_restarts(self) -> int:
-        """How often environments, or their processes, were created anew because they failed."""
+        """How often environments, or their processes, were re-created because they failed."""
         return 0
 
     def _record(

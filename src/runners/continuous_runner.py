@@ -6,14 +6,14 @@ from runners.playing import EpisodesRunner
 
 
 class ContinuousRunner(EpisodesRunner):
-    """A copy that has ended begins its next episode at once.
+    """A copy whose episode has ended starts its next one at once.
 
     A call returns the next `batch_size_run` episodes in the order in which they end; those that have not ended are
     continued in the next call.
     """
 
     def setup(self, scheme, groups, preprocess, mac) -> None:
-        # the episodes that are being played, those that have ended, and what a call returns
+        # the unfinished episodes, the finished ones, and the batch that a call returns
         self._require_memory(scheme, groups, preprocess, self.episode_limit + 1, batches=3)
         super().setup(scheme, groups, preprocess, mac)
 

@@ -12,7 +12,7 @@ from runners.ongoing import FinishedEpisode, OngoingPlay
 
 
 class EpisodeCollector:
-    """Cuts the ongoing play of B copies into batches of B finished episodes, in the order in which they end.
+    """Cuts the ongoing play of B copies into batches of B finished episodes, in the order of their ends.
 
     Those that end together beyond a full batch are the first of the next one.
 
@@ -24,7 +24,7 @@ class EpisodeCollector:
     def __init__(self, play: OngoingPlay, new_batch: Callable[[], EpisodeBatch]):
         self._play, self._new_batch = play, new_batch
         self._everyone = np.arange(play.size)
-        # row b is the episode that copy b plays now, as far as it has come
+        # row b: the episode that copy b plays now, so far
         self._unfinished = new_batch()
         self._store = StepWriter(self._unfinished)
         self._t = np.zeros(play.size, dtype=np.int64)
@@ -34,7 +34,7 @@ class EpisodeCollector:
         self._complete: list[tuple[EpisodeBatch, list[FinishedEpisode]]] = []
 
     def collect(self, t_env: int) -> tuple[EpisodeBatch, list[FinishedEpisode]]:
-        """Play until B episodes have ended: these, a row each, and the figures of each."""
+        """Play until B episodes have ended; returns them, a row each, and the figures of each."""
         while not self._complete:
             self._store.write(self._play.observed(), self._everyone, self._t, mark_filled=True)
             turn = self._play.turn(t_env)
@@ -45,7 +45,7 @@ class EpisodeCollector:
         return self._complete.pop()
 
     def state_dict(self) -> dict:
-        """The episodes that have begun, and those that wait for a batch to become full."""
+        """The unfinished episodes, and those that wait for a full batch."""
         return {
             "play": self._play.state_dict(),
             "t": self._t,
@@ -55,7 +55,7 @@ class EpisodeCollector:
         }
 
     def load_state_dict(self, state: dict) -> None:
-        """Go on, after `__init__`, from where `state_dict` was taken; the environment has to be there, too."""
+        """Resume, after `__init__`, from where `state_dict` was taken; the environment must have resumed before."""
         self._play.load_state_dict(state["play"])
         self._t = state["t"]
         put_batch_state(self._unfinished, state["unfinished"])

@@ -5,7 +5,7 @@ from utils.config import with_defaults
 
 
 class EpisodeRunner(EpisodesRunner):
-    """PyMARL's `episode` runner; tests play on an environment of their own if `separate_test_env`."""
+    """PyMARL's `episode` runner; tests play on a separate environment if `separate_test_env`."""
 
     lives = "in_process"
 

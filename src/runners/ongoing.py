@@ -1,4 +1,4 @@
-"""Copies of an environment that play on: one that has ended begins its next episode while the others go on."""
+"""Copies of an environment that restart independently: one starts its next episode while the others continue."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +30,7 @@ class FinishedEpisode:
 
 @dataclass
 class Turn:
-    """What one step of all copies brought, in the shapes of a batch's fields; zeros in copies that were `closing`.
+    """The data of one step of all copies, in the shapes of a batch's fields; zeros in copies that were `closing`.
 
     `lost`: bool `[B]`, the episode is void because its environment failed; the copy has begun another one.
     """
@@ -42,15 +42,15 @@ class Turn:
 
 
 class OngoingPlay:
-    """B copies with their hidden states and last actions, each at a step of its own.
+    """B copies with their hidden states and last actions, each at its own step.
 
-    A copy that has ended is `closing` for one turn: its closing state gets an action that nobody takes, as in every
-    runner, and its next episode begins with the turn after. The controller is asked through a batch of two columns,
-    the last action and the present state, so that it needs no time step that all copies share.
+    A copy whose episode has ended is `closing` for one turn: its closing state gets an action that is never executed,
+    as in every runner, and its next episode starts with the turn after. The controller reads a batch of two columns,
+    the last action and the present state; so the copies need not share a time step.
 
     Args:
-        env: the copies; their first episodes begin here.
-        mac: the controller. Everything it remembers has to be in its `hidden_states`, a tensor or a tree of tensors.
+        env: the copies; their first episodes start here.
+        mac: the controller. Its whole memory must be in its `hidden_states`, a tensor or a tree of tensors.
         acting: a batch of B rows and 2 columns for its inputs.
         checks: of the copies.
     """
@@ -73,17 +73,17 @@ class OngoingPlay:
         return self._vector_env.play(False)
 
     def observed(self) -> dict[str, np.ndarray]:
-        """What the copies show now, see `VectorEnv.observed`."""
+        """The present observations, see `VectorEnv.observed`."""
         observed = self._env.observed()
         self._checks.observed(observed, self._everyone, self._lengths)
         return observed
 
     def known_before(self) -> dict[str, th.Tensor]:
-        """What the controller knows before the present turn, see `controllers.inputs.known_before`."""
+        """The controller's inputs from before the present turn, see `controllers.inputs.known_before`."""
         return known_before(self._mac, self.hidden_states, self._acting)
 
     def turn(self, t_env: int) -> Turn:
-        """Let every copy act once, and those that were closing begin their next episode."""
+        """Let every copy act once, and those that were closing start their next episode."""
         closing, decisions = self.closing, self._act(t_env)
         env, playing = self._env, ~closing
         outcome = env.step(self._spec.actions_of(decisions))
@@ -98,7 +98,7 @@ class OngoingPlay:
         over = ended | lost
         self._returns.clear(over)
         self._lengths[over] = 0
-        # copies that were lost begin at once, as those that were closing do
+        # lost copies restart at once, as do those that were closing
         self.closing = closing | lost
         self.begin_next()
         self.closing = ended
@@ -113,7 +113,7 @@ class OngoingPlay:
         return value * playing.reshape(-1, *[1] * (value.ndim - 1))
 
     def state_dict(self) -> dict:
-        """Where the copies are, except for what the environment itself keeps."""
+        """The state of the copies, without that of the environment itself."""
         return {
             "hidden_states": self.hidden_states,
             "closing": self.closing,
@@ -123,7 +123,7 @@ class OngoingPlay:
         }
 
     def load_state_dict(self, state: dict) -> None:
-        """Go on from where `state_dict` was taken; the environment has to be there, too."""
+        """Resume from where `state_dict` was taken; the environment must have resumed before."""
         self.hidden_states = map_tree(lambda x, now: x.to(now.device), state["hidden_states"], self.hidden_states)
         self.closing, self._lengths = state["closing"], state["lengths"]
         self._returns.load_state_dict(state["returns"])
@@ -131,7 +131,7 @@ class OngoingPlay:
             tensor.copy_(state["acting"][key])
 
     def begin_next(self) -> None:
-        """Begin the next episode of the copies that are closing."""
+        """Start the next episode of the copies that are closing."""
         if not self.closing.any():
             return
         self._env.reset(self.closing)
@@ -175,6 +175,6 @@ class OngoingPlay:
             pass
         raise ConfigError(
             f"mac={type(self._mac).__name__} does not keep its memory in hidden_states, as a tensor or a tree of "
-            "tensors with a row for each agent, so that an environment could not restart while others continue. "
+            "tensors with a row for each agent. So environments could not restart while others continue. "
             "Use runner=batched with batched_mode=synchronous."
         )

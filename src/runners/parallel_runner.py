@@ -9,7 +9,7 @@ __all__ = ["CloudpickleWrapper", "ParallelRunner"]
 class ParallelRunner(EpisodesRunner):
     """PyMARL's `parallel` runner: `batch_size_run` whole episodes a call; finished environments wait.
 
-    An environment that fails is re-created, if `on_worker_fault` says so, and another episode takes the place of its
+    An environment that fails is re-created, if `on_worker_fault` allows it, and another episode takes the place of its
     unfinished one.
     """
 

@@ -1,4 +1,4 @@
-"""What all runners share that are built in: they play on a source of environments (`vector_envs`)."""
+"""The common part of all built-in runners, which play on a source of environments (`vector_envs`)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ class EpisodesRunner(BaseRunner):
     A subclass may say in `_play` how else training plays.
     """
 
-    # where its environments live if the config leaves that open
+    # the source of its environments if the config leaves it open
     lives = ""
 
     def __init__(self, args, logger):
@@ -31,7 +31,7 @@ class EpisodesRunner(BaseRunner):
         self.vector_env = SOURCES[source_of(vars(self.args), self.lives)](self.args)
         self.spec = self.vector_env.spec
         self.episode_limit = self.spec.episode_limit
-        # looks on while tests are played, see `replays.recorder.Recorder`
+        # records tests, see `replays.recorder.Recorder`
         self.recorder = None
 
     @property
@@ -43,7 +43,7 @@ class EpisodesRunner(BaseRunner):
         return dict(self.spec.env_info)
 
     def save_replay(self) -> None:
-        """Let the environment that tests play on save its replay."""
+        """Save a replay of the environment that tests play on."""
         self.vector_env.save_replay()
 
     def close_env(self) -> None:
@@ -63,7 +63,7 @@ class EpisodesRunner(BaseRunner):
         return self.batch
 
     def _play(self) -> EpisodeBatch:
-        """What a call brings in training."""
+        """The number of episodes of a training call."""
         return self._play_together(test_mode=False)
 
     @property
@@ -80,7 +80,7 @@ class EpisodesRunner(BaseRunner):
         return self.vector_env.load_state_dict(state)
 
     def state_dict(self) -> dict:
-        """As of every runner; what plays on is None after a fault, which may have left it in the middle of a turn."""
+        """As of every runner; the ongoing play is None after a fault, which may have interrupted a turn."""
         ongoing = None if self.ongoing is None or self._in_play else self.ongoing.state_dict()
         return {**super().state_dict(), "ongoing": ongoing}
 
@@ -94,7 +94,7 @@ class EpisodesRunner(BaseRunner):
             self.ongoing.load_state_dict(state["ongoing"])
 
     def _begin_ongoing(self) -> Any:
-        """What plays on between calls, from new episodes on; None: every call begins episodes of its own."""
+        """The play that continues between calls, at new episodes; None: every call starts its own episodes."""
         return None
 
     def _record_finished(self, finished: list[FinishedEpisode], steps: int | None = None) -> None:
@@ -148,7 +148,7 @@ class EpisodesRunner(BaseRunner):
         self.mac.init_hidden(batch_size=size)
         self.t = 0
         playing = rows
-        # copies that still get an action: those that play, and those that have just reached their closing state
+        # copies that still get an action: those that play, and those in their closing state
         acting = playing
         decisions: dict[str, np.ndarray] = {}
         lost = np.zeros(size, dtype=bool)

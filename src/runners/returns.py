@@ -1,4 +1,4 @@
-"""The returns of episodes that are being played."""
+"""The returns of unfinished episodes."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from envs.fields import EnvSpec
 
 
 class EpisodeReturns:
-    """Sums of the rewards of B episodes: of all rewards together, and of each group that has one of its own.
+    """Sums of the rewards of B episodes: of all rewards together, and of each group with its own reward.
 
     `totals`: float64 `[B]`; where agents are rewarded one by one, the sum over them.
     """
@@ -16,7 +16,7 @@ class EpisodeReturns:
     def __init__(self, spec: EnvSpec, size: int):
         paths = spec.rewards()
         self.totals = np.zeros(size)
-        # PyMARL's environments have one, and nothing more is said of it
+        # PyMARL's environments have one, without a separate statistic
         self._groups = {} if paths == ["reward"] else {path: np.zeros(size) for path in paths}
         self._paths = paths
 

@@ -19,9 +19,9 @@ class RolloutRunner(EpisodesRunner):
 
     Row b of the batch is copy b, in `rollout_steps + 1` columns; the last column is the first of the next call.
     An episode that ends has its closing state in the next column, from which no transition leads, and the next
-    episode begins in the column after that (`utils.rl_utils.episode_starts`). Where the closing state is in the last
-    column, the next call begins with the next episode. An episode that is lost to a fault is cut off before the step
-    that was lost, as if its time had been up. More fields hold what the controller knew before the first column:
+    episode starts in the column after that (`utils.rl_utils.episode_starts`). Where the closing state is in the last
+    column, the next call starts with the next episode. An episode that is lost to a fault is truncated before the
+    lost step, as by a time limit. More fields hold the controller's memory from before the first column:
     `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot
     (`controllers.hidden_states.fields_before`, `controllers.inputs.field_before`).
 

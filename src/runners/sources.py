@@ -1,4 +1,4 @@
-"""Where the environments of a run live, if its config leaves that open."""
+"""The source of a run's environments, if its config leaves it open."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every step is checked for, whatever environments it is of and wherever they live."""
+"""The checks of every step, on every source of environments."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from vector_envs.contract import StepOutcome
 
 
 class StepChecks:
-    """Checks B environments and the actions that are chosen for them.
+    """Checks B environments and the actions chosen for them.
 
     The first moments are looked at closely. After them, a step costs one look at the legality of each chosen action,
     which finds an agent without legal actions as well, and one at the length of the episodes.
@@ -36,12 +36,12 @@ class StepChecks:
         self._moments = 0
 
     def observed(self, observed: Mapping[str, np.ndarray], rows: np.ndarray, steps: int | np.ndarray) -> None:
-        """Look closely at what the environments show, unless that has been done often enough.
+        """Check the observations thoroughly, in the first steps only.
 
         Args:
             observed: as `VectorEnv.observed` returns it.
             rows: the environments that play.
-            steps: how many steps their episodes have had, for all or for each of `rows`.
+            steps: the lengths of their episodes so far, for all or for each of `rows`.
 
         Raises:
             InvalidEnvironmentError: arrays of other shapes or types than were announced, or an agent with no legal
@@ -85,15 +85,15 @@ class StepChecks:
             )
 
     def undecided(self, observed: Mapping[str, np.ndarray], rows: np.ndarray, steps: int | np.ndarray) -> None:
-        """See whether a controller that raised could have chosen anything.
+        """After an error in the controller: check that every agent had a legal action.
 
         Raises:
-            InvalidEnvironmentError: it could not.
+            InvalidEnvironmentError: one had none.
         """
         self._require_masks(observed, rows, steps)
 
     def stepped(self, outcome: StepOutcome, rows: np.ndarray, lengths: np.ndarray) -> None:
-        """Refuse episodes that do not end in time, and at first other things than a step returns.
+        """Refuse episodes that do not end in time, and in the first steps also invalid outcomes.
 
         Args:
             outcome: as `VectorEnv.step` returned it.
@@ -101,7 +101,7 @@ class StepChecks:
             lengths: steps of the episodes of all environments, this one included, int64 `[B]`.
 
         Raises:
-            InvalidEnvironmentError: an episode should have ended, or arrays of other shapes or types.
+            InvalidEnvironmentError: an episode should have ended, or an array has another shape or type.
         """
         if self._moments < FIRST_MOMENTS:
             for path in self._spec.of_kind("outcome"):
@@ -116,7 +116,7 @@ class StepChecks:
         if len(late):
             raise InvalidEnvironmentError(
                 f"Environment {late[0]}, step {lengths[late[0]]}: the episode has not ended, although the environment "
-                f"announces episode_limit={self._limit}. The last step has to return terminated=True, with "
+                f"announces episode_limit={self._limit}. The last step must return terminated=True, with "
                 'info["episode_limit"] = True if time is all that ended it.'
             )
 
@@ -138,22 +138,22 @@ class StepChecks:
 
 
 class _Choices:
-    """The legality of one categorical action of all agents of B environments.
+    """The legality of one categorical action, for all agents of B environments.
 
     Args:
-        mask: the field that marks the legal ones; None: all are.
+        mask: the field that marks the legal ones; None: all are legal.
         shape: of the actions, `[B, n]`.
-        n: how many there are.
+        n: the number of choices.
     """
 
     def __init__(self, mask: str | None, shape: tuple[int, ...], n: int):
         self.mask, self._n = mask, n
-        # where the entries of each agent begin in the legal actions of all
+        # the first entry of each agent in the flat mask of all
         self._begin = np.arange(shape[0] * shape[1]).reshape(shape) * n
         self._unsigned_n = np.uint64(n)
 
     def all_legal(self, mask: np.ndarray | None, actions: np.ndarray, rows: np.ndarray) -> bool:
-        # count_nonzero takes a tenth of the time of all(); seen as unsigned, a negative number is a very large one
+        # count_nonzero takes a tenth of the time of all(); as unsigned, a negative number is a very large one
         if np.count_nonzero(actions.view(np.uint64) >= self._unsigned_n):
             return False
         if mask is None:

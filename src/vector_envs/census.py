@@ -1,4 +1,4 @@
-"""Which environments and environment processes there are, how often each was re-created, and which have failed."""
+"""The environments and environment processes of a run: how often each was re-created, and which have failed."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -26,7 +26,7 @@ class Census:
         self.proven: set[int] = set()
         # (environment, test_mode) that have failed and were not re-created
         self.broken: set[tuple[int, bool]] = set()
-        # faults that were recovered from
+        # recovered faults
         self.restarts = 0
 
     def entropy(self, first: int) -> list[int] | None:
@@ -42,17 +42,17 @@ class Census:
         self.starts[next(iter(indices))] += 1
 
     def state_dict(self, states: Mapping[int, Mapping[bool, Any]], generators: Mapping[int, Any]) -> dict[str, Any]:
-        """Everything that the coming episodes depend on.
+        """Everything that future episodes depend on.
 
         Args:
-            states: of each environment, {test_mode: its state}; those that are missing cannot be saved.
-            generators: of each process that answers, where its global random generators are.
+            states: of each environment, {test_mode: its state}; those that cannot be saved are missing.
+            generators: of each process that answers, the states of its global random generators.
 
         Returns:
-            restarts: how many faults were recovered from.
+            restarts: the number of recovered faults.
             environments: for each, {training or test: {recreated, made, state}}.
-            processes: for each, its first environment and the number of them, how often it was restarted, and where
-                its global random generators are, or None.
+            processes: for each, its first environment and the number of them, how often it was restarted, and the
+                states of its global random generators, or None.
         """
         environments = [
             {
@@ -78,10 +78,10 @@ class Census:
         return {"restarts": self.restarts, "environments": environments, "processes": processes}
 
     def restored(self, saved: dict[str, Any], separate_test_env: bool) -> Iterator[tuple[int, bool, int, Any]]:
-        """What every environment is to be given, in the order of their numbers: number, test_mode, k, state.
+        """The saved part of every environment, in the order of their numbers: number, test_mode, k, state.
 
-        An environment that was made and has no state is re-created, with the next seed of its own stream: the k-th
-        one. The census has taken over what was saved of each when the next is asked for.
+        An environment that was made and has no state is re-created, with the next seed of its stream: the k-th one.
+        The census adopts the counts of an environment when the caller asks for the next one.
 
         Raises:
             MusterError: the state of another number of environments.
@@ -103,9 +103,9 @@ class Census:
                 self.made[index][mode] = one["state"] is not None
 
     def restored_processes(self, saved: dict[str, Any]) -> list[tuple[int, Any]]:
-        """Each process's first environment, and where its global random generators were; None: to be seeded again.
+        """Each process's first environment, and the states of its global random generators; None: seed them again.
 
-        They are taken over if every process has the environments that it had; else there is nothing to do.
+        Only if every process has the same environments as before; else the list is empty.
         """
         firsts = [*self.starts, len(self.made)]
         processes = saved["processes"]

@@ -1,4 +1,4 @@
-"""The contract of a source of environments, whatever process they live in: many copies that one call steps."""
+"""The contract of a source of environments: many copies, in any process, that one call steps."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
@@ -12,10 +12,10 @@ class StepOutcome(NamedTuple):
     """How a step of B copies went.
 
     `values`: the outcome fields by path, such as "reward" float64 `[B]`. `terminated`, `truncated`: bool `[B]`, the
-    episode has ended because of what happened, or because it was cut off, so that learners bootstrap; never both.
-    `lost`: bool `[B]`, the episode is void because its environment failed; the copy needs a reset, and its row of the
-    others has no meaning. So have those of copies whose episode had ended before. The next call may write into the
-    same arrays.
+    episode has ended by itself, or was cut off, so that learners bootstrap; never both.
+    `lost`: bool `[B]`, the episode is void because its environment failed; the copy needs a reset, and its row of
+    `values` has no meaning. Nor has the row of a copy whose episode had ended before. The next call may write into
+    the same arrays.
     """
 
     values: Mapping[str, np.ndarray]
@@ -25,17 +25,17 @@ class StepOutcome(NamedTuple):
 
 
 class VectorEnv(Protocol):
-    """B copies of one environment. Copy b plays what a single one with the same seed does, wherever it lives."""
+    """B copies of one environment. Copy b plays as a single one with the same seed does, in any process."""
 
     spec: EnvSpec
-    # how often environments, or their processes, were re-created because they failed
+    # how often failed environments, or their processes, were re-created
     restarts: int
 
     def play(self, test_mode: bool) -> "VectorEnv":
         """The copies that tests play on, or those of training; both may be the same."""
 
     def reset(self, which: np.ndarray | None = None) -> None:
-        """Begin an episode in the copies `which` (bool `[B]`; None: all); the others stay as they are."""
+        """Start an episode in the copies `which` (bool `[B]`; None: all); the others stay as they are."""
 
     def step(self, actions: Mapping[str, np.ndarray]) -> StepOutcome:
         """Let agent i of copy b do `actions[path][b, i]`; a copy whose episode has ended stays as it is.
@@ -63,36 +63,36 @@ class VectorEnv(Protocol):
         """Save a replay of copy 0's last episode."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Where all copies are, of training and of tests, in plain values; it raises nothing."""
+        """The state of all copies, of training and of tests, in plain values; it raises nothing."""
 
     def load_state_dict(self, state: dict[str, Any]) -> bool:
         """Resume from where `state_dict` was taken.
 
         Returns:
-            whether all copies of training are where they were; if not, each needs a reset.
+            whether all copies of training were restored; if not, each needs a reset.
         """
 
     def close(self) -> None:
-        """Free what the copies hold."""
+        """Free the copies' resources."""
 
 
 class BatchedEnv(Protocol):
     """An environment that is itself made as B copies of n agents each (Skirmish), in PyMARL's terms.
 
     A registry entry names its class as the trait `batched`; it is made with `batch_size` and the `env_args`, of
-    which `seed` is a list of B seeds, one for each copy, or None. It may also have what `MultiAgentEnv` has for
+    which `seed` is a list of B seeds, one for each copy, or None. It may also have the methods of `MultiAgentEnv` for
     replays, and `state_dict() -> dict` and `load_state_dict(state)` of all copies; then a resumed run continues
-    exactly, also in the midst of episodes. One that declares `fields()` takes and returns what `VectorEnv` does.
+    exactly, also during episodes. One that declares `fields()` takes and returns the same as `VectorEnv`.
     """
 
     def reset(self, which: np.ndarray | None = None) -> None:
-        """Begin an episode in the copies `which` (bool `[B]`; None: all)."""
+        """Start an episode in the copies `which` (bool `[B]`; None: all)."""
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Let agent i of copy b do `actions[b, i]`; a copy whose episode has ended stays as it is.
 
         Returns:
-            reward float64 `[B]`; bool `[B]`, ended for whatever reason; truncated bool `[B]`, ended because time was
+            reward float64 `[B]`; bool `[B]`, ended for any reason; truncated bool `[B]`, ended because time was
             up. The next call may write into the same arrays.
         """
 
@@ -109,4 +109,4 @@ class BatchedEnv(Protocol):
         """See `MultiAgentEnv`."""
 
     def close(self) -> None:
-        """Free what the environment holds."""
+        """Free the environment's resources."""

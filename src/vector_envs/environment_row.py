@@ -1,4 +1,4 @@
-"""Where one environment writes what it shows and returns, whichever of the two contracts it has."""
+"""The row where one environment writes its observations and outcomes, under either of the two contracts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from vector_envs.step_arrays import StepArrays
 class EnvironmentRow:
     """Row `row` of `arrays`, for one environment.
 
-    Its first moments are looked at closely, see `envs.validation`; what costs next to nothing, always.
+    Cheap checks run always, thorough ones in its first steps, see `envs.validation`.
     """
 
     def __init__(self, arrays: StepArrays, row: int):
@@ -34,27 +34,27 @@ class EnvironmentRow:
         self._moments = self._step = 0
 
     def write_reset(self, env: Any) -> None:
-        """Write what is seen of `env` after a reset.
+        """Write the observations of `env` after a reset.
 
         Raises:
-            InvalidEnvironmentError: it shows what it must not, or in shapes that it did not announce.
+            InvalidEnvironmentError: it returns invalid values, or shapes that it did not announce.
         """
         self._step = 0
         self._terminated[self._row] = self._truncated[self._row] = False
         self.write_seen(env)
 
     def write_seen(self, env: Any) -> None:
-        """Write what is seen of `env` now; raises what `write_reset` does."""
+        """Write the current observations of `env`; raises like `write_reset`."""
         try:
             self._write_shown(env)
         except InvalidEnvironmentError as error:
             raise self._located(env, error) from None
 
     def step(self, env: Any) -> Outcome:
-        """Let `env` do what the row's actions say, write how that went and what is seen after it.
+        """Step `env` with the row's actions; write the outcome and the observations after it.
 
         Raises:
-            InvalidEnvironmentError: as `write_reset`, or `env.step` did not return what it has to.
+            InvalidEnvironmentError: as `write_reset`, or `env.step` returned something else than it must.
         """
         # copies, which the environment may keep
         if self._spec.declared:
@@ -64,7 +64,7 @@ class EnvironmentRow:
         return self.write_step(env, returned)
 
     def write_step(self, env: Any, returned: Any) -> Outcome:
-        """Write how a step went, by what `env.step` returned, and what is seen of `env` after it; see `step`."""
+        """Write the outcome of a step, as `env.step` returned it, and the observations after it; see `step`."""
         self._step += 1
         try:
             if self._spec.declared:
@@ -116,7 +116,7 @@ class EnvironmentRow:
                 target[...] = _shaped(name, target.shape, values[path])
 
     def _put_mask(self, name: str, target: np.ndarray, mask: np.ndarray, choices: bool = True) -> None:
-        # of fractions, and of NaN, nothing would be left in a byte
+        # a byte would hide fractions and NaN
         if (self._moments < FIRST_MOMENTS or mask.dtype.kind == "f") and (
             problem := problem_of_mask(mask, name, choices)
         ):
@@ -147,7 +147,7 @@ class EnvironmentRow:
 
 
 def _shaped(name: str, shape: tuple[int, ...], value: Any) -> np.ndarray:
-    """What `name` returned, as an array of this shape."""
+    """The value of `name`, as an array of this shape."""
     value = as_numbers(name, value)
     if value.shape == shape:
         return value

@@ -1,4 +1,4 @@
-"""What can happen to environments in other processes, and what shall follow."""
+"""Faults of environments in other processes, and how to respond."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ class EnvironmentWorkerError(MusterError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an environment did not do what it was told: a traceback, or a message that says what to do.
+    """Why an environment did not obey a command: a traceback, or a message with the remedy.
 
-    `incurable`: it breaks its contract, and would again after a restart.
+    `incurable`: it breaks its contract, and would do so again after a restart.
     """
 
     text: str
@@ -26,11 +26,12 @@ class Failure:
 
 @dataclass
 class FaultPolicy:
-    """What follows on a fault.
+    """The response to a fault.
 
     Args:
-        restart: whether what failed is created anew, unless it raised before it ever worked; else a fault stops all.
-        max_restarts: faults of the whole run that are borne; one more stops it.
+        restart: whether a failed environment or process is re-created, unless it raised before its first success; else
+            a fault stops the run.
+        max_restarts: the number of restarts in the whole run; one more fault stops it.
         timeout: seconds without an answer after which a process counts as hung; 0: never.
     """
 
@@ -41,10 +42,10 @@ class FaultPolicy:
 
 @dataclass
 class Fault:
-    """What failed, in a sentence and perhaps a traceback.
+    """A failure, in a sentence and perhaps a traceback.
 
     `index`: the environment that raised, in a process that lives on; None if the process with all its environments
-    is lost. `incurable`: a restart is no remedy.
+    is lost. `incurable`: a restart does not help.
     """
 
     worker: "WorkerProcess"
@@ -54,11 +55,11 @@ class Fault:
 
     @property
     def indices(self) -> list[int]:
-        """The environments that are gone with it."""
+        """The environments lost with it."""
         return self.worker.indices if self.index is None else [self.index]
 
     def warning(self, restarts: int, max_restarts: int) -> str:
-        """What is logged when it has been made good by restart number `restarts`."""
+        """The log message of restart number `restarts`, which recovered from it."""
         what = "a new process has" if self.index is None else "it has"
         return (
             f"{self.text.rstrip()}\n{what.capitalize()} taken its place (restart {restarts} of "
@@ -66,7 +67,7 @@ class Fault:
         )
 
     def beyond(self, max_restarts: int) -> EnvironmentWorkerError:
-        """What is raised if `max_restarts` have been used up."""
+        """The error to raise after the last of `max_restarts`."""
         return EnvironmentWorkerError(
             f"{self.text.rstrip()}\n\nEnvironments were restarted {max_restarts} times before, and "
             f"max_worker_restarts={max_restarts} allows no more. If faults are normal here, set max_worker_restarts "

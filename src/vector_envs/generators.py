@@ -10,7 +10,7 @@ def seed_generators(entropy: list[int]) -> None:
     """Seed `random` and `numpy.random`.
 
     Args:
-        entropy: the run's seed, the first environment of the process, and how often the process was started anew.
+        entropy: the run's seed, the first environment of the process, and how often the process was restarted.
     """
     words = np.random.SeedSequence(entropy).generate_state(8)
     random.seed(words[:4].tobytes())
@@ -18,12 +18,12 @@ def seed_generators(entropy: list[int]) -> None:
 
 
 def generators_state() -> dict[str, Any]:
-    """Where they are."""
+    """Their states."""
     return {"python": random.getstate(), "numpy": np.random.get_state()}
 
 
 def load_generators_state(state: dict[str, Any]) -> None:
-    """Go on from where `generators_state` was taken; tuples may have become lists meanwhile."""
+    """Resume from where `generators_state` was taken; tuples may have become lists meanwhile."""
     version, numbers, gauss = state["python"]
     random.setstate((version, tuple(numbers), gauss))
     np.random.set_state(tuple(state["numpy"]))

@@ -17,7 +17,7 @@ class InProcessEnv:
     """B environments as a `VectorEnv`; see `train_and_test.TrainAndTest` for the rest of the contract.
 
     Args:
-        factories: what makes each.
+        factories: one for each.
     """
 
     def __init__(self, factories: Sequence[Callable[[], Any]]):
@@ -32,7 +32,7 @@ class InProcessEnv:
         size = len(self.envs)
         self._arrays = StepArrays.allocate(self.spec, size)
         self._rows = [EnvironmentRow(self._arrays, b) for b in range(size)]
-        # copies that have had an episode, and that are in the midst of one
+        # copies that have started an episode, and copies that are in one
         self._begun, self._playing = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
         self._infos: list[dict[str, Any]] = [{} for _ in range(size)]
         self._nothing_lost = np.zeros(size, dtype=bool)
@@ -71,7 +71,7 @@ class InProcessEnv:
         return self.envs[0].save_replay()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the environments are.
+        """The state of the environments.
 
         Raises:
             NotImplementedError: one of them cannot be saved.

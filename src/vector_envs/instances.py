@@ -1,4 +1,4 @@
-"""Which environments a run makes, and the seed of each."""
+"""The environments that a run makes, and the seed of each."""
 
 import importlib
 import inspect
@@ -10,14 +10,14 @@ from typing import Any
 from envs import REGISTRY
 from envs.seeds import SEED_LIMIT, environment_seed, recreation_seed
 
-# Far from any number of parallel environments: test environments repeat none of the training ones
+# far above any number of parallel environments: test environments never repeat the seeds of training ones
 TEST_SEED_OFFSET = 1_000_003
 
 
 def constructor_of(factory: Callable) -> Callable:
     """The callable whose parameters are the environment's `env_args`.
 
-    Looks through PyMARL's `partial(env_fn, env=X)`; a factory function may tell by its attribute `constructor`.
+    Looks through PyMARL's `partial(env_fn, env=X)`; a factory function may name it in its attribute `constructor`.
     """
     if isinstance(factory, partial):
         return factory.keywords.get("env", factory.func)
@@ -36,7 +36,7 @@ def env_parameters(factory: Callable) -> dict[str, inspect.Parameter] | None:
 
 
 def prepare_environments(args: SimpleNamespace) -> None:
-    """Let the environment of a run do what takes long the first time, before processes start that would wait for it."""
+    """Let the environment of a run prepare (as by compiling), before processes start that would wait for it."""
     constructor = constructor_of(REGISTRY[args.env])
     # a foreign environment may have a method of that name which is something else
     if isinstance(inspect.getattr_static(constructor, "prepare", None), classmethod):
@@ -44,7 +44,7 @@ def prepare_environments(args: SimpleNamespace) -> None:
 
 
 def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> Callable:
-    """A factory of environment number `index` of a run, which has a seed of its own (`first_seed`).
+    """A factory of environment number `index` of a run, which has its own seed (`first_seed`).
 
     `factory()` makes it; `factory(k)` makes its k-th re-creation, seeded by `seeds.recreation_seed`. An environment
     without a parameter `seed` is made without one.

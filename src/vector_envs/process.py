@@ -80,7 +80,7 @@ class WorkerProcess:
         port: its end of the transport, which is sent to it.
         factories: for each of its environments, {test_mode: factory}.
         recreated: for each of its environments, {test_mode: how often it was re-created before}.
-        separate_test_env: whether tests play on environments of their own.
+        separate_test_env: whether tests play on separate environments.
         entropy: of its global random generators; None: as the system seeds them.
     """
 
@@ -96,7 +96,7 @@ class WorkerProcess:
         self.indices = list(factories)
         self.rows = slice(self.indices[0], self.indices[-1] + 1)
         self.channel = channel
-        # how its process has ended, or why it was ended, without being told to
+        # the fault that ended its process
         self.lost: Fault | None = None
         numbers = "-".join(str(index) for index in dict.fromkeys((self.indices[0], self.indices[-1])))
         arguments = (port, CloudpickleWrapper(factories), recreated, separate_test_env, entropy)
@@ -125,10 +125,10 @@ class WorkerProcess:
         return self.lost
 
     def dismiss(self) -> None:
-        """Tell it to close its environments and to end."""
+        """Ask it to close its environments and to end."""
         with contextlib.suppress(OSError, ValueError):
             self.channel.send(("close", [], None))
-        # a worker that waits in the middle of a message, or cannot get its own away, is woken by the end of the pipe
+        # the end of the pipe wakes a worker that waits in the middle of a message, or cannot send its own
         self.channel.close()
 
     def end(self, seconds: float = CLOSE_TIMEOUT) -> None:

@@ -1,4 +1,4 @@
-"""Steps are written where trainer and workers both see them; pipes only wake, and carry what is rare."""
+"""Trainer and workers exchange steps in shared memory; pipes only wake, and carry rare messages."""
 
 import mmap
 import os
@@ -89,14 +89,14 @@ class SharedMemoryPort:
 
 
 def _flags(count: int) -> int:
-    """Bytes that say which of the environments shall step, with what fills the last line of a cache."""
+    """Bytes that mark the environments that step, padded to a cache line."""
     return -(-count // ALIGNMENT) * ALIGNMENT
 
 
 def _sides(
     memory: mmap.mmap, spec: EnvSpec, count: int, modes: tuple[bool, ...]
 ) -> dict[bool, tuple[StepArrays, np.ndarray]]:
-    """For training and for tests: the arrays, and bool `[count]`, which of the environments shall step."""
+    """For training and for tests: the arrays, and bool `[count]`, the environments that step."""
     sides, start = {}, 0
     for mode in modes:
         playing = np.frombuffer(memory, bool, count=count, offset=start)

@@ -1,4 +1,4 @@
-"""The environments of a run, by where they live."""
+"""The environments of a run: in this process, in worker processes, or as one batch."""
 
 from types import SimpleNamespace
 
@@ -11,7 +11,7 @@ from vector_envs.instances import batched_environment_factory, environment_facto
 from vector_envs.native import NativeEnv
 from vector_envs.train_and_test import TrainAndTest
 
-# bytes that an environment process takes at least: Python with NumPy, beside what processes share
+# bytes that an environment process takes at least: Python with NumPy, without shared pages
 PROCESS_BYTES = 24 * 2**20
 MODES = (False, True)
 
@@ -42,11 +42,11 @@ def workers(args: SimpleNamespace) -> VectorEnv:
     """In processes of `envs_per_worker` environments each.
 
     Raises:
-        MusterError: the processes would take more memory than there is.
+        MusterError: the processes would take more memory than is available.
     """
     processes = -(-args.batch_size_run // args.envs_per_worker)
     require_memory(
-        f"What batch_size_run={args.batch_size_run} starts ({processes} environment processes)",
+        f"batch_size_run={args.batch_size_run} ({processes} environment processes)",
         processes * PROCESS_BYTES,
         available_memory(),
         "Choose a smaller batch_size_run or a larger envs_per_worker.",

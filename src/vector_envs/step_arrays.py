@@ -1,4 +1,4 @@
-"""What environments and trainer exchange at every step, as arrays with a row for each environment."""
+"""The data that environments and trainer exchange at every step, as arrays with a row for each environment."""
 
 from math import prod
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from envs.fields import ENDS, EnvSpec
 
-# Every array in shared memory begins at a multiple of this many bytes, the line of a cache
+# every array in shared memory starts at a multiple of this many bytes, a cache line
 ALIGNMENT = 64
 
 
@@ -25,7 +25,7 @@ class StepArrays:
         self.outcomes = {path: arrays[path] for path in spec.of_kind("outcome")}
         self.actions = {path: arrays[path] for path in spec.of_kind("action")}
         self.terminated, self.truncated = (arrays[end] for end in ENDS)
-        # what comes from the environments
+        # the arrays that environments write
         self._results = [*self.shown.values(), *self.outcomes.values(), self.terminated, self.truncated]
 
     @classmethod
@@ -58,11 +58,11 @@ class StepArrays:
         return StepArrays(self.spec, {name: array[rows] for name, array in self._arrays.items()})
 
     def results(self, rows: list[int]) -> list[np.ndarray]:
-        """Copies of what came from the environments `rows`, for `put_results`."""
+        """Copies of the results of the environments `rows`, for `put_results`."""
         return [array[rows] for array in self._results]
 
     def put_results(self, rows: list[int], results: list[np.ndarray]) -> None:
-        """Write what `results` of another `StepArrays` returned."""
+        """Write the `results` of another `StepArrays`."""
         for array, values in zip(self._results, results, strict=True):
             array[rows] = values
 

@@ -1,4 +1,4 @@
-"""The environments of training, and others for tests if a run wants them apart."""
+"""The environments of training, and separate ones for tests if a run wants them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,16 +9,16 @@ NAMES = {False: "training", True: "test"}
 
 
 class TrainAndTest:
-    """Adds to environments of this process what a `VectorEnv` has besides: copies for tests, re-creation, state.
+    """Completes environments of this process to a `VectorEnv`: copies for tests, re-creation, state.
 
     Args:
         factories: {test_mode: factory}; `factory(k)` makes the k-th re-creation.
-        separate: whether tests play on copies of their own, which are made when needed.
+        separate: whether tests play on separate copies, which are made when needed.
     """
 
     def __init__(self, factories: dict[bool, Callable[[int], Any]], separate: bool):
         self._factories, self._separate = factories, separate
-        # how often each was re-created because its state could not be saved
+        # how often each was re-created because nothing saved its state
         self._recreated = {False: 0, True: 0}
         self._made: dict[bool, Any] = {False: factories[False](0)}
         self.spec = self._made[False].spec
@@ -31,12 +31,12 @@ class TrainAndTest:
         return self._made[mode]
 
     def save_replay(self) -> Any:
-        """Let the copies that tests play on save their replay."""
+        """Save a replay of the copies that tests play on."""
         return self._made.get(True, self._made[False]).save_replay()
 
     def state_dict(self) -> dict[str, Any]:
-        """For `training` and `test`: None if there are none (yet), else `recreated` and `state`, which is None if the
-        copies cannot be saved."""
+        """For `training` and `test`: None without copies, else `recreated` and `state`, which is None if the copies
+        cannot be saved."""
         return {
             name: {"recreated": self._recreated[mode], "state": state_or_none(self._made[mode])}
             if mode in self._made
@@ -47,7 +47,7 @@ class TrainAndTest:
     def load_state_dict(self, state: dict[str, Any]) -> bool:
         """Resume from where `state_dict` was taken.
 
-        Copies without a state are re-created, with the next seeds of their own streams.
+        Copies without a state are re-created, each with the next seed of its stream.
         """
         continued = True
         for mode, name in NAMES.items():

@@ -1,4 +1,4 @@
-"""The process that environments live in. It imports neither torch nor the learner."""
+"""The worker process of environments. It imports neither torch nor the learner."""
 
 import traceback
 from typing import Any, Protocol
@@ -34,7 +34,7 @@ class WorkerPort(Protocol):
     """The worker's end of a transport."""
 
     def receive(self) -> tuple[str, list[int], Any]:
-        """Wait for the next command: its name, the environments that it is for, and its argument.
+        """Wait for the next command: its name, its environments, and its argument.
 
         Raises:
             EOFError: the trainer is gone.
@@ -44,10 +44,10 @@ class WorkerPort(Protocol):
         """Make the arrays of this worker's environments, a row for each, in order: of training and of tests."""
 
     def answer(self, command: str, indices: list[int], answers: dict[int, Any], faults: dict[int, Failure]) -> None:
-        """Tell the trainer that `command` is done: what environments have to say, and which failed and how."""
+        """Report to the trainer that `command` is done, with the environments' answers and failures."""
 
     def close(self) -> None:
-        """Free what the port holds."""
+        """Free the port's resources."""
 
 
 def env_worker(
@@ -57,13 +57,13 @@ def env_worker(
     separate_test_env: bool,
     entropy: list[int] | None,
 ) -> None:
-    """Serve the environments of `factories` (index -> {test_mode: factory}) until told to close.
+    """Serve the environments of `factories` (index -> {test_mode: factory}) until the command `close`.
 
-    Ends with the trainer, too, when it waits for a command; if an environment hangs, `ChildProcess` sees to it.
+    A worker that waits for a command also ends with the trainer; `ChildProcess` ends one whose environment hangs.
 
     Args:
         recreated: index -> {test_mode: how often this environment was re-created before}.
-        separate_test_env: whether tests play on environments of their own.
+        separate_test_env: whether tests play on separate environments.
         entropy: of this process's global random generators; None: as the system seeds them.
     """
     if entropy is not None:
@@ -90,7 +90,7 @@ def env_worker(
                 for index in indices:
                     try:
                         answer = getattr(hosted[index], command)(argument)
-                    except MusterError as error:  # says by itself what to do
+                    except MusterError as error:  # its message is enough, without a traceback
                         faults[index] = Failure(str(error), isinstance(error, InvalidEnvironmentError))
                     except Exception:
                         faults[index] = Failure(traceback.format_exc())

@@ -17,7 +17,7 @@ class WorkerEnvironment:
     Args:
         factories: {test_mode: factory}. `factory()` makes the environment, `factory(k)` its k-th re-creation.
         recreated: {test_mode: k}, how often each was re-created before.
-        separate_test_env: whether tests play on an environment of their own.
+        separate_test_env: whether tests play on a separate environment.
     """
 
     def __init__(self, factories: dict[bool, Callable], recreated: dict[bool, int], separate_test_env: bool):
@@ -45,27 +45,27 @@ class WorkerEnvironment:
         return outcome.info if outcome.ended else None
 
     def observe(self, test_mode: bool) -> None:
-        """Write what is seen now, in the midst of an episode."""
+        """Write the current observations, during an episode."""
         self.rows[test_mode].write_seen(self._environment(test_mode))
 
     def announced(self, _) -> Any:
-        """What the environment says of itself, see `envs.sizes`."""
+        """The environment's declaration, see `envs.sizes`."""
         return announced(self._environment(False))
 
     def show(self, argument: tuple[str, bool]) -> dict[str, Any]:
-        """What the environment of `(name, test_mode)` offers for replays by that name, and its last info; or why there
-        is nothing."""
+        """The value of the replay method `(name, test_mode)` of the environment, and its last info; or why there is
+        no value."""
         name, test_mode = argument
         try:
             env = self._environment(test_mode)
             return {"shown": plain(offered(env, name)), "info": plain_info(self._infos[test_mode])}
         except NotImplementedError as error:
             return {"refusal": str(error)}
-        except Exception as error:  # a replay that fails is not a reason to end the run
+        except Exception as error:  # a replay that fails must not end the run
             return {"refusal": f"{type(error).__name__}: {error}"}
 
     def save_replay(self, _) -> str | None:
-        """Save a replay of the last episode; or why there is none."""
+        """Save a replay of the last episode; or return why not."""
         try:
             (self._env or self._environment(False)).save_replay()
         except NotImplementedError as error:
@@ -82,12 +82,12 @@ class WorkerEnvironment:
                 env.close()
 
     def state_dict(self, _) -> dict[bool, dict | None]:
-        """{test_mode: state} of what was made; None for an environment that cannot be saved."""
+        """{test_mode: state} of the environments that were made; None for one that cannot be saved."""
         return {test_mode: state_or_none(env) for test_mode, env in self._made.items()}
 
     def load_state_dict(self, argument: tuple[bool, int, dict | None]) -> None:
-        """Let the environment of `(test_mode, k, state)`, its k-th re-creation, resume from `state`; None: make it
-        again."""
+        """Let the environment of `(test_mode, k, state)`, its k-th re-creation, resume from `state`; None: re-create
+        it."""
         test_mode, recreated, state = argument
         if state is None or recreated != self._recreated[test_mode]:
             self.discard((test_mode, recreated))

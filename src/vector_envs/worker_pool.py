@@ -1,4 +1,4 @@
-"""Environment processes: what they are asked, how they fail, and how they are replaced."""
+"""Environment processes: requests to them, their faults, and their replacement."""
 
 import contextlib
 import logging
@@ -16,7 +16,7 @@ from vector_envs.process import Channel, WorkerProcess
 from vector_envs.worker import WorkerPort
 
 log = logging.getLogger("muster")
-# the first commands of a process, which has to import everything before it answers, and seconds it gets at least
+# the first commands of a process, which imports everything before it answers, and the least timeout for them
 AFTER_START, START_TIMEOUT = ("announced", "prepare"), 60.0
 
 
@@ -36,12 +36,12 @@ class WorkerPool:
         self.separate_test_env = separate_test_env
         self.all_indices = list(range(len(factories)))
         self.census = Census(len(factories), envs_per_worker, seed)
-        # which environments play now: those of tests, or those of training
+        # whether the environments of tests play now, not those of training
         self._mode = False
-        # commands have been sent whose answers were not all received
+        # some answers to sent commands are outstanding
         self._interrupted = False
         self.workers: list[WorkerProcess] = []
-        # also at the interpreter's end, which waits for its children: workers do not hear its SIGTERM
+        # also at the interpreter's exit, which waits for its children: workers ignore its SIGTERM
         self._close_workers = util.Finalize(self, _close_all, args=(self.workers,), exitpriority=10)
         try:
             for first in self.census.starts:
@@ -52,26 +52,26 @@ class WorkerPool:
 
     def _connect(self, indices: list[int]) -> tuple[Channel, WorkerPort]:
         """Our end and the other end of a transport to the environments `indices`."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it connects")
+        raise NotImplementedError(f"{type(self).__name__} does not define _connect()")
 
     def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
-        """Wait for a worker's answer, see that what it observed is in the arrays; its answers and its faults."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it receives")
+        """Wait for a worker, and for its observations in the arrays; returns its answers and its failures."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _receive()")
 
     def _note_lost(self, indices: list[int], process: bool) -> None:
         """Note that these environments have failed: those that play now, or with their `process` all of them."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what is lost with environments")
+        raise NotImplementedError(f"{type(self).__name__} does not define _note_lost()")
 
     def _prepared(self) -> Any:
-        """What a process is to prepare for, before its environments play."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what processes prepare for")
+        """The argument of the command `prepare`, which a process gets before its environments play."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _prepared()")
 
     def close(self) -> None:
         """Close every environment and end every process, at the latest after `CLOSE_TIMEOUT`; may be called twice."""
         self._close_workers()
 
     def ask(self, indices: list[int], command: str, argument: Any = None) -> dict[int, Any]:
-        """What the environments `indices` answer to `command`, if they have an answer; nothing is re-created."""
+        """The answers of the environments `indices` to `command`, of those that have one; nothing is re-created."""
         answers, faults = self._ask(indices, command, argument)
         for fault in faults:
             raise EnvironmentWorkerError(fault.text)
@@ -92,7 +92,7 @@ class WorkerPool:
 
     def _ask(self, indices: list[int], command: str, argument: Any = None) -> tuple[dict[int, Any], list[Fault]]:
         asked = [worker for worker in self.workers if not set(worker.indices).isdisjoint(indices)]
-        # lost before, where nothing was to be made good, as when a checkpoint asked
+        # lost before, in a call that does not recover, such as a checkpoint's
         lost = [worker.lost for worker in asked if worker.lost]
         asked = [worker for worker in asked if not worker.lost]
         self._interrupted = True
@@ -112,7 +112,7 @@ class WorkerPool:
         for worker in workers:
             if timeout and not worker.channel.wait(patience):
                 faults.append(worker.hangs(command, timeout))
-                patience = 0.0  # the others have had as long
+                patience = 0.0  # the others have had the same time
                 continue
             try:
                 answers, failures = self._receive(worker)
@@ -125,13 +125,13 @@ class WorkerPool:
         return collected, faults
 
     def _recover(self, faults: list[Fault]) -> set[int]:
-        """Re-create what has failed; unfinished episodes of it are lost.
+        """Re-create failed environments and processes; their unfinished episodes are lost.
 
         Returns:
             the environments that were re-created.
 
         Raises:
-            EnvironmentWorkerError: they are not to be re-created, or were too often.
+            EnvironmentWorkerError: they must not be re-created, or were too often.
         """
         census = self.census
         for fault in faults:
@@ -140,7 +140,7 @@ class WorkerPool:
         waiting = deque(faults)
         while waiting:
             fault = waiting.popleft()
-            # an environment that raises before it ever worked was given something wrong, and would raise again
+            # an environment that raises before its first success has wrong arguments and would raise again
             hopeless = fault.index is not None and fault.worker.indices[0] not in census.proven
             if hopeless or fault.incurable or not self._policy.restart:
                 raise EnvironmentWorkerError(fault.text)
@@ -154,7 +154,7 @@ class WorkerPool:
         return recreated
 
     def _replace(self, fault: Fault) -> list[Fault]:
-        """Restart a process, or let the environment be re-created at its next reset; the faults of doing so."""
+        """Restart a process, or schedule an environment's re-creation for its next reset; returns new faults."""
         census = self.census
         self._note_lost(fault.indices, process=fault.index is None)
         if fault.index is not None:

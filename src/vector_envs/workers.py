@@ -1,4 +1,4 @@
-"""What transports share: environments in worker processes, as one source of environments."""
+"""Environments in worker processes, as one source of environments: the common part of all transports."""
 
 import contextlib
 import logging
@@ -21,10 +21,10 @@ log = logging.getLogger("muster")
 
 @dataclass
 class Side:
-    """The environments of training, or those of tests, as they are now.
+    """The present state of the environments of training, or of those of tests.
 
-    `begun`: bool `[B]`, has had an episode. `playing`: bool `[B]`, is in the midst of one. `lost`: bool `[B]`, an
-    episode has become void since the last step. `busy`: the workers with an environment that plays.
+    `begun`: bool `[B]`, has started an episode. `playing`: bool `[B]`, is in one. `lost`: bool `[B]`, an episode has
+    become void since the last step. `busy`: the workers with an environment that plays.
     """
 
     arrays: StepArrays
@@ -38,22 +38,22 @@ class Side:
 class WorkerTransport(WorkerPool):
     """Environments in other processes, as a `VectorEnv`.
 
-    A subclass says what a worker's end looks like (`_connect`), where the arrays lie (`_allocate`), and how actions go
-    out (`_put_actions`, `_send_step`) and answers come back (`_receive`).
+    A subclass makes the worker's end (`_connect`) and the arrays (`_allocate`), sends actions (`_put_actions`,
+    `_send_step`) and receives answers (`_receive`).
 
-    An environment that fails in `reset` or `step` is re-created if `faults` says so: after a `reset` its episode has
-    begun; after a `step` its episode is lost.
+    An environment that fails in `reset` or `step` is re-created if `faults` allows it: after a `reset` its episode has
+    started; after a `step` its episode is lost.
 
     Args:
         factories: for each environment, {test_mode: factory}; a worker makes each when needed. `factory()` makes the
             environment, `factory(k)` its k-th re-creation.
         envs_per_worker: environments of one process; the last process may have fewer.
-        separate_test_env: whether tests play on environments of their own.
-        faults: what follows if an environment or its process fails.
+        separate_test_env: whether tests play on separate environments.
+        faults: the response to failures of environments and processes.
         seed: of the global random generators of the processes (`generators.seed_generators`); None: none.
 
     Raises:
-        MusterError: its sizes make no sense or do not fit, or a process cannot be started.
+        MusterError: its sizes are invalid or do not fit, or a process cannot be started.
         EnvironmentWorkerError: an environment raised, or its process died or hung, and it was not re-created; any
             method may raise it.
     """
@@ -85,24 +85,24 @@ class WorkerTransport(WorkerPool):
 
     def _allocate(self, spec: EnvSpec) -> dict[bool, StepArrays]:
         """Arrays for all environments, by mode."""
-        raise NotImplementedError(f"{type(self).__name__} does not say where its arrays are")
+        raise NotImplementedError(f"{type(self).__name__} does not define _allocate()")
 
     def _put_actions(self, actions: Mapping[str, np.ndarray]) -> None:
-        """Make ready what the workers are to be sent of these actions."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it sends actions")
+        """Prepare these actions for the workers."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _put_actions()")
 
     def _send_step(self, worker: WorkerProcess) -> None:
         """Let a worker step those of its environments that play."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it lets a worker step")
+        raise NotImplementedError(f"{type(self).__name__} does not define _send_step()")
 
     def play(self, test_mode: bool) -> "WorkerTransport":
-        """Let the next calls be for tests, or for training; returns the transport."""
+        """Switch to the environments of tests, or to those of training; returns the transport."""
         self._mode = test_mode and self.separate_test_env
         self._side = self._sides[self._mode]
         return self
 
     def reset(self, which: np.ndarray | None = None) -> None:
-        """Begin an episode in the environments `which` (bool `[B]`; None: all)."""
+        """Start an episode in the environments `which` (bool `[B]`; None: all)."""
         side = self._side
         indices = self.all_indices if which is None else np.flatnonzero(which).tolist()
         side.playing[indices] = False
@@ -123,9 +123,9 @@ class WorkerTransport(WorkerPool):
         self._put_actions(actions)
         self._interrupted = True
         for worker in busy:
-            with contextlib.suppress(OSError):  # it has died, as is found when its answer is awaited
+            with contextlib.suppress(OSError):  # it has died; waiting for its answer reports that
                 self._send_step(worker)
-        # only environments whose episode has ended have something to say
+        # only environments whose episode has ended answer
         infos, faults = self._collect(busy, "step")
         for index, info in infos.items():
             side.infos[index] = info
@@ -151,7 +151,7 @@ class WorkerTransport(WorkerPool):
         return self._side.infos[b]
 
     def snapshot(self) -> dict[str, Any]:
-        """The first environment's; its info of the same moment is then what `info` returns."""
+        """The first environment's; `info` then returns its info of the same step."""
         return self._shown("snapshot")
 
     def scene(self) -> dict[str, Any]:
@@ -171,15 +171,15 @@ class WorkerTransport(WorkerPool):
         return answer["shown"]
 
     def save_replay(self) -> None:
-        """Let the first environment save its replay."""
+        """Save a replay of the first environment."""
         for refusal in self.ask([0], "save_replay").values():
             raise NotImplementedError(refusal)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the coming episodes depend on; it raises nothing, whatever has failed.
+        """Everything that future episodes depend on; it raises nothing, even after failures.
 
-        An environment that cannot be saved or cannot be asked any more has None as its state; the rest is in
-        `Census.state_dict`; besides, which environments of training have begun an episode, and are in the midst of it.
+        An environment that cannot be saved or does not answer any more has None as its state; the rest is in
+        `Census.state_dict`; besides, which environments of training have started an episode, and which are in one.
         """
         states: dict[int, Any] = {}
         generators: dict[int, Any] = {}
@@ -198,7 +198,7 @@ class WorkerTransport(WorkerPool):
         try:
             return self.ask([index], command).get(index)
         except EnvironmentWorkerError as error:
-            log.warning(f"The state of environment {index} is not saved, and a resumed run re-creates it. {error}")
+            log.warning(f"The state of environment {index} is not saved; a resumed run re-creates it. {error}")
             return None
 
     def load_state_dict(self, saved: dict[str, Any]) -> bool:
@@ -206,7 +206,7 @@ class WorkerTransport(WorkerPool):
 
         Raises:
             MusterError: the state of another number of environments.
-            EnvironmentWorkerError: an environment does not take its state.
+            EnvironmentWorkerError: an environment rejects its state.
         """
         for index, mode, recreated, state in self.census.restored(saved, self.separate_test_env):
             self.ask([index], "load_state_dict", (mode, recreated, state))

@@ -139,7 +139,7 @@ def test_a_step_that_does_not_fit_is_refused_before_anything_is_allocated(keys, 
 @pytest.mark.parametrize("keys", RUNNERS[2:], ids=lambda keys: " ".join(map(str, keys.values())))
 def test_episodes_that_do_not_fit_are_refused_before_anything_is_allocated(keys, large, monkeypatch):
     monkeypatch.setattr("runners.base.device_memory", lambda device: 2**20)
-    words = rf"What runner={keys['runner']} plays \(. episodes of up to 1000001 steps\) does not fit"
+    words = rf"The batch of runner={keys['runner']} \(. episodes of up to 1000001 steps\) does not fit"
     with pytest.raises(MusterError, match=words):
         large({"episode_limit": 10**6}, **keys)
 
@@ -156,14 +156,14 @@ def test_rollouts_that_do_not_fit_are_refused(monkeypatch):
 def test_processes_that_do_not_fit_are_not_started(monkeypatch):
     monkeypatch.setattr("vector_envs.sources.available_memory", lambda: 2**20)
     args = make_args(env="two_step", env_args={"seed": 1}, runner="parallel", batch_size_run=90, envs_per_worker=4)
-    with pytest.raises(MusterError, match=r"What batch_size_run=90 starts \(23 environment processes\) does not fit"):
+    with pytest.raises(MusterError, match=r"batch_size_run=90 \(23 environment processes\) does not fit"):
         assemble(args, RecordingLogger())
 
 
 def test_battles_that_do_not_fit_are_not_allocated(monkeypatch):
     monkeypatch.setattr("envs.skirmish.batch.available_memory", lambda: 2**20)
     args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, runner="batched", batch_size_run=2**16)
-    with pytest.raises(MusterError, match="What 65536 battles on 3m need does not fit"):
+    with pytest.raises(MusterError, match="A batch of 65536 battles on 3m does not fit"):
         assemble(args, RecordingLogger())
 
 

@@ -76,7 +76,7 @@ class BatchedSkirmish:
         self.n_actions, self.episode_limit = int(self.scenario.n_actions), int(self.scenario.episode_limit)
         one = (*allocate_battles(1, self.n_agents, self.n_enemies), *allocate_outputs(1, self.scenario))
         require_memory(
-            f"What {batch_size} battles on {self.options.map_name} need",
+            f"A batch of {batch_size} battles on {self.options.map_name}",
             batch_size * sum(array.nbytes for array in one),
             available_memory(),
             "Choose a smaller batch_size_run.",
@@ -149,7 +149,7 @@ class BatchedSkirmish:
         return (enemies["health"] + enemies["shield"]).sum(axis=-1)
 
     def _find_opening(self) -> np.ndarray | None:
-        """The units `[U]` as every episode of a SMAC map begins; SMACv2 draws them."""
+        """The units `[U]` at the start of every episode on a SMAC map; SMACv2 draws them."""
         if self.options.smacv2:
             return None
         units = self._blank_units(1)
@@ -158,7 +158,7 @@ class BatchedSkirmish:
         return self._with_figures_of_their_types(units)[0]
 
     def _place_drawn_units(self, b: int, units: np.ndarray) -> None:
-        """SMACv2: teams and places come from a generator of the episode's own."""
+        """SMACv2: teams and places come from the episode's own generator."""
         battle = self.battles.battle[b]
         rng = np.random.default_rng([int(battle.seed), int(battle.episode)])
         drawn = draw_teams(self.options.capability_config, rng)

@@ -95,7 +95,7 @@ def _type_bits(battle_map: Map, fix_quirks: bool) -> tuple[np.ndarray, np.ndarra
 
 
 def obs_feature_names(s: np.record) -> list[str]:
-    """What every number of an agent's observation is, seen from agent 0."""
+    """The names of all numbers of an agent's observation, seen from agent 0."""
     time = ["timestep"] if s.obs_timestep_number else []
     if not s.obs_starcraft:
         return time
@@ -142,7 +142,7 @@ def _own_block(s: np.record) -> list[str]:
 
 
 def ally_state_names(s: np.record) -> list[str]:
-    """What every number of an agent's row in the state is."""
+    """The names of all numbers of an agent's row in the state."""
     names = ["health", "energy/cooldown", "rel_x", "rel_y"]
     names += ["shield"] if s.ally_shield else []
     names += ["attack_probability"] if s.random_attack else []
@@ -152,13 +152,13 @@ def ally_state_names(s: np.record) -> list[str]:
 
 
 def enemy_state_names(s: np.record) -> list[str]:
-    """What every number of an enemy's row in the state is."""
+    """The names of all numbers of an enemy's row in the state."""
     names = ["health", "rel_x", "rel_y", *(["shield"] if s.enemy_shield else [])]
     return names + [f"type_{bit}" for bit in range(s.type_bits)]
 
 
 def state_feature_names(s: np.record) -> list[str]:
-    """What every number of the state is."""
+    """The names of all numbers of the state."""
     if s.obs_instead_of_state:
         return [f"agent_{i}_{name}" for i in range(s.n_agents) for name in obs_feature_names(s)]
     names = [f"ally_{what}_{i}" for i in range(s.n_agents) for what in ally_state_names(s)]

@@ -137,13 +137,13 @@ class SkirmishEnv(MultiAgentEnv):
         return info
 
     def get_obs_feature_names(self) -> list[str]:
-        """What every number of agent 0's observation is."""
+        """The names of all numbers of agent 0's observation."""
         from envs.skirmish.contract import obs_feature_names
 
         return obs_feature_names(self.battles.scenario)
 
     def get_state_feature_names(self) -> list[str]:
-        """What every number of the state is."""
+        """The names of all numbers of the state."""
         from envs.skirmish.contract import state_feature_names
 
         return state_feature_names(self.battles.scenario)
@@ -188,7 +188,7 @@ class SkirmishEnv(MultiAgentEnv):
     def save_replay(self) -> str:
         """Write the last episode as a replay (docs/replays.md) into `replay_dir` (default: the working directory).
 
-        What the agents thought is not in it: a run with `save_replay=True` records that, too.
+        It lacks the agents' values; a run with `save_replay=True` records those, too.
 
         Returns:
             the path.
@@ -209,7 +209,7 @@ class SkirmishEnv(MultiAgentEnv):
 
 
 def _signature() -> inspect.Signature:
-    """The arguments of `Options`, so that a config's `env_args` can be checked against them."""
+    """The arguments of `Options`, to check a config's `env_args` against."""
     parameters = []
     for field in fields(Options):
         default = field.default if field.default is not MISSING else field.default_factory()

@@ -1,4 +1,4 @@
-"""Where units stand when an episode begins, and who they are."""
+"""The units at the start of an episode, and their places."""
 
 from functools import cache
 

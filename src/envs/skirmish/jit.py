@@ -15,7 +15,7 @@ import numpy as np
 
 @cache
 def cache_folder() -> Path:
-    """Where compiled code is kept: a folder of its own for every version of the kernel.
+    """The folder of the compiled code, a different one for every version of the kernel.
 
     numba looks only at the file of the function it compiles, not at those it calls: after a change in one kernel
     file it would keep using the code compiled from another one. So the folder's name has a hash of them all.

@@ -10,7 +10,7 @@ from utils.file_names import require_plain_name
 from utils.nearest import suggestion
 
 DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
-# game loops that an enemy takes to fire at a new target; the levels above 7 cheat at what no battle here has
+# game loops that an enemy takes to fire at a new target; levels above 7 cheat in ways that do not matter here
 REACTION_LOOPS = {"1": 32, "2": 24, "3": 16, "4": 12, "5": 8, "6": 4}
 DISTRIBUTIONS = {
     "team_gen": ("weighted_teams", "all_teams", "fixed"),

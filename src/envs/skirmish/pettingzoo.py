@@ -130,7 +130,7 @@ class SkirmishParallelEnv(pettingzoo.ParallelEnv):
         return draw(scene(self._battles), snapshot(self._battles, self._battles.battles.units[0]), RENDER_SCALE)
 
     def close(self) -> None:
-        """Nothing has to be freed."""
+        """There is nothing to free."""
 
 
 def parallel_env(**arguments: Any) -> SkirmishParallelEnv:

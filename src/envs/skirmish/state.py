@@ -1,4 +1,4 @@
-"""What the kernel works on: battles and their units, the scenario they are fought in, and where results go.
+"""The data of the kernel: battles and their units, the scenario, and the results.
 
 Everything is records of plain numbers. That is the layout that numba compiles to bare loads and stores (tuples of
 arrays would be copied, and counted, at every call), and it is what a battle is saved as.
@@ -154,13 +154,13 @@ class Battles(NamedTuple):
     battle: np.ndarray  # [B] BATTLE
     units: np.ndarray  # [B, U] UNIT
     vision: np.ndarray  # [B, n, m] uint8, GRANTED | MASKED
-    # scratch; unsigned, so that compiled code need not ask whether an index counts from the end
+    # scratch; unsigned, so compiled code does not test whether an index counts from the end
     around: np.ndarray  # [B, U, U + 1] uint16, number of units that each may meet in a step, and which
     near: np.ndarray  # [B, U, U + 1] uint16, the same in a game loop
 
 
 class Game(NamedTuple):
-    """What does not change during a run."""
+    """The constants of a run."""
 
     types: np.ndarray  # [KINDS] UNIT_KIND
     scenario: np.ndarray  # [1] SCENARIO
@@ -168,7 +168,7 @@ class Game(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """Where a step writes; the arrays may be views of somebody else's memory."""
+    """The results of a step; the arrays may be views of the caller's memory."""
 
     obs: np.ndarray  # [B, n, obs_size] float32
     state: np.ndarray  # [B, state_size] float32

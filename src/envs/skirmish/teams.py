@@ -1,4 +1,4 @@
-"""SMACv2's teams, positions and capabilities, drawn for each episode from a generator of its own."""
+"""SMACv2's teams, positions and capabilities, drawn for each episode from its own generator."""
 
 from itertools import combinations_with_replacement
 from typing import NamedTuple

@@ -13,7 +13,7 @@ CELLS = SIZE * SIZE  # a cell is 1 x 1 map units; cell (x, y) has the number x *
 
 
 class Terrain(NamedTuple):
-    """What the kernel needs of a map.
+    """A map as the kernel needs it.
 
     `waypoint[g, c]` is the cell to walk straight to when one stands in cell c and wants to reach cell g: g itself if
     the way there is free, otherwise the last cell that can be seen along a shortest path. When g cannot be reached

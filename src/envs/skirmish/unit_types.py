@@ -1,4 +1,4 @@
-"""What the kinds of units can do: the game's own unit data (4.10.0.75689) and, for SMAC's agents, its map archives."""
+"""The abilities of the types of units, from the game's unit data (4.10.0.75689) and, for SMAC's agents, its maps."""
 
 from dataclasses import dataclass, field, replace
 

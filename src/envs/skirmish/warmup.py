@@ -1,4 +1,4 @@
-"""Compiling the kernel before its first use: by one process while the others wait, and so that Ctrl-C ends it."""
+"""Compiling the kernel before its first use: in one process, while the others wait; Ctrl-C ends it."""
 
 import contextlib
 import hashlib
@@ -36,7 +36,7 @@ def ensure_compiled(compile_all: Callable[[], None]) -> None:
     """Have `compile_all()` called unless that was done here before: for these files, and on this kind of processor.
 
     Args:
-        compile_all: a module's function, which a process of its own calls.
+        compile_all: a module's function, called in another process.
     """
     if numba.config.DISABLE_JIT:
         return
@@ -53,16 +53,16 @@ def ensure_compiled(compile_all: Callable[[], None]) -> None:
 
 
 def _stamp() -> str:
-    """What numba looks at before it takes compiled code from the disk, besides the code's text."""
+    """A hash of everything that numba compares, besides the code's text, before it loads compiled code."""
     machine = (llvmlite.binding.get_host_cpu_name(), dict(llvmlite.binding.get_host_cpu_features()), sys.version)
     files = [(str(path.resolve()), path.stat().st_mtime_ns) for path in kernel_files()]
     return hashlib.sha256(repr((machine, files)).encode()).hexdigest()[:16]
 
 
 def _call_elsewhere(function: Callable[[], None]) -> None:
-    """Call it in another process, which is ended when this one is interrupted: within LLVM, Python hears no signal."""
+    """Call it in another process, which ends when this one is interrupted: LLVM does not react to signals."""
     words = [sys.executable, "-c", _CHILD, function.__module__, function.__name__, *filter(None, sys.path)]
-    # in a session of its own, Ctrl-C does not reach it, and it prints no traceback
+    # in its own session, where Ctrl-C does not reach it, so that it prints no traceback
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         failed = process.wait()

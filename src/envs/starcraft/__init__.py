@@ -18,7 +18,7 @@ from utils.file_names import require_plain_name
 from utils.nearest import suggestion
 from utils.plain_values import shown
 
-# arguments of our own, beside the package's
+# our arguments, beside the package's
 OWN = {"max_restarts": 5, "game_timeout": 60}
 # the game's own players, from very easy to those that cheat
 DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
@@ -45,14 +45,14 @@ def _make(env: str, **env_args: Any) -> StarCraftEnv:
 
 
 def _seed_smacv2(seed: int | None) -> None:
-    """Let teams and positions come from the environment's seed: smacv2 draws them from generators nobody can seed."""
+    """Draw teams and positions from the environment's seed: smacv2's own generators cannot be seeded."""
     if seed is None:
         return
     from smacv2.env.starcraft2 import distributions
 
     chance, numbers = random.Random(seed), itertools.count()
     distributions.choice, distributions.shuffle = chance.choice, chance.shuffle
-    # each distribution makes a generator of its own
+    # each distribution makes its own generator
     distributions.default_rng = lambda: np.random.default_rng([seed, next(numbers)])
 
 
@@ -67,7 +67,7 @@ def _parameters(env: str) -> dict[str, inspect.Parameter]:
 
 
 def _constructor(env: str) -> Callable:
-    """What `env_args` are checked against: a callable with the package's parameters and our own."""
+    """A callable with the package's parameters and ours, to check `env_args` against."""
 
     def construct(**env_args: Any) -> StarCraftEnv:
         return _make(env, **env_args)

@@ -13,7 +13,7 @@ log = logging.getLogger("muster")
 
 
 class GameCrashed(Exception):
-    """The game has died, hangs, or says something that makes no sense."""
+    """The game has died, hangs, or replies with nonsense."""
 
 
 class StarCraftEnv(MultiAgentEnv):
@@ -70,7 +70,7 @@ class StarCraftEnv(MultiAgentEnv):
         raise GameCrashed(self._what_happened(sys.exception()))
 
     def _what_happened(self, error: BaseException | None) -> str:
-        """What a failed request says of the game: that it hangs, or why there is no connection."""
+        """Why a request failed: the game hangs, or the connection is lost."""
         from websocket import WebSocketTimeoutException
 
         message = ""
@@ -94,7 +94,7 @@ class StarCraftEnv(MultiAgentEnv):
 
     def _end_game(self) -> None:
         if self._smac._sc2_proc is not None:
-            with contextlib.suppress(Exception):  # whatever a dead game's connection does
+            with contextlib.suppress(Exception):  # a dead game's connection may raise anything
                 self._smac._sc2_proc.close()
             self._smac._sc2_proc = None
 

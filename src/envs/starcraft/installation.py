@@ -58,7 +58,7 @@ def check_map_name(env: str, map_name: str) -> str:
     """The file, without its suffix, of a map that the package knows.
 
     Raises:
-        ConfigError: it knows none of that name; with the nearest one.
+        ConfigError: it has no map of that name; the message suggests the nearest one.
     """
     package = PACKAGES[env][0]
     maps = importlib.import_module(f"{package}.env.starcraft2.maps.smac_maps").get_smac_map_registry()

@@ -23,15 +23,15 @@ class GameFolder:
     def __init__(self):
         self.path = Path(tempfile.mkdtemp(prefix="muster-sc2-"))
         command = [sys.executable, "-I", "-S", str(GUARD), str(self.path)]
-        # a session of its own: Ctrl-C in a terminal reaches the run, and the guard acts when that is over
+        # in its own session: Ctrl-C in a terminal reaches the run, and the guard acts when the run has ended
         self._guard = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 
     @contextlib.contextmanager
     def launching(self) -> Iterator[None]:
-        """Within, games are started: in this folder, and never two at the same time on this machine.
+        """A context to start a game in: in this folder, and never two at the same time on this machine.
 
-        A port that pysc2 has found free is not taken before the game listens to it, so that two games that start
-        together may get the same one. Waiting also spreads the load of loading.
+        pysc2 looks for a free port, and the game takes it only later: two games that start together may get the same
+        one. Waiting also spreads the load of starting.
         """
         lock = Path(tempfile.gettempdir()) / f"muster-sc2-{os.getuid()}.lock"
         with lock.open("w") as file:
@@ -43,7 +43,7 @@ class GameFolder:
                 tempfile.tempdir = before
 
     def close(self) -> None:
-        """Remove the folder, and whatever still runs in it; may be called twice."""
+        """Remove the folder, and end all processes in it; may be called twice."""
         if self._guard.poll() is None:
             self._guard.stdin.close()
             self._guard.wait()

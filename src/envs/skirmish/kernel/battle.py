@@ -17,7 +17,7 @@ def game_loop(battle, u, around, near, types, scenario, ways):
     recover(u, types)
     choose_targets(u, types, scenario)
     note_near(u, around, near)
-    # units act one after another; a random start and direction, so that neither side is always the first
+    # units act one after another, from a random start in a random direction: neither side is always the first
     units = u.size
     bits = draw(battle)
     start = (bits >> 1) % units

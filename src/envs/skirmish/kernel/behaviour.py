@@ -1,4 +1,4 @@
-"""What units do of themselves: the enemies' attack-move, and carrying out an order."""
+"""The behaviour of units: the enemies' attack-move, and carrying out an order."""
 
 import numpy as np
 

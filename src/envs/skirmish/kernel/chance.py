@@ -27,7 +27,7 @@ def random_bits(seed, episode, number):
 
 @compiled()
 def draw(battle):
-    """The next 32 random bits of battle `b`."""
+    """The next 32 random bits of a battle."""
     number = battle.draws
     battle.draws = number + 1
     return random_bits(battle.seed, battle.episode, number)

@@ -71,7 +71,7 @@ def hurt(u, i, j, types):
 
 @compiled()
 def fire(battle, u, i, types, scenario):
-    """Unit i attacks its target; its weapon then has to cool down, less the part of a loop for which it was ready.
+    """Unit i attacks its target; its weapon then cools down, less the part of a loop for which it was ready.
 
     So a unit that fires as often as it can does so once every `cooldown` loops on average, whole or not.
     """
@@ -145,7 +145,7 @@ def heal(u, i, types):
 
 @compiled()
 def foes(i, scenario):
-    """Where the units of the other side begin and end."""
+    """The range of the units of the other side."""
     if i < scenario.n_agents:
         return scenario.n_agents, scenario.n_agents + scenario.n_enemies
     return 0, scenario.n_agents
@@ -153,7 +153,7 @@ def foes(i, scenario):
 
 @compiled()
 def friends(i, scenario):
-    """Where the units of the same side begin and end."""
+    """The range of the units of the same side."""
     if i < scenario.n_agents:
         return 0, scenario.n_agents
     return scenario.n_agents, scenario.n_agents + scenario.n_enemies

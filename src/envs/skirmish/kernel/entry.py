@@ -1,4 +1,4 @@
-"""What Python calls: one step, one view, one check of many battles."""
+"""The functions that Python calls: one step, one view, one check of many battles."""
 
 import numba
 

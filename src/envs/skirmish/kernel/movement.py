@@ -69,7 +69,7 @@ def around(u, i, goal_x, goal_y, ways):
 
 @compiled()
 def find_bodies(u, near, i, step):
-    """Note in `u[i].near` the standing bodies that a step of that length could run into; returns how many.
+    """List in `u[i].bodies` the standing bodies that a step of that length could run into; returns their number.
 
     Walking bodies do not count: they make way when they are pushed.
     """
@@ -109,7 +109,7 @@ def sidestep(u, near, i, dx, dy):
     """The step (dx, dy), turned by as little as gets it past the bodies that stand in the way.
 
     First to the side on which the step already passes the body, then to the other; the side is kept until the way is
-    free, so that a unit gets around more than one body. If all is blocked it waits.
+    free: a unit gets around more than one body. If all is blocked it waits.
     """
     bodies = find_bodies(u, near, i, np.sqrt(dx * dx + dy * dy))
     j = block(u, i, dx, dy, bodies)

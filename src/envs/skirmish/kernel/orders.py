@@ -1,4 +1,4 @@
-"""What the agents' actions tell their units to do."""
+"""The orders that the agents' actions give to their units."""
 
 import numpy as np
 
