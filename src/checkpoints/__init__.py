@@ -1,1 +1,1 @@
-"""Everything that a run needs to go on as if it had not been killed, in folders that are whole or not there."""
+"""Everything that a killed run needs to resume exactly, in folders that are either whole or missing."""

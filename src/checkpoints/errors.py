@@ -1,4 +1,4 @@
-"""What can be wrong with a checkpoint."""
+"""The errors of checkpoints."""
 
 from utils.errors import ConfigError
 

@@ -1,4 +1,4 @@
-"""One checkpoint: a folder whose manifest names every file in it, with size and checksum, and has one of its own."""
+"""One checkpoint: a folder whose manifest names every file in it, with size and checksum, and its own checksum."""
 
 import contextlib
 import hashlib
@@ -85,7 +85,7 @@ class NewFolder:
 
 
 def hidden(place: Path, token: str, kind: str) -> Path:
-    """What the folder of a checkpoint of the run `token` is called while it is not in its place."""
+    """The temporary name of a checkpoint's folder, of the run `token`."""
     return place.with_name(f".{place.name}.{token}.{kind}")
 
 
@@ -186,7 +186,7 @@ def read_manifest(folder: Path) -> dict:
     if problem:
         raise CheckpointError(f"{path} is not a valid manifest of a checkpoint: {problem}.")
     if checksum(manifest) != manifest["sha256"]:
-        raise CheckpointError(f"{path} is not what was written: its checksum differs.")
+        raise CheckpointError(f"{path} has changed since it was written: its checksum differs.")
     return manifest
 
 
@@ -226,6 +226,6 @@ def verify(folder: Path, manifest: dict) -> None:
         except OSError as error:
             raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
         if found["bytes"] != entry["bytes"]:
-            raise CheckpointError(f"{path} has {found['bytes']} bytes instead of {entry['bytes']}: it was cut off.")
+            raise CheckpointError(f"{path} has {found['bytes']} bytes instead of {entry['bytes']}: it is truncated.")
         if found["sha256"] != entry["sha256"]:
-            raise CheckpointError(f"{path} is not what was written: its checksum differs.")
+            raise CheckpointError(f"{path} has changed since it was written: its checksum differs.")

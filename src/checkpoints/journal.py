@@ -1,4 +1,4 @@
-"""What checkpoints ask of a buffer, so that each of its records is written once."""
+"""The contract of a buffer with checkpoints, which write each of its records once."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
@@ -12,7 +12,7 @@ class Journal(Protocol):
     """The records of a buffer, numbered in the order in which it took them in.
 
     A record is what the buffer overwrites as a whole: an episode, or a transition. Numbers count from the first record
-    that was ever taken in, so that a file of the records 100 to 199 stays valid while the buffer holds any of them.
+    ever inserted: a file of the records 100 to 199 stays valid while the buffer holds any of them.
     """
 
     @property
@@ -32,7 +32,7 @@ class Journal(Protocol):
 
         Yields:
             the number after the block's last record, and its arrays by name, `[records, ...]` each. They may be views
-            of the buffer: a block is valid until the next one is asked for.
+            of the buffer: a block is valid until the next one.
         """
 
     def put(self, first: int, arrays: Arrays) -> None:

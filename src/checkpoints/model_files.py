@@ -1,6 +1,6 @@
 """Saved models: folders `<checkpoint_path>/<step>/` with PyMARL's files (`agent.th`, `mixer.th`, `opt.th`, ...).
 
-A folder of any other name is a saved model, too, if its `best.json` says of which step (`records.best_model`).
+A folder of any other name is a saved model, too, if its `best.json` gives the step (`records.best_model`).
 """
 
 import io
@@ -72,7 +72,7 @@ def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
     `checkpoint_path` has a subfolder for each step, or is itself the folder `best` of a run.
 
     Raises:
-        ConfigError: `checkpoint_path` holds no saved model; the message says what was expected there.
+        ConfigError: `checkpoint_path` holds no saved model; the message lists the expected files.
     """
     root = Path(checkpoint_path)
     expected = "It should have a subfolder for each saved step, such as 20000/ with agent.th in it."
@@ -103,7 +103,7 @@ def _is_step(name: str) -> bool:
 
 
 def saved_bytes(state: Any) -> memoryview:
-    """What `torch.save` would write: in memory first, because of a full disk it says nothing but where it stood."""
+    """The bytes that `torch.save` would write: in memory first, because its errors on a full disk hide the cause."""
     import torch as th
 
     buffer = io.BytesIO()

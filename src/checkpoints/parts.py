@@ -1,4 +1,4 @@
-"""What a learner or controller holds that changes, whoever wrote it."""
+"""The changing state of any learner or controller, built in or foreign."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ NOT_KEPT = ("args", "logger", "hidden_states")
 def state_of(part: Any, declared: dict | None = None, left_out: list[str] | None = None) -> dict:
     """The state of a part: what its `state_dict()` says, or else what it keeps in its attributes.
 
-    These are networks, optimisers and whatever else has a `state_dict`, controllers and action selectors, numbers,
-    tensors, arrays, and dicts of such. So a learner written for PyMARL is saved without a word of its own.
+    These are networks, optimisers and everything else with a `state_dict`, controllers and action selectors, numbers,
+    tensors, arrays, and dicts of such. So a learner written for PyMARL is saved without any code for it.
 
     Args:
         declared: what `declared_names` said of the part when it was new; None: all of its attributes are kept.
@@ -46,7 +46,7 @@ def declared_names(part: Any) -> dict:
     """The attributes that a part has when it is new, in which a state may be restored later; those of its parts within.
 
     Returns:
-        name -> the same of that attribute, or None if it has no attributes of its own to tell apart.
+        name -> the same of that attribute, or None if it has no attributes to list.
     """
     return {} if _has_own_state(part) else _declared_names(part, set())
 
@@ -135,7 +135,7 @@ def _has_own_state(part: Any) -> bool:
 
 
 def _holds_state(value: Any) -> bool:
-    """Whether it has a state of its own, or is a controller, a selector, or a dict of such parts and of figures."""
+    """Whether it has its own state, or is a controller, a selector, or a dict of such parts and of figures."""
     if _has_own_state(value) or hasattr(value, "select_action") or hasattr(value, "select_actions"):
         return True
     return (

@@ -23,7 +23,7 @@ class Resumption:
 
     @classmethod
     def of(cls, name: str, results: str | Path) -> "Resumption":
-        """The run that `name` means (see `find_run`), from its newest checkpoint that is whole.
+        """The run that `name` means (see `find_run`), from its newest valid checkpoint.
 
         Raises:
             ConfigError: there is no such run, or it has no such checkpoint.
@@ -45,7 +45,7 @@ class Resumption:
     def config(self) -> dict:
         """The run's config, its seed included, with the results where they are found now, and without its plugins.
 
-        Code is imported only if whoever resumes the run names it: the results may be somebody else's.
+        Plugins are imported only if the command to resume names them: the results may come from others.
         """
         return {**self.recorded, "local_results_path": str(self.results), "plugins": []}
 
@@ -55,6 +55,6 @@ class Resumption:
         return self.checkpoint.manifest["config"]
 
     def origin(self) -> dict:
-        """What this continues, for the record: the Sacred run (None: unobserved) and the step."""
+        """The origin of the resumed run, for its record: the Sacred run (None: unobserved) and the step."""
         manifest = self.checkpoint.manifest
         return {"sacred_id": manifest.get("sacred_id"), "t_env": manifest["t_env"]}

@@ -105,14 +105,14 @@ def _block(file: Any, line: bytes, first: int, last: int) -> tuple[int, dict[str
     header = json.loads(line)
     stop = header["stop"]
     if header["first"] != first or type(stop) is not int or not first < stop <= last:
-        raise ValueError(f"a block does not begin with record {first} of {last}")
+        raise ValueError(f"a block does not start with record {first} of {last}")
     return stop, {name: _array(file, dtype, shape, stop - first) for name, dtype, shape in header["arrays"]}
 
 
 def _array(file: Any, dtype: str, shape: list[int], records: int) -> np.ndarray:
     kind = np.dtype(dtype)
     if kind.kind not in "biuf" or kind.str != dtype or kind.shape:
-        raise ValueError("an array of no plain numbers")
+        raise ValueError("an array of other values than plain numbers")
     if not all(type(size) is int and size >= 0 for size in shape) or shape[:1] != [records]:
         raise ValueError(f"an array that is not of {records} records")
     count = math.prod(shape) * kind.itemsize

@@ -34,7 +34,7 @@ class Checkpoint:
 
     @property
     def test_return(self) -> float | None:
-        """The mean return of the last test before it; None if there was none, or it was no number."""
+        """The mean return of the last test before it; None without a test, or if it is not a number."""
         value = self.manifest.get("test_return_mean")
         return value if isinstance(value, int | float) and value == value else None
 
@@ -87,10 +87,10 @@ def _place_of(path: Path, token: str, kinds: tuple[str, ...]) -> Path | None:
 
 
 def newest_checkpoint(run_folder: Path) -> tuple[Checkpoint, list[str]]:
-    """The newest checkpoint whose files are all as they were written, and what is wrong with newer ones.
+    """The newest checkpoint whose files are all as they were written, and the problems of newer ones.
 
     Raises:
-        CheckpointError: there is none.
+        CheckpointError: no checkpoint is valid.
     """
     found, problems = checkpoints_of(run_folder)
     for checkpoint in found:
@@ -101,10 +101,10 @@ def newest_checkpoint(run_folder: Path) -> tuple[Checkpoint, list[str]]:
         else:
             return checkpoint, problems
     if problems:
-        raise CheckpointError(f"{run_folder} has no checkpoint that is whole:\n" + "\n".join(problems))
+        raise CheckpointError(f"{run_folder} has no valid checkpoint:\n" + "\n".join(problems))
     raise CheckpointError(
-        f"{run_folder} has no checkpoint to resume from. Runs write them as the keys checkpoint_interval and "
-        "checkpoint_minutes say, and when they are interrupted."
+        f"{run_folder} has no checkpoint to resume from. Runs write checkpoints at the intervals checkpoint_interval "
+        "and checkpoint_minutes, and when they are interrupted."
     )
 
 

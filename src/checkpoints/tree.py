@@ -28,12 +28,12 @@ def save_tree(tree: Any, path: str | Path) -> None:
 
 
 def tree_bytes(tree: Any) -> memoryview:
-    """What `save_tree` writes."""
+    """The bytes that `save_tree` writes."""
     return saved_bytes(tree_of_tensors(tree))
 
 
 def load_tree(path: str | Path) -> Any:
-    """Read what `save_tree` wrote. Code that somebody has put into the file is not run.
+    """Read a file of `save_tree`. Code in a manipulated file does not run.
 
     Raises:
         CheckpointError: the file is not such a tree.
@@ -46,7 +46,7 @@ def load_tree(path: str | Path) -> Any:
         raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None
     except pickle.UnpicklingError:  # torch's text advises to run the code in it
         raise CheckpointError(
-            f"{path} is damaged, or is no state of a run: it holds more than plain values and tensors."
+            f"{path} is damaged, or is not the state of a run: it holds more than plain values and tensors."
         ) from None
     except Exception as error:  # torch and NumPy raise many kinds for bytes that are not what they expect
         reason = str(error).split("\n")[0]

@@ -1,4 +1,4 @@
-"""Writing checkpoints while training goes on."""
+"""Writing checkpoints during training."""
 
 import threading
 import time
@@ -20,8 +20,8 @@ STATE = "state.th"
 class CheckpointWriter:
     """Writes the checkpoints of one run, one at a time, each in the background.
 
-    `begin` takes copies of everything small. The buffer is written as it stands: of its records only those that no
-    earlier checkpoint has, and one that is to be overwritten meanwhile makes the buffer wait until it is on the disk.
+    `begin` copies everything small. The buffer is written without a copy: only records that no earlier checkpoint has,
+    and overwriting a record waits until it is on the disk.
     A folder appears when it is whole.
 
     Args:
@@ -82,7 +82,7 @@ class CheckpointWriter:
         """Wait until nothing is being written; whether something was.
 
         Raises:
-            OSError, RuntimeError: what was being written could not be (torch has errors of its own for files).
+            OSError, RuntimeError: writing failed (torch raises its own errors for files).
         """
         if self._job is None:
             return False
@@ -91,11 +91,11 @@ class CheckpointWriter:
         return True
 
     def close(self) -> None:
-        """Wait, whatever comes of it; may be called twice."""
+        """Wait, and ignore errors; may be called twice."""
         self._pool.shutdown()
 
     def _records(self) -> tuple[list[Segment], tuple[int, int]]:
-        """The files of the last checkpoint that this one needs, too, and the records that are in none of them."""
+        """The files of the last checkpoint that this one needs, too, and the records outside of them."""
         journal = self._journal
         if journal is None:
             return [], (0, 0)

@@ -92,7 +92,7 @@ class EpisodeBatch:
         self.device = device
 
     def update(self, data: Mapping[str, Any], bs: Any = slice(None), ts: Any = slice(None), mark_filled: bool = True):
-        """Write `data[key]` at episodes `bs` and steps `ts`, and whatever is derived from it.
+        """Write `data[key]` at episodes `bs` and steps `ts`, and the fields derived from it.
 
         Values are tensors, arrays or nested lists whose shape equals the destination's, up to axes of size 1.
 
@@ -206,10 +206,10 @@ class EpisodeBatch:
         return th.sum(self.data.transition_data["filled"], 1).max(0)[0]
 
     def first_non_finite(self) -> str | None:
-        """Where the first value that is NaN or infinite is, in words; None if there is none."""
+        """The place of the first value that is NaN or infinite, in words, or None."""
         for tensors in (self.data.transition_data, self.data.episode_data):
             for key, tensor in tensors.items():
-                # a sum tells, at a fifth of the time, that every value is finite; it may overflow where they are
+                # a finite sum proves, in a fifth of the time, that all values are finite; it may overflow if they are
                 if not tensor.is_floating_point() or tensor.sum().isfinite():
                     continue
                 places = (~tensor.isfinite()).nonzero()

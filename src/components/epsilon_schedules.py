@@ -8,7 +8,7 @@ class DecayThenFlatSchedule:
 
     decay "linear": a straight line. "exp": `exp(T ln(finish) / time_length)`, kept between `finish` and
     `start` (PyMARL's form: it starts from 1 whatever `start` is, and reaches `finish` at `time_length`).
-    With `finish` 0 the exponential has no rate of its own; it then falls by a factor of e each step, as PyMARL's.
+    With `finish` 0 the exponential has no rate; it then falls by a factor of e each step, as PyMARL's.
     One that rises is the mirror image of the one that falls from `finish` to `start`.
     """
 
@@ -21,7 +21,7 @@ class DecayThenFlatSchedule:
         self.delta = (start - finish) / time_length
         self.decay = decay
         self._low, self._high = min(start, finish), max(start, finish)
-        # a decay to 1 is none at all
+        # from 1 to 1 there is no decay
         low = self._low
         self.exp_scaling = -time_length / math.log(low) if 0 < low < 1 else (1 if low <= 0 else math.inf)
 

@@ -36,7 +36,7 @@ class RunningNorm(Normaliser):
         """Take in a tensor or an array `[*batch, *shape]`, unless frozen.
 
         Args:
-            mask: `[*batch]`, 0 where a value is none that was seen, as in padding; None: all were.
+            mask: `[*batch]`, 0 for values to ignore, such as padding; None: all count.
         """
         rows = self._as_tensor(values).double().reshape(-1, *self.mean.shape)
         if mask is not None:

@@ -9,13 +9,13 @@ import torch as th
 class PackedSteps:
     """Where the filled steps of B episodes of T columns are, time first: step 0 of all, step 1 of those that have it...
 
-    Within a step the episodes stand from the longest to the shortest, so that those that go on are the first ones
-    (the order of `torch.nn.utils.rnn.PackedSequence`).
+    Within a step the episodes stand from the longest to the shortest: those that continue come first (the order of
+    `torch.nn.utils.rnn.PackedSequence`).
 
-    A row of a rollout is a sequence up to where an episode begins in it, and from there on another one.
+    In a row of a rollout, a new sequence starts with each episode.
 
     `rows`: int64 `[P]`, b * T + t of each of the P filled steps; `sizes`: at each step, how many sequences have it.
-    `continued`: in a rollout, int64 `[S]`, the row b with whose first column the sequence begins, or -1 for none.
+    `continued`: in a rollout, int64 `[S]`, the row b whose first column is the sequence's first step, or -1.
     """
 
     rows: th.Tensor
@@ -38,7 +38,7 @@ class PackedSteps:
 
     @classmethod
     def of_rollout(cls, filled: th.Tensor, starts: th.Tensor) -> "PackedSteps | None":
-        """From "filled" `[B, T, 1]` and where episodes begin within rows, bool `[B, T]`; None if steps are missing."""
+        """From "filled" `[B, T, 1]` and starts of episodes within rows, bool `[B, T]`; None if steps are missing."""
         batch_size, length = starts.shape
         if not filled.all():
             return None
@@ -73,7 +73,8 @@ class PackedSteps:
 
 
 def _pack(first: th.Tensor, lengths: th.Tensor) -> tuple[th.Tensor, list[int], th.Tensor]:
-    """Sequences that begin at `first` `[S]`: the places of all their steps `[P]`, how many have each, their order."""
+    """Of sequences with first steps `first` `[S]`: the places of all steps `[P]`, their number at each step, their
+    order."""
     order = lengths.argsort(descending=True, stable=True)
     has_step = th.arange(int(lengths.max())).unsqueeze(0) < lengths[order].unsqueeze(1)
     steps, places = has_step.t().nonzero(as_tuple=True)

@@ -48,7 +48,7 @@ class Schedule:
                 its points: `{"exponential": [[step, value], ...]}`.
 
         Raises:
-            ValueError: it is none of these.
+            ValueError: it has another form.
         """
         if _is_number(description):
             return cls([(0, description)])

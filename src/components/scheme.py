@@ -1,4 +1,4 @@
-"""The scheme of a run's batches, laid out from what the environment declares."""
+"""The scheme of a run's batches, laid out from the environment's declaration."""
 
 import numpy as np
 import torch as th
@@ -14,7 +14,7 @@ PYMARL_SHAPES = {"obs": "obs_shape", "state": "state_shape"}
 def scheme_of(spec: EnvSpec, buffer_dtype: str = "float32") -> tuple[dict, dict, dict]:
     """Scheme, groups and preprocess of batches with the fields of an environment.
 
-    "terminated" has PyMARL's meaning: the episode ended because of what happened. "truncated": it was cut off, and
+    "terminated" has PyMARL's meaning: the episode ended by itself. "truncated": it was cut off, and
     values continue after it. "storage" is the smaller type in which the buffer keeps a field, `buffer_dtype` that of
     observations. "kind" is the field's. Of each categorical action, "<path>_onehot" is derived.
     """

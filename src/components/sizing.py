@@ -18,7 +18,7 @@ def batch_bytes(
     """Bytes of a batch of so many episodes with so many columns (steps, the closing state included).
 
     Args:
-        scheme: of one step; it has to fit the memory there is (`envs.sizes.check_sizes`).
+        scheme: of one step; it must fit the available memory (`envs.sizes.check_sizes`).
         kind: EpisodeBatch, or ReplayBuffer, which keeps its fields in smaller types.
     """
     # on the device `meta` tensors have shapes and no memory; of a single step their sizes cannot overflow

@@ -35,7 +35,7 @@ class StepWriter:
         for key, value in values.items():
             if key not in self._tensors:
                 continue
-            if value.ndim == self._tensors[key].dim() - 2:  # of one number, which has an axis of its own there
+            if value.ndim == self._tensors[key].dim() - 2:  # one number, which has an axis there
                 value = value[..., None]
             self._put(key, value, rows, t)
             if key in self._preprocess:

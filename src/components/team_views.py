@@ -11,7 +11,7 @@ from envs.teams import own_path, owner
 
 
 class TeamView:
-    """What the team of some groups sees of batches: its own fields by their own names, and the common ones.
+    """Batches as the team of some groups sees them: its own fields by their own names, and the common ones.
 
     A team of k groups, which are alike, sees each episode as k episodes: row b * k + g is that of group number g.
 
@@ -40,7 +40,7 @@ class TeamView:
         return {own: _of_agents(scheme[paths[0]]) for own, paths in self.names(list(scheme)).items()}
 
     def preprocess(self, preprocess: Mapping[str, tuple]) -> dict[str, tuple]:
-        """The team's part of what is derived."""
+        """The team's derived fields."""
         names = self.names(list(preprocess))
         return {own: (f"{own}_onehot", preprocess[paths[0]][1]) for own, paths in names.items()}
 
@@ -83,7 +83,7 @@ class TeamView:
         return [row * self.episodes + g for row in rows for g in range(self.episodes)]
 
     def by_group(self, values: th.Tensor) -> dict[str, th.Tensor]:
-        """What the team's rows have, `[B * k, ...]`, by group: `[B, ...]` each."""
+        """Values of the team's rows `[B * k, ...]`, by group: `[B, ...]` each."""
         parts = values.unflatten(0, (-1, self.episodes))
         return {group: parts[:, g] for g, group in enumerate(self.groups)}
 

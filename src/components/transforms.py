@@ -6,17 +6,17 @@ import torch as th
 class Transform:
     """Base class: `transform` maps a tensor, `infer_output_info` its (vshape, dtype).
 
-    `rebuildable`: the result depends on nothing but each value itself, so that a replay buffer may derive it again
-    instead of keeping it.
+    `rebuildable`: the result depends on each value alone; so a replay buffer may derive it again instead of keeping
+    it.
     """
 
     rebuildable = False
 
     def transform(self, tensor: th.Tensor) -> th.Tensor:
-        raise NotImplementedError(f"{type(self).__name__} does not say how it transforms a tensor")
+        raise NotImplementedError(f"{type(self).__name__} does not define transform()")
 
     def infer_output_info(self, vshape_in: tuple, dtype_in: th.dtype) -> tuple:
-        raise NotImplementedError(f"{type(self).__name__} does not say what it makes")
+        raise NotImplementedError(f"{type(self).__name__} does not define infer_output_info()")
 
 
 class OneHot(Transform):

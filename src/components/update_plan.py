@@ -1,14 +1,14 @@
-"""How many updates follow what was played."""
+"""The number of updates after each rollout."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 
 class UpdatePlan(Protocol):
-    """Says after every rollout how many updates are due. Those for which the buffer is not ready yet are left out."""
+    """Decides after every rollout how many updates are due. The loop skips those for which the buffer is not ready."""
 
     def due(self, added: int) -> int:
-        """How many updates follow a rollout of `added` transitions; to be asked once for each rollout."""
+        """The number of updates after a rollout of `added` transitions; called once for each rollout."""
 
     def state_dict(self) -> dict[str, float]: ...
 
@@ -16,7 +16,7 @@ class UpdatePlan(Protocol):
 
 
 class UpdatesPerRollout:
-    """`updates` after each rollout, however much it brought (the key updates_per_rollout)."""
+    """`updates` after each rollout, whatever its size (the key updates_per_rollout)."""
 
     def __init__(self, updates: int):
         self._updates = updates
@@ -28,18 +28,18 @@ class UpdatesPerRollout:
         return {}
 
     def load_state_dict(self, state: dict[str, float]) -> None:
-        """There is nothing to take over."""
+        """There is no state to restore."""
 
 
 class UsesPerTransition:
     """As many updates as it takes for each transition to be in `uses` samples on average (the key replay_ratio).
 
-    Every rollout adds `uses` times its transitions to what is owed; an update pays off `sample_size()` of them. What is
-    left, less than a sample, is carried over to the next rollout.
+    Every rollout adds `uses` times its transitions to a debt; an update pays off `sample_size()` of them. The rest,
+    less than a sample, carries over to the next rollout.
 
     Args:
         uses: above 0; 0.25, say, trains on every fourth transition.
-        sample_size: how many transitions a sample has on average, 0 as long as that is not known.
+        sample_size: the mean number of transitions in a sample, 0 as long as it is unknown.
     """
 
     def __init__(self, uses: float, sample_size: Callable[[], float]):
@@ -59,7 +59,7 @@ class UsesPerTransition:
         return {"owed": self._owed}
 
     def load_state_dict(self, state: dict[str, float]) -> None:
-        """Raises: ValueError: it is not what `state_dict` returns."""
+        """Raises: ValueError: it does not come from `state_dict`."""
         if set(state) != {"owed"} or type(state["owed"]) is not float:
             raise ValueError("the state of the update plan has other entries")
         self._owed = state["owed"]

@@ -1,4 +1,4 @@
-"""Which form of inputs an agent takes: a row for each agent of each episode, or an axis of its own for agents."""
+"""The form of an agent's inputs: a row for each agent of each episode, or a separate axis for agents."""
 
 import copy
 from typing import Any
@@ -28,6 +28,6 @@ def _takes(agent: Any, inputs: th.Tensor, n_agents: int) -> bool:
         try:
             agent = copy.deepcopy(agent)
             agent(inputs, for_all_agents(agent.init_hidden(), 1, n_agents))
-        except Exception:  # whatever a network of the user's own makes of inputs that are not its own
+        except Exception:  # a user's network may raise anything on inputs of the wrong form
             return False
     return True

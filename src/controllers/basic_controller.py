@@ -27,11 +27,12 @@ class BasicMAC:
     outputs are probabilities with an epsilon floor; with `q` they are action values.
     """
 
-    # whether outputs of all steps may be computed at once, and those of filled steps alone; whether `decide` is asked
+    # whether outputs of all steps may be computed at once, and those of filled steps alone; whether to call `decide`
     supports_unroll = supports_packing = supports_decide = True
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """A subclass with inputs or outputs of its own is asked step by step, one with a `select_actions` by that."""
+        """A subclass with its own inputs or outputs is unrolled step by step; one with its own `select_actions` acts by
+        that."""
         super().__init_subclass__(**options)
         if "supports_unroll" not in vars(cls):
             cls.supports_unroll = cls.forward is BasicMAC.forward and cls._build_inputs is BasicMAC._build_inputs
@@ -61,8 +62,8 @@ class BasicMAC:
     def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False):
         """Actions at step `t_ep` of the episodes `bs`: int64 `[len(bs), n]`. No gradient is kept.
 
-        What the selector returns is returned: of some, the actions and their probabilities. If the batch has fields
-        that come with the actions, the actions are returned and a dict of those fields that there are.
+        Returns the selector's value: for some, the actions and their probabilities. If the batch has fields for extras
+        of the decision, returns the actions and a dict of the available ones.
         """
         fields = [key for key, info in ep_batch.scheme.items() if info.get("decision")]
         returned, *asked = self._choose(ep_batch, t_ep, t_env, bs, test_mode)
@@ -72,12 +73,12 @@ class BasicMAC:
         return decision.actions["actions"], {key: decision.extra(key) for key in fields if key in decision.extras}
 
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
-        """What is done at step `t` of the episodes `rows`, and what is known of it. No gradient is kept."""
+        """The actions at step `t` of the episodes `rows`, with their extras. No gradient is kept."""
         return self._explained(*self._choose(batch, t, t_env, rows, test_mode))
 
     @th.no_grad()
     def _choose(self, batch, t: int, t_env: int, rows, test_mode: bool) -> tuple[Any, th.Tensor, th.Tensor]:
-        """What the selector returns, and what it was given: outputs and legal actions of the episodes `rows`."""
+        """The selector's value, and its arguments: outputs and legal actions of the episodes `rows`."""
         if hasattr(self.action_selector, "anneal"):
             self.action_selector.anneal(t_env)
         avail_actions = batch["avail_actions"][:, t]
@@ -105,7 +106,7 @@ class BasicMAC:
     def unroll(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, Tree]:
         """`init_hidden` and `forward` at every step: outputs `[B, T, n, A]`, hidden states `[B, T, n, H]` (or a tree).
 
-        An agent that can be unrolled gets all steps at once, unless a subclass has inputs or outputs of its own.
+        An agent that can be unrolled gets all steps at once, unless a subclass has its own inputs or outputs.
         """
         if not self.supports_unroll or not self._agent_supports_packing():
             return unroll_by_steps(self, ep_batch, test_mode=test_mode)

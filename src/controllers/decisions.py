@@ -1,4 +1,4 @@
-"""What a controller decides at one step: the actions, and what came with them."""
+"""The decision of a controller at one step: the actions and their extras."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -20,9 +20,9 @@ Extra = th.Tensor | Callable[[], th.Tensor]
 class Decision:
     """Actions of all agents of some episodes, a row for each, and what came with them.
 
-    `actions`: branch -> whole numbers `[rows, n]`, or floats `[rows, n, k]`; where nothing else is said there is one,
-    "actions". `extras`: name -> tensor `[rows, n, ...]`, or a function without arguments that computes it when it is
-    asked for. Controllers that are built in offer, as far as they can: "q_values" or "policy" (the network's outputs),
+    `actions`: branch -> whole numbers `[rows, n]`, or floats `[rows, n, k]`; by default one branch, "actions".
+    `extras`: name -> tensor `[rows, n, ...]`, or a function without arguments that computes it on demand. Built-in
+    controllers offer, as far as they can: "q_values" or "policy" (the network's outputs),
     "probs" (of each action when it is chosen), "log_prob" and "entropy" of these, and "greedy" (1 where the action is
     the best legal one).
     """
@@ -42,7 +42,7 @@ class Decision:
         return cls(actions, dict(offered) if isinstance(offered, Mapping) else {"probs": offered})
 
     def extra(self, name: str) -> th.Tensor | None:
-        """What came with the actions under this name, or None."""
+        """The extra of this name, or None."""
         value = self.extras.get(name)
         return value() if callable(value) else value
 
@@ -59,7 +59,7 @@ def extras_of_choice(outputs: th.Tensor, avail_actions: th.Tensor, chosen: th.Te
         outputs: of the network, larger where it prefers, `[rows, n, A]`.
         avail_actions: `[rows, n, A]`.
         chosen: `[rows, n]`.
-        probs: of each action when it was chosen, `[rows, n, A]`; None if nobody knows.
+        probs: of each action when it was chosen, `[rows, n, A]`; None if unknown.
     """
     index = chosen.unsqueeze(-1)
     extras: dict[str, Extra] = {"greedy": lambda: _is_best(outputs, avail_actions, index)}
@@ -134,5 +134,5 @@ class Decider:
         raise ConfigError(
             f"The learner needs the batch field '{key}', which mac={type(self._mac).__name__} with "
             f"action_selector={type(selector).__name__} does not offer; it offers "
-            f"{', '.join(decision.extras) or 'actions only'}. See docs/own_learner.md, 'Fields of its own'."
+            f"{', '.join(decision.extras) or 'actions only'}. See docs/own_learner.md, 'Additional fields'."
         )

@@ -1,4 +1,4 @@
-"""What agents remember from step to step: a tree of tensors, whose leaves have a row for each agent.
+"""The memory of agents from step to step: a tree of tensors, whose leaves have a row for each agent.
 
 Leaves are `[B, n, ...]` or, as PyMARL's agents return them, `[B * n, ...]`.
 """
@@ -9,7 +9,7 @@ import torch as th
 
 from utils.tensor_trees import Tree, is_tree, leaves, map_tree
 
-# of a rollout: the field of what was known before its first column, and of trees `<BEFORE>/<path of the leaf>`
+# the field of a rollout with the memory from before its first column; for trees `<BEFORE>/<path of the leaf>`
 BEFORE = "hidden_before"
 
 
@@ -45,7 +45,7 @@ def fields_before(hidden: Tree, batch_size: int, n_agents: int) -> dict[str, th.
 
 
 def is_rollout(batch: Any) -> bool:
-    """Whether a batch has the memory of before its first column, and episodes that begin within its rows."""
+    """Whether a batch has the memory from before its first column, and episodes that start within its rows."""
     return any(key == BEFORE or key.startswith(f"{BEFORE}/") for key in batch.scheme)
 
 

@@ -1,4 +1,4 @@
-"""What agents see: the fields of the batch's scheme that are observations, their last actions, and who they are."""
+"""The inputs of agents: the fields of the batch's scheme that are observations, their last actions, and their ids."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ def observed_fields(scheme: Mapping[str, dict]) -> list[str]:
 
 
 def action_fields(scheme: Mapping[str, dict]) -> list[str]:
-    """Fields of what agents did, as numbers that a network takes: chosen numbers one-hot, others as they are."""
+    """The fields of agents' actions as inputs of a network: categorical ones one-hot, others as they are."""
     actions = [key for key, kind in _kinds(scheme) if kind == "action"] or ["actions"]
     return list(dict.fromkeys(f"{key}_onehot" if f"{key}_onehot" in scheme else key for key in actions))
 
@@ -35,15 +35,15 @@ def _kinds(scheme: Mapping[str, dict]) -> Iterator[tuple[str, str | None]]:
 
 
 def field_before(key: str) -> str:
-    """Of a rollout: the field with what agents did before its first column, `[B, n, ...]`; zeros if nothing."""
+    """The field of a rollout with the actions before its first column, `[B, n, ...]`; zeros without any."""
     return "last_actions_before" if key == "actions_onehot" else f"{key}_before"
 
 
 def known_before(mac: Any, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.Tensor]:
-    """What a controller knows before the present step of B environments, as fields of a rollout, `[B, n, ...]` each.
+    """A controller's inputs from before the present step of B environments, as fields of a rollout, `[B, n, ...]` each.
 
-    Its memory `hidden`, and the actions before, which are in the first column of `acting`: zeros where an episode
-    begins.
+    Its memory `hidden`, and the actions before, which are in the first column of `acting`: zeros at the start of an
+    episode.
     """
     if hasattr(mac, "known_before"):
         return mac.known_before(hidden, acting)
@@ -53,7 +53,7 @@ def known_before(mac: Any, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.T
 
 @dataclass
 class StepInputs:
-    """What N agents see, part by part.
+    """The inputs of N agents, part by part.
 
     `observations`: field -> float32 `[N, *shape]`, pictures (uint8) scaled to [0, 1]. `others`: last actions and agent
     ids, as far as agents see them, `[N, E]`, or None.
@@ -65,7 +65,7 @@ class StepInputs:
     def through(self, layer: nn.Linear) -> th.Tensor:
         """Outputs of `layer`, which takes the observations first and then the others: `[N, H]`.
 
-        Each part goes through its columns of the layer's weights, so that the parts need not be put side by side.
+        Each part goes through its columns of the layer's weights, which saves concatenating the parts.
         """
         parts = [part.flatten(1) for part in self.observations.values()]
         if self.others is None:
@@ -79,7 +79,7 @@ class StepInputs:
 
 @dataclass
 class RowInputs:
-    """What N agents see, side by side: `rows` `[N, I]`."""
+    """The inputs of N agents, side by side: `rows` `[N, I]`."""
 
     rows: th.Tensor
 
@@ -90,7 +90,7 @@ class RowInputs:
 
 @dataclass
 class PackedInputs:
-    """What agents see at the P filled `steps` of a batch: `parts`, of P * n agents."""
+    """The inputs of agents at the P filled `steps` of a batch: `parts`, of P * n agents."""
 
     batch: EpisodeBatch
     steps: PackedSteps
@@ -170,10 +170,10 @@ class AgentInputs:
 
 
 def behind_a_column(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
-    """A rollout behind one more column, so that every step has the actions before it, as in a batch of whole episodes.
+    """A rollout behind one more column: every step then has the actions before it, as in a batch of whole episodes.
 
-    A controller of any kind finds them in the column before: those before the rollout in the new one, and zeros where
-    an episode begins, `starts` (bool `[B, T]`).
+    A controller of any kind finds them in the column before: those before the rollout in the new one, and zeros before
+    the start of an episode, `starts` (bool `[B, T]`).
     """
     data = SimpleNamespace(transition_data={}, episode_data={})
     actions = action_fields(batch.scheme)
@@ -208,7 +208,7 @@ class _OneStep:
 
 
 class _AllSteps:
-    """Fields `[T, B, n, ...]` at all steps of whole episodes, and what agents did before each."""
+    """Fields `[T, B, n, ...]` at all steps of whole episodes, and the actions before each."""
 
     def __init__(self, batch: EpisodeBatch):
         self._batch = batch

@@ -43,7 +43,7 @@ class TeamControllers:
     def decide(
         self, batch: EpisodeBatch, t: int, t_env: int, rows: Any = slice(None), test_mode: bool = False
     ) -> Decision:
-        """What all teams do at step `t` of the episodes `rows`: actions and extras by the groups' paths."""
+        """The decisions of all teams at step `t` of the episodes `rows`: actions and extras by the groups' paths."""
         actions: dict[str, th.Tensor] = {}
         extras: dict[str, Any] = {}
         for name, team in self.teams.items():

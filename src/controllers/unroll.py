@@ -40,7 +40,7 @@ def unroll_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
 
 
 def unroll_rollout_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
-    """`unroll_by_steps` for a rollout: episodes continue from before it, and begin within it."""
+    """`unroll_by_steps` for a rollout: episodes continue from before it, and start within it."""
     starts = episode_starts(batch)
     longer = behind_a_column(batch, starts)
     mac.init_hidden(batch.batch_size)

@@ -1,4 +1,4 @@
-"""What every learner does besides learning: targets, devices, files, statistics."""
+"""The common part of all learners besides learning: targets, devices, files, statistics."""
 
 import copy
 import os
@@ -44,10 +44,10 @@ class BaseLearner:
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One update from `batch`, after `t_env` steps and `episode_num` episodes."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it learns")
+        raise NotImplementedError(f"{type(self).__name__} does not define train()")
 
     def _forward(self, network: Callable, *inputs: Any) -> Any:
-        """`network(*inputs)`, computed in `precision`; what it returns is float32 whatever that is."""
+        """`network(*inputs)`, computed in `precision`; the outputs are float32 in any case."""
         if self.args.precision == "float32":
             return network(*inputs)
         with th.autocast(th.device(self.args.device).type, dtype=th.bfloat16):
@@ -97,7 +97,7 @@ class BaseLearner:
         return grad_norm
 
     def _log_due(self, t_env: int) -> bool:
-        """Whether statistics are to be logged now; if so, the interval starts anew."""
+        """Whether statistics are due; if so, the interval restarts."""
         if t_env - self.log_stats_t < self.args.learner_log_interval:
             return False
         self.log_stats_t = t_env
@@ -121,7 +121,7 @@ class BaseLearner:
             save_weights(part, os.path.join(path, f"{name}.th"))
 
     def load_models(self, path: str) -> None:
-        """Read what `save_models` wrote; the target networks become copies of what was read."""
+        """Read the files of `save_models`; the target networks become copies of the networks."""
         self.mac.load_models(path)
         for name, part in (*self.networks.items(), *self.optimisers.items()):
             load_weights(part, os.path.join(path, f"{name}.th"))

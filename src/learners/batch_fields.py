@@ -31,7 +31,7 @@ def batch_fields(learner: str, env_info: Mapping[str, Any]) -> dict[str, dict]:
     It declares them as the trait `batch_fields` of its registry entry or as an attribute of its class: name ->
     `{"vshape": sizes, "dtype": name of a torch type (default float32), "group": "agents" (default) or None, for one
     value of the team}`, where a size is a number or the name of one in `env_info`, such as "n_actions". The trait or
-    attribute `needs_acting` names some of those in `ACTING`. Runners fill them all with what the controller offers.
+    attribute `needs_acting` names some of those in `ACTING`. Runners fill them all from the controller's decisions.
 
     Raises:
         ConfigError: a declaration that cannot be one of a field.

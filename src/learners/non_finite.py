@@ -9,7 +9,7 @@ from utils.errors import MusterError
 
 
 class NonFiniteError(MusterError):
-    """An update would spoil the weights, or has; `statistic` says what turned NaN or infinite first."""
+    """An update would spoil the weights, or has; `statistic` names the first NaN or infinite value."""
 
     def __init__(self, statistic: str):
         super().__init__(f"Not a finite number: {statistic}")

@@ -76,7 +76,7 @@ class PQNLearner(BaseLearner):
             "loss": loss.item(),
             "grad_norm": grad_norm,
             "td_error_abs": masked_mean(td_error.detach().abs(), mask).item(),
-            # per agent, as the other learners of action values tell them
+            # per agent, as the other learners of action values log them
             "q_taken_mean": masked_mean(chosen_action_qvals.detach(), mask).item() / n_agents,
             "target_mean": masked_mean(targets, mask).item() / n_agents,
         }

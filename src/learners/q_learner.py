@@ -48,7 +48,7 @@ class QLearner(BaseLearner):
         self._update_targets_every(self.args.target_update_interval, episode_num)
 
         if self._log_due(t_env):
-            # values are told per agent, as PyMARL tells them; without a mixer it divides by n_agents all the same
+            # logged per agent, as in PyMARL, which divides by n_agents even without a mixer
             n_agents = self.args.n_agents
             self._log(
                 {

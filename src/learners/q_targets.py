@@ -1,8 +1,8 @@
-"""What learners of action values share."""
+"""The common part of learners of action values."""
 
 import torch as th
 
-# PyMARL's value of an illegal action: finite, so that padding times a mask of 0 stays 0
+# PyMARL's value of an illegal action: finite, since padding times a mask of 0 must stay 0
 ILLEGAL = -9999999.0
 
 

@@ -36,7 +36,7 @@ class QLearner(BaseLearner):
         chosen_action_qvals = gather_actions(mac_out[:, :-1], batch["actions"][:, :-1])
         max_qvals, greedy = legal_values(mac_out, batch["avail_actions"]).max(dim=3, keepdim=True)
 
-        # L_td: the joint value of what was done against a one-step target
+        # L_td: the joint value of the chosen actions against a one-step target
         joint_qs, vs = self._forward(self.mixer, batch[:, :-1], hidden_states[:, :-1])
         targets = self._targets(batch, greedy)
         td_error = joint_qs - targets

@@ -1,1 +1,1 @@
-"""What a run writes for people: where it goes, how it is named and found again, and who writes it."""
+"""The records of a run for people: their places, their names, finding them, and writing them."""

@@ -10,22 +10,22 @@ from contextlib import suppress
 from records.fault_notice import FaultNotice
 from utils.whole_files import set_aside
 
-# neither following a link that somebody has put there, nor waiting for the reader of a pipe
+# neither following a foreign link, nor waiting for the reader of a pipe
 _APPENDING = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class AppendFile:
     """A file to which chunks are appended whole, each in one write.
 
-    What cannot be written is kept and tried again. A chunk of which only a part was written is cut off before anything
-    else is written. A file that somebody removes, or that cannot be written for an hour, is given up: one warning, and
-    nothing more is kept or written. No call raises an OSError.
+    Failed writes are kept and retried. A partly written chunk is cut off before the next write. After a removal of the
+    file, or an hour of failures, the file is given up: with one warning, and without keeping or writing anything more.
+    No call raises an OSError.
 
     Args:
         path: the file, made at the first write with its folder, for the user alone; another file of that name is set
             aside as `<name>.1`, `<name>.2`, ... None: keep everything in memory until `move` names one.
-        what: how messages call it, as in "The metric log"; they add the path.
-        console: where it is said once that writing fails.
+        what: its name in messages, such as "The metric log"; they add the path.
+        console: logs once that writing fails.
         head: the first chunk.
 
     Attributes:
@@ -51,7 +51,7 @@ class AppendFile:
 
     @property
     def pending(self) -> bytes:
-        """What was appended and is not surely written."""
+        """The appended bytes that may not be written yet."""
         return b"".join(self._pending)
 
     def append(self, chunk: bytes) -> None:

@@ -39,7 +39,7 @@ class RankedModel:
 
 
 def best_of(models: Path) -> RankedModel | None:
-    """The model that is kept in `<models>/best/`; None if there is none."""
+    """The model in `<models>/best/`, or None."""
     record = recorded_best(models / BEST)
     if record is None:
         return None

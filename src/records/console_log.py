@@ -36,7 +36,7 @@ class RecentStats:
 
 
 class ConsoleHandler(logging.Handler):
-    """Writes to whatever `sys.stdout` is at the moment, above progress bars and, on a terminal, no wider than that.
+    """Writes to the present `sys.stdout`, above progress bars and, on a terminal, no wider than that.
 
     Sacred's capture, files and pipes get every message as it is. A message may lay itself out: `fitted(width) -> str`.
     """

@@ -42,7 +42,7 @@ def _tensorboard_logger() -> ModuleType:
 
 
 class EventWriter:
-    """Writes scalars into a folder that TensorBoard reads, each in one write; AppendFile says what happens on faults.
+    """Writes scalars into a folder that TensorBoard reads, each in one write; AppendFile handles faults.
 
     The logger's sink for TensorBoard (`records.sinks.Sink`). The file is made at the first scalar, and has a name that
     comes after those of the files in the folder, as TensorBoard reads them in that order. One writer a folder.
@@ -96,7 +96,7 @@ class EventWriter:
                     continue
                 if name not in found:
                     raise FileNotFoundError(None, "it is missing")
-                with open_regular(path) as file:  # no link, so that nothing is cut elsewhere
+                with open_regular(path) as file:  # no link, which would truncate a file elsewhere
                     size = os.fstat(file.fileno()).st_size
                 if size < state[name]:
                     self._console.warning(f"{path} is shorter than it was; TensorBoard's curves have a gap.")
@@ -109,7 +109,7 @@ class EventWriter:
                     "curves have a gap or points twice; those of the metric log are right."
                 )
         self._records.dropped = True
-        for key in stats:  # the library numbers the names that it cannot tell apart as they come
+        for key in stats:  # the library numbers names that it cannot tell apart in their order
             self._logger.log_value(key, 0.0, 0)
         self._records.dropped = False
 

@@ -1,20 +1,20 @@
-"""Reporting once that something cannot be written, and for how long that is tried again."""
+"""Reporting write failures once, and the time for retries."""
 
 import logging
 import time
 
-# after a failure, so long until the next try
+# from a failure to the next try
 RETRY_SECONDS = 5.0
-# after so long a time of failures it is given up
+# of failures before giving up
 PATIENCE_SECONDS = 3600.0
 
 
 class FaultNotice:
-    """Says once that something cannot be written, once that it can again, and once that it is given up.
+    """Reports once that writing fails, once that it works again, and once that it is given up.
 
     Args:
         what: the subject of the messages.
-        console: where they go.
+        console: logs them.
     """
 
     def __init__(self, what: str, console: logging.Logger):
@@ -24,7 +24,7 @@ class FaultNotice:
         self._since = self._last = 0.0
 
     def retry_due(self) -> bool:
-        """Whether nothing has failed, or the last failure was long enough ago."""
+        """Whether nothing fails, or the last failure is long enough ago."""
         return not self.failing or time.monotonic() >= self._last + RETRY_SECONDS
 
     def patience_is_over(self) -> bool:
@@ -32,17 +32,17 @@ class FaultNotice:
         return self.failing and self._last - self._since >= PATIENCE_SECONDS
 
     def failed(self, error: Exception) -> None:
-        """Warn, unless that was said already."""
+        """Warn, the first time."""
         self._last = time.monotonic()
         if not self.failing:
             self.failing, self._since = True, self._last
             self._console.warning(
-                f"{self.what} cannot be written: {_reason(error)}. The run continues; what is missing is kept in "
-                "memory and tried again."
+                f"{self.what} cannot be written: {_reason(error)}. The run continues; the missing part is kept in "
+                "memory, and writing is retried."
             )
 
     def worked(self) -> None:
-        """Say that it works again, if it had failed."""
+        """Report that writing works again, if it had failed."""
         if self.failing:
             self.failing = False
             self._console.info(f"{self.what} can be written again; nothing is missing in it.")

@@ -1,4 +1,4 @@
-"""Finding a run among the results, by whatever a user calls it: for --resume, --evaluate and watch.py."""
+"""Finding a run among the results, by any of its names: for --resume, --evaluate and watch.py."""
 
 import os
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ def latest_run(results: Path) -> FoundRun:
     Evaluations do not count. Of Sacred runs without a time the one with the greatest number counts.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: no such run.
     """
     found: list[tuple[float, int, str]] = []
     for token, manifest in all_manifests(results):
@@ -130,7 +130,8 @@ def _at(path: Path) -> FoundRun:
     place = place_of_run(path)
     if place is None:
         raise ConfigError(
-            f"{path.resolve()} is no folder of a run, as results/{RUNS}/<name of the run> and results/{SACRED}/3 are."
+            f"{path.resolve()} is not the folder of a run, such as results/{RUNS}/<name of the run> or "
+            f"results/{SACRED}/3."
         )
     results, family, name = place
     return _of_sacred(results, name) if family == SACRED else FoundRun(results, name)
@@ -145,8 +146,8 @@ def _of_sacred(results: Path, number: str) -> FoundRun:
         token = next(found, None)
     if token is None:
         raise ConfigError(
-            f"{folder}: it is no folder of a run, or the run has not begun yet: info.json has no token, and no "
-            "checkpoint is of this run."
+            f"{folder} is not the folder of a run, or the run has not started yet: info.json has no token, and no "
+            "checkpoint belongs to this run."
         )
     return FoundRun(results, token, number)
 

@@ -1,4 +1,4 @@
-"""How much of what a run wrote is read: results may be anybody's."""
+"""Limits on reading a run's files: results may come from others."""
 
 _MIB = 2**20
 # bytes; metrics of programs of the family reach a hundred megabytes. None: only the end is read

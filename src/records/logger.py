@@ -104,8 +104,8 @@ class Logger:
     def collecting(self, calls: list[tuple[str, float, int, bool]]) -> Iterator[None]:
         """Within the block, collect what this thread logs, as arguments of `log_stat`; other threads log as ever.
 
-        What a thread logs at moments of its own would otherwise be logged in another order, and with another count of
-        episodes, in each run of the same seed.
+        Otherwise the entries of a thread would come in another order, and with another count of episodes, in each run
+        of the same seed.
         """
         self._collected.calls = calls
         try:
@@ -119,7 +119,7 @@ class Logger:
         self.sacred_run.log_scalar(key, value, t)
 
     def flush(self) -> None:
-        """Write whatever could not be written before."""
+        """Retry failed writes."""
         with self._lock:
             if self.stats:
                 self._metric_log.flush()
@@ -149,7 +149,7 @@ class Logger:
         """Continue where `state_dict` was called, after the sinks were set up and before anything is logged.
 
         `stats` comes from the metric log; the log and TensorBoard's files are cut back to where they were, and Sacred
-        and the tracking services get the past. What is missing or damaged is reported in a warning.
+        and the tracking services get the past. A warning reports missing and damaged files.
         """
         with self._lock:
             self._earlier_seconds = state["seconds"]
@@ -182,7 +182,7 @@ class Logger:
             self.progress.show(t_env, latest)
 
     def print_test(self, t_env: int) -> None:
-        """Print one line with what a test that was just made has come to, if the runner logged it."""
+        """Print one line with the results of the newest test, if the runner logged it."""
         shown = []
         for key in ("test_return_mean", "test_battle_won_mean"):
             if values := self.stats.get(key):

@@ -10,7 +10,7 @@ from utils.regular_files import open_regular
 
 
 class MetricLog:
-    """An append-only CSV file, one write for a row; see AppendFile for what happens when the disk does not let it.
+    """An append-only CSV file, one write for a row; AppendFile defines the handling of failed writes.
 
     Args:
         console: where faults are reported.
@@ -49,8 +49,8 @@ class MetricLog:
     def resume(self, path: str, position: dict[str, int]) -> list[MetricRow]:
         """Continue a log of an earlier session: cut it back to `position` and return the rows up to there.
 
-        A log that is missing, or is not what it was, is reported in a warning; a new one begins with what is readable
-        of it, and the damaged file is set aside.
+        A warning reports a missing or changed log; a new one starts with its readable rows, and the damaged file is set
+        aside.
         """
         self._file = AppendFile(path, "The metric log", self._console, head=HEADER)
         if position["bytes"] == 0 and not os.path.lexists(path):  # nothing had been written yet
@@ -69,8 +69,8 @@ class MetricLog:
                 reason = "it is shorter than it was"
         rows = parse_metric_log(content)
         self._console.warning(
-            f"The metric log {path} is not as the checkpoint left it: {reason}. Training continues, its curves "
-            f"with the {len(rows)} values that can be read."
+            f"The metric log {path} differs from the checkpoint's: {reason}. Training continues, and its curves "
+            f"keep the {len(rows)} readable values."
         )
         for row in rows:  # into a new file; the damaged one is set aside
             self.append(row)

@@ -20,7 +20,7 @@ HEADER = b"t_env,episode,seconds,key,value\n"
 _QUOTE = b'"'
 # more steps than any run takes, and as int64 exact
 LARGEST_STEP = 2.0**53
-# bytes of a line that can be a row; of what is looked at in one go
+# bytes of a line that can be a row; bytes of a block
 LONGEST_LINE = 8 * LONGEST_KEY
 _PART = 4 * 2**20
 

@@ -1,4 +1,4 @@
-"""What the files of a recorded run say of it, as far as they can be read and believed."""
+"""The facts about a recorded run in its files, as far as they can be read and believed."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ def json_mapping(path: Path) -> dict[str, Any]:
 
 
 def token_in(info: Mapping[str, Any]) -> str | None:
-    """The token in Sacred's `info` of a run; None if there is none that is fit for a folder."""
+    """The token in Sacred's `info` of a run; None unless it is fit for a folder."""
     token = info.get("unique_token")
     return token if is_token(token) else None
 

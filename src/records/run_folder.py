@@ -40,7 +40,7 @@ class RunFolder:
             self._lock = _locked(self.path / LOCK)
 
     def require_no_links(self) -> None:
-        """Refuse to write through links: results that come from somebody else could lead anywhere by them.
+        """Refuse to write through links: in results from others they could lead anywhere.
 
         Raises:
             ConfigError: one of the run's folders, below any folder of the results, or its lock is a link.
@@ -48,12 +48,10 @@ class RunFolder:
         folders = [self._results / family / self.path.name for family in NAMED_BY_TOKEN]
         for path in (*folders, self.path / CHECKPOINTS, self.path / FAULTS, self.path / LOCK):
             if path.is_symlink():
-                raise ConfigError(
-                    f"{path} is a link. A run keeps its files in real folders; move what it leads to here."
-                )
+                raise ConfigError(f"{path} is a link. A run keeps its files in real folders; move its target here.")
 
     def resume_command(self, settings: str = "") -> str:
-        """What to type to resume this run; `settings`: what has to stand after `with`."""
+        """The command to resume this run; `settings`: the words after `with`."""
         command = f"python src/main.py --resume={shlex.quote(str(self.path))}"
         return f"{command} with {settings}" if settings else command
 
@@ -80,7 +78,7 @@ def _locked(path: Path) -> Any:
     except BlockingIOError:
         pid = file.read(20).decode(errors="replace").strip()
         file.close()
-        raise MusterError(f"{path.parent} is a run that the process {shown(pid)} is still working on.") from None
+        raise MusterError(f"{path.parent} is still in use by the process {shown(pid)}.") from None
     except (ImportError, OSError):  # a file system or machine without locks
         return file
     file.seek(0)

@@ -30,8 +30,8 @@ class RunRecorder(FileStorageObserver):
 
     - every JSON is at any moment the old or the new one, and belongs to the user alone;
     - `metrics.json` and `info.json` keep about 1,000 points of a series (`records.thinning`);
-    - what cannot be written is reported once and tried again with each event; the JSON files of a folder that vanished
-      are made again.
+    - failed writes are reported once and retried with each event; the JSON files of a folder that vanished are
+      re-created.
 
     Args:
         basedir: the folder of all runs.
@@ -65,7 +65,7 @@ class RunRecorder(FileStorageObserver):
                     self.dir = None
                 raise MusterError(
                     f"The record of this run cannot be written under {self.basedir}: {error.strerror or error}. "
-                    "Nothing has started."
+                    "The run has not started."
                 ) from error
 
     def _make_run_dir(self, _id):
@@ -186,7 +186,7 @@ class RunRecorder(FileStorageObserver):
                 self._console.warning(f"Sacred's record {self.dir} ends incomplete: {', '.join(missing)} not written.")
 
     def _save(self) -> None:
-        """Write all that is unsaved; whatever fails is told once and stays unsaved."""
+        """Write all unsaved files; failures are logged once, and the files stay unsaved."""
         self.save_cout()
         self._unsaved |= {name for name in self._saved if not os.path.exists(os.path.join(self.dir, name))}
         error = None

@@ -27,7 +27,7 @@ def mongo_recorder(config: dict, console: logging.Logger) -> "MongoRecorder | No
     """The recorder that `mongo_url` asks for, or else the environment variable MUSTER_MONGO_URL; nothing is connected.
 
     Raises:
-        ConfigError: the URL is none, has a password where it would be recorded, or pymongo is not installed.
+        ConfigError: the URL is invalid, has a password where it would be recorded, or pymongo is not installed.
     """
     key, url = "mongo_url", config["mongo_url"]
     if not url:
@@ -36,7 +36,7 @@ def mongo_recorder(config: dict, console: logging.Logger) -> "MongoRecorder | No
         return None
     parts = re.fullmatch(r"mongodb(?:\+srv)?://(?:(.*)@)?[^/?@]+(?:/([A-Za-z0-9_-]*))?(\?.*)?", url)
     if parts is None or not url.isprintable():
-        raise ConfigError(f"{key}={without_secrets(url)}: it is no mongodb://HOST:PORT/DATABASE.")
+        raise ConfigError(f"{key}={without_secrets(url)}: it is not of the form mongodb://HOST:PORT/DATABASE.")
     user, database, query = parts.groups(default="")
     if key == "mongo_url" and (":" in user or re.search("password|token", query, re.IGNORECASE)):
         raise ConfigError(
@@ -62,14 +62,14 @@ def without_secrets(url: str) -> str:
 class MongoRecorder(MongoObserver):
     """Sacred's MongoObserver, of which
 
-    - nothing is lost but time when the server is not there: that is told once, and tried again with each heartbeat;
-    - `info` and metrics keep about 1,000 points of a series (`records.thinning`), so that documents stay small;
+    - a missing server costs nothing but time: one warning, and a retry with each heartbeat;
+    - `info` and metrics keep about 1,000 points of a series (`records.thinning`), which keeps documents small;
     - runs are numbered by the database, which may have those of many machines.
 
     Args:
         url: of the server, with a password if need be.
         database: its name.
-        console: where faults are told.
+        console: logs faults.
     """
 
     def __init__(self, url: str, database: str, console: logging.Logger):
@@ -135,7 +135,7 @@ class MongoRecorder(MongoObserver):
         self._attempt(lambda: super(MongoRecorder, self).artifact_event(name, filename, metadata, content_type))
 
     def save(self):
-        """Write the run's document; Sacred's own would not tell when that is not possible."""
+        """Write the run's document; Sacred's own method would hide failures."""
         self.runs.update_one({"_id": self.run_entry["_id"]}, {"$set": self.run_entry}, upsert=True)
 
     def _end(self, **entries: Any) -> None:
@@ -160,7 +160,7 @@ class MongoRecorder(MongoObserver):
             self._metrics[name] = found["_id"]
 
     def _attempt(self, write: Callable[[], Any]) -> bool:
-        """Connect and begin if that was not possible before, and write; whether it worked."""
+        """Connect and start the record if that failed before, and write. Returns whether it worked."""
         try:
             if not self._connected:
                 timeouts = dict.fromkeys(("serverSelectionTimeoutMS", "connectTimeoutMS", "socketTimeoutMS"), TIMEOUT)
@@ -175,7 +175,7 @@ class MongoRecorder(MongoObserver):
                 # the error's own text could have the password in it
                 self._console.warning(
                     f"The run cannot be recorded in MongoDB ({without_secrets(self._url)}): {type(error).__name__}. "
-                    "Its files go on, and the database is tried again."
+                    "Its files are complete; writing to the database is retried."
                 )
             self._told = True
             return False

@@ -1,4 +1,4 @@
-"""What the logger asks of everything that its statistics go to beside the console, the metric log and Sacred."""
+"""The contract of the logger's sinks: the receivers of statistics beside the console, the metric log and Sacred."""
 
 import logging
 import time
@@ -12,7 +12,7 @@ from records.fault_notice import FaultNotice
 class Sink(Protocol):
     """A destination of every logged value: TensorBoard, Weights & Biases, MLflow.
 
-    No method raises because something cannot be written or reached; what is missing is kept and tried again.
+    No method raises because of failed writes or connections; missing values are kept and retried.
 
     Attributes:
         name: under which the logger keeps the sink's state in a checkpoint.
@@ -51,9 +51,9 @@ class Value(NamedTuple):
 
 
 class ServiceSink(ABC):
-    """A tracking service that gets the values in batches, through a package of its own.
+    """A tracking service that gets the values in batches, through its own package.
 
-    A resumed run begins a new record there, which gets the past first, as in Sacred: services cannot take back what
+    A resumed run starts a new record there, which gets the past first, as in Sacred: services cannot take back what
     they were given after the checkpoint.
 
     Args:
@@ -100,7 +100,7 @@ class ServiceSink(ABC):
         self._waiting = sorted(past, key=lambda value: value.step)
 
     def close(self, finished: bool) -> None:
-        """Deliver what waits, whatever happened before, and end the record."""
+        """Deliver the waiting values, even after failures, and end the record."""
         self._deliver_all()
         if self._waiting:
             self._console.warning(f"{self._what}: {len(self._waiting)} values never arrived; metrics.csv has them all.")
@@ -121,7 +121,7 @@ class ServiceSink(ABC):
                 batch = self._waiting[: self.BATCH]
                 self._deliver(batch)
                 del self._waiting[: len(batch)]
-        except Exception as error:  # a package of somebody else, and a server; neither ends a run
+        except Exception as error:  # a foreign package and a server; neither ends a run
             self._notice.failed(error)
             self._due = time.monotonic() + self._pause
             self._pause = min(2 * self._pause, self.LONGEST_PAUSE)
@@ -135,7 +135,7 @@ class ServiceSink(ABC):
 
     @abstractmethod
     def _id(self) -> str:
-        """What the service calls the record."""
+        """The service's name of the record."""
 
     @abstractmethod
     def _deliver(self, values: list[Value]) -> None:

@@ -23,7 +23,7 @@ _FORM = re.compile(
 
 @dataclass(frozen=True)
 class TokenParts:
-    """What a token was made of.
+    """The parts of a token.
 
     Attributes:
         made: aware, if the token's clock was in this machine's time zone; None for a date that does not exist.
@@ -38,7 +38,7 @@ class TokenParts:
 def run_token(name: str, seed: int, scenario: str, now: datetime) -> str:
     """`<name>_seed<seed>_<scenario>_<time>`, fit for a file name anywhere and, to the microsecond, for this run alone.
 
-    What is not a letter, digit, `_`, `-` or `.` becomes `-`, and what is too long is cut, the name first.
+    Characters other than letters, digits, `_`, `-` and `.` become `-`; a long token is truncated, the name first.
     """
     ending = f"_seed{seed}_{_cut(_plain(scenario), LONGEST_SCENARIO)}_{now.strftime(TIME_FORMAT)}"
     # no hidden folder, and none that looks like an option
@@ -64,7 +64,7 @@ def parts_of(token: str) -> TokenParts | None:
 
 
 def map_of(env: str, env_args: Mapping[str, Any]) -> str:
-    """What is played: the environment's map, key, game or scenario, else the environment's own name."""
+    """The scenario: the environment's map, key, game or scenario, else the environment's name."""
     return str(next((env_args[key] for key in MAP_ARGUMENTS if env_args.get(key)), env))
 
 

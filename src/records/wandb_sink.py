@@ -11,7 +11,7 @@ INSTALL = "pip install -r requirements-wandb.txt"
 
 
 def _import_wandb() -> ModuleType:
-    # without it, the package reports errors of its own to its makers
+    # without it, the package reports its errors to its makers
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     import wandb
 
@@ -19,7 +19,7 @@ def _import_wandb() -> ModuleType:
 
 
 def has_credentials() -> bool:
-    """Whether `wandb login` was run, or WANDB_API_KEY is set; neither the user nor the server is asked."""
+    """Whether `wandb login` was run, or WANDB_API_KEY is set; asks neither the user nor the server."""
     return bool(_import_wandb().login(prompt=False, verify=False))
 
 

@@ -27,7 +27,7 @@ class SavedModel:
 def find_best_model(run: FoundRun) -> SavedModel:
     """The saved model that tested best (see `RankedModel.rank`); without tests, the newest.
 
-    The folder `best/` and checkpoints tell their figures themselves; for others, the test nearest to their step counts.
+    The folder `best/` and checkpoints contain their figures; for others, the test nearest to their step counts.
 
     Raises:
         ConfigError: the run has saved none.
@@ -53,7 +53,7 @@ def _told(manifest: dict) -> dict[str, float]:
 
 
 def _steps(folder: Path) -> list[int]:
-    """Those with a model in a real folder of real files: what somebody else has made leads nowhere else by links."""
+    """Those with a model in a real folder of real files, without links, which could lead anywhere."""
     if folder.is_symlink() or not folder.is_dir():
         return []
     return [int(path.name) for path in folder.iterdir() if path.name.isdecimal() and _holds_model(path)]
@@ -83,7 +83,7 @@ def _tests(run: FoundRun) -> dict[int, dict[str, float]]:
 
 
 def _figures(t_env: object, value: object) -> tuple[int, float] | None:
-    """None for what is no number; Sacred's record may be anybody's."""
+    """Both as numbers, or None; Sacred's record may come from others."""
     try:
         step, figure = int(float(t_env)), float(value)
     except (TypeError, ValueError, OverflowError):

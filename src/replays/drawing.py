@@ -22,7 +22,7 @@ LEAST_LABEL, MOST_LABEL = 7, 28  # pixels of the font
 
 
 def bounds_of(scene: dict, snapshots: Iterable[dict]) -> tuple[float, float, float, float]:
-    """What has to be shown, x0, y0, x1, y1: the scene's bounds, and all units of the snapshots."""
+    """The bounds x0, y0, x1, y1 of the scene and all units of the snapshots."""
     x0, y0, x1, y1 = scene.get("bounds") or (np.inf, np.inf, -np.inf, -np.inf)
     margin = 0 if scene.get("bounds") else MARGIN
     for snapshot in snapshots:
@@ -147,7 +147,7 @@ class _View:
             self.canvas.text(x, y, label, PALE if sum(colour) < 500 else INK, anchor="mm", size=size)
 
     def cross(self, unit: dict) -> None:
-        """Where somebody has died."""
+        """A mark where a unit has died."""
         (x, y), arm = self.place(unit), max(self.radius(unit) / 2, 2)
         self.canvas.line(((x - arm, y - arm), (x + arm, y + arm)), 2, DEAD)
         self.canvas.line(((x - arm, y + arm), (x + arm, y - arm)), 2, DEAD)

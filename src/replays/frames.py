@@ -20,7 +20,7 @@ def frames(replay: Replay, scale: float | None = None) -> Iterator[np.ndarray]:
     """A frame for each moment of the episode, its closing state included: uint8 `[height, width, 3]`, even sizes.
 
     Args:
-        scale: pixels of a world unit; None: so that the longer side of the picture has `LONGER_SIDE`.
+        scale: pixels of a world unit; None: the longer side of the picture has `LONGER_SIDE` pixels.
 
     Raises:
         ConfigError: the world is so large that the picture would have more than `MOST_PIXELS`.
@@ -41,7 +41,7 @@ def frames(replay: Replay, scale: float | None = None) -> Iterator[np.ndarray]:
 
 
 def _side_by_side(picture: np.ndarray, panel: np.ndarray) -> np.ndarray:
-    # video codecs halve the colours' resolution, so that both sides have to be even
+    # video codecs halve the colours' resolution: both sides must be even
     height = max(picture.shape[0], panel.shape[0])
     width = picture.shape[1] + panel.shape[1]
     frame = np.empty((height + height % 2, width + width % 2, 3), dtype=np.uint8)

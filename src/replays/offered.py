@@ -1,10 +1,10 @@
-"""What an environment offers for replays; all of it may be missing, as in environments written for PyMARL."""
+"""The replay methods of an environment; all of them are optional, and missing in environments written for PyMARL."""
 
 from typing import Any
 
 
 def offered(env: Any, name: str) -> Any:
-    """What `env.snapshot()`, `env.scene()` or `env.action_names()` returns; without a scene {}, without names None.
+    """The value of `env.snapshot()`, `env.scene()` or `env.action_names()`; without a scene {}, without names None.
 
     Raises:
         NotImplementedError: it has no snapshot.

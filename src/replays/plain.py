@@ -29,7 +29,7 @@ def plain(value: Any, digits: int = DIGITS) -> Any:
 
 
 def plain_info(info: Mapping) -> dict[str, Any]:
-    """What of an environment's `info` a replay can hold; the rest is left out."""
+    """The part of an environment's `info` that a replay can hold."""
     kept = {}
     for key, value in info.items():
         try:

@@ -42,9 +42,9 @@ class Recorder:
         self._stopped = False
 
     def watch(self, env: Any, t_env: int) -> tuple[Any, Callable[[Any, Any, int], None] | None]:
-        """What to play with instead of `env`, and what is to get each decision with its batch and step.
+        """The environment to play instead of `env`, and the listener for each decision with its batch and step.
 
-        These are `env` itself and None if nothing is to be recorded.
+        Without recording: `env` itself and None.
         """
         if self._stopped or len(self.paths) >= self.episodes or not self.due(t_env):
             return env, None
@@ -141,7 +141,7 @@ class _WatchedEnvironment:
 
     def step(self, actions: Any) -> Any:
         outcome = self._env.step(actions)
-        # of a lost episode, the next reset begins the recording again
+        # after a lost episode, the next reset restarts the recording
         if self._recording.on and not outcome.lost[0]:
             reward = sum(float(outcome.values[path][0].sum()) for path in self._env.spec.rewards())
             ends = bool(outcome.terminated[0]), bool(outcome.truncated[0])

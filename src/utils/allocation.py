@@ -8,9 +8,9 @@ LARGEST_INT = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:
-    """Have freed memory used again, instead of going back to the system and coming anew, page by page, every update.
+    """Reuse freed memory, instead of returning it to the system and getting it back, page by page, every update.
 
-    An update allocates the same large tensors as the last one; on a CPU, getting 15 MB of them anew cost 7 ms, of
+    An update allocates the same large tensors as the last one; on a CPU, getting 15 MB of them again cost 7 ms, of
     an update of 40. Up to 2 GiB are kept. False where the C library is not glibc, and nothing changes.
     """
     try:

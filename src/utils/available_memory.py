@@ -1,4 +1,4 @@
-"""How much memory can still be taken, and the refusal of what is larger."""
+"""The available memory, and the refusal of larger allocations."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from utils.sizes import readable_size
 # files of a control group's limit, use and statistics, and the entry of the latter that can be given back
 CGROUP_1 = ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 CGROUP_2 = ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file")
-# what torch says of the CPU and of a GPU
+# torch's messages of the CPU and of a GPU
 OUT_OF_MEMORY = re.compile("can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
 
 
@@ -28,13 +28,13 @@ def available_memory(root: str | Path = "/") -> int | None:
 
 
 def require_memory(what: str, size: int, available: int | None, advice: str) -> None:
-    """Refuse to allocate more than there is; called before anything of it is allocated.
+    """Refuse to allocate more than is available; called before the allocation.
 
     Args:
-        what: what would be allocated, the subject of the message.
+        what: the subject of the message, such as "A batch of 8 battles".
         size: its bytes.
-        available: bytes that can be taken; None: unknown, and nothing is refused.
-        advice: what to change.
+        available: free bytes; None: unknown, and nothing is refused.
+        advice: the remedy, a sentence.
 
     Raises:
         MusterError: `size` is larger than `available`.
@@ -47,7 +47,7 @@ def require_memory(what: str, size: int, available: int | None, advice: str) -> 
 
 @contextlib.contextmanager
 def memory_errors_explained() -> Iterator[None]:
-    """Raise a MusterError where NumPy, torch or Python find that memory does not suffice, on whatever device."""
+    """Raise a MusterError if NumPy, torch or Python run out of memory, on any device."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:  # torch's own kind, OutOfMemoryError, is a RuntimeError
@@ -68,20 +68,20 @@ def _of_machine(root: Path) -> int | None:
 
 
 def _of_process(root: Path) -> int | None:
-    """What the limit of this process's address space leaves."""
+    """The rest of the limit on this process's address space."""
     pages = " ".join(_lines(root / "proc/self/statm")).split()
     if not pages:
         return None
     try:
         import resource
-    except ImportError:  # a system that is not POSIX, whatever it shows in /proc
+    except ImportError:  # not a POSIX system, even with /proc
         return None
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit == resource.RLIM_INFINITY else max(0, limit - int(pages[0]) * os.sysconf("SC_PAGE_SIZE"))
 
 
 def _of_control_groups(root: Path) -> list[int]:
-    """What is left in this process's control group and in those above it, where they have a limit."""
+    """The rest of the limits of this process's control group and of those above it."""
     left = []
     for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)

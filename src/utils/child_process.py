@@ -19,9 +19,9 @@ CLOSE_TIMEOUT = 5.0
 class ChildProcess:
     """`target(*args)` in a new process, started.
 
-    Ctrl-C, SIGTERM and SIGUSR1 do not end it: they reach all processes of a terminal or of a cluster's job, and it is
-    for the parent to act on them. It leads a process group of its own, in which is whatever it starts; `kill` ends
-    them all. When the parent has ended, so does the child, at the latest `CLOSE_TIMEOUT` seconds later, with its group.
+    Ctrl-C, SIGTERM and SIGUSR1 do not end it: they reach all processes of a terminal or of a cluster's job, and the
+    parent acts on them. It leads its own process group, which contains everything it starts; `kill` ends them all.
+    When the parent has ended, so does the child, at the latest `CLOSE_TIMEOUT` seconds later, with its group.
 
     Args:
         target: a function of a module, which the child imports.
@@ -84,8 +84,8 @@ class ChildProcess:
 
 @contextlib.contextmanager
 def _signals_held() -> Iterator[None]:
-    """Hold back what a child does not want to hear, also in processes started meanwhile: still importing, they would
-    end of it, or print a traceback."""
+    """Hold signals back, also in processes started meanwhile: still importing, a child would end or print a
+    traceback."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -107,7 +107,7 @@ def _run(target: Callable, args: tuple) -> None:
 
 
 def _outlive_signals() -> None:
-    """Leave it to the parent when this process ends, and lead a process group of its own."""
+    """Ignore signals, so that only the parent ends this process, and lead a new process group."""
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -29,7 +29,7 @@ def code_version() -> dict[str, str]:
 
 
 def differences(theirs: dict[str, str]) -> list[str]:
-    """What is not as in `theirs`, e.g. "torch 2.12.0 then, 2.13.0 now"."""
+    """The differences from `theirs`, such as "torch 2.12.0 then, 2.13.0 now"."""
     ours = code_version()
     return [
         f"{name} {shown(theirs.get(name))} then, {ours[name]} now" for name in ours if theirs.get(name) != ours[name]

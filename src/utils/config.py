@@ -75,8 +75,8 @@ def flatten(config: Mapping, prefix: str = "") -> dict[str, Any]:
 def with_defaults(args: Any) -> SimpleNamespace:
     """Return `args` with every missing key filled in from config/default.yaml.
 
-    Parts read keys from `args` without a fallback of their own, so that each default stands in one place;
-    this lets code that builds its arguments by hand, with PyMARL's keys only, use them as well.
+    Parts read keys from `args` without their own fallback: each default stands in one place. Here, code that builds
+    its arguments by hand, with PyMARL's keys only, gets the missing ones.
     A complete `args` is returned as it is: parts of one run share one namespace.
     """
     missing = {key: value for key, value in _default_config().items() if not hasattr(args, key)}

@@ -1,4 +1,4 @@
-"""Text on a terminal: as wide as it is, and harmless to those who write when nobody reads any more."""
+"""Text on a terminal: fitted to its width, and without errors when its reader is gone."""
 
 import io
 import os
@@ -12,7 +12,7 @@ NARROWEST = 20
 
 
 def terminal_width(stream: Any) -> int | None:
-    """Columns of the terminal that `stream` writes to; None if it is none, or one that does not tell its width."""
+    """Columns of the terminal that `stream` writes to; None if it is not a terminal, or one of unknown width."""
     try:
         columns = os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
     except (AttributeError, OSError, ValueError):  # a stream of a notebook, say, or one that is closed
@@ -23,8 +23,8 @@ def terminal_width(stream: Any) -> int | None:
 def fitted(text: str, width: int | None) -> str:
     """`text` with its long lines broken between words; a word that is longer than a line, such as a path, stays whole.
 
-    What is broken goes on below the line's second column, if it has columns (two blanks or more between them), else
-    two places right of where the line begins.
+    The rest of a broken line continues below its second column, if it has columns (two blanks or more between them),
+    else two places right of its indentation.
     """
     if width is None:
         return text

@@ -6,7 +6,7 @@ from utils.available_memory import available_memory
 
 
 def acting_device(args: SimpleNamespace) -> str:
-    """Device of the networks that act, and of what they see: `acting_device`, or the learner's if that is auto."""
+    """Device of the acting networks and their inputs: `acting_device`, or the learner's if that is auto."""
     return args.device if args.acting_device == "auto" else args.acting_device
 
 

@@ -2,7 +2,7 @@
 
 
 class MusterError(Exception):
-    """Base of the errors whose message alone tells the user what to do."""
+    """Base of the errors whose message is enough for the user, without a traceback."""
 
     exit_code = 1
 

@@ -23,7 +23,7 @@ def replace_folder(folder: Path, place: Path) -> None:
 
 def replaced_by(place: Path) -> Path:
     """Where `replace_folder` keeps what it replaces for a moment."""
-    # a name of its own even where the path ends in one that has none, such as "."
+    # a valid name even if the path has none, such as "."
     return place.parent / f".{place.name}.replaced"
 
 

@@ -20,7 +20,7 @@ class Normaliser(nn.Module):
 
     def running_mean_var(self) -> tuple[th.Tensor, th.Tensor]:
         """Mean and variance of one value; the variance is above 0."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what it has seen")
+        raise NotImplementedError(f"{type(self).__name__} does not define running_mean_var()")
 
     def normalize(self, input_vector: Any) -> th.Tensor:
         """Values in units of the deviation from the mean: float32, of the same shape."""
@@ -29,7 +29,7 @@ class Normaliser(nn.Module):
         return normalised if self.clip is None else normalised.clamp(-self.clip, self.clip)
 
     def denormalize(self, input_vector: Any) -> th.Tensor:
-        """What `normalize` made these of, if nothing was clipped."""
+        """The inverse of `normalize`, except for clipping."""
         mean, var = self.running_mean_var()
         return self._as_tensor(input_vector) * var.sqrt() + mean
 

@@ -1,4 +1,4 @@
-"""What a value of a config may consist of, and how a message shows one that somebody else has made up."""
+"""The permitted values of a config, and safe quotation of any value in a message."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ RESERVED_KEYS = ("py/", "json://")
 
 
 def problem_of_key(key: Any) -> str | None:
-    """What is wrong with a key: Sacred stores none with a dot, and nobody wants one that a terminal obeys."""
+    """The problem of a key, or None: Sacred stores no key with a dot, and terminals obey control characters."""
     if not isinstance(key, str):
         return f"the key {shown(key)} is not a string"
     if not key.isprintable() or len(key) > LONGEST_KEY:
@@ -22,7 +22,7 @@ def problem_of_key(key: Any) -> str | None:
 
 
 def problem_of(value: Any, depth: int = 0) -> str | None:
-    """What is wrong with a value of a config; None if it is plain.
+    """The problem of a value of a config; None if it is plain.
 
     Plain are numbers of 64 bits, text, True, False, None, and lists and mappings of such.
     """

@@ -17,10 +17,10 @@ def seed_everything(seed: int) -> None:
 
 
 class RandomStream:
-    """A second set of the global generators, with a seed of its own.
+    """A second set of the global generators, with its own seed.
 
     Within `with stream.active():` everything that draws from the global generators (selectors, environments, code
-    of users) draws from this set; afterwards training goes on as if nothing had been drawn.
+    of users) draws from this set; afterwards training continues with its own random numbers.
     """
 
     def __init__(self, seed: int):

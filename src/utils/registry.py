@@ -12,7 +12,7 @@ from utils.plain_values import shown
 
 @dataclass(frozen=True)
 class Entry:
-    """What a registry knows of one name.
+    """The entry of one name in a registry.
 
     `target` is the class or factory, or a `"module:attribute"` string that is imported on first use.
     `traits` say what the part needs and supports (`checks/` reads them). `traits["reads"]` are the config

@@ -1,4 +1,4 @@
-"""Reading files that somebody else has named or written: no device or pipe is waited for, nothing endless is read."""
+"""Reading files that others have named or written, without waiting for a device or pipe, or reading endlessly."""
 
 import errno
 import os
@@ -36,21 +36,21 @@ def open_regular(path: str | Path, largest: int | None = None, follow_links: boo
     """Open a regular file for reading.
 
     Args:
-        path: its folders' links are followed; whoever distrusts them has to look before (`browser.records.paths`).
+        path: its folders' links are followed; callers that distrust them check before (`browser.records.paths`).
         largest: refuse a file that is longer, in bytes.
         follow_links: open what a link leads to if that is a regular file; a link is refused otherwise.
 
     Raises:
         OSError: it is not there, not a regular file, or too long; `strerror` says so.
     """
-    # a pipe nobody writes into would be waited for
+    # opening a pipe without a writer would wait
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags if follow_links else flags | getattr(os, "O_NOFOLLOW", 0))
     except ValueError as error:  # a NUL in the name
         raise OSError(None, str(error), str(path)) from None
     except OSError as error:
-        # what a link at the end of the path leads to: ELOOP (EMLINK on FreeBSD); a socket cannot be opened at all
+        # a link at the end of the path raises ELOOP (EMLINK on FreeBSD); a socket cannot be opened at all
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO) and (problem := _problem_at(path)):
             raise OSError(None, problem, str(path)) from None
         raise

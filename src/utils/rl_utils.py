@@ -51,7 +51,7 @@ def terminations(batch, by_agent: bool = False) -> th.Tensor:
 
 
 def episode_starts(batch) -> th.Tensor:
-    """Where an episode begins within a rollout, its first column apart: bool `[B, T]` for a batch of T columns.
+    """The starts of episodes within a rollout, without its first column: bool `[B, T]` for a batch of T columns.
 
     A step that ends an episode is followed by the closing state, and that by the first state of the next episode. A
     column that is not filled is of an episode that was lost; the next episode begins after it.
@@ -77,7 +77,7 @@ def td_lambda_returns(
     """TD(lambda) targets (Sutton & Barto 2018, eq. 12.20, computed backwards).
 
     G[t] = r[t] + gamma (1 - terminated[t]) ((1 - lambda) V[t+1] + lambda G[t+1]), where G[t+1] is V[t+1] after
-    the last valid transition, so that an episode that was truncated bootstraps from its last state.
+    the last valid transition: a truncated episode bootstraps from its last state.
 
     Args:
         rewards, terminated, mask: `[B, T, 1]` or, by agent, `[B, T, n]`.
@@ -132,7 +132,7 @@ def gae(
     gamma: float,
     gae_lambda: float,
 ) -> tuple[th.Tensor, th.Tensor]:
-    """Generalised advantage estimates (Schulman et al. 2016, eq. 16) and the TD(lambda) returns that they come from.
+    """Generalised advantage estimates (Schulman et al. 2016, eq. 16) and the TD(lambda) returns behind them.
 
     A[t] = delta[t] + gamma lambda A[t+1] with delta[t] = r[t] + gamma V[t+1] - V[t] is G[t] - V[t]. Nothing follows a
     terminal step; an episode that was truncated bootstraps from its last state.
@@ -179,7 +179,7 @@ def build_q_lambda_targets(
 ) -> th.Tensor:
     """Q(lambda) targets (Harutyunyan et al. 2016), in PyMARL2's call: `td_lambda_returns` with corrected rewards.
 
-    A step's reward is r[t] + E[t] - Q[t]: what the policy expects of the state, minus the value of what was done.
+    A step's reward is r[t] + E[t] - Q[t]: plus the policy's expected value of the state, minus the chosen action's.
 
     Args:
         rewards, terminated, mask: `[B, T, 1]`.
@@ -203,7 +203,7 @@ def build_gae_targets(
     Args:
         rewards: `[B, T, ...]`.
         masks: 1 where something follows the step: where it was taken and did not end the episode. PyMARL2's PPO passes
-            the mask of taken steps, so that its terminal steps bootstrap.
+            the mask of taken steps, hence its terminal steps bootstrap.
         values: V, `[B, T + 1, ...]`.
 
     Returns:
@@ -260,7 +260,7 @@ def categorical_entropy(probs: th.Tensor) -> th.Tensor:
     _require_choice(probs)
     total = probs.sum(dim=-1, keepdim=True)
     probs = probs / total.masked_fill(total == 0, 1.0)
-    # a floor for the logarithm, so that actions of probability 0 leave no NaN in the gradient
+    # a floor for the logarithm: actions of probability 0 leave no NaN in the gradient
     return -(probs * probs.clamp(min=th.finfo(probs.dtype).eps).log()).sum(dim=-1)
 
 

@@ -16,7 +16,7 @@ def merged_moments(past: Moments, seen: Moments) -> Moments:
 
 
 class RunningMoments:
-    """`mean`, `var` and `count` of what was seen: arrays or tensors.
+    """`mean`, `var` and `count` of all values so far: arrays or tensors.
 
     Args:
         mean, var: before anything was seen, zeros and ones of one shape.
@@ -32,7 +32,7 @@ class RunningMoments:
         self.mean, self.var, self.count = merged_moments(past, seen)
 
     def state_dict(self) -> dict[str, Any]:
-        """What was seen so far."""
+        """The moments so far."""
         return {"mean": self.mean, "var": self.var, "count": self.count}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 class NamelessMemory:
     """Memory that a process can share with those it spawns, and that is free when the last of them has ended.
 
-    It is an open file that no folder lists, so that nothing remains however a process ends. On Linux it never was on a
+    It is an open file that no folder lists: nothing remains, however a process ends. On Linux it never was on a
     disk (`memfd_create`) nor counts as /dev/shm, which containers keep small; elsewhere it is a deleted temporary file.
 
     Args:
@@ -40,7 +40,7 @@ class NamelessMemory:
         return mmap.mmap(self._file, 0)
 
     def close(self) -> None:
-        """Free it, as soon as no buffer of it is left anywhere."""
+        """Free it, after the last buffer of it has gone."""
         if self._file is not None:
             os.close(self._file)
         self._file = None
@@ -53,7 +53,7 @@ class NamelessMemory:
 
 
 class NamedMemory:
-    """A file in a folder of one's own that other programs map by its path; removed by `close`, at exit at the latest.
+    """A file in a private folder that other programs map by its path; removed by `close`, at exit at the latest.
 
     The file is the user's alone. /dev/shm is the folder whose files stay in memory; in any other the system may write
     them to the disk.

@@ -26,7 +26,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class StopSignals:
-    """Notes signals from `install` to `restore`, or within `with`, so that they break nothing off in the middle.
+    """Notes signals from `install` to `restore`, or within `with`: they then interrupt nothing in the middle.
 
     The first SIGINT (Ctrl-C) or SIGTERM is noted in `stop`, for `raise_noted` or the loop to act on; within `raising`
     it raises Interrupted. A second one ends the process at once, with 128 + signal as its exit code. SIGUSR1 is noted
@@ -68,20 +68,20 @@ class StopSignals:
         """Raises: Interrupted: a signal to stop was noted."""
         if self.stop is not None:
             name = signal.Signals(self.stop).name
-            raise Interrupted(self.stop, f"Interrupted by {name} before training began; there is no more to save.")
+            raise Interrupted(self.stop, f"Interrupted by {name} before training started; there is nothing to save.")
 
     @contextmanager
     def raising(self) -> Iterator[None]:
-        """Within this block a signal to stop raises Interrupted at once: for what takes long and can be broken off."""
+        """Within this block a signal to stop raises Interrupted at once: for long, interruptible work."""
         unraisable = sys.unraisablehook
         sys.unraisablehook = lambda raised: None if isinstance(raised.exc_value, Interrupted) else unraisable(raised)
         self._raises = True
         try:
             self.raise_noted()  # before the block
             yield
-            self.raise_noted()  # within it, where somebody has swallowed the exception, as a finaliser does
+            self.raise_noted()  # code within, such as a finaliser, may have swallowed the exception
         except Exception:
-            self.raise_noted()  # somebody has made another exception of it
+            self.raise_noted()  # or replaced it by another one
             raise
         finally:
             self._raises = False

@@ -10,9 +10,9 @@ from utils.errors import ConfigError
 from utils.plain_values import DEEPEST, escaped, problem_of, problem_of_key, shown
 from utils.regular_files import read_regular
 
-# the largest of our own has 10,000 bytes
+# our largest one has 10,000 bytes
 LARGEST_FILE = 2**17
-# characters, and VALUE more for each value, after every alias (*name) has been replaced by what it stands for
+# characters, and VALUE more for each value, with every alias (*name) expanded
 LARGEST_CONTENT, VALUE = 2**20, 50
 LONGEST_NUMBER = 400
 
@@ -120,7 +120,7 @@ def _measure(node: yaml.Node, measured: dict[int, int], depth: int) -> int:
             inner = sum(_measure(part, measured, depth + 1) for part in parts)
         measured[id(node)] = VALUE + inner
         if measured[id(node)] > LARGEST_CONTENT:
-            raise _Refused("too large a value, with what its aliases (*) stand for", node)
+            raise _Refused("too large a value, with its aliases (*) expanded", node)
     return measured[id(node)]
 
 

@@ -92,7 +92,7 @@ def tampered(path):
 @pytest.mark.parametrize(
     ("damage", "file", "told"),
     [
-        (torn, "state.th", "has 99 bytes instead of 100: it was cut off"),
+        (torn, "state.th", "has 99 bytes instead of 100: it is truncated"),
         (tampered, "state.th", "its checksum differs"),
         (tampered, "buffer-0-2.bin", "its checksum differs"),
         (lambda path: path.unlink(), "buffer-0-2.bin", "is missing"),
@@ -112,7 +112,7 @@ def test_the_one_before_a_damaged_one_is_used(tmp_path, damage, file, told):
     assert told in problem
     assert str(new) in problem
     damage(old / file)
-    with pytest.raises(CheckpointError, match="no checkpoint that is whole") as error:
+    with pytest.raises(CheckpointError, match="no valid checkpoint") as error:
         newest_checkpoint(tmp_path)
     assert str(old) in str(error.value)
 
@@ -218,7 +218,7 @@ def test_a_manifest_with_another_learning_rate_falls_back_and_is_named(tmp_path)
     path.write_text(path.read_text().replace("0.0005", "0.0006"))
     found, problems = newest_checkpoint(tmp_path)
     assert found.folder == old
-    assert problems == [f"{path} is not what was written: its checksum differs."]
+    assert problems == [f"{path} has changed since it was written: its checksum differs."]
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_code_in_a_file_is_not_run(tmp_path, monkeypatch):
     th.save({"learner": Hostile()}, "hostile.th")
     (tmp_path / "plain.th").write_bytes(pickle.dumps(Hostile()))
     for name in ("hostile.th", "plain.th"):
-        with pytest.raises(CheckpointError, match=f"{name} is damaged, or is no state"):
+        with pytest.raises(CheckpointError, match=f"{name} is damaged, or is not the state"):
             load_tree(tmp_path / name)
     assert not (tmp_path / "ran").exists()
 

@@ -136,7 +136,7 @@ def test_a_metric_log_that_is_no_file_is_set_aside(here, capsys, kind):
     else:
         os.mkfifo(log)
     assert main(["--resume=latest", "with", "plugins=['own.py']", "t_max=80"]) == 0
-    assert f"is not as the checkpoint left it: it is not a regular file but a {kind}" in capsys.readouterr().out
+    assert f"differs from the checkpoint's: it is not a regular file but a {kind}" in capsys.readouterr().out
     assert outside.read_bytes() == before
     assert log.is_file()
     assert not log.is_symlink()

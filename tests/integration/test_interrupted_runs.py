@@ -142,7 +142,7 @@ def test_what_may_change_and_what_may_not(tmp_path):
         (["--resume=7"], ["There is no run '7' in results"]),
         (["--resume"], ["--resume needs a name"]),
         (["--resume=latest", "--config=vdn"], ["--config does not go with --resume"]),
-        (["--resume=../.."], ["is no folder of a run"]),
+        (["--resume=../.."], ["is not the folder of a run"]),
     ],
 )
 def test_runs_that_are_not_there(tmp_path, words, told):
@@ -162,7 +162,7 @@ def test_the_checkpoint_before_a_damaged_one(tmp_path):
     done = run_command("--resume=latest", "with", f"t_max={newest.name}", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"Not used: {state.relative_to(tmp_path)} has" in done.stdout
-    assert "it was cut off" in done.stdout
+    assert "it is truncated" in done.stdout
     assert f"Resuming from {newest.parent.relative_to(tmp_path)}" in done.stdout
 
 
@@ -171,7 +171,7 @@ def test_a_run_goes_on_in_one_process_only(tmp_path):
     try:
         done = run_command("--resume=1", cwd=tmp_path)
         assert done.returncode == 1
-        assert f"is a run that the process {process.pid} is still working on" in done.stderr
+        assert f"is still in use by the process {process.pid}" in done.stderr
     finally:
         process.kill()
 

@@ -80,6 +80,6 @@ def test_a_signal_whose_exception_is_swallowed_still_stops_the_run(tmp_path):
         [sys.executable, str(MAIN), *WORDS, *settings], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 143, done.stderr
-    assert "Interrupted by SIGTERM before training began" in done.stderr
+    assert "Interrupted by SIGTERM before training started" in done.stderr
     record = json.loads((tmp_path / "results" / "sacred" / "1" / "run.json").read_text())
     assert record["status"] == "INTERRUPTED"

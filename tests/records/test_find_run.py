@@ -73,7 +73,7 @@ def test_links_are_not_followed_to_the_latest(tmp_path):
 
 def test_a_sacred_run_before_its_first_heartbeat(tmp_path):
     sacred(tmp_path, 7, None, None)
-    with pytest.raises(ConfigError, match="has not begun yet"):
+    with pytest.raises(ConfigError, match="has not started yet"):
         find_run("7", tmp_path)
     checkpoint(tmp_path, "seven", "100", NEW_YEAR, sacred_id="7")
     assert find_run("7", tmp_path) == FoundRun(tmp_path, "seven", "7")
@@ -90,5 +90,5 @@ def test_the_config_of_a_resumed_run_is_that_of_its_last_session(tmp_path):
 def test_a_path_that_leads_elsewhere_is_no_name(tmp_path, name, monkeypatch):
     (tmp_path / "sacred").mkdir()
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match="is no folder of a run"):
+    with pytest.raises(ConfigError, match="is not the folder of a run"):
         find_run(name, tmp_path)

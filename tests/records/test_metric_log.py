@@ -149,7 +149,7 @@ def test_a_damaged_log_is_told_and_gone_on_with(tmp_path, caplog, damage):
     assert resumed.resume(str(path), position) == left
     (message,) = caplog.messages
     assert reason in message
-    assert f"with the {len(left)} values that can be read" in message
+    assert f"keep the {len(left)} readable values" in message
     resumed.append(ROWS[4])
     assert read_metric_log(path) == [*left, ROWS[4]]
     assert os.listdir(tmp_path) == ["metrics.csv"] or (tmp_path / "metrics.csv.1").exists()

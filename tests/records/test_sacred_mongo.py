@@ -177,7 +177,7 @@ def test_passwords_stay_out_of_the_config(url):
     "url", ["localhost", "http://host/lab", "mongodb://", "mongodb://host/a/b", "mongodb://h/\x1b"]
 )
 def test_what_is_no_url(url):
-    with pytest.raises(ConfigError, match="it is no mongodb://HOST:PORT/DATABASE"):
+    with pytest.raises(ConfigError, match="it is not of the form mongodb://HOST:PORT/DATABASE"):
         recorder(url)
 
 

@@ -56,7 +56,7 @@ def test_runs_that_are_not_there(results, tmp_path_factory):
         find_run("odl", results)
     with pytest.raises(ConfigError, match="has no run that trained"):
         find_run("latest", tmp_path_factory.mktemp("empty"))
-    with pytest.raises(ConfigError, match="has not begun yet"):
+    with pytest.raises(ConfigError, match="has not started yet"):
         find_run(str(results / "sacred" / "11"), results)
     put(results / "models" / "unrecorded" / "5" / "agent.th")
     with pytest.raises(ConfigError, match=r"(?s)unrecorded: neither Sacred, in .*, nor a checkpoint has a record"):

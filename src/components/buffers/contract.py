@@ -1,4 +1,4 @@
-"""What the loop, checkpoints and learners ask of a buffer."""
+"""The contract of a buffer with the loop, checkpoints and learners."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -10,28 +10,28 @@ from components.episode_batch import EpisodeBatch
 
 
 class Buffer(Protocol):
-    """Takes in what was played and says what to learn from.
+    """Takes in experience and samples batches to learn from.
 
     A registered class is built as `Buffer(scheme, groups, columns, preprocess, args, logger)`: the first four describe
-    the batches that runners bring (`EpisodeBatch`), `args` is the config with what assembly adds. The constructor
-    refuses sizes for which there is no memory.
+    the runners' batches (`EpisodeBatch`), `args` is the config with the sizes that assembly adds. The constructor
+    refuses sizes that do not fit the memory.
     """
 
     # the fields of a sample, derived ones included, as an EpisodeBatch has them
     scheme: Mapping[str, dict]
     groups: Mapping[str, int]
     preprocess: Mapping[str, tuple]
-    # how checkpoints save what it holds; None if every `insert` replaces all of it, so that nothing has to be saved
+    # saves the content in checkpoints; None if every `insert` replaces all of it, which need not be saved
     journal: Journal | None
 
     def insert(self, batch: EpisodeBatch) -> int:
-        """Take in a rollout. Returns how many transitions it has (`utils.rl_utils.valid_transitions`)."""
+        """Insert a rollout. Returns the number of its transitions (`utils.rl_utils.valid_transitions`)."""
 
     def ready(self) -> bool:
         """Whether it holds enough for a sample."""
 
     def sample(self) -> EpisodeBatch:
-        """What to learn from now: a batch on the learner's device, as long as its longest episode.
+        """The next batch to learn from, on the learner's device, as long as its longest episode.
 
         Random choices are drawn from NumPy's global generator, which only learning uses.
 
@@ -40,27 +40,27 @@ class Buffer(Protocol):
         """
 
     def sample_size(self) -> float:
-        """How many transitions a sample has on average, as far as that can be known now."""
+        """The mean number of transitions in a sample, as far as known."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Its counts; what the journal saves is not repeated."""
+        """Its counts, without the content, which the journal saves."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over the counts, before the journal puts the records back."""
+        """Restore the counts, before the journal restores the records."""
 
 
 class PrioritisedBuffer(Buffer, Protocol):
-    """A buffer whose samples say with `ids` `[B]` (int64) which of its records they are."""
+    """A buffer whose samples have the numbers of their records, `ids` `[B]` (int64)."""
 
     def update_priorities(self, ids: th.Tensor, values: th.Tensor) -> None:
         """Give the records `ids` `[B]` the priorities `values` `[B]` (float, 0 or more).
 
-        Ids are numbers of the journal; those of records that have been overwritten since are left out.
+        Ids are the journal's numbers; ids of overwritten records are ignored.
         """
 
 
 class HoldOutBuffer(Buffer, Protocol):
-    """A buffer that never samples a part of its records, by which overfitting is seen."""
+    """A buffer that never samples a part of its records, to detect overfitting."""
 
     def hold_out(self) -> EpisodeBatch | None:
-        """A sample of what is never trained on; None as long as there is too little of it."""
+        """A sample of the held-out records; None as long as there are too few."""

@@ -14,9 +14,9 @@ class ReplayBuffer(EpisodeBatch):
     """A circular buffer of the last `buffer_size` episodes, sampled uniformly without replacement.
 
     It keeps less than it gives: fields in the type that the scheme names as "storage", "filled" as uint8, and of a
-    derived field whose transforms are `rebuildable` only where it was derived. Whatever is read from it has the types
-    of the scheme, derived fields included. What is stored as the scheme has it is read as a view (by name, int or
-    slice), all else as a copy; `data` holds what is stored. Memory is taken as episodes arrive.
+    derived field whose transforms are `rebuildable` only where it was derived. Reads have the types of the scheme,
+    derived fields included. Fields stored in these types are read as views (by name, int or slice), all others as
+    copies; `data` holds the stored tensors. Memory is taken as episodes arrive.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class ReplayBuffer(EpisodeBatch):
         return source.masked_fill(~derived, 0)
 
     def update(self, data: Mapping[str, Any], bs: Any = slice(None), ts: Any = slice(None), mark_filled: bool = True):
-        """As `EpisodeBatch.update`; what is derived from a field has to be written with it."""
+        """As `EpisodeBatch.update`; fields derived from another one must be written with it."""
         rows, steps = self._parse_slices((bs, ts))
         part = self[rows, steps]
         part.preprocess = self.preprocess
@@ -99,8 +99,8 @@ class ReplayBuffer(EpisodeBatch):
     def insert_episode_batch(self, ep_batch: EpisodeBatch) -> None:
         """Copy `ep_batch` in, over the oldest episodes; of more episodes than fit, the last stay.
 
-        What follows the last step that is filled in any of the episodes is padding and becomes zeros, so that nothing
-        of the overwritten episodes remains.
+        Steps after the last one that is filled in any of the episodes become zeros: nothing of the overwritten episodes
+        remains.
 
         Raises:
             ValueError: the episodes are longer than the buffer's, or a derived field is not what it is derived from.
@@ -157,8 +157,8 @@ class ReplayBuffer(EpisodeBatch):
         source = self._rebuilt[key][0]
         if source not in tensors or not th.equal(self._rebuild(key, tensors[source], derived), tensors[key]):
             raise ValueError(
-                f"'{key}' is not what is derived from '{source}', from which a replay buffer rebuilds it. "
-                "Give values of another kind a name of their own in the scheme."
+                f"'{key}' differs from the values derived from '{source}', from which a replay buffer rebuilds it. "
+                "Give other values another name in the scheme."
             )
         return derived.to(th.uint8)
 

@@ -13,8 +13,8 @@ from utils.rl_utils import valid_transitions
 class NewestRollout:
     """Holds the newest rollout as it was played; a sample is all of it (`Buffer`).
 
-    Nothing is copied, unless the learner computes on another device than acting. Nothing of it is in checkpoints: the
-    next rollout replaces it before it is asked for a sample again.
+    It copies only to another device, if the learner computes on another one than acting. Checkpoints leave it out: the
+    next rollout replaces it before the next sample.
 
     Raises:
         MusterError: a rollout is larger than the memory where the learner computes.

@@ -1,4 +1,4 @@
-"""What selectors with an exploration rate share."""
+"""The common part of selectors with an exploration rate."""
 
 from components.epsilon_schedules import DecayThenFlatSchedule
 from utils.config import with_defaults

@@ -1,4 +1,4 @@
-"""What an agent's network may do for its controller, beyond PyMARL's `init_hidden` and `forward`."""
+"""The contract of an agent's network with its controller, beyond PyMARL's `init_hidden` and `forward`."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ class Agent(nn.Module):
       sequences of unequal length, time first: step 0 of the first `sizes[0]` sequences, step 1 of the first `sizes[1]`
       of them, ... (the order of `torch.nn.utils.rnn.PackedSequence`); `hidden_state` has a row for each of the first.
 
-    `supports_packing` says that it has both, and that they do what `forward` does. A subclass that changes `forward`,
-    but not `sequence`, is unrolled step by step.
+    `supports_packing`: it has both, and they compute the same as `forward`. A subclass that changes `forward`, but not
+    `sequence`, is unrolled step by step.
     """
 
     supports_packing = False
@@ -39,7 +39,7 @@ class Agent(nn.Module):
 
     def init_hidden(self) -> Any:
         """The memory before the first step of one agent, leaves `[1, ...]`."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what its memory begins with")
+        raise NotImplementedError(f"{type(self).__name__} does not define init_hidden()")
 
     def encode(self, inputs: Any) -> th.Tensor:
         raise NotImplementedError(f"{type(self).__name__} is unrolled step by step")

@@ -1,4 +1,4 @@
-"""A feed-forward agent: for environments whose observations tell everything."""
+"""A feed-forward agent, for fully observed environments."""
 
 import torch as th
 import torch.nn as nn

@@ -49,8 +49,8 @@ class _GRUSequence(th.autograd.Function):
     """The sequence as one node of the graph, with its derivative written out.
 
     Gates of Cho et al. (2014) as torch.nn.GRUCell has them: r and z are sigmoids of x W_i + b_i + h W_h + b_h,
-    n = tanh(x W_in + b_in + r (h W_hn + b_hn)), h' = (1 - z) n + z h. What does not wait for the step before is done
-    for a block of steps at once: few enough that it stays in the processor's cache, enough that calls do not count.
+    n = tanh(x W_in + b_in + r (h W_hn + b_hn)), h' = (1 - z) n + z h. Work that does not
+    wait for the step before is done for a block of steps at once, small enough for the processor's cache.
     tanh(a) is 2 sigmoid(2 a) - 1, three times as fast on a CPU, with the first factor in the weights.
     """
 

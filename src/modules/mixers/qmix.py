@@ -9,7 +9,7 @@ from utils.config import with_defaults
 
 
 class QMixer(nn.Module):
-    """Q_tot = elu(Q |W1(s)| + b1(s)) |W_final(s)| + V(s), so that dQ_tot / dQ_a >= 0 (eq. 5 and figure 2).
+    """Q_tot = elu(Q |W1(s)| + b1(s)) |W_final(s)| + V(s), hence dQ_tot / dQ_a >= 0 (eq. 5 and figure 2).
 
     S = state size, n = agents, E = `mixing_embed_dim`. W1 and W_final come from hypernetworks of
     `hypernet_layers` layers (1, or 2 with `hypernet_embed` hidden units).

@@ -220,7 +220,7 @@ def test_what_is_derived_from_rounded_values_is_stored():
 def test_a_derived_field_with_a_meaning_of_its_own_is_refused():
     batch = as_batch({1: make_episode(1, 3, True)}, T)
     batch["actions_onehot"][0, 1] = 1 / A
-    with pytest.raises(ValueError, match="'actions_onehot' is not what is derived from 'actions'"):
+    with pytest.raises(ValueError, match="'actions_onehot' differs from the values derived from 'actions'"):
         make_buffer(1).insert_episode_batch(batch)
 
 
