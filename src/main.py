@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
-    # imported here: `_start` has to come before whatever takes long
+    # imported here: `_start` must come before anything slow
     import threading
 
     from cli.command import run_command
@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # before a run handles it, SIGUSR1 (write a checkpoint) has no effect and must not end the process
     if hasattr(signal, "SIGUSR1") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-    # results are the user's own: nobody else reads or changes them
+    # results are private: other users can neither read nor change them
     os.umask(os.umask(0o077) | 0o077)
     words = sys.argv[1:] if argv is None else list(argv)
     return run_command(lambda: _dispatch(words), "Sacred's record of the run, and models that were saved, are kept.")

@@ -51,7 +51,7 @@ def run(
         signals: that the caller notes already; None: this run notes its own.
 
     Returns:
-        The last mean return of the test episodes, or None if there was none.
+        The last mean return of the test episodes, or None.
 
     Raises:
         ConfigError: the config is refused; nothing has started.
@@ -71,7 +71,7 @@ def run(
         log.info(_title(args))
         folder = RunFolder(args.local_results_path, args.unique_token, getattr(sacred_run, "_id", None))
         finished = False
-        with contextlib.ExitStack() as ending:  # from the last to the first, each whatever another raises
+        with contextlib.ExitStack() as ending:  # from the last to the first, each even if another raises
             ending.callback(lambda: log.info(_where_results_are(args, sacred_run)))
             ending.callback(folder.close)
             ending.callback(lambda: logger.close_sinks(finished))
@@ -108,7 +108,7 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     keep_freed_memory()
     config["env_args"]["seed"] = config["seed"]
     args = SimpleNamespace(**config)
-    # a loaded model whose replay is asked for is played, and not trained on
+    # save_replay with a loaded model plays it, without training
     args.evaluate = args.evaluate or bool(resume is None and args.save_replay and args.checkpoint_path)
     usual = "cuda" if args.use_cuda else "cpu"
     args.device = usual if args.learner_device == "auto" else args.learner_device
@@ -123,7 +123,7 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
 def _set_up_sinks(
     args: SimpleNamespace, config: dict, logger: Logger, folder: RunFolder, sacred_run: Any, resume: Resumption | None
 ) -> None:
-    """Say where statistics go. What is not observed has no metric log until it writes a checkpoint."""
+    """Set up the sinks of statistics. An unobserved run has no metric log until it writes a checkpoint."""
     if folder.sacred_id is not None or resume is not None:
         folder.create()
         logger.setup_metric_log(str(folder.metrics))
@@ -190,7 +190,7 @@ def run_sequential(
     signals: StopSignals,
     checkpoint: Checkpoint | None,
 ) -> None:
-    """Assemble the parts and train, or only evaluate; environments are closed whatever happens."""
+    """Assemble the parts and train, or only evaluate; environments are closed in any case."""
     if args.checkpoint_path and checkpoint is None:
         path, step = find_checkpoint(args.checkpoint_path, args.load_step)
         if args.evaluate:

@@ -1,4 +1,4 @@
-"""A learner of one's own: hysteretic Q-learning (Matignon et al. 2007; Omidshafiei et al. 2017).
+"""A user's own learner: hysteretic Q-learning (Matignon et al. 2007; Omidshafiei et al. 2017).
 
 An agent whose teammates explore is often punished for a good action. So bad news counts less: squared TD errors
 are weighted by `hysteretic_beta` where they are negative, i.e. where the target is below the estimate.

@@ -1,4 +1,4 @@
-"""An environment of one's own: agents on a line that have to meet."""
+"""A user's own environment: agents on a line that must meet."""
 
 import numpy as np
 

@@ -41,7 +41,7 @@ def check_changes(before: dict, after: dict) -> None:
 
     Args:
         before: the checked config of the run.
-        after: the same with what the command line changes.
+        after: the same with the changes of the command line.
 
     Raises:
         ConfigError: the first key that may not change, and why.

@@ -36,14 +36,14 @@ def check_compiler(config: dict) -> None:
     """Refuse `compile=on` where torch.compile would find no C++ compiler.
 
     Raises:
-        ConfigError: none of `$CXX`, g++ and clang++ is there.
+        ConfigError: there is neither `$CXX`, nor g++, nor clang++.
     """
     if config["compile"] == "on" and not any(map(shutil.which, (os.environ.get("CXX") or "g++", "g++", "clang++"))):
         raise ConfigError("compile=on needs a C++ compiler: g++ or clang++ on the PATH, or another one named by $CXX.")
 
 
 def check_precision(config: dict) -> None:
-    """Refuse `precision=bfloat16` where a trial in a process of its own fails, or is ended by the system.
+    """Refuse `precision=bfloat16` if a trial in another process fails, or crashes.
 
     Raises:
         ConfigError: how the trial ended.
@@ -57,8 +57,8 @@ def check_precision(config: dict) -> None:
     problem = _problem_with_bfloat16(device)
     if problem is not None:
         raise ConfigError(
-            f"precision=bfloat16: the {device} of this machine does not compute it, whatever it says of itself: a "
-            f"trial {problem}. Use precision=float32."
+            f"precision=bfloat16: the {device} of this machine does not support it, even if it claims to: a trial "
+            f"{problem}. Use precision=float32."
         )
 
 

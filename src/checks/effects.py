@@ -1,4 +1,4 @@
-"""Settings that change nothing, or that nobody can vouch for: each is worth a warning, none a refusal."""
+"""Settings without effect, or of unknown effect: each gets a warning, none is refused."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ PAIRED = {"mixer", "critic", "agent", "action_selector"}
 
 
 def warnings_of(config: Mapping) -> list[str]:
-    """What a checked config says to no effect, in sentences, from what the chosen parts declare to read."""
+    """Warnings, in sentences, of settings without effect in a checked config, by the keys that its parts declare."""
     return [*_unread_keys(config), *_inert_keys(config), *_unknown_names(config)]
 
 

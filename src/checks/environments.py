@@ -42,7 +42,7 @@ def check_environment(config: dict) -> None:
             constructor_of(factory).check_args(**env_args)
         except MusterError:
             raise
-        except Exception as error:  # whatever nested values of the wrong kind may lead to
+        except Exception as error:  # nested values of the wrong kind may raise anything
             raise ConfigError(
                 f"env_args: the environment '{name}' cannot be made of these: {type(error).__name__}: "
                 f"{shown(str(error), 300)}"

@@ -133,6 +133,6 @@ def _check_replay(config: dict, traits: dict) -> None:
         )
     if traits["learner"].get("on_policy") and buffer > batch:
         raise ConfigError(
-            f"learner={config['learner']} learns only from what its newest weights have played; with "
+            f"learner={config['learner']} learns only from rollouts of its newest weights; with "
             f"buffer_size={buffer} above batch_size={batch}, most of a sample would be older. Set buffer_size={batch}."
         )

@@ -1,4 +1,4 @@
-"""What a recorded config would do beyond its own results: the results may be somebody else's."""
+"""Effects of a recorded config outside of its results, which may come from others."""
 
 import json
 import shlex
@@ -16,7 +16,7 @@ CODE = ("plugins", "env_args.key")
 
 
 def reaching(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a recorded config that import code, connect to a server or write into a folder of their own.
+    """The settings of a recorded config that import code, connect to a server or write into other folders.
 
     Returns:
         key, with a dot for one of `env_args`, -> value.
@@ -60,7 +60,7 @@ def require_named(settings: Mapping[str, Any], is_named: Callable[[str], bool], 
     found = ", ".join(f"{key}={shown(value, 200)}" for key, value in missing.items())
     raise ConfigError(
         f"The run's record has settings that import code, connect to a server or write elsewhere: {found}. Records "
-        f"may come from others: look at what these do, and name what you allow: {how or f'with {as_words(missing)}'}"
+        f"may come from others: check them, and name those that you allow: {how or f'with {as_words(missing)}'}"
         + (" (or plugins=[] for none)." if "plugins" in missing and not how else "")
     )
 

@@ -73,7 +73,7 @@ def reads(config: Mapping, key: str) -> tuple[str, ...] | None:
 
 
 def looked_up(config: Mapping, key: str) -> bool:
-    """Whether the name `config[key]` has to be in its registry.
+    """Whether the name `config[key]` must be in its registry.
 
     It need not if the part that uses it is not built in: that part may find it elsewhere, or not use it at all.
     """
@@ -81,7 +81,7 @@ def looked_up(config: Mapping, key: str) -> bool:
 
 
 def has_foreign_part(config: Mapping) -> bool:
-    """Whether the config names a part of which is not known what it reads: it may read keys of its own."""
+    """Whether the config names a part with unknown keys: it may read others than the documented ones."""
     return any(entry is not None and not _is_known(key, entry) for key, entry in chosen(config))
 
 

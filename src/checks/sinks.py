@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from records import mlflow_sink, wandb_sink
 from utils.errors import ConfigError
 
-# what has to be installed for a key, by what
+# the package that a key needs, and its installation
 PACKAGES = {"use_wandb": ("wandb", wandb_sink.INSTALL), "use_mlflow": ("mlflow", mlflow_sink.INSTALL)}
 
 

@@ -1,4 +1,4 @@
-"""PyMARL's command line: a few options of our own, the rest is Sacred's."""
+"""PyMARL's command line: a few options of Muster, the rest is Sacred's."""
 
 import argparse
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ NAMED = {"--config": "qmix", "--env-config": "two_step", "--resume": "latest", "
 
 @dataclass
 class Arguments:
-    """What the user asked for: `action` is "help", "list" or "run"; `sacred` goes to Sacred as it is."""
+    """The parsed command line: `action` is "help", "list" or "run"; `sacred` goes to Sacred as it is."""
 
     action: str = "run"
     algorithm: str | None = None
@@ -53,7 +53,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
 
 
 def given_value(words: Sequence[str], key: str) -> str | None:
-    """What the command line sets `key` to after `with`; None if it does not."""
+    """The value of `key` after `with` on the command line, or None."""
     settings = words[words.index("with") + 1 :] if "with" in words else []
     return next((word.partition("=")[2] for word in reversed(settings) if word.startswith(f"{key}=")), None)
 

@@ -17,7 +17,7 @@ def run_command(body: Callable[[], object], interrupted: str) -> int:
     Errors that the user can act on are printed as one message, without a traceback.
 
     Args:
-        interrupted: the message after Ctrl-C, unless the run has one of its own.
+        interrupted: the message after Ctrl-C, unless the run has its own.
     """
     try:
         body()

@@ -67,7 +67,7 @@ def _file_beside(path: Path, plugin: str) -> str:
 
 
 def _drop_arguments_of_other_environments(alg_config: dict, env_config: dict) -> None:
-    """Leave out what an algorithm's file says of an environment that is not the one chosen.
+    """Drop the arguments in an algorithm's file that are for another environment than the chosen one.
 
     COMA's file turns StarCraft's `state_last_action` off; a game without that argument has nothing to turn off.
     An argument that no environment's file has stays, and is refused as unknown.

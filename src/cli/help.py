@@ -14,9 +14,9 @@ Examples
   python src/main.py --resume=latest with t_max=1000000
   python src/main.py --evaluate=latest with test_nepisode=100
 
-What to run
-  --config=NAME        algorithm: config/algs/NAME.yaml, or the path of a YAML
-                       file of your own
+Experiment
+  --config=NAME        algorithm: config/algs/NAME.yaml, or the path of your
+                       own YAML file
   --env-config=NAME    environment: config/envs/NAME.yaml, or a path
   with KEY=VALUE ...   changes any key, nested ones as env_args.key=VALUE;
                        comes last

@@ -1,4 +1,4 @@
-"""`--list`: what can be chosen; without importing any of it, but for the environment whose scenarios are asked for."""
+"""`--list`: the choices; imports nothing but the environment whose scenarios are listed."""
 
 from checks.registries import REGISTRIES
 from utils.config import CONFIG_DIR, config_names
@@ -69,7 +69,7 @@ def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
         raise ConfigError(f"--list {shown(name)}: unknown name.{suggestion(name, known)}")
     try:
         key, lines = constructor_of(environments[name]).scenarios()
-    except (AttributeError, NotImplementedError):  # of somebody's own, perhaps
+    except (AttributeError, NotImplementedError):  # perhaps a user's own
         return f"Environment {name}: {environments.entry(name).description}", [("", "It lists no maps or tasks.")]
     return f"Scenarios of {name} (env_args.{key}=...)", lines
 

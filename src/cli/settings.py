@@ -1,7 +1,7 @@
-"""What follows `with`, and the values of Sacred's options, seen through before Sacred reads them.
+"""The words after `with`, and the values of Sacred's options, checked before Sacred reads them.
 
 Sacred would load a pickle that is named after `with`, and its serialiser calls what a mapping with the key `py/reduce`
-names. What is let through here is plain values only, so that no setting can run code.
+names. These checks pass plain values only: no setting can run code.
 """
 
 import ast
@@ -42,7 +42,7 @@ def check_settings(words: Sequence[str]) -> None:
         if not equals:
             raise ConfigError(
                 f"'{shown(word)}' after 'with' is not a setting of the form KEY=VALUE. "
-                "A config file of your own goes to --config or --env-config."
+                "Your own config file goes to --config or --env-config."
             )
         keys, value = path.strip().split("."), setting_value(text)
         for key in keys:
@@ -80,7 +80,7 @@ def check_option(option: str, value: str) -> None:
     """Refuse a value that Sacred's option cannot have.
 
     Raises:
-        ConfigError: it says what it can be.
+        ConfigError: invalid; the message describes valid values.
     """
     package = next((package for options, package in OPTION_PACKAGES.items() if option in options), None)
     if package is not None and importlib.util.find_spec(package) is None:

@@ -38,7 +38,7 @@ WIDTHS = ("rnn_hidden_dim", "mixing_embed_dim", "hypernet_embed")
 
 @dataclass
 class Parts:
-    """What the loop works with; `acting_mac` is `mac` or a copy of it, which `acting` keeps up to date.
+    """The parts of the loop; `acting_mac` is `mac` or a copy of it, which `acting` keeps up to date.
 
     `test_stream`: the random numbers of tests. `state`: all of them that have a state.
     """
@@ -64,7 +64,7 @@ def build_plan(args: SimpleNamespace, buffer: Buffer) -> UpdatePlan:
 
 @dataclass
 class Players:
-    """What plays, and the fields of what is played."""
+    """The runner, its controllers, and the fields of its batches."""
 
     runner: Any
     mac: Any
@@ -117,7 +117,7 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     players = assemble_players(args, logger)
     runner, mac = players.runner, players.mac
     try:
-        # a runner whose batches are not whole episodes says what they are
+        # a runner whose batches are not whole episodes declares theirs
         scheme = getattr(runner, "batch_scheme", players.scheme)
         columns = getattr(runner, "batch_columns", args.episode_limit + 1)
         kind = buffer_REGISTRY[chosen_name(vars(args), "buffer")]
@@ -130,7 +130,7 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         playing = acting.build(args, runner, mac, players.acting_mac, logger, like=buffer)
         plan, loop, test_stream = build_plan(args, buffer), LoopState(), RandomStream(args.seed + TEST_SEED_OFFSET)
         state = RunState(logger.console_logger)
-        # acting is the first: it waits for what is being played, which changes the others
+        # acting comes first: it waits for a rollout in progress, which changes the others
         for name, part in {"acting": playing, "learner": learner, "mac": mac, "buffer": buffer, "plan": plan}.items():
             state.register(name, part)
         state.register("acting_mac", None if players.acting_mac is mac else players.acting_mac, optional=True)
@@ -147,7 +147,7 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
 def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespace, logger: Logger) -> None:
     """Refuse networks that do not fit, by building them on the device `meta`, where tensors take no memory.
 
-    Parts that are not built in are not built twice: nobody knows what else their constructors do.
+    Foreign parts are not built twice: their constructors may have side effects.
 
     Raises:
         MusterError: weights, gradients and the optimiser's averages are larger than the memory there is.
@@ -165,7 +165,7 @@ def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespa
     else:
         size = sum(w.nbytes for w in mac.parameters()) if learner is None else _bytes_for_learning(learner, args)
     require_memory(
-        "What the learner needs for the weights of its networks",
+        "The learner's memory for the weights of its networks",
         size,
         device_memory(args.device),
         "Choose smaller layers: " + ", ".join(f"{key}={vars(args)[key]}" for key in WIDTHS) + ".",

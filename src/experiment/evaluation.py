@@ -25,7 +25,7 @@ COLUMNS = ("episode", "environment", "seed", "number", "return", "length", "won"
 
 
 class EpisodeTable:
-    """What every episode of an evaluation came to, as `episodes.csv` has it (docs/results.md)."""
+    """The results of every episode of an evaluation, as in `episodes.csv` (docs/results.md)."""
 
     def __init__(self, args: SimpleNamespace):
         self._args = args

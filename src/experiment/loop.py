@@ -24,7 +24,7 @@ class TrainingLoop:
     """Trains until `t_max`. Between any two rollouts everything that changes is in `state_dict`s.
 
     Args:
-        args: the config, with what `assemble` added.
+        args: the config, with the sizes that `assemble` added.
         parts: what it works with.
         logger: where statistics go.
         saver: of the run's checkpoints.
@@ -44,8 +44,8 @@ class TrainingLoop:
         """Train to the end.
 
         Raises:
-            Interrupted: told to by a signal; a checkpoint was written.
-            MusterError: something failed; the message says what was kept.
+            Interrupted: by a signal; a checkpoint was written.
+            MusterError: something failed; the message names the files that were kept.
         """
         saver = self.saver
         self.signals.watched = True
@@ -62,7 +62,7 @@ class TrainingLoop:
         except Interrupted:
             raise
         except Exception as error:
-            # whatever failed, what came before it is kept
+            # keep the work before the fault
             hint = saver.save_after_fault()
             if isinstance(error, MusterError):
                 error.args = (f"{error}\n{hint}",)
@@ -159,7 +159,7 @@ class TrainingLoop:
 
     def _show_time_left(self) -> None:
         t_env = self.acting.t_env
-        if self.logger.progress is None and t_env > self._last_t > self._start_t:  # the first steps tell nothing
+        if self.logger.progress is None and t_env > self._last_t > self._start_t:  # the first steps give no speed
             self.console.info(f"t_env: {t_env} / {self.args.t_max}")
             left = time_to_go(time.monotonic() - self._last_time, self._last_t, t_env, self.args.t_max)
             passed = time_str(time.monotonic() - self._start_time)
@@ -167,7 +167,7 @@ class TrainingLoop:
         self._last_time, self._last_t = time.monotonic(), t_env
 
     def _finish(self) -> None:
-        """The last test, save and summary; a run that is made longer goes on from before them."""
+        """The last test, save and summary; a longer run resumes from before them."""
         args, state, t_env = self.args, self.state, self.acting.t_env
         trained = t_env > state.start_T
         if trained:
@@ -200,7 +200,7 @@ class TrainingLoop:
         self._models.save(t_env)
 
     def _heed_signals(self) -> None:
-        """Save if told to; save and stop if told to."""
+        """On SIGUSR1, save; on a signal to stop, save and stop."""
         signals = self.signals
         if signals.stop is not None:
             name = signal.Signals(signals.stop).name

@@ -1,4 +1,4 @@
-"""What `save_replay=True` adds to a run: its last test is recorded (docs/replays.md)."""
+"""`save_replay=True`: recording the last test of a run (docs/replays.md)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,14 +23,14 @@ NOT_IN_HEADERS = ("replay_dir", "replay_prefix")
 def attach_recorder(args: SimpleNamespace, runner: Any, mixer: Any, logger: Logger) -> None:
     """Let the runner record the first `replay_episodes` episodes of its last test, if `save_replay` is on.
 
-    `mixer`: of the learner, for the team's value; None if there is none.
+    `mixer`: of the learner, for the team's value, or None.
     """
     if not args.save_replay:
         return
     runner.recorder = Recorder(
         folder=Path(args.local_results_path, REPLAYS, args.unique_token),
         header=_header(args),
-        # training goes on until t_env is above t_max, so that what is tested then is tested last
+        # training ends when t_env is above t_max; a test after that is the last one
         due=lambda t_env: args.evaluate or t_env > args.t_max,
         episodes=args.replay_episodes,
         outputs=OUTPUTS[args.agent_output_type],
@@ -40,7 +40,7 @@ def attach_recorder(args: SimpleNamespace, runner: Any, mixer: Any, logger: Logg
 
 
 def save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
-    """Say where the replays are; without any, let the environment save one of its own, or say that there is none."""
+    """Record where the replays are; without any, let the environment save its own, or log why there is none."""
     if not args.save_replay:
         return
     recorder = getattr(runner, "recorder", None)

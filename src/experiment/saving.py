@@ -27,7 +27,7 @@ class RunSaver:
     """Writes the checkpoints of one run, when they are due and when something happens, and restores from them.
 
     Args:
-        args: the config with what `assemble` added.
+        args: the config with the sizes that `assemble` added.
         config: the config as it was given, with the seed.
         parts: of the run; `parts.state` is what is saved.
         folder: the run's folder.
@@ -41,7 +41,7 @@ class RunSaver:
         self._failures = 0
         self._retry_at = 0.0
         self._last_time = time.monotonic()
-        # why this run cannot be saved at all, if a part of the user's own cannot
+        # why this run cannot be saved, if a user's own part cannot be
         self._unsavable = ""
         self.resumed = False
 

@@ -1,4 +1,4 @@
-"""What has a state in a run: one list, by which checkpoints save and restore it."""
+"""The parts of a run that have a state: one list, by which checkpoints save and restore them."""
 
 import logging
 from collections.abc import Iterator
@@ -84,8 +84,8 @@ class RunState:
         }
         for attribute in sorted(set(left_out) - self._reported):
             self._console.warning(
-                f"{attribute} is set for the first time while training, so that checkpoints do not keep it and a "
-                "resumed run begins without it. Set it in __init__."
+                f"{attribute} is set for the first time while training: checkpoints do not keep it, and a resumed "
+                "run starts without it. Set it in __init__."
             )
         self._reported |= set(left_out)
         return tree

@@ -62,7 +62,7 @@ def _scheme_entry(where: str, info: Any, env_info: Mapping[str, Any]) -> dict:
     sizes = info["vshape"] if isinstance(info["vshape"], tuple | list) else (info["vshape"],)
     shape = tuple(_size(where, size, env_info) for size in sizes)
     if th.Size(shape).numel() > LARGEST_FIELD:
-        raise ConfigError(f"{where} has {th.Size(shape).numel()} numbers for an agent; {LARGEST_FIELD} are the most.")
+        raise ConfigError(f"{where} has {th.Size(shape).numel()} numbers for an agent, more than {LARGEST_FIELD}.")
     dtype = info.get("dtype", "float32")
     dtype = dtype if isinstance(dtype, th.dtype) else getattr(th, str(dtype), None)
     if not isinstance(dtype, th.dtype):
@@ -77,6 +77,6 @@ def _size(where: str, size: Any, env_info: Mapping[str, Any]) -> int:
         names = [name for name, number in env_info.items() if isinstance(number, Integral)]
         hint = did_you_mean(size, names) if isinstance(size, str) else ""
         raise ConfigError(
-            f"{where}: {shown(size)} is no size; it is a whole number from 1 on, or one of {', '.join(names)}.{hint}"
+            f"{where}: {shown(size)} is not a size: a positive integer, or one of {', '.join(names)}.{hint}"
         )
     return int(value)

@@ -180,7 +180,7 @@ def test_battles_that_do_not_fit_are_not_allocated(monkeypatch):
 def test_networks_that_do_not_fit_are_not_built(key, learner, width, monkeypatch):
     monkeypatch.setattr("experiment.assembly.device_memory", lambda device: 2**20)
     args = make_args(env="two_step", env_args={"seed": 1}, **{key: width}, **learner)
-    with pytest.raises(MusterError, match=rf"What the learner needs for the weights .* does not fit.*{key}={width}"):
+    with pytest.raises(MusterError, match=rf"The learner's memory for the weights .* does not fit.*{key}={width}"):
         assemble(args, RecordingLogger())
 
 

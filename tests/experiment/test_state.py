@@ -175,6 +175,6 @@ def test_attributes_that_appear_while_training_are_reported_once_and_not_saved(c
     for _ in range(2):
         assert state.capture() == {"a": {"count": 1}}
     assert [record.message for record in caplog.records] == [
-        "_Counter.late is set for the first time while training, so that checkpoints do not keep it and a resumed run "
-        "begins without it. Set it in __init__."
+        "_Counter.late is set for the first time while training: checkpoints do not keep it, and a resumed run starts "
+        "without it. Set it in __init__."
     ]

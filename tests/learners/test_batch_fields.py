@@ -61,9 +61,9 @@ def test_built_in_learners_need_none():
     [
         (3, "must be a mapping with a 'vshape'"),
         ({"group": "agents"}, "must be a mapping with a 'vshape'"),
-        ({"vshape": "n_action"}, "n_action is no size.*Did you mean 'n_actions'"),
-        ({"vshape": "obs_shape"}, "obs_shape is no size"),
-        ({"vshape": 0}, "0 is no size"),
+        ({"vshape": "n_action"}, "n_action is not a size.*Did you mean 'n_actions'"),
+        ({"vshape": "obs_shape"}, "obs_shape is not a size"),
+        ({"vshape": 0}, "0 is not a size"),
         ({"vshape": (1000, 1001)}, "1001000 numbers for an agent"),
         ({"vshape": 1, "dtype": "float23"}, "no type 'float23' in torch"),
         ({"vshape": 1, "dtyp": "float32"}, "an entry 'dtyp'. Did you mean 'dtype'"),
