@@ -1,4 +1,4 @@
-"""What could mislead in a comparison, each in a sentence with what would remedy it; for the page and the report."""
+"""Cautions about a comparison, each a sentence with its remedies; for the page and the report."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ class Remedy:
     """A way out.
 
     Attributes:
-        label: what it does, as a button says it.
-        changes: to what was asked for, by the names that addresses of the page have.
-        option: the same for report.py; empty if it has none.
+        label: its effect, as the text of a button.
+        changes: to the request, by the names in addresses of the page.
+        option: the same for report.py, or empty.
     """
 
     label: str
@@ -33,7 +33,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Caution:
-    """What could mislead."""
+    """A way in which a comparison could mislead, as a sentence with remedies."""
 
     text: str
     remedies: tuple[Remedy, ...] = ()

@@ -50,7 +50,7 @@ class Comparison:
     """Runs grouped into algorithms, and played maps.
 
     An algorithm is a group by `group_by`, keys that name the map left out; a map is the environment's map, with the
-    environment before it when there are several. Curves are read when they are asked for, and kept by `results`.
+    environment before it when there are several. Curves are read on demand, and kept by `results`.
 
     Args:
         results: where the runs are.
@@ -97,7 +97,7 @@ class Comparison:
             self.groups = group_runs(self.runs, self.group_by)
 
     def map_of(self, run: Lineage) -> str:
-        """What a run plays, as `maps` names it."""
+        """The scenario of a run, as `maps` names it."""
         environment, name = run.newest.environment, run.newest.map_name
         return f"{environment}/{name}" if self._several and name != environment else name or NO_MAP
 
@@ -114,7 +114,7 @@ class Comparison:
         return list(self._counts)
 
     def usual_metrics(self) -> list[str]:
-        """What to compare by when nobody says; empty if no run has logged anything."""
+        """The default statistics of a comparison; empty if no run has logged anything."""
         return usual_metrics(self._counts)
 
     @cached_property
@@ -210,7 +210,7 @@ def _score(curve: Curve, score: str, last: int, step: int | None) -> float:
 
 
 def comparable(scores: dict[str, ByMap]) -> tuple[dict[str, ByMap], bool]:
-    """Scores that may be pooled over maps, and whether they had to be normalised: any was below 0 or above 1."""
+    """Scores that may be pooled over maps, and whether they are normalised, because any was below 0 or above 1."""
     pooled = [values for maps in scores.values() for values in maps.values()]
     everything = np.concatenate(pooled) if pooled else np.zeros(0)
     outside = bool(((everything < 0) | (everything > 1)).any())
@@ -223,12 +223,12 @@ def matrix_of(scores: dict[str, ByMap]) -> dict[str, dict[str, Estimate]]:
 
 
 def aggregates_of(scores: dict[str, ByMap]) -> dict[str, dict[str, Estimate]]:
-    """Every aggregate over all maps, by its name and algorithm; scores have to be `comparable`."""
+    """Every aggregate over all maps, by its name and algorithm; scores must be `comparable`."""
     return {how: {label: aggregate(list(maps.values()), how) for label, maps in scores.items()} for how in AGGREGATES}
 
 
 def profiles_of(scores: dict[str, ByMap], points: int = 101) -> list[Profile]:
-    """A performance profile per algorithm, over the range of all scores; scores have to be `comparable`."""
+    """A performance profile per algorithm, over the range of all scores; scores must be `comparable`."""
     pooled = [values for maps in scores.values() for values in maps.values()]
     if not pooled:
         return []

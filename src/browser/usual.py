@@ -1,4 +1,4 @@
-"""Which statistics runs have, and which of them are shown when nobody asks for one."""
+"""The statistics of runs, and those that are shown by default."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ def metric_counts(results: Results, runs: Iterable[Lineage]) -> dict[str, int]:
 
 
 def usual_metrics(counts: Mapping[str, int]) -> list[str]:
-    """What to compare by: the tests' statistics of USUAL_METRICS, else those of training, the most common first.
+    """The default statistics of a comparison: the tests' of USUAL_METRICS, else those of training, most common first.
 
     Where other programs made most of the runs, the most common statistic instead; of several, one of tests.
     """

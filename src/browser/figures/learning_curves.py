@@ -24,7 +24,7 @@ def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: 
         bands: of one axis and kind, as `curve_band` makes them.
         metric: the statistic's key.
         title: e.g. the map; empty for none.
-        order: labels in the order of their colours, so that a group looks the same in several figures; by default
+        order: labels in the order of their colours, to give a group the same in several figures; by default
             those of `bands`.
     """
     figure = go.Figure()
@@ -45,7 +45,7 @@ def run_curves(curves: Mapping[str, Curve], metric: str, axis: str = "steps", ti
     """A thin line per run, as logged; NaN leaves a gap. Of many points every stretch keeps its lowest and highest.
 
     Args:
-        curves: by what the legend calls them. One without positions on this axis is left out.
+        curves: by their names in the legend. One without positions on this axis is left out.
     """
     figure = go.Figure()
     most = min(MOST_POINTS, MOST_POINTS_OF_ALL // max(1, len(curves)))

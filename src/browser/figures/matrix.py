@@ -17,7 +17,7 @@ def score_heatmap(
     share: bool = False,
     lower: bool = False,
 ) -> go.Figure:
-    """A cell per algorithm and map with the interquartile mean, its interval and n; empty where nobody ran.
+    """A cell per algorithm and map with the interquartile mean, its interval and n; empty without runs.
 
     The best of every map is bold.
 

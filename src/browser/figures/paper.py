@@ -141,7 +141,7 @@ def _draw_intervals(axes: Axes, rows: list[str], estimates: Sequence[Estimate], 
 
 
 def _plain(text: str) -> str:
-    """Text from a config, so that matplotlib does not take parts of it for formulas."""
+    """Text from a config, escaped: matplotlib would take parts of it for formulas."""
     return str(text).translate(_MATHS)
 
 

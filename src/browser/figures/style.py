@@ -52,5 +52,5 @@ def faint(hex_color: str, opacity: float = 0.18) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Text from a config or a log, so that plotly does not take parts of it for markup."""
+    """Text from a config or a log, escaped: plotly would take parts of it for markup."""
     return html.escape(str(text), quote=False)

@@ -37,7 +37,7 @@ def metric_title(key: str) -> str:
 
 
 def is_share(key: str) -> bool:
-    """Whether a statistic lies between 0 and 1, so that its axis shows just that.
+    """Whether a statistic lies between 0 and 1, the range of its axis.
 
     An interval after Student's t, or a curve of zeros, would have an axis that means nothing.
     """
@@ -50,7 +50,7 @@ def lower_is_better(key: str) -> bool:
 
 
 def axis_title(axis: str) -> str:
-    """What an axis counts, in words."""
+    """The unit of an axis, in words."""
     return AXES[axis]
 
 
@@ -66,7 +66,7 @@ def numbered(bands: Sequence[Band], order: Sequence[str] = ()) -> Iterator[tuple
 
 
 def incomplete_stretches(complete: np.ndarray) -> np.ndarray:
-    """Where runs are missing, with the neighbouring positions, so that lines meet; bool [N]."""
+    """Positions with missing runs, and their neighbours, for lines to meet; bool [N]."""
     missing = ~complete
     return missing | np.r_[missing[1:], False] | np.r_[False, missing[:-1]]
 

@@ -22,7 +22,7 @@ def create_app(root: Path, write: bool = False, token: str | None = None) -> Das
     Args:
         root: the results folder.
         write: offer tags, notes, archiving and deleting.
-        token: what a browser has to show; None answers to this machine's own names only.
+        token: the secret that a browser needs; None answers to this machine's own names only.
 
     Raises:
         ConfigError: there is no such folder.
@@ -84,7 +84,7 @@ def view_of(context: Context, path: str | None, search: str | None) -> html.Div:
 
 
 def _report(error: Exception):
-    """What happens when a callback fails: a sentence on the page, and a traceback on the terminal if it is a bug."""
+    """Report a failed callback: a sentence on the page, and a traceback on the terminal if it is a bug."""
     from dash import set_props
 
     if isinstance(error, ConfigError):

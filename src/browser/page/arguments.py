@@ -19,7 +19,7 @@ _EPILOG = """examples:
 
 @dataclass
 class Options:
-    """What the user asked for; see `--help`."""
+    """The parsed options; see `--help`."""
 
     results: Path = Path("results")
     host: str = "127.0.0.1"
@@ -37,7 +37,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or address (in brackets, too) is this machine's own, which nobody else can reach."""
+    """Whether a name or address (in brackets, too) is this machine's own, which no other machine can reach."""
     if host.lower() == "localhost":
         return True
     try:

@@ -16,7 +16,7 @@ BIN = ".bin"
 def move_to_bin(root: Path, run: Lineage) -> Path:
     """Move all that a run left, of all its sessions, to a new folder in the bin, and return that.
 
-    What was where stands in its file moved.json. Nothing is deleted.
+    Its file moved.json lists the former places. Nothing is deleted.
 
     Raises:
         NotWrittenError: the run is still running, or it cannot be moved; what was moved by then is moved back.

@@ -37,7 +37,7 @@ _USUAL_TITLES = {USUAL[0]: "Return", USUAL[1]: "Win rate"}
 
 
 class Column(NamedTuple):
-    """A column that somebody asked for: "config:lr" or "best:loss"."""
+    """A requested column: "config:lr" or "best:loss"."""
 
     kind: str
     key: str
@@ -60,13 +60,13 @@ def parse_column(name: str) -> Column | None:
 
 
 class Usual(NamedTuple):
-    """The columns that nobody has to ask for, as the runs of a folder have them.
+    """The default columns for the runs of a folder.
 
     Attributes:
         metrics: statistics of which the last and the best value are shown.
         maps: whether any run names what it plays.
         results: whether runs of other programs have returned anything; Muster's return what their last test came to.
-        running: whether any run is running, so that there is progress to show.
+        running: whether any run is runningand has progress to show.
     """
 
     metrics: tuple[str, ...]
@@ -102,7 +102,7 @@ def definitions(
 ) -> list[dict[str, Any]]:
     """AG Grid's definitions; all that a config or a log has written is a title or a value there, never code.
 
-    What somebody asked for stands before the usual statistics, where it is seen without scrolling.
+    Requested columns stand before the usual statistics, visible without scrolling.
 
     Args:
         columns: beyond the usual ones.
@@ -154,7 +154,7 @@ def _number(field: str, title: str, width: int, form: str = "number") -> dict[st
 
 
 def config_text(value: Any) -> Any:
-    """A config value as a cell: numbers stay numbers, so that they sort."""
+    """A config value as a cell: numbers stay sortable numbers."""
     if value is MISSING:
         return None
     return cell(value)

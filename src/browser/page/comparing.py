@@ -1,4 +1,4 @@
-"""What the views Compare and Matrix ask for, read from an address or from their controls."""
+"""The requests of the views Compare and Matrix, read from an address or from their controls."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ SINGLE = "runs"
 
 @dataclass(frozen=True)
 class Wish:
-    """A comparison as somebody wants it.
+    """A requested comparison.
 
     Attributes:
         runs: ids; empty for all runs.
@@ -52,7 +52,7 @@ class Wish:
     hide: tuple[str, ...] = ()
 
     def address(self, path: str) -> str:
-        """The view's address; what is as it is by default is left out."""
+        """The view's address, without defaults."""
         usual = Wish()
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         kept = {name: value for name, value in values.items() if value != getattr(usual, name)}
@@ -61,7 +61,7 @@ class Wish:
 
 @dataclass
 class Compared:
-    """A wish that can be fulfilled, what it is about, and what could not be (a sentence each)."""
+    """A valid wish, its runs, and the invalid parts of the request (a sentence each)."""
 
     wish: Wish
     runs: list[Lineage]
@@ -72,7 +72,7 @@ class Compared:
 
 
 def compare(context: Context, query: Mapping[str, str]) -> Compared:
-    """The comparison that an address asks for; what is wrong in it is replaced by what is usual."""
+    """The comparison that an address requests, with defaults in place of invalid parts."""
     wrong: list[str] = []
     asked = address.names(query, "runs")
     runs, unknown = context.chosen(asked)
@@ -122,7 +122,7 @@ def settled(context: Context, query: Mapping[str, str], digest: str | None) -> b
 
 
 def query_of(runs: object, **controls: object) -> dict[str, str]:
-    """What controls hold, as an address would have it: one way in, with one check."""
+    """The values of controls, in the form of an address: one way in, with one check."""
     query = {"runs": runs, **controls}
     texts = {key: ",".join(map(str, value)) if isinstance(value, list) else value for key, value in query.items()}
     return {key: str(value) for key, value in texts.items() if value not in (None, "")}

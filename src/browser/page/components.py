@@ -145,7 +145,7 @@ def run_title(run: Lineage) -> str:
 
 
 def warnings(cautions: Sequence[Caution], href: Callable[[Mapping[str, Any]], str]) -> html.Div | None:
-    """What could mislead, each sentence with links to what remedies it.
+    """Cautions, each sentence with links to its remedies.
 
     Args:
         href: the view's address with a remedy's changes.
@@ -164,5 +164,5 @@ def checklist(control_id: str, options: Mapping[str, str], chosen: Sequence[str]
 
 
 def notices(sentences: Sequence[str]) -> html.Div | None:
-    """What was wrong with an address."""
+    """The problems of an address."""
     return html.Div([html.P(sentence) for sentence in sentences], className="warning") if sentences else None

@@ -1,4 +1,4 @@
-"""What all views share: the results folder, scanned at most once a second."""
+"""The common data of all views: the results folder, scanned at most once a second."""
 
 import threading
 import time
@@ -42,7 +42,7 @@ class Context:
         return self.results.root
 
     def kept(self, name: str, make: Callable[[], Any]) -> Any:
-        """What a view keeps between requests, made when it is first asked for."""
+        """A view's data between requests, made at its first use."""
         with self._lock:
             if name not in self._kept:
                 self._kept[name] = make()

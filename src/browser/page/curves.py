@@ -30,7 +30,7 @@ MOST_EXPORTED = 500_000
 
 
 class Figures(NamedTuple):
-    """The figures of a comparison, the digest of what they show, their legend, and what could mislead."""
+    """The figures of a comparison, the digest of their data, their legend, and cautions."""
 
     cards: list
     digest: str

@@ -1,4 +1,4 @@
-"""Tables of what differs between runs: config, source, packages."""
+"""Tables of the differences between runs: config, source, packages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,7 +31,7 @@ def config_rows(runs: Sequence[Lineage]) -> Rows:
 
 
 def source_rows(context: Context, runs: Sequence[Lineage]) -> Rows:
-    """What differs in the programs that made the runs, their packages and their machines."""
+    """The differences between the runs' programs, packages and machines."""
     by_run = [_made_of(context, run) for run in runs]
     names = dict.fromkeys(name for facts in by_run for name in facts)
     table = {name: [facts.get(name, MISSING) for facts in by_run] for name in names}

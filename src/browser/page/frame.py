@@ -1,4 +1,4 @@
-"""What surrounds every view: the bar at the top, where notices appear, and the clock of live views."""
+"""The frame of every view: the bar at the top, the place of notices, and the clock of live views."""
 
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 

@@ -11,7 +11,7 @@ LONGEST_CELL = 300
 LONGEST_FACT = 2000
 MOST_RUNS = 10_000
 MOST_SESSIONS = 200
-# names in an address that are looked up, and sentences on what is wrong with them
+# names in an address to look up, and sentences on the invalid ones
 MOST_ASKED = 50
 MOST_MESSAGES = 5
 # a request; a choice of ten thousand runs takes a third of it
@@ -19,7 +19,7 @@ LARGEST_REQUEST = 2**21
 
 
 def cell(value: Any) -> Any:
-    """A value as a table has it: numbers stay numbers, so that they sort; texts are cut."""
+    """A value as a table has it: numbers stay sortable numbers; texts are cut."""
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
     return short(str(value))
@@ -42,6 +42,6 @@ def fitting(items: Iterable[Any], characters: int = TABLE) -> list[Any]:
 
 
 def left_out(what: str, all_of_them: Sequence[Any], shown: Sequence[Any], which: str = "first") -> str:
-    """A sentence on what is not shown; empty if everything is."""
+    """A sentence on the omitted part, or empty."""
     more = len(all_of_them) - len(shown)
     return f"{more:,} more {what} are left out; the {which} {len(shown):,} are shown." if more > 0 else ""

@@ -1,4 +1,4 @@
-"""What people write about runs: tags, notes, archived or not; in one side file, beside what the runs wrote."""
+"""The user's notes on runs: tags, notes, archived or not; in one side file, apart from the runs' files."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from browser.records import Lineage
 from utils.errors import MusterError
 from utils.regular_files import read_regular
 
-# hidden, so that no reader of results takes it for a run
+# hidden: no reader of results takes it for a run
 FILE = ".browser-notes.json"
 # bytes; a thousand notes as long as they may be
 LARGEST_FILE = 2**26
@@ -28,7 +28,7 @@ class NotWrittenError(MusterError):
 
 @dataclass(frozen=True)
 class Note:
-    """What is written about one run."""
+    """The notes on one run."""
 
     tags: tuple[str, ...] = ()
     text: str = ""
@@ -55,7 +55,7 @@ class Notes:
         self._lock = threading.RLock()
 
     def of(self, run: Lineage) -> Note:
-        """What is written about a run."""
+        """The notes on a run."""
         with self._lock:
             self._read()
             return self._notes.get(_key(run), NONE)
@@ -91,12 +91,12 @@ class Notes:
         except FileNotFoundError:
             self._notes, self._stamp = {}, None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            # somebody is at work on it by hand: the last good reading counts
+            # the user is editing it by hand: the last good reading counts
             pass
 
 
 def tags_of(text: str) -> tuple[str, ...]:
-    """Tags from what was typed, separated by commas."""
+    """Tags from typed text, separated by commas."""
     tags: Iterable[str] = (" ".join(tag.split())[:LONGEST_TAG] for tag in text.split(","))
     return tuple(dict.fromkeys(tag for tag in tags if tag))[:MOST_TAGS]
 

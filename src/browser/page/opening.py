@@ -17,7 +17,7 @@ PORT = 8050
 
 
 def open_page(root: Path, path: str, show: Callable[[str], object] = webbrowser.open) -> None:
-    """Show the page over a results folder; a server that has to be started for that serves until Ctrl+C.
+    """Show the page over a results folder; a server started for it serves until Ctrl+C.
 
     Args:
         root: the results folder.

@@ -19,7 +19,7 @@ from records.layout import REPLAYS
 from utils.nearest import did_you_mean
 
 SUFFIX = ".jsonl"
-# bytes; an episode of 27m_vs_30m takes a few million, and a browser has to hold it
+# bytes; an episode of 27m_vs_30m takes a few million, and a browser must hold it
 LARGEST_REPLAY = 2**28
 CHUNK = 1 << 18
 LONGEST_HEADER = 1 << 20
@@ -35,7 +35,7 @@ class ReplayFile:
 
     @property
     def shown(self) -> str:
-        """What to call it: `120000_0.jsonl` is episode 0 after 120,000 steps."""
+        """Its title: `120000_0.jsonl` is episode 0 after 120,000 steps."""
         step, _, episode = self.name.removesuffix(SUFFIX).rpartition("_")
         if step.isdecimal() and episode.isdecimal():
             return f"{int(step):,} steps, episode {int(episode)}"
@@ -46,7 +46,7 @@ def replays_of(context: Context, run: str) -> list[ReplayFile]:
     """The replays of a run, and those that were played later with its models; the newest first.
 
     Args:
-        run: a run's id, or a token, also of what was only played (src/watch.py) and has no record.
+        run: a run's id, or a token, also of models that src/watch.py has played without a record.
 
     Raises:
         UnknownRunError: there is no such run.
@@ -92,7 +92,7 @@ def origin_of(context: Context, token: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _checkpoint_path(files: ResultsFiles, token: str, name: str) -> Path:
-    """Where a replay's header says that its models were; headers never change."""
+    """The path of the models in a replay's header; headers never change."""
     try:
         with files.open(REPLAYS, token, name) as file:
             line = file.readline(LONGEST_HEADER)

@@ -62,7 +62,7 @@ def _row(context: Context, one: ReplayFile, run: str, several: bool, current: bo
 
 @lru_cache(maxsize=4096)
 def _ends(files: ResultsFiles, one: ReplayFile) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header and the footer of a replay, as it was when it last changed; {} for what it does not have."""
+    """The header and the footer of a replay, as of its last change; {} for a missing one."""
     try:
         with files.open(REPLAYS, one.token, one.name) as file:
             first = file.readline(LONGEST_HEADER)

@@ -17,7 +17,7 @@ from browser.records.configs import MISSING
 
 Row = dict[str, Any]
 
-# seconds that one answer may spend on reading curves; the rows of what is left follow with the next
+# seconds that one answer may spend on reading curves; the remaining rows follow with the next
 BUDGET = 0.8
 # choices of columns that are kept; each window has one
 CHOICES = 16
@@ -27,7 +27,7 @@ def run_row(context: Context, run: Lineage, columns: list[Column], curves: bool 
     """A run as a row: texts and finite numbers, None where nothing is known.
 
     Args:
-        curves: also what has to be read from its logs.
+        curves: also the values from its logs.
     """
     newest = run.newest
     seed = newest.seed
@@ -51,7 +51,7 @@ def run_row(context: Context, run: Lineage, columns: list[Column], curves: bool 
 
 
 def problems_of(run: Lineage) -> str | None:
-    """What could not be read of its sessions; None if nothing is wrong."""
+    """The problems of reading its sessions, or None."""
     return " ".join(dict.fromkeys(problem for session in run.sessions for problem in session.problems)) or None
 
 
@@ -95,7 +95,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class Changes:
-    """What a browser has to change; `whole`: it has to start again with `added`."""
+    """The changes for a browser to make; `whole`: it must start again with `added`."""
 
     revision: str
     whole: bool
@@ -119,7 +119,7 @@ class RowTracker:
         self._epoch = f"{time.time_ns():x}"
 
     def changes(self, columns: list[Column], archived: bool, since: str = "") -> Changes:
-        """What changed after the revision `since`, which an earlier answer named; empty for everything."""
+        """The changes after the revision `since`, which an earlier answer named; empty for everything."""
         choice = (tuple(columns), archived)
         with self._lock:
             table = self._tables.setdefault(choice, _Table())

@@ -1,4 +1,4 @@
-"""What a run left behind: its files in a table, pictures and texts where they are seen, and their address."""
+"""The files of a run: a table of them, pictures and texts shown in place, and their addresses."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ _PICTURES = {
 }
 _PICTURE_NAMES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _TEXT_NAMES = tuple(".txt .md .json .jsonl .yaml .yml .csv .tsv .log .py .toml .ini .cfg .html .htm .svg .xml".split())
-# an answer whose content somebody else made may do nothing, even if it is opened by itself
+# foreign content may run nothing, even if it is opened by itself
 _POLICY = "default-src 'none'; style-src 'none'; sandbox; frame-ancestors 'none'"
 
 

@@ -17,12 +17,12 @@ from browser.records.record import Run
 
 MOST_TIMINGS = 30
 _FILTERED = {"floatingFilter": True, "suppressFloatingFilterButton": True}
-# in the names of statistics that tell where time goes
+# in the names of statistics of times
 _TIMING = ("time", "seconds", "per_second", "fps", "_ms")
 
 
 def overview(run: Lineage) -> html.Section:
-    """What was run, and what came of it."""
+    """The experiment and its results."""
     newest = run.newest
     return card(
         "Overview",

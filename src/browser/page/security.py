@@ -1,4 +1,4 @@
-"""Who may ask the page for what: this machine's own browser, or one that has the token."""
+"""Access to the page: by this machine's own browser, or one that has the token."""
 
 import hmac
 from collections.abc import Callable
@@ -31,11 +31,11 @@ _POLICY = (
 def guard(server: Flask, hashes: Callable[[], list[str]], token: str | None) -> None:
     """Check every request before it is answered, and put protective headers on every answer.
 
-    Without a token only requests that name this machine itself are answered, so that no page from elsewhere reaches
-    the server by a name of its own that points here (DNS rebinding). With one, a request needs it: once as
-    `?token=`, which is kept as a cookie. Whatever changes anything has to come from the page itself.
+    Without a token the server answers only requests that name this machine: no foreign page reaches it by another
+    name that points here (DNS rebinding). With one, a request needs it: once as `?token=`, which is kept as a cookie.
+    Requests that change anything must come from the page itself.
 
-    A request's body has to come in at once, and is no longer than LARGEST_REQUEST.
+    A request's body must arrive at once, and is no longer than LARGEST_REQUEST.
 
     Args:
         hashes: returns the hashes of permitted inline scripts, as 'sha256-...'; Dash adds one with the first request.
@@ -76,7 +76,7 @@ def _without_token(token: str) -> Response | None:
 
 
 def _without_body() -> Response | None:
-    """Take in the body, so that no part of the page waits for one; a refusal if it is too long or does not come."""
+    """Read the body, for which no part of the page then waits; a refusal if it is too long or does not arrive."""
     if (request.content_length or 0) <= LARGEST_REQUEST:
         try:
             if len(request.get_data()) <= LARGEST_REQUEST:

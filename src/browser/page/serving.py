@@ -21,12 +21,12 @@ from utils.errors import ConfigError
 
 # ports that are tried, beginning with the one that was asked for
 TRIED = 20
-# seconds in which a request has to be here, whole, and in which some of an answer has to be taken
+# seconds in which a whole request must arrive, and in which a client must take some of an answer
 PATIENCE = 30.0
 
 
 class _Impatient(io.RawIOBase):
-    """What a connection sends, until PATIENCE is over: one that sends a byte now and then holds no thread for long."""
+    """Reads a connection until PATIENCE is over: one that sends a byte now and then holds no thread for long."""
 
     def __init__(self, connection: socket.socket):
         self._connection = connection
@@ -65,7 +65,7 @@ class _QuietHandler(WSGIRequestHandler):
         self.rfile = io.BufferedReader(_Impatient(self.connection))
 
     def log(self, type: str, message: str, *args: object) -> None:
-        """Nothing is said of single requests; errors of the page itself are logged elsewhere."""
+        """Log no single requests; errors of the page itself are logged elsewhere."""
 
 
 def serve(options: Options) -> None:
@@ -94,7 +94,7 @@ def serve(options: Options) -> None:
 
 
 def about_folder(results: Path) -> str:
-    """What to say of a folder before it is served: how to make a run, if it has none yet, and links in it; or nothing.
+    """The notes on a folder before it is served, perhaps empty: how to make a first run, and links in it.
 
     Raises:
         ConfigError: it does not exist.

@@ -1,4 +1,4 @@
-"""What can be written where browse.py was started with --write: tags and notes, archiving, deleting to the bin."""
+"""Writing, if browse.py was started with --write: tags and notes, archiving, deleting to the bin."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What files came to when they were last read, so that unchanged ones are not read again."""
+"""A cache of files' contents: unchanged files are not read again."""
 
 import contextlib
 import hashlib

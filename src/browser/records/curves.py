@@ -104,8 +104,8 @@ def from_sacred(
 def join(parts: Iterable[tuple[Curve, int | None]]) -> Curve | None:
     """The curve of a run whose sessions were recorded apart.
 
-    A session may begin by telling the past again, with the times of the resuming; the past is taken from the sessions
-    that lived it.
+    A session may start by repeating the past, with the times of resuming; the past is taken from the original
+    sessions.
 
     Args:
         parts: for each session, oldest first, its curve and the step from which it resumed (None: not recorded; then
@@ -169,7 +169,7 @@ def _with_episodes(curve: Curve, episode: Curve | None) -> Curve:
 
 
 def _array(values: Any) -> np.ndarray | None:
-    """A list of numbers, of encoded NumPy scalars, or of what is neither (NaN): float64 [n]."""
+    """A list of numbers or encoded NumPy scalars, NaN for anything else: float64 [n]."""
     values = plain(values) if isinstance(values, dict) else values
     if not isinstance(values, list):
         return None

@@ -55,7 +55,7 @@ class ResultsFiles:
         return None if problem_of(status, LARGEST.get(str(names[-1]))) else (status.st_size, status.st_mtime_ns)
 
     def problem(self, *names: str | Path) -> str:
-        """Why a file that is there is not read, as a sentence; empty if it is read, or is not there."""
+        """Why an existing file is not read, as a sentence; empty if it is read, or missing."""
         try:
             problem = problem_of(os.lstat(self._path(*names)), LARGEST.get(str(names[-1])))
         except FileNotFoundError:
@@ -72,5 +72,5 @@ class ResultsFiles:
 
 
 def not_read(name: str, why: str | None) -> str:
-    """What a run's problems say of a file that was left alone."""
+    """The sentence in a run's problems on a file that was not opened."""
     return f"{name} is not read: {why}."

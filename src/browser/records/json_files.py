@@ -72,7 +72,7 @@ def _before_the_cut(text: str) -> Any:
 class JsonObject:
     """The top level of a JSON object, of which few keys of many are wanted.
 
-    Sacred begins a line, indented by two, for every top-level key; our observer writes every top-level key with its
+    Sacred starts a line, indented by two, for every top-level key; our observer writes every top-level key with its
     value in one line. In these layouts a key is found and decoded without parsing the rest, which is what makes a
     folder of thousands of runs quick to read, and a file of a hundred megabytes cheap. Any other layout is parsed in
     full.
@@ -123,7 +123,7 @@ class JsonObject:
 
 
 def _line_start(data: bytes) -> bytes | None:
-    """What stands before every top-level key and before nothing else; None if the layout does not tell."""
+    """The bytes before every top-level key and before nothing else; None for other layouts."""
     if data.startswith(b'{\n  "'):
         return b"\n  "
     one_line_each = data.startswith(b'{\n"') and data.find(b"{\n", 2) < 0 and b"[\n" not in data
@@ -133,8 +133,8 @@ def _line_start(data: bytes) -> bytes | None:
 def plain(value: Any, deepest: int = _DEEPEST) -> Any:
     """Sacred's encodings (jsonpickle) of NumPy scalars and arrays, tuples and sets -> plain values.
 
-    A reference to an object written before ({"py/id": 7}) is None: Sacred sorts keys, after which nobody can tell the
-    seventh object. So is what is nested deeper than `deepest`.
+    A reference to an object written before ({"py/id": 7}) is None: Sacred sorts keys, which loses the
+    numbering of objects. So are values nested deeper than `deepest`.
     """
     if not isinstance(value, list | dict):
         return value

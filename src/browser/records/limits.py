@@ -1,4 +1,4 @@
-"""How much of what a run wrote is shown: results come from anywhere, and a page has to stay small."""
+"""Limits on the shown data of a run: results come from anywhere, and a page must stay small."""
 
 import hashlib
 from typing import Any
@@ -26,7 +26,7 @@ def cut_end(text: str, longest: int) -> str:
 
 
 def cut_value(value: Any) -> Any:
-    """A JSON value; one that is long as its text, cut, with a digest, so that values that differ stay different."""
+    """A JSON value; a long one as its text, cut, with a digest, which keeps different values different."""
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
         return value
     text = value if isinstance(value, str) else str(value)

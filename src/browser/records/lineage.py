@@ -65,6 +65,6 @@ def _oldest_first(group: list[Run]) -> list[Run]:
         order.append(index)
         for child in children[index]:
             heapq.heappush(waiting, (group[child].started or _EARLIEST, child))
-    # links that run in a circle are somebody's mistake; such sessions are shown all the same
+    # links that run in a circle are a mistake; such sessions are shown all the same
     order += [index for index in range(len(group)) if index not in order]
     return [group[index] for index in order]

@@ -14,7 +14,7 @@ class OutsideResultsError(ConfigError):
 def inside(root: Path, *names: str | Path) -> Path:
     """Join names to `root` and return the path if it is below `root` and no link is on the way (it need not exist).
 
-    Links are refused wherever they lead: results may come from somebody else.
+    Links are refused, wherever they lead: results may come from others.
 
     Raises:
         OutsideResultsError: it is not, or a name cannot be one (a NUL byte, `..`).
@@ -43,5 +43,5 @@ def _over_a_link(root: Path, path: Path) -> bool:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether `name` is one plain component of a path, as a run's token has to be."""
+    """Whether `name` is one plain component of a path, as a run's token must be."""
     return bool(name) and name not in (".", "..") and not any(c in name for c in "/\\\0") and len(name) < 256

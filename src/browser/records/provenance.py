@@ -1,4 +1,4 @@
-"""What a run was made of: the packages and source files that Sacred noted."""
+"""The provenance of a run: the packages and source files that Sacred noted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Provenance:
 
 
 def provenance_of(experiment: Any) -> Provenance:
-    """From the part `experiment` of run.json; whatever is no list of texts is left out."""
+    """From the part `experiment` of run.json, without values that are not lists of texts."""
     if not isinstance(experiment, Mapping):
         return Provenance()
     texts = (text for text in _list(experiment.get("dependencies")) if isinstance(text, str))

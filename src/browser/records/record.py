@@ -1,4 +1,4 @@
-"""What is known of one run."""
+"""The data of one run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class Source:
 
 @dataclass(frozen=True)
 class ResumedFrom:
-    """Where a session went on: the Sacred id of the session before (None: it had none) and its environment step."""
+    """Where a session resumed: the Sacred id of the session before, or None, and its environment step."""
 
     sacred_id: str | None
     t_env: int | None
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def map_name(self) -> str:
-        """What is played: the environment's map, key, game or scenario, else the environment itself."""
+        """The scenario: the environment's map, key, game or scenario, else the environment itself."""
         for key in MAP_KEYS:
             if self.config.get(key):
                 return cut(str(self.config[key]), LONGEST_NAME)

@@ -67,8 +67,8 @@ class Results:
     def runs(self) -> list[Run]:
         """Scan the folder and return its runs, the one that started last first.
 
-        Files that did not change since they were last read are not read again. Of a file that is cut off the last good
-        reading counts; if there was none, what precedes the cut, and `Run.problems` says so.
+        Unchanged files are not read again. Of a truncated file the last good reading counts, or else its readable part,
+        and `Run.problems` reports it.
         """
         with self._lock:
             found = self._sessions.runs()
@@ -148,7 +148,7 @@ class Results:
             return ""
 
     def artifacts(self, run: Run | Lineage | str) -> list[Artifact]:
-        """What a run left behind: files given to Sacred, models, checkpoints, replays, TensorBoard events."""
+        """The artifacts of a run: files given to Sacred, models, checkpoints, replays, TensorBoard events."""
         sessions = run.sessions if isinstance(run, Lineage) else (self._newest(run),)
         given = [
             Artifact("artifact", name, session.folder / name)
@@ -170,7 +170,7 @@ class Results:
         return provenance_of(record.get("experiment") if record else None)
 
     def manifest(self, checkpoint: Artifact) -> dict:
-        """What a checkpoint's manifest.json says; empty if it cannot be read."""
+        """The content of a checkpoint's manifest.json; empty if it cannot be read."""
         return manifest(self.files, checkpoint)
 
     def path(self, artifact: Artifact | str | Path) -> Path:
@@ -209,7 +209,7 @@ class Results:
             return None
 
     def _read_curves(self, run: Run, keys: list[str], resumed: bool) -> dict[str, Curve]:
-        """Curves of one session, or of its token's log; those of files that did not change come from memory."""
+        """Curves of one session, or of its token's log; those of unchanged files come from memory."""
         stamp = self._stamp(run)
         known = {key: self._curves.get((run.id, key, resumed), (None, None)) for key in keys}
         missing = [key for key, (known_stamp, _) in known.items() if known_stamp != stamp]
@@ -249,7 +249,7 @@ class Results:
         return {key: curve_files.join((part[key], t_env) for part, t_env in sessions if key in part) for key in names}
 
     def _stamp(self, run: Run) -> tuple:
-        """Sizes and times of the files that curves come from."""
+        """Sizes and times of the files with the curves."""
         if self._has_log(run):
             return (self.files.stamp(*log_path(run.token)),)
         return tuple(self.files.stamp(run.folder, name) for name in ("metrics.json", "info.json") if run.folder)

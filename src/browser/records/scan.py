@@ -57,7 +57,7 @@ def _find(folder: str, names: tuple[str, ...], own_name: str) -> Iterator[Found]
 
 
 def entries_of(root: Path, *names: str | Path) -> list[os.DirEntry]:
-    """What is in a folder below `root`, sorted by name; nothing if it does not exist or lies behind a link."""
+    """The entries of a folder below `root`, sorted by name; empty if it does not exist or lies behind a link."""
     try:
         with os.scandir(inside(root, *names)) as listing:
             return sorted(listing, key=lambda entry: entry.name)

@@ -13,12 +13,12 @@ from browser.records.tokens import log_path
 from records.limits import LARGEST
 from utils.regular_files import open_regular, problem_of
 
-# files of Sacred's folder that are only read when they are asked for
+# files of Sacred's folder that are read on demand only
 _LATER = ("metrics.json", "cout.txt")
 
 
 class SessionReader:
-    """Reads the sessions below a results folder; what did not change comes from the cache.
+    """Reads the sessions below a results folder; unchanged ones come from the cache.
 
     Args:
         files: of the results folder.
@@ -36,8 +36,8 @@ class SessionReader:
     def runs(self) -> list[Run]:
         """Scan the folder.
 
-        Of a file that is cut off the last good reading counts; if there was none, what precedes the cut. A file that
-        is not regular, or too long for its kind, is not opened. `Run.problems` says so.
+        Of a truncated file the last good reading counts, or else its readable part. A file that is not regular, or too
+        long for its kind, is not opened. `Run.problems` reports both.
         """
         found = [run for run in map(self._read, find_runs(sacred_folder(self._root))) if run is not None]
         self._cache.keep_only({f"{run.folder}/{name}" for run in found for name in FILES})
@@ -67,7 +67,7 @@ class SessionReader:
         return run_from(found.run_id, folder, parts, tuple(problems))
 
     def _part(self, name: str, cached_as: str, entry: os.DirEntry) -> tuple[dict | None, str]:
-        """What a file came to, and what was wrong with it."""
+        """The content of a file, and its problem."""
         try:
             status = entry.stat(follow_symlinks=False)
             stamp = status.st_size, status.st_mtime_ns

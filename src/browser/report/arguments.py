@@ -20,7 +20,7 @@ _EPILOG = """examples:
 
 @dataclass
 class Options:
-    """What the user asked for; see `--help`."""
+    """The parsed options; see `--help`."""
 
     results: Path = Path("results")
     group_by: list[str] = field(default_factory=lambda: ["name"])

@@ -1,4 +1,4 @@
-"""What a report says: runs, their curves and comparisons, before it is drawn or written."""
+"""The content of a report: runs, their curves and comparisons, before drawing and writing."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +69,7 @@ def choose(options: Options) -> tuple[Results, Comparison]:
 
 
 def compare(comparison: Comparison, key: str, options: Options) -> Metric:
-    """Everything that a report says of one statistic."""
+    """The part of a report on one statistic."""
     curves = {
         name: bands
         for name in comparison.maps
@@ -130,7 +130,7 @@ def _run_row(comparison: Comparison, run: Lineage, label: str, keys: list[str], 
 
 
 def _result_text(result: Any) -> str:
-    """What a run returned; what is longer than a cell is cut."""
+    """A run's return value, cut to a cell."""
     text = "" if result is None else f"{result:.4g}" if isinstance(result, float) else str(result)
     return text if len(text) <= MOST_RESULT else f"{text[:MOST_RESULT]} …"
 

@@ -21,7 +21,7 @@ REPETITIONS = 2000
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its 95 % interval (NaN where one run is all there is) and how many runs it comes from."""
+    """A number with its 95 % interval (NaN where one run is all there is) and the number of its runs."""
 
     value: float
     low: float
@@ -76,7 +76,7 @@ def aggregate(scores: Scores, how: str = "iqm", repetitions: int = REPETITIONS, 
 
     "iqm" is the interquartile mean of all runs of all maps; "mean" and "median" are those of the maps' means;
     "optimality_gap" is how far runs fall short of a score of 1 on average (scores above 1 count as 1).
-    Scores of different maps have to be comparable (win rates, or normalised returns).
+    Scores of different maps must be comparable (win rates, or normalised returns).
 
     Args:
         scores: one array of scores per map; NaN is left out, and so is a map without runs.
@@ -144,7 +144,7 @@ def best_on_maps(matrix: Mapping[str, Mapping[str, Estimate]], lower: bool = Fal
 
 
 def normalised(scores: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, dict[str, np.ndarray]]:
-    """Scores by algorithm and map, scaled on every map so that its lowest run is 0 and its highest 1.
+    """Scores by algorithm and map, scaled on every map: its lowest run is 0 and its highest 1.
 
     A map on which all runs score the same has 0.5. Gorsane et al., NeurIPS 2022, normalise returns this way.
     """

@@ -17,7 +17,7 @@ class Aligned:
     Attributes:
         x: positions, increasing; float64 [N].
         values: float64 [R, N]; NaN before a run's first value and after its last.
-        axis: one of AXES, which says what `x` counts.
+        axis: one of AXES, the unit of `x`.
     """
 
     x: np.ndarray
@@ -29,7 +29,7 @@ def align(curves: Sequence[Curve], axis: str = "steps", points: int = 201) -> Al
     """Interpolate curves linearly at equally spaced positions from the first of any run to the last of any run.
 
     Values that are NaN or infinite are left out. Runs log at slightly different steps, so a run's first and last value
-    are held for up to one of its own intervals; beyond that the run has no value and does not count there. A curve
+    are held for up to one of its intervals; beyond that the run has no value and does not count there. A curve
     without positions on this axis is left out.
 
     Args:

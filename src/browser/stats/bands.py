@@ -30,7 +30,7 @@ class Band:
         n: how many runs have a value there; int64 [N].
         axis: what `x` counts, one of AXES.
         kind: one of BANDS.
-        runs: how many runs have the statistic at all.
+        runs: the number of runs with the statistic.
     """
 
     label: str

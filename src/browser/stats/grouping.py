@@ -1,4 +1,4 @@
-"""Groups of runs that differ in their seed only, as far as the chosen config keys tell."""
+"""Groups of runs that differ in their seed only, by the chosen config keys."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What one run came to: final and best value, and when it got somewhere."""
+"""The outcomes of one run: final and best value, and the time to reach a value."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ def best_value(curve: Curve) -> float:
 def value_at(curve: Curve, step: int) -> float:
     """The value at an environment step, between logged ones by linear interpolation.
 
-    Runs log at slightly different steps, so the last value holds for one of the run's own intervals, and the first for
+    Runs log at slightly different steps, so the last value holds for one of the run's intervals, and the first for
     one before it; NaN further out, and for a curve without finite values.
     """
     curve = curve.finite()
@@ -45,7 +45,7 @@ def reached(curve: Curve, threshold: float, smoothing: int = 1) -> Reached | Non
     """The first logged step at which the value is at least `threshold`; None if it never is.
 
     Args:
-        smoothing: how many values up to and with that step have to reach it on average, against a lucky test.
+        smoothing: the number of values up to that step whose mean must reach it, against a lucky test.
     """
     curve = curve.finite()
     totals = np.cumsum(np.r_[0.0, curve.values])

@@ -1,4 +1,4 @@
-// What the page does in the browser alone: the address line, the bar, pausing, saving tables and images.
+// The page's work in the browser alone: the address line, the bar, pausing, saving tables and images.
 (function () {
   const muster = {};
   const skip = () => window.dash_clientside.no_update;
@@ -38,7 +38,7 @@
     return path;
   };
 
-  // a server that does not answer is said so: by every request that fails, and where a view asks nothing by one of ours
+  // report a server that does not answer: on every failed request, and by our requests where a view makes none
   let answered = Date.now();
   function heard(alive) {
     if (alive) answered = Date.now();
@@ -71,7 +71,7 @@
     return [paused, paused ? "live paused" : "live", paused ? "paused; click to resume" : "live; click to pause"];
   };
 
-  // a console stays at its end, unless somebody has scrolled up
+  // a console stays at its end, unless the user has scrolled up
   let end = null;
   muster.tail = function (text) {
     const console = document.getElementById("run-console");

@@ -1,4 +1,4 @@
-// What is to be seen at a moment of a replay, also between two steps, and how much of the world has to be shown.
+// The scene at a moment of a replay, also between two steps, and the part of the world to show.
 (function () {
   "use strict";
   const Replay = (window.MusterReplay = window.MusterReplay || {});

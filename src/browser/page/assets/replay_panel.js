@@ -93,7 +93,7 @@
       });
     }
 
-    // From 0 to the value; values that lie close together are dots on a scale of their own.
+    // From 0 to the value; values that lie close together are dots on a separate scale.
     _place(row, value, { low, high, narrow }) {
       const share = (at) => (100 * (Math.min(Math.max(at, low), high) - low)) / (high - low || 1);
       const [zero, end] = [share(0), share(value === null ? 0 : value)];

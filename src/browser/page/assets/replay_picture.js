@@ -228,7 +228,7 @@
       this._written(label, x, y + size * 0.04, PALE, "rgba(0, 0, 0, 0.75)", 2.5);
     }
 
-    // Text with a rim, so that it can be read on any ground.
+    // Text with a rim, readable on any ground.
     _written(text, x, y, colour, rim, width) {
       const context = this.context;
       context.textAlign = "center";
@@ -305,7 +305,7 @@
       context.globalAlpha = 1;
     }
 
-    // What the agents do, the selected first; a text that would cover a body or another text is left out.
+    // The agents' actions, the selected one first; a text that would cover a body or another text is omitted.
     _actions(file, t, living, look) {
       const actions = file.steps[t].actions;
       if (!Array.isArray(actions)) return;

@@ -311,7 +311,7 @@
       this.element.dataset.playing = playing;
     }
 
-    // What a screen reader says of the picture.
+    // The picture's text for screen readers.
     _aloud(step) {
       const units = this.file.steps[step].snapshot.units;
       const teams = [...new Set(units.map((unit) => unit.team).filter(Number.isInteger))].sort();

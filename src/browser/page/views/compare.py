@@ -25,7 +25,7 @@ _CONTROLS = ("metric", "axis", "band", "smoothing", "group", "only")
 
 
 class Shown(NamedTuple):
-    """What the view shows of a comparison, in the order of _SHOWN."""
+    """The parts of the view of a comparison, in the order of _SHOWN."""
 
     figures: Any
     digest: Any
@@ -140,7 +140,7 @@ def changed(context: Context, query: dict[str, str], digest: str | None = None) 
 
 
 def grown(context: Context, query: dict[str, str], digest: str | None) -> Shown:
-    """What is shown, if runs have logged something, ended or appeared since the digest; else no updates."""
+    """The view's parts, if runs have logged, ended or appeared since the digest; else no updates."""
     unchanged = Shown(*(no_update for _ in _SHOWN))
     if settled(context, query, digest):
         return unchanged

@@ -1,4 +1,4 @@
-"""One run: what it was told, what it did, and what it left behind."""
+"""One run: its config, its course, and its files."""
 
 import hashlib
 from typing import Any
@@ -135,7 +135,7 @@ def changed(context: Context, run_id: str, metrics: Any, axis: Any) -> tuple[lis
 
 
 def news(context: Context, run_id: str, digests: Any, metrics: Any, axis: Any) -> tuple:
-    """What has changed since the digests were made, and the new digests; `no_update` for the rest."""
+    """The changed parts since the digests were made, and the new digests; `no_update` for the rest."""
     run = context.lineage(run_id)
     old = digests if isinstance(digests, list) and len(digests) == 3 else ["", "", ""]
     chosen, axis = _controls(context, run, metrics, axis)

@@ -167,14 +167,14 @@ def register(app: Dash, context: Context) -> None:
 
 
 def news(context: Context, revision: str | None, shown: Any, columns: Any, archived: Any) -> tuple:
-    """What a table has to change since a revision.
+    """The changes of a table since a revision.
 
     Args:
         shown: the `Usual` columns that it has, as a list.
 
     Returns:
-        A row transaction and the new revision; or, when runs have come that need other usual columns, the revision with
-        definitions, all rows, and those columns. `no_update` for what stays.
+        A row transaction and the new revision; or, when new runs need other usual columns, the revision with
+        definitions, all rows, and those columns. `no_update` for unchanged parts.
     """
     known, usual = known_columns(context)
     if json.dumps(shown) != json.dumps(usual):
@@ -228,7 +228,7 @@ def asked_columns(known: list[str], names: list[str], wrong: list[str]) -> list[
 
 
 def _offered(context: Context, known: list[str], columns: list[Column]) -> dict[str, str]:
-    """What the list offers: first the keys in which runs differ, then statistics, then all other keys."""
+    """The choices of the list: first the keys in which runs differ, then statistics, then all other keys."""
     varying = [f"{CONFIG}:{key}" for key in varying_keys(run.newest for run in context.lineages())]
     rolled = [name for name in known if not name.startswith(f"{CONFIG}:")]
     ordered = dict.fromkeys([*(column.name for column in columns), *varying, *rolled, *known])
