@@ -18,7 +18,7 @@ class ContinuousRunner(EpisodesRunner):
         super().setup(scheme, groups, preprocess, mac)
 
     def _begin_ongoing(self) -> EpisodeCollector:
-        return EpisodeCollector(self._ongoing_play(), self.new_batch)
+        return EpisodeCollector(self._auto_reset_play(), self.new_batch)
 
     def _play(self) -> EpisodeBatch:
         batch, finished = self.ongoing.collect(self.t_env)

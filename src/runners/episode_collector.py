@@ -8,7 +8,7 @@ import numpy as np
 from components.batch_state import batch_state, put_batch_state
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
-from runners.ongoing import FinishedEpisode, OngoingPlay
+from runners.auto_reset import AutoResetPlay, FinishedEpisode
 
 
 class EpisodeCollector:
@@ -21,7 +21,7 @@ class EpisodeCollector:
         new_batch: makes an empty batch of B whole episodes.
     """
 
-    def __init__(self, play: OngoingPlay, new_batch: Callable[[], EpisodeBatch]):
+    def __init__(self, play: AutoResetPlay, new_batch: Callable[[], EpisodeBatch]):
         self._play, self._new_batch = play, new_batch
         self._everyone = np.arange(play.size)
         # row b: the episode that copy b plays now, so far
@@ -37,11 +37,11 @@ class EpisodeCollector:
         """Play until B episodes have ended; returns them, a row each, and the figures of each."""
         while not self._complete:
             self._store.write(self._play.observed(), self._everyone, self._t, mark_filled=True)
-            turn = self._play.turn(t_env)
-            self._store.write(turn.values, self._everyone, self._t)
+            result = self._play.step(t_env)
+            self._store.write(result.values, self._everyone, self._t)
             self._take(self._closing)
-            self._closing = turn.finished
-            self._t = np.where(turn.closing | turn.lost, 0, self._t + 1)
+            self._closing = result.finished
+            self._t = np.where(result.closing | result.lost, 0, self._t + 1)
         return self._complete.pop()
 
     def state_dict(self) -> dict:

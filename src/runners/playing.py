@@ -8,8 +8,8 @@ import numpy as np
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from controllers.decisions import Decider
+from runners.auto_reset import AutoResetPlay, FinishedEpisode
 from runners.base import BaseRunner
-from runners.ongoing import FinishedEpisode, OngoingPlay
 from runners.returns import EpisodeReturns
 from runners.sources import source_of
 from runners.step_checks import StepChecks
@@ -70,8 +70,8 @@ class EpisodesRunner(BaseRunner):
     def worker_restarts(self) -> int:
         return self.vector_env.restarts
 
-    def _ongoing_play(self) -> OngoingPlay:
-        return OngoingPlay(self.vector_env, self.mac, self.new_batch(max_seq_length=2), self._checks)
+    def _auto_reset_play(self) -> AutoResetPlay:
+        return AutoResetPlay(self.vector_env, self.mac, self.new_batch(max_seq_length=2), self._checks)
 
     def environments_state(self) -> dict[str, Any]:
         return self.vector_env.state_dict()
@@ -80,7 +80,7 @@ class EpisodesRunner(BaseRunner):
         return self.vector_env.load_state_dict(state)
 
     def state_dict(self) -> dict:
-        """As of every runner; the ongoing play is None after a fault, which may have interrupted a turn."""
+        """As of every runner; the ongoing play is None after a fault, which may have interrupted a step."""
         ongoing = None if self.ongoing is None or self._in_play else self.ongoing.state_dict()
         return {**super().state_dict(), "ongoing": ongoing}
 

@@ -9,7 +9,7 @@ from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from envs.fields import AGENTS
 from envs.teams import owner
-from runners.ongoing import OngoingPlay
+from runners.auto_reset import AutoResetPlay
 from runners.playing import EpisodesRunner
 from utils.devices import acting_device
 
@@ -46,8 +46,8 @@ class RolloutRunner(EpisodesRunner):
             device=acting_device(self.args),
         )
 
-    def _begin_ongoing(self) -> OngoingPlay:
-        return self._ongoing_play()
+    def _begin_ongoing(self) -> AutoResetPlay:
+        return self._auto_reset_play()
 
     def _constant(self, key: str, known: th.Tensor, groups: dict[str, int]) -> dict:
         group = owner(key, groups) or AGENTS
@@ -63,12 +63,12 @@ class RolloutRunner(EpisodesRunner):
         finished, steps = [], 0
         for t in range(self.args.rollout_steps):
             store.write(play.observed(), everyone, t, mark_filled=True)
-            turn = play.turn(self.t_env)
-            store.write(turn.values, everyone, t)
-            if turn.lost.any():
-                _cut_before(batch, turn.lost, t)
-            finished += turn.finished
-            steps += int((~turn.closing & ~turn.lost).sum())
+            result = play.step(self.t_env)
+            store.write(result.values, everyone, t)
+            if result.lost.any():
+                _cut_before(batch, result.lost, t)
+            finished += result.finished
+            steps += int((~result.closing & ~result.lost).sum())
         store.write(play.observed(), everyone, self.args.rollout_steps, mark_filled=True)
         self.episodes_brought = len(finished)
         self._record_finished(finished, steps)

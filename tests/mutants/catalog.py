@@ -301,7 +301,7 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
         "rollouts: memory crosses a loss",
         "starts[:, 1:] |= filled[:, 1:] & ~filled[:, :-1]",
         "pass",
-        ("tests/utils/test_rl_utils.py", PLAY),
+        ("tests/utils/test_rl_utils.py", "tests/runners/test_rollout_faults.py"),
     ),
     Mutant("no part is restored", "experiment.state:RunState.restore", returns_at_once, ("tests/experiment",)),
     _state("the learner", "checkpoints.parts:load_state"),

@@ -9,7 +9,7 @@ from watched_training import assert_learnt
 pytestmark = needs_game
 
 
-@pytest.mark.parametrize("source", [name for name in SOURCES if name != "native"])
+@pytest.mark.parametrize("source", ["in_process", "shared_memory"])
 @pytest.mark.parametrize("runner", SCHEDULES)
 def test_every_schedule_plays_on_every_source(game, tmp_path, monkeypatch, runner, source):
     algorithm, schedule = SCHEDULES[runner]

@@ -1,4 +1,4 @@
-"""Copies of an environment that restart independently: one starts its next episode while the others continue."""
+"""Auto-reset: copies of an environment restart independently; one starts its next episode while the others continue."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +29,7 @@ class FinishedEpisode:
 
 
 @dataclass
-class Turn:
+class StepResult:
     """The data of one step of all copies, in the shapes of a batch's fields; zeros in copies that were `closing`.
 
     `lost`: bool `[B]`, the episode is void because its environment failed; the copy has begun another one.
@@ -41,11 +41,11 @@ class Turn:
     finished: list[FinishedEpisode] = field(default_factory=list)
 
 
-class OngoingPlay:
+class AutoResetPlay:
     """B copies with their hidden states and last actions, each at its own step.
 
-    A copy whose episode has ended is `closing` for one turn: its closing state gets an action that is never executed,
-    as in every runner, and its next episode starts with the turn after. The controller reads a batch of two columns,
+    A copy whose episode has ended is `closing` for one step: its closing state gets an action that is never executed,
+    as in every runner, and its next episode starts with the step after. The controller reads a batch of two columns,
     the last action and the present state; so the copies need not share a time step.
 
     Args:
@@ -79,10 +79,10 @@ class OngoingPlay:
         return observed
 
     def known_before(self) -> dict[str, th.Tensor]:
-        """The controller's inputs from before the present turn, see `controllers.inputs.known_before`."""
+        """The controller's inputs from before the present step, see `controllers.inputs.known_before`."""
         return known_before(self._mac, self.hidden_states, self._acting)
 
-    def turn(self, t_env: int) -> Turn:
+    def step(self, t_env: int) -> StepResult:
         """Let every copy act once, and those that were closing start their next episode."""
         closing, decisions = self.closing, self._act(t_env)
         env, playing = self._env, ~closing
@@ -103,7 +103,8 @@ class OngoingPlay:
         self.begin_next()
         self.closing = ended
         values = {path: self._of_playing(value, playing) for path, value in outcome.values.items()}
-        return Turn({**decisions, **values, "terminated": terminated, "truncated": truncated}, closing, lost, finished)
+        values |= {"terminated": terminated, "truncated": truncated}
+        return StepResult({**decisions, **values}, closing, lost, finished)
 
     def _finished(self, env: VectorEnv, b: int) -> FinishedEpisode:
         info = {**env.info(b), **self._returns.of_groups(b)}
