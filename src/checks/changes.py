@@ -24,7 +24,7 @@ REASONS = {
         "separate_test_env"
     ),
     "its random numbers": "seed",
-    "the learning problem or method, so its curves would mix two experiments": (
+    "the learning problem or the method: its curves would mix two experiments": (
         "learner action_selector mask_before_softmax gamma batch_size lr lr_finish critic_lr optim_alpha optim_eps "
         "grad_norm_clip td_lambda epochs minibatches target_update_interval double_q epsilon_start epsilon_finish "
         "epsilon_anneal_time epsilon_decay opt_loss nopt_min_loss updates_per_rollout replay_ratio test_greedy acting "
@@ -32,7 +32,7 @@ REASONS = {
     ),
     "which run it is": "name repeat_id",
     "where its results are": "local_results_path",
-    "whether it trains, and from what": "checkpoint_path load_step evaluate",
+    "whether it trains, and from which model": "checkpoint_path load_step evaluate",
 }
 
 

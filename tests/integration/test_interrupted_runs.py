@@ -119,7 +119,7 @@ def test_what_may_change_and_what_may_not(tmp_path):
     for change, told in {
         "rnn_hidden_dim=32": ["rnn_hidden_dim=32", "(64)", "shapes of its networks"],
         "env_args.x=1": ["env_args.x", "the environment 'two_step' has no such argument"],
-        "batch_size=8": ["batch_size=8", "what is learned"],
+        "batch_size=8": ["batch_size=8", "the learning problem"],
         "buffer_size=99": ["buffer_size=99", "its replay buffer"],
         "seed=1": ["seed=1", "random numbers"],
         "t_max=-1": ["t_max=-1", "at least 1"],
