@@ -97,7 +97,7 @@ def test_where_n_falls_is_said_under_the_curve(folder):
     text, links = said(card)
     assert "qmix has n = 2 until 300, then 1" in text
     (cut,) = folder.shown(after(links["Cut there"])).figures
-    assert "equally long" not in said(cut)[0]
+    assert "differ in length" not in said(cut)[0]
     (line,) = (trace for trace in cut.children[1].figure.data if trace.fill is None)
     assert line.x.tolist() == [0, 100, 200, 300]
 
@@ -129,7 +129,7 @@ def test_an_interval_beyond_what_a_rate_can_be(folder):
     # mean 0.9667, s = 0.0577: 0.9667 ± 4.303 · 0.0577 / √3 reaches 1.11
     assert "Student's interval of qmix exceeds 0 to 1, the range of a test win rate." in text
     (card,) = folder.shown(after(links["Bootstrap interval"])).figures
-    assert "leaves 0 to 1" not in said(card)[0]
+    assert "exceeds 0 to 1" not in said(card)[0]
     (band,) = folder.compare("band=iqm").comparison.bands(WON, "3m", "iqm")
     assert band.low.min() >= 0 and band.high.max() <= 1
 
