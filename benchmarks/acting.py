@@ -1,6 +1,6 @@
 """How fast do runners gather experience? Environment steps per second, QMIX's agents acting, nothing learned.
 
-Once with environments that cost nothing, so that only the runner is measured, and once with Skirmish.
+Once with environments that cost nothing, to measure the runner alone, and once with Skirmish.
 
 python benchmarks/acting.py
 python benchmarks/acting.py --environments skirmish --shapes 3m --seconds 5
@@ -29,7 +29,7 @@ from utils.random_streams import seed_everything
 
 # runners with their transports and modes
 RUNNERS = ("episode", "parallel pipe", "parallel shared_memory", "batched", "batched continuous")
-# they take turns, so that what else the machine does meets all alike
+# they take turns: other work of the machine slows all alike
 TURNS = 5
 
 
@@ -51,7 +51,7 @@ def started(env: str, shape: str, runner: str, count: int, workers: int):
     elif variant:
         changes |= {"batched_mode": variant}
     if env == "free":
-        # a plugin has no file of its own; two_step's sets nothing that matters here
+        # a plugin has no config file; two_step's sets nothing that matters here
         config = compose_config("qmix_smac", "two_step").config
         changes |= {"env": "free", "plugins": ["free_env"], "env_args": {"shape": shape}}
     else:

@@ -1,4 +1,4 @@
-"""Is what is hard in SMAC hard on Skirmish? Trains one config on several maps with the same processor time for each.
+"""Are the hard maps of SMAC hard on Skirmish? Trains one config on several maps with the same processor time for each.
 
     python benchmarks/difficulty.py
     python benchmarks/difficulty.py --maps 8m corridor --cpu-minutes 60 --jobs 2

@@ -109,7 +109,7 @@ def main() -> int:
 
 
 def in_child(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The fingerprints of one checkout, in a process of its own: both have modules of the same names."""
+    """The fingerprints of one checkout, in a separate process: both have modules of the same names."""
     command = [sys.executable, __file__, "--only", only, "--child", str(src.resolve())]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
@@ -159,7 +159,7 @@ def fingerprints(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 class Witness:
-    """Sees what a run of one learner logs and trains on, and its weights; through names that PyMARL has, too."""
+    """Watches the log, the batches and the weights of a run of one learner, through names that PyMARL has, too."""
 
     def __init__(self, learner: str):
         from learners import REGISTRY
@@ -184,7 +184,7 @@ class Witness:
             self._train(learner, batch, t_env, episode_num)
 
         def log_stat(logger: Any, key: str, value: Any, t: int, *rest: Any, **named: Any) -> None:
-            # what is played ahead is logged twice: by the thread that plays, and when it is taken
+            # rollouts played ahead are logged twice: by the thread that plays, and when the loop takes them
             self._logged.add(f"{key} {t} {float(value)!r}")
             self._log_stat(logger, key, value, t, *rest, **named)
 
@@ -195,7 +195,7 @@ class Witness:
         self._class.train, self._logger_class.log_stat = self._train, self._log_stat
 
     def hashes(self) -> dict[str, str]:
-        """Of the weights, what was logged, and the batches."""
+        """Of the weights, the log and the batches."""
         if self.updates < 3 or not self._logged:
             raise SystemExit(f"A run with only {self.updates} updates is no test.")
         weights = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""An environment that costs nothing, of a SMAC map's shape: what is left to measure is what is around it.
+"""An environment that costs nothing, of a SMAC map's shape, to measure the code around it.
 
 A plugin: it registers itself as `free`.
 """

@@ -1,4 +1,4 @@
-"""What SMAC's own scripted player (`heuristic_ai`) wins on Skirmish, beside what it won in the game.
+"""Win rates of SMAC's scripted player (`heuristic_ai`) on Skirmish, beside those in the game.
 
 python benchmarks/heuristic_ai.py
 python benchmarks/heuristic_ai.py --maps 2s3z 3s5z --episodes 64

@@ -3,7 +3,7 @@
     python benchmarks/learner.py
     python benchmarks/learner.py --device cuda --shapes 8m
 
-`steps` is the path of third parties' controllers: forward at every step, padding included. `ours` is what runs by
+`steps` is the path of third parties' controllers: forward at every step, padding included. `ours` is the path by
 default. Both in one process, in turns. Episodes are as long as the columns ("full"), or between a third of that and all
 of it ("mixed"), as they are when some are won early.
 """
@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32", help="of ours")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--updates", type=int, default=10, help="the median of so many is told")
+    parser.add_argument("--updates", type=int, default=10, help="the median of so many counts")
     parser.add_argument("--cpu-time", action="store_true", help="count CPU time: steadier on a busy machine")
     options = parser.parse_args()
     th.set_num_threads(options.threads)

@@ -25,7 +25,7 @@ ADAM_LAMBDA = "optimizer=adam optim_eps=1e-8 td_lambda=0.6"
 
 @dataclass
 class Experiment:
-    """A command line after `python src/main.py`, and what its last test returns should be."""
+    """A command line after `python src/main.py`, and the expected return of its last test."""
 
     command: str
     expected: str
@@ -76,7 +76,7 @@ for name, map_name, steps, seeds, expected, more in (
     ("vdn", "8m", 500_000, 3, "above 0.9", SLOW_TARGETS),
     ("qmix", "2s3z", 500_000, 3, "far above 0", SLOW_TARGETS),
     ("vdn", "2s3z", 500_000, 3, "far above 0", SLOW_TARGETS),
-    # is what is hard in SMAC hard here?
+    # are the hard maps of SMAC hard here?
     ("qmix", "5m_vs_6m", 400_000, 1, "below 8m", ""),
     ("qmix", "3s_vs_5z", 400_000, 1, "below 8m", ""),
     ("qmix", "6h_vs_8z", 400_000, 1, "about 0", ""),

@@ -3,7 +3,7 @@
 python benchmarks/memory.py
 python benchmarks/memory.py --maps 3m --episodes 500
 
-Each figure is measured in a process of its own that fills a buffer for `--episodes` episodes with episodes as long as
+Each figure is measured in a separate process that fills a buffer for `--episodes` episodes with episodes as long as
 the limit, and is scaled to 5000. PyMARL's layout is the same fields as float32, int64, int32 and uint8, one-hot actions
 included, allocated as PyMARL does: with `torch.zeros`.
 """
@@ -45,7 +45,7 @@ def fill(name: str, layout: str, episodes: int) -> None:
     numbers = {key: th.rand_like(episode[key]) for key in ("obs", "state", "reward")}
     choices = {key: th.ones_like(episode[key]) for key in ("actions", "avail_actions", "terminated", "truncated")}
     episode.update(numbers | choices)
-    # what the first insert and the first random numbers bring in stays out of the figures
+    # the figures exclude one-time costs of the first insert and the first random numbers
     ReplayBuffer(scheme, groups, 1, length, preprocess=preprocess).insert_episode_batch(episode)
 
     start = resident()

@@ -1,4 +1,4 @@
-"""What random legal actions score on an environment: the floor that a learned return is compared with.
+"""Returns of random legal actions on an environment: the floor for learned returns.
 
 python benchmarks/random_play.py --env-config=lbf --episodes=1000 env_args.key=Foraging-5x5-2p-1f-v3
 """

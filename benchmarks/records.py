@@ -40,7 +40,7 @@ def seconds(act: Callable[[], Any]) -> float:
 
 
 def measured(first: int, last: int) -> dict[str, dict]:
-    """What Sacred hands an observer for the points `first` to `last` - 1 of all metrics."""
+    """The arguments of an observer from Sacred for the points `first` to `last` - 1 of all metrics."""
     steps = list(range(first, last))
     values, times = [step / 7 for step in steps], [NOW] * len(steps)
     return {

@@ -1,4 +1,4 @@
-"""What scripted policies achieve on Skirmish, beside what they achieve in SMAClite.
+"""Win rates of scripted policies on Skirmish, beside those in SMAClite.
 
     python benchmarks/scripted_policies.py                                   the table of docs/skirmish.md
     python benchmarks/scripted_policies.py --rules clock                     on SMAClite's clock, for comparison
@@ -80,7 +80,7 @@ def medic(contract: Contract, state: np.ndarray, i: int, legal: np.ndarray, rng:
 
 
 def act(policy: str, contract: Contract, obs, state, legal, i: int, rng: np.random.Generator) -> int:
-    """What agent i does."""
+    """The action of agent i."""
     if legal[0]:
         return 0
     if policy == "random":

@@ -1,27 +1,24 @@
-"""Does a run survive whatever happens to it?
+"""Does a run survive faults?
 
 python benchmarks/soak.py [--minutes 20] [--pause 8] [--seed 1] [--folder DIR]
 
 Trains QMIX on Skirmish's 3m, in two environment processes, into a small disk (a tmpfs of 64 MB; where none can be
-mounted, an ordinary folder, and the disk is never full). Every few seconds something happens, at random:
+mounted, an ordinary folder, and the disk is never full). Every few seconds a random fault follows:
 
-- an environment process is killed, or stopped so that it hangs
-- the whole run is killed (SIGKILL), or told to stop (SIGTERM, Ctrl-C), and gone on with by --resume=latest
-- it is told to write a checkpoint (SIGUSR1)
+- an environment process is killed, or suspended (it then hangs)
+- the whole run is killed (SIGKILL) or interrupted (SIGTERM, Ctrl-C), and resumed with --resume=latest
+- the run gets the signal to write a checkpoint (SIGUSR1)
 - the disk is full for a few seconds
 - the newest checkpoint is damaged while the run is down
 
-When the time is up, the run is gone on with until it is finished. Then its records are compared: every statistic has
-to be there once for each step at which it was due, in the metric log, in Sacred's info and in TensorBoard. Prints what
-happened and what was found; the exit code is 0 if nothing is missing.
+When the time is up, the run continues to its end. Then its records are compared: the metric log, Sacred's info and
+TensorBoard must have every statistic once for each step at which it was due. Prints the faults and the problems; the
+exit code is 0 without problems.
 """
 
 import argparse
-import csv
-import itertools
 import json
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -33,10 +30,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
+from soak_records import LOG_EVERY, Records
 
 ROOT = Path(__file__).resolve().parents[1]
 DISK = 64 * 2**20
-LOG_EVERY = 200
 SETTINGS = (
     "env_args.map_name=3m runner=parallel batch_size_run=2 batch_size=16 buffer_size=200 seed=1 "
     f"log_interval={LOG_EVERY} test_interval=2000 test_nepisode=4 runner_log_interval={LOG_EVERY} "
@@ -56,7 +53,7 @@ EVENTS = {
 
 
 class Soak:
-    """One run, what happens to it, and the count of what happened."""
+    """One run, its faults, and the count of each."""
 
     def __init__(self, folder: Path, disk_is_small: bool, seed: int, pause: float):
         self.folder, self.results, self.disk_is_small = folder, folder / "results", disk_is_small
@@ -74,7 +71,7 @@ class Soak:
         words = ["--config=qmix_smac", "--env-config=skirmish", "with", *SETTINGS, f"local_results_path={self.results}"]
         if resumed:
             words = ["--resume=latest", "with", f"local_results_path={self.results}", *changes]
-        elif self.results.exists():  # killed before its first checkpoint: it begins anew
+        elif self.results.exists():  # killed before its first checkpoint: restart it
             shutil.rmtree(self.results)
         self.process = subprocess.Popen(
             [sys.executable, str(ROOT / "src" / "main.py"), *words],
@@ -86,11 +83,11 @@ class Soak:
         )
 
     def _trains(self) -> bool:
-        """Whether this session has begun to train."""
+        """Whether this session has started to train."""
         return "Beginning training" in self._said()
 
     def _said(self) -> str:
-        """What this session has printed."""
+        """The output of this session."""
         with open(self._output.name, errors="replace") as file:
             file.seek(self._offset)
             return file.read()
@@ -103,7 +100,7 @@ class Soak:
             if self.process.poll() is not None:
                 self._ended_by_itself()
                 continue
-            if not self._trains():  # a run that never begins tests nothing
+            if not self._trains():  # a run that never starts tests nothing
                 continue
             events = [event for event in EVENTS if self.disk_is_small or event != "disk full"]
             event = self.rng.choices(events, [EVENTS[event] for event in events])[0]
@@ -200,52 +197,9 @@ class Soak:
 
     def check(self) -> None:
         """Compare the records."""
-        (log,) = self.results.glob("runs/*/metrics.csv")
-        curves: dict[str, list[tuple[int, float]]] = {}
-        with log.open() as file:
-            for row in csv.DictReader(file):
-                curves.setdefault(row["key"], []).append((int(row["t_env"]), float(row["value"])))
-        for key, points in curves.items():
-            steps = [t for t, _ in points]
-            if steps != sorted(set(steps)):
-                self.problems.append(f"{key}: steps twice or out of order")
-        # an episode has at most 60 steps, and two end together
-        self._check_intervals(curves, "episode", LOG_EVERY + 120)
-        self._check_intervals(curves, "return_mean", LOG_EVERY + 120)
-        self._check_intervals(curves, "test_return_mean", 2000 + 120)
-        self._check_intervals(curves, "loss", 1000 + 120)
-        self._check_sacred(curves)
-        self._check_tensorboard(curves)
-        self.steps = curves["episode"][-1][0]
-        self.restarts = int(curves.get("worker_restarts", [(0, 0)])[-1][1])
-
-    def _check_intervals(self, curves: dict, key: str, longest: int) -> None:
-        steps = [t for t, _ in curves[key]]
-        gaps = [b - a for a, b in itertools.pairwise(steps)]
-        if max(gaps, default=0) > longest:
-            self.problems.append(f"{key}: a gap of {max(gaps)} steps, where {longest} is the most")
-
-    def _check_sacred(self, curves: dict) -> None:
-        newest = max(self.results.glob("sacred/[0-9]*"), key=lambda path: int(path.name))
-        if json.loads((newest / "run.json").read_text())["status"] != "COMPLETED":
-            self.problems.append("Sacred's last run is not COMPLETED")
-        info = json.loads((newest / "info.json").read_text())
-        for key, points in curves.items():
-            told = list(zip(info[f"{key}_T"], info[key], strict=True))
-            # long series are thinned, and their last point is always there
-            if told[-1] != points[-1] or (len(points) <= 1000 and told != points):
-                self.problems.append(f"{key}: Sacred's info differs from the metric log")
-
-    def _check_tensorboard(self, curves: dict) -> None:
-        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-        (folder,) = self.results.glob("tb_logs/*")
-        events = EventAccumulator(str(folder), size_guidance={"scalars": 0})
-        events.Reload()
-        for key, points in curves.items():
-            steps = [event.step for event in events.Scalars(re.sub(r"[^\w./-]", "_", key))]
-            if steps != [t for t, _ in points]:
-                self.problems.append(f"{key}: TensorBoard has {len(steps)} points, the metric log {len(points)}")
+        records = Records(self.results)
+        self.problems += records.problems
+        self.steps, self.restarts = records.steps, records.restarts
 
 
 def _command(process: psutil.Process) -> str:
@@ -256,7 +210,7 @@ def _command(process: psutil.Process) -> str:
 
 @contextmanager
 def small_disk(parent: Path):
-    """A folder on a disk of its own; whether it is one."""
+    """A folder on a separate disk; yields whether it is one."""
     parent.mkdir(parents=True, exist_ok=True)
     command = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(parent)]
     try:
@@ -272,9 +226,9 @@ def small_disk(parent: Path):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--minutes", type=float, default=20.0, help="how long things happen (default 20)")
+    parser.add_argument("--minutes", type=float, default=20.0, help="with faults (default 20)")
     parser.add_argument("--pause", type=float, default=8.0, help="most seconds between two events (default 8)")
-    parser.add_argument("--seed", type=int, default=1, help="of what happens when (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="of the faults (default 1)")
     parser.add_argument("--folder", default=None, help="where to work (default: a temporary folder)")
     arguments = parser.parse_args()
     work = Path(arguments.folder or tempfile.mkdtemp(prefix="soak-"))
@@ -287,11 +241,11 @@ def main() -> int:
         finally:
             with suppress(OSError):
                 soak.process.kill()
-        print(f"\n{soak.steps} steps in {soak.sessions} sessions; environments were created anew {soak.restarts} times")
+        print(f"\n{soak.steps} steps in {soak.sessions} sessions; environments were re-created {soak.restarts} times")
     for event, count in soak.happened.most_common():
         print(f"{count:5} x {event}")
     if not mounted:
-        print("      No small disk could be mounted here, so that it was never full.")
+        print("      No small disk could be mounted here: the disk was never full.")
     print(
         "\n".join(["Problems:", *soak.problems]) if soak.problems else "Nothing is missing, and nothing is there twice."
     )

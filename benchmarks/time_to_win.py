@@ -3,7 +3,7 @@
     python benchmarks/time_to_win.py
     python benchmarks/time_to_win.py --configs pqn_vdn --maps 8m --seeds 1 2 3 --minutes 10
 
-A run ends at that test, or when the minutes are over. Clocks of tests are read from the run's console, so that they
+A run ends at that test, or when the minutes are over. Clocks of tests come from the run's console, hence they
 contain everything: imports, compilation, training and testing. Curves over minutes: <results>/time_to_win.png.
 """
 
@@ -33,7 +33,7 @@ class Race:
     won: list[float] = field(default_factory=list)
 
     def time_to(self, share: float) -> float | None:
-        """Minutes to the first test with at least `share` won; None: there was none."""
+        """Minutes to the first test with at least `share` won, or None."""
         return next((m for m, won in zip(self.minutes, self.won, strict=True) if won >= share), None)
 
 
@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.9, help="of the test battles to be won")
     parser.add_argument("--test-interval", type=int, default=20_000, help="steps")
     parser.add_argument("--t-max", type=int, default=2_000_000, help="steps, of which schedules are made")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time; each has one core of its own")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time; one core each")
     parser.add_argument("--results", type=Path, default=Path("results/time_to_win"), help="earlier races there stay")
     options = parser.parse_args()
     options.results.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--maps", nargs="+", default=["3m", "8m"])
     parser.add_argument("--schedules", nargs="+", choices=SCHEDULES, default=list(SCHEDULES))
     parser.add_argument("--rollouts", type=int, default=100, help="measured after 40 for warming up")
-    parser.add_argument("--rounds", type=int, default=3, help="the fastest of so many is told")
+    parser.add_argument("--rounds", type=int, default=3, help="the fastest of so many counts")
     parser.add_argument("--against", type=Path, help="src folder of another checkout")
     parser.add_argument("--cpu-time", action="store_true", help="count CPU time: steadier on a busy machine")
     parser.add_argument("--with", dest="changes", nargs="*", default=[], help="config changes for this code, key=value")
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def in_child(src: Path, map_name: str, schedule: str) -> dict:
-    """A process of its own for each, as both codes have modules of the same names."""
+    """A separate process for each, as both codes have modules of the same names."""
     command = [sys.executable, __file__, *sys.argv[1:], "--child", str(src), map_name, schedule]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     if done.returncode:

@@ -30,7 +30,7 @@ from vector_envs import TRANSPORTS
 from vector_envs.faults import FaultPolicy
 
 EPISODE_LIMIT = 200
-# they take turns, so that what else the machine does meets both alike
+# they take turns: other work of the machine slows both alike
 TURNS = 5
 
 

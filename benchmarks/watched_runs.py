@@ -1,4 +1,4 @@
-"""What benchmarks that watch whole runs share: starting one on Skirmish, reading its tests, and the look of curves."""
+"""The common part of benchmarks that watch whole runs: starting one on Skirmish, reading its tests, plotting curves."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-# what the console says of a test
+# the console's line on a test
 TEST = re.compile(r"Test after (\d+) steps: .*won ([\d.]+)")
 
 
