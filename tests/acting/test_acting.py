@@ -82,7 +82,7 @@ def test_an_overlapping_rollout_has_the_weights_it_began_with():
 
 
 def test_a_learner_with_a_controller_of_its_own_knows_the_exploration_that_was_acted_with():
-    """With the second rollout, which begins at step 10, of a decay from 1 to 0 in 40 steps: 0.75."""
+    """With the second rollout, which starts at step 10, of a decay from 1 to 0 in 40 steps: 0.75."""
     mac, acting = _MAC(0), _MAC(0)
     mac.action_selector = Exploring(make_args(epsilon_start=1.0, epsilon_finish=0.0, epsilon_anneal_time=40))
     rollouts = InTurn(_Runner(acting), mac, acting, Logger(CONSOLE))

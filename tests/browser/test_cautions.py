@@ -1,4 +1,4 @@
-"""What a comparison says of itself: each thing that could mislead, where it happens, and the way out."""
+"""The cautions about a comparison: each one in its case, with its remedies."""
 
 from datetime import timedelta
 

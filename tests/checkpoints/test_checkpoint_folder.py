@@ -198,7 +198,7 @@ def test_a_folder_in_the_place_of_a_checkpoint_is_set_aside(tmp_path):
 
 
 def test_every_digit_of_a_manifest_is_protected(tmp_path):
-    """A manifest with one byte changed is refused, or says what it said."""
+    """A manifest with one byte changed is refused, or has the same content."""
     folder = written(tmp_path, config={"lr": 0.0005, "name": "qmix"})
     whole = (folder / MANIFEST).read_bytes()
     manifest, refused = read_manifest(folder), 0

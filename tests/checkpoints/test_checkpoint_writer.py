@@ -1,4 +1,4 @@
-"""Writing while training goes on: only what is new, never what is half overwritten."""
+"""Writing during training: only new records, never half overwritten ones."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""Which saved model is meant, and that half a model is none."""
+"""Finding saved models, and refusing incomplete ones."""
 
 import pytest
 import torch as th

@@ -148,7 +148,7 @@ class Changing(Learner):
 
 
 def test_what_a_part_declares_may_change_its_kind_and_what_it_invents_is_left_out():
-    """A figure of the class, an entry of a dict, a number in place of None; not what nobody has declared."""
+    """A figure of the class, an entry of a dict, a number in place of None; not undeclared ones."""
     first, second, left_out = Changing(), Changing(), []
     declared = declared_names(first)
     first.train()

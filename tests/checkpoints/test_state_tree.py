@@ -73,7 +73,7 @@ def test_arrays_of_records_and_what_becomes_plain(tmp_path):
 
 
 def test_the_generators_of_a_run(tmp_path):
-    """Drawn from after a round trip, they go on as they would have."""
+    """After a round trip they continue as they would have."""
     from utils.random_streams import global_generators, set_global_generators
 
     save_tree(global_generators(), tmp_path / "x")

@@ -1,4 +1,4 @@
-"""Which settings of a recorded config reach beyond its results, and what has to be typed to allow them."""
+"""The settings of a recorded config that reach beyond its results, and the words that allow them."""
 
 import pytest
 

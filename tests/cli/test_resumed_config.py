@@ -22,7 +22,7 @@ RUN = (
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A run with a plugin of its own, which has left checkpoints."""
+    """A run with its own plugin, which has left checkpoints."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "own.py").write_text(PLUGIN)
     before = os.getcwd()
@@ -43,7 +43,7 @@ def here(finished, tmp_path, monkeypatch):
     folder = tmp_path / "here"
     shutil.copytree(finished, folder, symlinks=True)
     monkeypatch.chdir(folder)
-    monkeypatch.setitem(REGISTRY._entries, "own", None)  # so that it is forgotten after the test
+    monkeypatch.setitem(REGISTRY._entries, "own", None)  # forgotten after the test
     del REGISTRY._entries["own"]
     return folder
 

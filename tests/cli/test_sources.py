@@ -1,4 +1,4 @@
-"""What Sacred notes of the source files."""
+"""The source files in Sacred's record."""
 
 from pathlib import Path
 

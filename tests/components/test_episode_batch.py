@@ -25,7 +25,7 @@ def make_batch():
 
 
 class Model:
-    """What the batch should hold, written in plain NumPy."""
+    """The expected content of the batch, written in plain NumPy."""
 
     def __init__(self):
         self.data = {key: np.zeros(shape) for key, shape in SHAPES.items()}

@@ -59,7 +59,7 @@ def test_unroll_is_every_step_at_once(agent, output, mask_before_softmax):
     th.testing.assert_close(mac.hidden_states.reshape(2, 2, 8), hidden[:, -1])
     th.testing.assert_close(outputs, _by_steps(mac, batch))
     th.testing.assert_close(mac.hidden_states.reshape(2, 2, 8), hidden[:, -1])
-    # the memory of whatever was played before does not matter
+    # the memory of earlier episodes does not matter
     th.testing.assert_close(mac.unroll(batch)[0], outputs)
 
 
@@ -114,7 +114,7 @@ class _NegatesOutputs(BasicMAC):
 
 
 class _ShiftedAgent(RNNAgent):
-    """Has a forward of its own; the unroll it inherits is not its own."""
+    """Has its own forward; the unroll it inherits does not fit it."""
 
     def forward(self, inputs, hidden_state):
         q, h = super().forward(inputs, hidden_state)
@@ -222,7 +222,7 @@ def test_a_derived_controller_may_keep_its_memory_as_it_likes(cls):
 
 
 def test_the_epsilon_floor_over_legal_actions_only():
-    """Logits 0, 0, 0 with two legal actions: 1/2 each, whatever epsilon; with ln 3 and 0: 3/4 and 1/4."""
+    """Logits 0, 0, 0 with two legal actions: 1/2 each, for any epsilon; with ln 3 and 0: 3/4 and 1/4."""
     mac, _batch = make_mac(agent_output_type="pi_logits", action_selector="multinomial", mask_before_softmax=True)
     avail = th.tensor([[[1, 1, 0], [1, 1, 1]]])
     logits = th.tensor([[[3.0, 1.0, 100.0], [1.0, 1.0, 2.0]]]).log()

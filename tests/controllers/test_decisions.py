@@ -45,7 +45,7 @@ def test_extras_by_hand():
         return th.tensor([[[0.25, 0.75, 0.0]] * 2])
 
     extras = extras_of_choice(outputs, avail, th.tensor([[1, 0]]), probs)
-    assert calls == [], "nothing is computed that nobody asks for"
+    assert calls == [], "unused extras are not computed"
     found = {name: Decision({}, extras).extra(name) for name in extras}
     assert found["greedy"].squeeze(-1).tolist() == [[True, False]]
     assert found["log_prob"].squeeze(-1).tolist() == [pytest.approx([math.log(0.75), math.log(0.25)])]

@@ -89,7 +89,7 @@ def test_an_lstm_is_unrolled_as_it_steps(lstm):
 
 
 def test_a_rollout_begins_with_the_tree_that_was_known_before(lstm):
-    """Of two episodes of one row, the second of which begins within it."""
+    """Two episodes in one row: the second one starts within it."""
     whole = random_batch([6, 6], 8)
     mac = make_mac(whole, "lstm")
     before, states = whole[:, :2], []

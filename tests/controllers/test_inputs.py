@@ -1,4 +1,4 @@
-"""What agents see, laid out from the scheme: fields of several kinds, at one step, at all, and without padding."""
+"""Agents' inputs, laid out from the scheme: fields of several kinds, at one step, at all, and without padding."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def many_fields(lengths, columns, seed=0):
 
 
 def seen_by(batch, row, t, agent, first=None):
-    """What one agent sees, field by field; `first`: its last actions at step 0."""
+    """The inputs of one agent, field by field; `first`: its last actions at step 0."""
     parts = [batch["obs/camera"][row, t, agent].flatten().float() / 255]
     parts += [batch["obs/vector"][row, t, agent], batch["obs/flags"][row, t, agent].float()]
     if t > 0:
@@ -117,7 +117,7 @@ def test_inputs_of_one_step_stay_as_they_are_when_the_next_are_made():
 
 
 def rollout_of(batch):
-    """Columns 2 to 5 of whole episodes as a rollout; in row 0 an episode begins in column 4 of the whole."""
+    """Columns 2 to 5 of whole episodes as a rollout; in row 0 an episode starts in column 4 of the whole."""
     chunk = batch[:, 2:6]
     keys = [f"actions/{key}" for key in ("gear_onehot", "signal_onehot", "steering")]
     assert [field_before(key) for key in keys] == [f"{key}_before" for key in keys]
@@ -217,7 +217,7 @@ def test_an_agent_that_takes_parts_is_two_methods(monkeypatch):
 
 
 class _Declares(BasicMAC):
-    """Changes each step and says that all at once is the same."""
+    """Changes each step, and declares that all steps at once are the same."""
 
     supports_unroll = supports_packing = True
 

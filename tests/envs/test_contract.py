@@ -1,4 +1,4 @@
-"""Every registered environment keeps the contract; a new entry is covered without a test of its own."""
+"""Every registered environment keeps the contract; a new entry is covered without a new test."""
 
 import json
 
@@ -33,7 +33,7 @@ VARIANTS = {
 SIZES = ("state_shape", "obs_shape", "n_actions", "n_agents", "episode_limit")
 SAVES_REPLAYS = ("skirmish",)
 OFFERS_SNAPSHOTS = ("two_step", "matrix", "lbf", "pettingzoo", "mpe", "skirmish")
-SEEDED_STARTS = ("lbf", "pettingzoo", "skirmish 10gen")  # episodes begin differently for every seed
+SEEDED_STARTS = ("lbf", "pettingzoo", "skirmish 10gen")  # episodes start differently for every seed
 CASES = [
     pytest.param(name, args, id=f"{name} {args.get('key', args.get('map_name', ''))}".strip())
     for name in REGISTRY

@@ -1,4 +1,4 @@
-"""What PyMARL2's learners print of a matrix game."""
+"""The matrix game's values that PyMARL2's learners print."""
 
 import subprocess
 import sys

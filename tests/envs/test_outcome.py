@@ -1,4 +1,4 @@
-"""The two forms in which environments tell how a step went."""
+"""The two forms of a step's outcome."""
 
 import pytest
 

@@ -112,7 +112,7 @@ def test_ends_of_the_environments_own(end, truncated):
     assert env.step([1, 0, 0]) == (404.0, True, {"episode_limit": truncated})
     assert env.get_obs()[2].tolist() == [4, 0, 0, 0]
     legal = [[0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0]] if truncated else [[1, 0, 0, 0]] * 3
-    assert env.get_avail_actions().tolist() == legal, "values go on after a cut, so actions stay legal"
+    assert env.get_avail_actions().tolist() == legal, "values continue after a cut, so actions stay legal"
 
 
 def test_our_time_limit_truncates():

@@ -1,4 +1,4 @@
-"""An environment that goes on from the state of another one goes on as that one does, bit for bit."""
+"""An environment that resumes from the state of another one continues as that one does, bit for bit."""
 
 import copy
 
@@ -29,7 +29,7 @@ BETWEEN_EPISODES = [
 
 
 def play(env, rng, steps=None, episodes=None, ended=True):
-    """What happens in so many steps, or in so many episodes."""
+    """The course of so many steps, or of so many episodes."""
     seen = []
     while (steps is None or len(seen) < steps) and (episodes is None or episodes > 0):
         if ended:

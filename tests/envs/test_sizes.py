@@ -1,4 +1,4 @@
-"""What an environment announces is looked at before anything is made from it."""
+"""An environment's announced sizes are checked before anything is made from them."""
 
 import numpy as np
 import pytest

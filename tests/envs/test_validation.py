@@ -1,4 +1,4 @@
-"""What an environment must not show, return or be asked for, with every way in which runners reach it."""
+"""Invalid observations, outcomes and actions of an environment, on every way in which runners reach it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The list of what has a state: every part of a run, captured and restored."""
+"""The list of parts with a state: every part of a run, captured and restored."""
 
 import logging
 from dataclasses import fields

@@ -1,10 +1,10 @@
-"""What reading must never do, told by Python's audit events while a fuzzer runs."""
+"""Forbidden side effects of reading, detected by Python's audit events while a fuzzer runs."""
 
 import os
 import sys
 from pathlib import Path
 
-# audit events whose first argument is a path that is changed, and of what starts something else
+# audit events whose first argument is a changed path, and events that start other programs
 CHANGES = (
     "os.mkdir",
     "os.rename",

@@ -1,4 +1,4 @@
-"""Runs in processes of their own that can be killed, and what became of them."""
+"""Runs in separate processes that can be killed, and their results."""
 
 import time
 from pathlib import Path
@@ -9,7 +9,7 @@ from forked import start_forked
 
 
 def play(config: dict, outcome: Path, resumed: bool) -> None:
-    """Run `config`, or go on with the newest run in its results, and write what it came to."""
+    """Run `config`, or resume the newest run in its results, and write the outcome."""
     import logging
 
     from checkpoints.resumption import Resumption
@@ -64,7 +64,7 @@ def _outcome(loop) -> dict:
 
 
 def finished(config: dict, folder: Path) -> dict:
-    """What a run comes to that nobody disturbs."""
+    """The outcome of an undisturbed run."""
     folder.mkdir()
     process = start(config, folder, resumed=False)
     process.join(120)
@@ -77,10 +77,10 @@ def start(config: dict, folder: Path, resumed: bool):
 
 
 def killed_and_resumed(config: dict, folder: Path, kills: int, rng) -> tuple[dict, int]:
-    """What a run comes to that is killed, with SIGKILL at a random moment, `kills` times, and gone on with each time.
+    """The outcome of a run that is killed, with SIGKILL at a random moment, `kills` times, and resumed each time.
 
     Returns:
-        what it came to; how often it was killed and gone on with.
+        the outcome; how often the run was killed and resumed.
     """
     folder.mkdir()
     killed = 0
@@ -100,7 +100,7 @@ def killed_and_resumed(config: dict, folder: Path, kills: int, rng) -> tuple[dic
             return th.load(folder / "outcome"), killed
         process.kill()
         process.join()
-        # before its first checkpoint is whole, a run begins anew
+        # before its first checkpoint is whole, a run restarts
         resumed = any((folder / "results" / "runs").glob("*/checkpoints/[0-9]*/manifest.json"))
         killed += resumed
         process = start(config, folder, resumed)

@@ -1,4 +1,4 @@
-"""Whole runs as a user types them, each in a process of its own."""
+"""Whole runs as a user types them, each in its own process."""
 
 import json
 import os

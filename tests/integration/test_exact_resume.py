@@ -1,4 +1,4 @@
-"""Exactness over the whole registry: a run that is killed again and again ends as one that nobody disturbs."""
+"""Exactness over the whole registry: a run that is killed again and again ends as an undisturbed one."""
 
 import random
 
@@ -62,10 +62,10 @@ def config_of(runner, learner, mode, overlap):
 @pytest.mark.parametrize(("runner", "learner", "mode", "overlap"), list(cases()))
 def test_killed_runs_end_as_if_they_had_not_been(tmp_path, runner, learner, mode, overlap):
     config = config_of(runner, learner, mode, overlap)
-    # its only checkpoint is the one at the end, with which an unobserved run begins its metric log
+    # its only checkpoint is the one at the end, with which an unobserved run starts its metric log
     undisturbed = {"local_results_path": str(tmp_path / "a" / "results"), "checkpoint_interval": 10**9}
     straight = finished({**config, **undisturbed}, tmp_path / "a")
-    # checkpoints at random intervals, so that they fall before and after tests, and into every phase of an episode
+    # checkpoints at random intervals, to fall before and after tests, and into every phase of an episode
     rng = random.Random(f"{runner} {learner} {mode} {overlap}")
     config |= {"local_results_path": str(tmp_path / "b" / "results"), "checkpoint_interval": rng.randint(1, 30)}
     resumed, killed = killed_and_resumed(config, tmp_path / "b", KILLS, rng)

@@ -1,4 +1,4 @@
-"""Whole runs on disks that fill up, and with results that somebody removes."""
+"""Whole runs on disks that fill up, and with results that disappear."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Signals, and going on by `--resume`, as a user types it."""
+"""Signals, and resuming by `--resume`, as a user types it."""
 
 import json
 import os

@@ -302,7 +302,7 @@ def test_runs_started_together_share_no_folder(tmp_path):
 
 @pytest.mark.parametrize("number", [th.tensor, np.float32])
 def test_losses_that_turn_nan_are_logged_as_floats(tmp_path, monkeypatch, number):
-    """Sacred would store a tensor or NumPy scalar, which somebody's learner may log, as a pickled object."""
+    """Sacred would store a tensor or NumPy scalar, which a user's learner may log, as a pickled object."""
     log = QLearner._log
     monkeypatch.setattr(
         QLearner, "_log", lambda self, stats, t: log(self, {key: number(x) for key, x in stats.items()}, t)

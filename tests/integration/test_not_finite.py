@@ -143,7 +143,7 @@ def test_what_turned_first_is_told(tmp_path, odd_learners, learner, told):
 
 @pytest.mark.parametrize("learner", ["overflowing", "steep"])
 def test_an_update_can_be_left_out(tmp_path, odd_learners, learner, monkeypatch):
-    """The weights after it are those before it, and training goes on."""
+    """The weights after it are those before it, and training continues."""
     weights = []
     train = QLearner.train
 
@@ -162,7 +162,7 @@ def test_an_update_can_be_left_out(tmp_path, odd_learners, learner, monkeypatch)
 
 
 class Foreign:
-    """A learner of somebody's own, who does not look at what it computes; its third update spoils the weights."""
+    """A user's own learner, without checks of its values; its third update spoils the weights."""
 
     def __init__(self, mac, scheme, logger, args):
         self.mac, self.updates = mac, 0

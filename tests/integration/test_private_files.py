@@ -1,4 +1,4 @@
-"""What a run writes is for its user alone, whatever the shell's umask, and stays within the results."""
+"""A run's files are for its user alone, under any umask of the shell, and stay within the results."""
 
 import os
 import stat

@@ -13,7 +13,7 @@ MATRIX = ["--config=vdn", "--env-config=matrix"]
 
 
 def case(words, *expected, id=None):
-    """A command line, and what the one message has to say."""
+    """A command line, and the expected parts of its one message."""
     return pytest.param(words, expected, id=id or " ".join(words[-2:]))
 
 

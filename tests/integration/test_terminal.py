@@ -1,4 +1,4 @@
-"""The README's first commands as somebody at a terminal sees them, line by line."""
+"""The README's first commands as a user at a terminal sees them, line by line."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ def _first_run():
 
 @pytest.fixture(scope="module")
 def first_runs(tmp_path_factory):
-    """What `make train` shows at each width, and the record it leaves."""
+    """The output of `make train` at each width, and its record."""
     folders = {width: tmp_path_factory.mktemp(f"columns_{width}") for width in WIDTHS}
     typed = {width: Typed(_first_run(), folder, columns=width) for width, folder in folders.items()}
     return {

@@ -1,4 +1,4 @@
-"""What agents see that are absent, or have ended, changes no update of a learner that does not mix them."""
+"""Inputs of absent or ended agents change no update of a learner that does not mix them."""
 
 import numpy as np
 import pytest

@@ -98,7 +98,7 @@ def test_each_epoch_is_once_over_all_environments():
     assert [len(rows) for rows in every_step[1:]] == [3, 2] * 3
     epochs = [every_step[i] + every_step[i + 1] for i in (1, 3, 5)]
     assert all(sorted(rows) == [0, 1, 2, 3, 4] for rows in epochs)
-    assert len({tuple(rows) for rows in epochs}) > 1, "in an order drawn anew"
+    assert len({tuple(rows) for rows in epochs}) > 1, "in a newly drawn order"
 
 
 @pytest.mark.parametrize(("minibatches", "sizes"), [(1, [5]), (3, [2, 2, 1]), (4, [2, 1, 1, 1]), (5, [1] * 5)])
@@ -151,7 +151,7 @@ def test_whole_episodes_are_rollouts_too_and_a_checkpoint_is_complete(mixer, tmp
 
 
 class Recall(MultiAgentEnv):
-    """Each of two agents is shown a 0 or 1 in the first of four steps, and has to say it in the last."""
+    """Each of two agents is shown a 0 or 1 in the first of four steps, and must choose it in the last."""
 
     n_agents, episode_limit, length = 2, 4, 4
 
@@ -218,7 +218,7 @@ def test_replay_is_refused():
 
 @pytest.mark.parametrize("sizes", [{"batch_size": 2, "buffer_size": 2}, {"batch_size": 32, "buffer_size": 5000}, {}])
 def test_sizes_of_a_replay_buffer_do_not_matter(sizes, tmp_path):
-    """Configs from before the newest rollout had a buffer of its own state both sizes."""
+    """Configs from before the buffer `rollout` state both sizes."""
     settings = {"learner": "pqn_learner", "batch_size_run": 2, "runner": "parallel", "t_max": 40, "seed": 1}
     usual = {"test_nepisode": 2, "test_interval": 20, "local_results_path": str(tmp_path)}
     learned = run({**settings, **usual, **sizes})

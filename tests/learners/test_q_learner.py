@@ -223,7 +223,7 @@ def test_a_controller_without_unroll_learns_the_same():
 
 
 def test_adam_by_hand():
-    """Adam's first step has the size of the learning rate, whatever the gradient."""
+    """Adam's first step has the size of the learning rate, for any gradient."""
     learner, batch = make_learner("vdn", optimizer="adam", optim_eps=1e-12, lr=0.01)
     before = learner.mac.agent.fc2.bias.detach().clone()
     learner.train(batch, 1, 0)
@@ -247,7 +247,7 @@ def test_models_travel_with_their_targets(tmp_path):
     learner._update_targets()
     for each in (learner, other):
         each.train(batch, 2, 1)
-    assert _same(other.mac.agent.state_dict(), learner.mac.agent.state_dict()), "the optimiser goes on where it was"
+    assert _same(other.mac.agent.state_dict(), learner.mac.agent.state_dict()), "the optimiser continues where it was"
 
 
 def test_state_of_another_optimiser_is_refused(tmp_path):

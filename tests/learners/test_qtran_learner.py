@@ -26,7 +26,7 @@ def make_learner(batch, **changes):
 
 
 def _constant(network, value):
-    """Make a network answer `value` whatever it sees."""
+    """Make a network answer `value` to any input."""
     for parameter in network.parameters():
         parameter.data.zero_()
     list(network.parameters())[-1].data.fill_(value)
@@ -79,7 +79,7 @@ def test_losses_are_those_of_the_transitions_taken(arch, double_q):
     for each in (learner, again):
         fill(each.target_mac.parameters(), seed=5)
         fill(each.target_mixer.parameters(), seed=6)
-        # so that L_nopt is 0 at some steps only
+        # L_nopt is 0 at some steps only
         each.mixer.Q[-1].bias.data += 0.3
     learner.train(batch, 1, 0)
     logged = learner.logger.last()

@@ -66,7 +66,7 @@ def test_a_hard_copy_is_a_copy(kind):
 
 
 def test_when_copies_are_due():
-    """Every 10: counts may jump, and the next interval begins with the count at which one was due."""
+    """Every 10: counts may jump, and the next interval starts with the count at which one was due."""
     targets = TargetNetworks(list)
     assert [count for count in (0, 4, 9, 10, 19, 20, 33, 42, 43) if targets.due(10, count)] == [10, 20, 33, 43]
     resumed = TargetNetworks(list)

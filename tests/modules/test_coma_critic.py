@@ -1,4 +1,4 @@
-"""What COMA's critic sees."""
+"""The inputs of COMA's critic."""
 
 import torch as th
 

@@ -140,7 +140,7 @@ def values_of_all_actions(original):
 
 
 def logs_copies(original):
-    """What was logged stays among the statistics of the next interval."""
+    """Logged values stay among the statistics of the next interval."""
 
     def mutated(self, returns, stats, prefix):
         return original(self, list(returns), dict(stats), prefix)
@@ -177,7 +177,7 @@ def of_the_first_environment(original):
 
 
 def ignores(original, key, value):
-    """After the constructor, the part reads `value` for a key of its config, whatever was chosen."""
+    """After the constructor, the part reads `value` for a key of its config, whatever its setting."""
 
     def mutated(self, *args, **kwargs):
         import copy
@@ -189,7 +189,7 @@ def ignores(original, key, value):
     return mutated
 
 
-# learner -> its class, and keys that it may as well ignore, with what it would read instead
+# learner -> its class, and keys that it may as well ignore, with the values that it would read instead
 LEARNERS_AND_KEYS = {
     "q_learner": ("learners.q_learner:QLearner", {"gamma": 0.5, "td_lambda": 0.0, "double_q": False}),
     "qtran_learner": (

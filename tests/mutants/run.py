@@ -39,7 +39,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="only mutants whose names contain them all")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
-    parser.add_argument("--tests", nargs="+", help="run these tests, whatever the mutants name")
+    parser.add_argument("--tests", nargs="+", help="run these tests instead of those that the mutants name")
     arguments = parser.parse_args()
     chosen = [mutant for mutant in MUTANTS if all(word in mutant.name for word in arguments.words)]
     if not chosen:
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def copy_checkout(target: Path) -> None:
-    """What git tracks, and what it would track."""
+    """The files that git tracks, or would track."""
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in filter(None, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")):
         if (ROOT / name).is_file():
@@ -97,7 +97,7 @@ def mutation_of(mutant: Mutant | Edit, copy: Path) -> tuple[Path, str]:
 
 
 def python(copy: Path, *arguments: str, what: str) -> str:
-    """What Python prints. Exits: it fails."""
+    """The output of Python. Exits if it fails."""
     environment = {**os.environ, "PYTHONPATH": "src"}
     done = subprocess.run([sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""Streams that somebody took while Sacred recorded a run."""
+"""Streams replaced by other code while Sacred records a run."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""What is written for TensorBoard, read back by TensorBoard."""
+"""The files for TensorBoard, read back by TensorBoard."""
 
 import logging
 import subprocess

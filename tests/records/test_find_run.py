@@ -34,7 +34,7 @@ NEW_YEAR = 1767225600.0
     ("seconds", "latest"), [(-1.0, "by_sacred"), (1.0, "by_checkpoint"), (None, "by_sacred"), ("late", "by_sacred")]
 )
 def test_the_latest_is_the_one_that_was_active_last(tmp_path, seconds, latest):
-    """Whether Sacred observed it or not, and whatever its number."""
+    """Whether Sacred observed it or not, and with any number."""
     sacred(tmp_path, 1, "by_sacred", "2026-01-01T00:00:00")
     sacred(tmp_path, 2, "older", "2025-12-31T23:59:58")
     checkpoint(tmp_path, "by_checkpoint", "100", seconds if not isinstance(seconds, float) else NEW_YEAR + seconds)

@@ -1,4 +1,4 @@
-"""What the logger keeps, what it tells Sacred, and what it prints."""
+"""The logger's statistics, its entries in Sacred, and its output."""
 
 import io
 import logging
@@ -104,7 +104,7 @@ def test_there_is_a_line_before_the_first_episode(caplog):
 def test_a_test_is_told_in_one_line(caplog):
     caplog.set_level("INFO")
     logger = Logger(logging.getLogger("test"))
-    logger.print_test(0)  # a runner of somebody's own may log nothing
+    logger.print_test(0)  # a user's own runner may log nothing
     logger.log_stat("test_return_mean", 3, 100)
     logger.print_test(100)
     logger.log_stat("test_return_mean", 12.345, 200)

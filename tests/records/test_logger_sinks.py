@@ -1,4 +1,4 @@
-"""The logger's sinks: curves that go on exactly after a resume, and disks that do not let them be written."""
+"""The logger's sinks: curves that continue exactly after a resume, and disks that fail."""
 
 import errno
 import json

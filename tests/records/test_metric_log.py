@@ -1,4 +1,4 @@
-"""metrics.csv: every value, exactly and once, whatever happens to the disk and however often the run is resumed."""
+"""metrics.csv: every value, exactly and once, after any fault of the disk and any number of resumes."""
 
 import errno
 import logging
@@ -156,7 +156,7 @@ def test_a_damaged_log_is_told_and_gone_on_with(tmp_path, caplog, damage):
 
 
 class _FaultyDisk:
-    """`os.write` and `os.ftruncate` that fail when told to, after a part of what was asked."""
+    """`os.write` and `os.ftruncate` that fail on command, after a part of the work."""
 
     def __init__(self):
         self.room = None  # bytes that still fit; None: no fault

@@ -161,7 +161,7 @@ def test_a_full_disk_is_told_once_and_made_up_for(tmp_path, caplog):
 
 
 def test_the_json_files_of_a_vanished_folder_are_made_again(tmp_path):
-    """What was captured is not: it grows, and nothing keeps its past."""
+    """Captured output is not re-created: it grows, and nothing keeps its past."""
     observer = RunRecorder(tmp_path / "sacred", CONSOLE)
     _start(observer, tmp_path)
     _beat(observer, {"a": 1}, "one\n", _metrics(0, 3))

@@ -1,4 +1,4 @@
-"""Names of runs are names of folders, whatever an experiment is called."""
+"""Names of runs are names of folders, for any name of an experiment."""
 
 from datetime import datetime, timedelta
 from pathlib import Path

@@ -117,7 +117,7 @@ def test_it_plays_the_best_model(tmp_path, capsys, monkeypatch):
     assert str(replay.header["t_env"]) in os.listdir(tmp_path / "results" / "models" / token)
     assert replay.footer["length"] == 2
     numbers = [name for name in os.listdir(tmp_path / "results" / "sacred") if name.isdigit()]
-    assert numbers == ["1"], "watching is no run of its own"
+    assert numbers == ["1"], "watching makes no new run"
     assert os.listdir(tmp_path / "results" / "runs") == [token]
 
 
@@ -127,7 +127,7 @@ def checkpoint(results, token, step, **figures):
 
 
 def test_a_run_that_sacred_did_not_observe(tmp_path):
-    """Its checkpoints tell its config, and how they were tested; a torn manifest tells nothing."""
+    """Its checkpoints have its config and their test results; a torn manifest has nothing."""
     checkpoint(tmp_path, "alone", 100, config={"env": "two_step", "name": "alone"}, test_return_mean=3.0)
     checkpoint(tmp_path, "alone", 200, config={"env": "two_step", "name": "alone"}, test_return_mean=None)
     checkpoint(tmp_path, "alone", 300)

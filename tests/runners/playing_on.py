@@ -1,4 +1,4 @@
-"""What tests of runners that play on share: copies of CountingEnv, and a plain loop over one of them."""
+"""Helpers of tests of runners that play on: copies of CountingEnv, and a plain loop over one of them."""
 
 import contextlib
 

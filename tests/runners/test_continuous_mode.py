@@ -21,7 +21,7 @@ def continuous(**changes):
 
 
 def order_of_ending(episodes, copies=4):
-    """(copy, number) of the first `episodes` episodes that end, if every copy begins anew two turns after an end."""
+    """(copy, number) of the first `episodes` episodes that end, if every copy restarts two turns after an end."""
     ends = []
     for copy in range(copies):
         turn = 0
@@ -85,7 +85,7 @@ def test_a_test_counts_exactly_test_nepisode_episodes():
 
 
 class Forgetful(BasicMAC):
-    """Keeps its memory where nobody else finds it."""
+    """Hides its memory."""
 
     def init_hidden(self, batch_size):
         super().init_hidden(batch_size)

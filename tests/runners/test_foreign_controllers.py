@@ -38,7 +38,7 @@ class RowlessMAC(BasicMAC):
 
 
 class DemandingMAC(BasicMAC):
-    """It has to be told which episodes act."""
+    """It needs the episodes that act."""
 
     def select_actions(self, ep_batch, t_ep, t_env, bs, test_mode):
         return super().select_actions(ep_batch, t_ep, t_env, bs, test_mode)
@@ -56,7 +56,7 @@ class TellingSelector:
 
 
 class WantsProbabilities(BaseLearner):
-    """Declares a field of its own."""
+    """Declares an additional field."""
 
     batch_fields = PROBS
 
@@ -69,7 +69,7 @@ class WantsDecisions(BaseLearner):
 
 
 class InsistingMAC(BasicMAC):
-    """Has PyMARL's `select_actions`, and passes on what its base returns."""
+    """Has PyMARL's `select_actions`, and returns its base's value."""
 
     def select_actions(self, ep_batch, t_ep, t_env, bs=slice(None), test_mode=False):
         return super().select_actions(ep_batch, t_ep, t_env, bs, test_mode)
@@ -99,7 +99,7 @@ def played(runner, calls=3, **changes):
 @pytest.mark.parametrize("mac", ["rowless", "demanding"])
 @pytest.mark.parametrize("runner", sorted(RUNNERS))
 def test_a_controller_without_bs_plays_what_one_with_it_plays(runner, mac):
-    """And one that has to have it; also after some of the episodes have ended."""
+    """And one that needs it; also after some of the episodes have ended."""
     for ours, theirs in zip(played(runner)[0], played(runner, mac=mac)[0], strict=True):
         for key in ours.scheme:
             assert th.equal(ours[key], theirs[key]), key

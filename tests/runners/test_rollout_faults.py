@@ -1,4 +1,4 @@
-"""Environments that fail while a rollout is played: their episodes are cut off, and the next ones begin at once."""
+"""Environments that fail during a rollout: their episodes are cut off, and the next ones start at once."""
 
 import pytest
 import torch as th
@@ -28,13 +28,13 @@ def playing(faults, transport="pipe", **changes):
 
 
 def seeds_and_steps(chunk, row):
-    """(seed, step of its episode) of what each column shows."""
+    """(seed, step of its episode) in each column."""
     return [(int(obs[0]), int(obs[2])) for obs in chunk["obs"][row, :, 0]]
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_a_worker_that_dies_in_the_first_step_of_a_rollout(transport):
-    """Its column is not filled, and the new environment's first episode begins in the second one."""
+    """Its column is not filled, and the new environment's first episode starts in the second one."""
     with playing([[6, 0, 5, "kill"]], transport) as parts:
         parts.runner.run()
         before, chunk = parts.runner.t_env, parts.runner.run()
@@ -50,7 +50,7 @@ def test_a_worker_that_dies_in_the_first_step_of_a_rollout(transport):
 
 
 def test_workers_that_die_later_in_a_rollout():
-    """The step before the one that was lost is the last of its episode, as if its time had been up."""
+    """The step before the lost one is the last of its episode, as at a time limit."""
     with playing([[6, 0, 3, "raise"], [5, 0, 1, "kill"]]) as parts:
         chunk = parts.runner.run()
         other, new = (recreation_seed_by_hand(seed, 1) % 1000 for seed in (5, 6))

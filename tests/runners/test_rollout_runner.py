@@ -75,13 +75,13 @@ def test_the_mask_leaves_out_closing_states_only():
                 for t in range(STEPS):
                     closing = t > 0 and ended[row, t - 1]
                     assert mask[row, t] == (0 if closing else 1)
-                    # an observation tells the step of its episode
+                    # an observation contains the step of its episode
                     assert starts[row, t] == (t > 0 and chunk["obs"][row, t, 0, 2] == 0)
             assert parts.runner.t_env - before == mask.sum()
 
 
 class ByItsOwnSteps(BasicMAC):
-    """Has a forward of its own, so that it is unrolled step by step."""
+    """Has its own forward, and is unrolled step by step."""
 
     def forward(self, ep_batch, t, test_mode=False):
         return super().forward(ep_batch, t, test_mode)

@@ -146,7 +146,7 @@ def test_the_parallel_runner_needs_no_truncated_field():
 
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_nothing_is_differentiated_while_acting(runner, monkeypatch):
-    """PyMARL's rollouts build a graph that nobody differentiates."""
+    """PyMARL's rollouts build a graph in vain."""
     seen = []
     with assembled(runner) as parts:
         forward = parts.mac.agent.forward

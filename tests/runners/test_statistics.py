@@ -1,4 +1,4 @@
-"""What runners log, on episodes whose figures are known."""
+"""The statistics of runners, on episodes with known figures."""
 
 import math
 

@@ -10,7 +10,7 @@ from records.sacred_mongo import DATABASE
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())
 SERVICES = COMPOSE["services"]
-# what the Compose Specification has of what is used here
+# the part of the Compose Specification that is used here
 TOP_LEVEL = {"name": str, "services": dict, "volumes": dict}
 SERVICE = {
     "image": str,

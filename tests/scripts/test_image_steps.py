@@ -1,6 +1,6 @@
 """The Dockerfile's steps, run one after another on a base whose Python belongs to its distribution.
 
-Debian's pip refuses to install into such a Python (PEP 668). docs/container.md says what a real build did.
+Debian's pip refuses to install into such a Python (PEP 668). docs/container.md reports a real build.
 """
 
 import os
@@ -24,7 +24,7 @@ fi
 
 
 class Image(Checkout):
-    """Runs the steps of docker/Dockerfile with stand-ins for whatever would reach beyond the test's folder."""
+    """Runs the steps of docker/Dockerfile with stand-ins for everything that would reach beyond the test's folder."""
 
     def __init__(self, folder):
         super().__init__(folder)

@@ -104,7 +104,7 @@ class Machine(Checkout):
         return path.read_text().splitlines() if path.exists() else []
 
     def half_done(self):
-        """What only an interrupted step would have left; an archive in the making may stay."""
+        """The remains of an interrupted step; an unfinished archive may stay."""
         found = {str(path.relative_to(self.root)) for path in self.root.rglob("*.partial")}
         found |= {str(path.relative_to(self.root)) for path in self.root.rglob("*.unpacking")}
         return found - {str(self.archive.relative_to(self.root))}
@@ -395,7 +395,7 @@ def test_packages_only(machine):
 
 
 def test_no_packages(machine):
-    """The container has its own, so that a machine that runs only containers needs no Python."""
+    """The container has its own: a machine that runs only containers needs no Python."""
     (machine.root / ".venv" / "bin" / "python").unlink()
     done = machine.install("--no-packages")
     assert done.returncode == 0, done.stderr

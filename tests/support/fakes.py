@@ -1,4 +1,4 @@
-"""Stand-ins that tests share: an environment whose every figure is known, and a logger that keeps what it is told."""
+"""Stand-ins for tests: an environment with known figures, and a logger that keeps its entries."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ from envs.multiagentenv import MultiAgentEnv
 
 
 class CountingEnv(MultiAgentEnv):
-    """Episodes whose length, end and rewards are arguments; observations tell seed, episode and step.
+    """Episodes whose length, end and rewards are arguments; observations contain seed, episode and step.
 
     Args:
         lengths: steps of episode 0, 1, ... (repeated).
@@ -84,7 +84,7 @@ class CountingEnv(MultiAgentEnv):
 
 
 class CountingBatch:
-    """CountingEnv as a `BatchedEnv` (`vector_envs.contract`); lengths and ends of copy b begin with entry b.
+    """CountingEnv as a `BatchedEnv` (`vector_envs.contract`); lengths and ends of copy b start with entry b.
 
     Args:
         seed: of each copy; None: that of none.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-# what the families' own __init__.py files register, by the file it comes from: (name, class)
+# the registrations in the families' own __init__.py files, by file: (name, class)
 REGISTERED = {
     "pymarl": {
         "learners/q_learner": ("their_q", "QLearner"),
@@ -195,7 +195,7 @@ CASES = [
     ),
     Case("pymarl2", "ow_qmix", CENTRAL, REPLAY),
     Case("pymarl2", "cw_qmix", CENTRAL, REPLAY),
-    # today's torch refuses the NaN that it makes of padding, so that its episodes are of one length
+    # today's torch refuses the NaN that it makes of padding, hence its episodes are of one length
     Case("pymarl2", "coma", "coma_learner", {**REPLAY, "env": "two_step", "env_args": {}}),
     Case("pymarl2", "ippo", f"ppo_learner {N_RNN}", {"mac": "basic_mac"}),
     Case("pymarl2", "lica", f"lica_learner lica_controller lica {SELECTORS}", REPLAY),

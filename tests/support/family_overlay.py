@@ -1,4 +1,4 @@
-"""A copy of src/ with files of the PyMARL family in it, and runs of it, each in a process of its own."""
+"""A copy of src/ with files of the PyMARL family in it, and runs of it, each in its own process."""
 
 import json
 import os
@@ -45,7 +45,7 @@ print("\\n" + json.dumps({key: values for key, values in record.info.items() if 
 def overlay(folder: Path, family: Path, case: Case) -> Path:
     """Make `folder`/src of our files and those of the case; returns a plugin that registers them.
 
-    A file whose path we have, too, gets a name of its own, except for those that take ours' place.
+    A file whose path we have, too, gets a new name, except for those that take ours' place.
     """
     _link(ROOT / "src", folder / "src")
     lines = []
@@ -81,7 +81,7 @@ def kind_of(path: str) -> str:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Real folders, so that files can be put into them, of links to files."""
+    """Real folders, to put files into, of links to files."""
     target.mkdir(parents=True)
     for path in source.iterdir():
         if path.is_dir() and path.name != "__pycache__":
@@ -114,7 +114,7 @@ def run_overlay(folder: Path, plugins: list[Path], config: dict) -> dict[str, li
     """Train; returns every statistic with its values. Models are under `folder`/results.
 
     Raises:
-        AssertionError: the run failed; with the end of what it said.
+        AssertionError: the run failed; with the end of its output.
     """
     config = {**config, "plugins": [str(plugin) for plugin in plugins], "local_results_path": str(folder / "results")}
     done = subprocess.run(

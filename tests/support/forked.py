@@ -37,7 +37,7 @@ def start_forked(target, *arguments):
 class Command:
     """`python src/main.py *words` in the folder `cwd`, without the seconds in which a process imports everything.
 
-    Its imports, the signals before a run begins and the end of its interpreter need a process of the system's.
+    Its imports, the signals before a run starts and the end of its interpreter need a process of the system's.
     """
 
     def __init__(self, *words: str, cwd: Path):

@@ -71,7 +71,7 @@ def page_over(results):
 
 @contextmanager
 def chromium(profile):
-    """A new Chromium that keeps its console and network logs; the test is skipped where there is none."""
+    """A new Chromium that keeps its console and network logs; without one the test is skipped."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     binary, driver_binary = (shutil.which(name) for name in ("chromium", "chromedriver"))
     if not (binary and driver_binary):

@@ -1,4 +1,4 @@
-"""Runs that the project makes itself, small and quick, for tests of what reads results."""
+"""Small, quick runs of the project, for tests of readers of results."""
 
 import os
 import subprocess
@@ -73,7 +73,7 @@ def shared_runs(tmp_path_factory):
 
 
 def start_training(results):
-    """A training that goes on until it is ended."""
+    """A training that continues until it is ended."""
     words = command(results, "vdn", "two_step", 9, t_max=10_000_000)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     training = subprocess.Popen([sys.executable, "-c", _PROGRAM], text=True, env=environment(), **pipes)

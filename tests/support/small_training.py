@@ -50,7 +50,7 @@ def episode_limit(environment):
 
 
 def train(tmp_path, monkeypatch, algorithm, environment, **changes):
-    """Play until there were three updates at least, whatever the episodes' lengths; returns the updates."""
+    """Play until there were three updates at least, for any lengths of episodes; returns the updates."""
     config = compose_config(algorithm, environment).config
     changes = {"env_args": SHORT.get(environment, {}), "local_results_path": str(tmp_path), **SETTINGS, **changes}
     recursive_dict_update(config, changes)
@@ -60,7 +60,7 @@ def train(tmp_path, monkeypatch, algorithm, environment, **changes):
     # a rollout of `batch_size_run` episodes or pieces: one fills the batch, and each of the others brings an update
     rollouts = -(-config["batch_size"] // config["batch_size_run"]) - 1 + UPDATES
     longest = config["rollout_steps"] if config["runner"] == "rollout" else episode_limit(environment)
-    # the rollout that begins at t_max is still played
+    # the rollout that starts at t_max is still played
     config["t_max"] = (rollouts - 1) * config["batch_size_run"] * longest
     updates = watch_updates(monkeypatch, config["learner"])
     assert run(config) is not None

@@ -15,7 +15,7 @@ SYSTEM = "bash sh cat tr awk wc ls rm mv cp mkdir rmdir chmod cmp dirname id dat
 
 
 class Checkout:
-    """A copy of some scripts in a folder of their own, and a PATH on which every other program is a stand-in."""
+    """A copy of some scripts in a separate folder, and a PATH on which every other program is a stand-in."""
 
     def __init__(self, folder: Path, *scripts: str):
         self.root = folder / "my checkout"
@@ -54,7 +54,7 @@ class Checkout:
         return [call for call in calls if not names or call[0] in names]
 
     def forget_calls(self) -> None:
-        """Start `calls` anew."""
+        """Empty `calls`."""
         self._log.unlink(missing_ok=True)
 
     def files(self) -> dict[str, tuple[int, int]]:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Typed:
-    """`src/<program> *words`, running on a terminal of its own, whose keys `press` hits."""
+    """`src/<program> *words`, running on its own terminal, whose keys `press` hits."""
 
     def __init__(self, words, cwd, columns=80, program="main.py", **environment):
         self._ours, theirs = pty.openpty()

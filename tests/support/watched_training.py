@@ -1,4 +1,4 @@
-"""What a run's updates did: the losses that each logged, and the networks whose weights it changed."""
+"""The updates of a run: the losses that each logged, and the networks whose weights it changed."""
 
 import math
 from dataclasses import dataclass, field

@@ -88,7 +88,7 @@ def test_a_gpu_is_asked_itself(monkeypatch):
 
 
 def test_what_ulimit_leaves_counts():
-    """The process asks with a limit of what it has and 50 MiB more."""
+    """The process asks with a limit of its memory and 50 MiB more."""
     program = """if True:
         import os, resource
         from utils.available_memory import available_memory

@@ -1,4 +1,4 @@
-"""What is opened of all that may lie at a path: regular files of a size that was expected."""
+"""Of all that may lie at a path, only regular files of an expected size are opened."""
 
 import os
 import socket

@@ -185,7 +185,7 @@ def _n_step_by_hand(rewards, ends, mask, values, gamma, n_steps, t):
 
 @given(st.integers(1, 9), st.integers(1, 5), st.floats(0, 1), st.integers(0, 9999))
 def test_n_step_returns_and_gae_of_agents_that_come_and_go(steps, n_steps, gamma, seed):
-    """Each agent has a mask and ends of its own; after an end comes a step that does not count."""
+    """Each agent has its own mask and ends; after an end comes a step that does not count."""
     rng = np.random.default_rng(seed)
     agents = 3
     rewards, values = rng.normal(size=(steps, agents)), rng.normal(size=(steps + 1, agents)) * 10
@@ -256,7 +256,7 @@ def test_gae_by_hand():
     assert advantages.shape == returns.shape == (2, 3, 3, 1)
     assert advantages[1, :, 2, 0].tolist() == [-1.4375, 2.25, -3]
     assert returns[0, :, 0, 0].tolist() == [2.5625, 4.25, 3]
-    # PyMARL2's PPO passes the mask of taken steps, so that the last one bootstraps: 3 + .5 x 8 - 6 = 1
+    # PyMARL2's PPO passes the mask of taken steps: the last one bootstraps, 3 + .5 x 8 - 6 = 1
     assert build_gae_targets(column(1, 2, 3), column(1, 1, 1), values, 0.5, 0.5)[0][0, 2, 0, 0] == 1
 
 

@@ -15,7 +15,7 @@ SIZE = 4096
 
 
 def double(path, pipe):
-    """Double every number in the file, when told to."""
+    """Double every number in the file, on command."""
     numbers = np.frombuffer(map_file(path), dtype=np.int32)
     pipe.send(len(numbers))
     pipe.recv()

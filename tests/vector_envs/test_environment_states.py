@@ -1,4 +1,4 @@
-"""What environments_state() returns lets another runner play on as if nothing had happened."""
+"""environments_state() lets another runner continue exactly."""
 
 import contextlib
 import copy
@@ -28,7 +28,7 @@ ENVIRONMENTS = {
 
 @contextlib.contextmanager
 def running(runner, env="counting", copies=3, **changes):
-    """A runner with a greedy policy of random weights, so that environments alone make episodes differ."""
+    """A runner with a greedy policy of random weights: environments alone make episodes differ."""
     seed_everything(SEED)
     copies = 1 if runner == "episode" else copies
     args = make_args(

@@ -78,7 +78,7 @@ def test_a_batched_environment_has_the_seeds_of_the_single_ones(declared):
 
 
 def test_battles_of_different_runs_differ():
-    """Of seeds 1, 2 and 3 no battle begins like another one's; SMACv2 draws who fights and where."""
+    """Battles with the seeds 1, 2 and 3 start differently; SMACv2 draws who fights and where."""
     openings = set()
     for seed in (1, 2, 3):
         args = make_args(env="skirmish", env_args={"map_name": "10gen_zerg", "seed": seed}, batch_size_run=8)

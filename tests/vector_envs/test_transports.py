@@ -152,7 +152,7 @@ def test_axes_of_size_one_may_come_and_go():
     assert arrays["state"][0].tolist() == state.tolist()
 
 
-# A trainer that says its workers' numbers and then does as it is told
+# A trainer that prints its workers' numbers and then obeys
 TRAINER = """
 import sys
 from functools import partial

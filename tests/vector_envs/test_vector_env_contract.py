@@ -21,7 +21,7 @@ WORKERS = [way for way in WAYS if way.split()[0] in TRANSPORTS]
 
 
 def copy_of(b, env=CountingEnv, **options):
-    """What makes copy b alone, of a batch whose lengths and ends begin with entry b."""
+    """A factory of copy b alone, of a batch whose lengths and ends start with entry b."""
     turned = {"lengths": LENGTHS[b:] + LENGTHS[:b], "ends": ENDS[b:] + ENDS[:b]}
     return partial(_made, partial(env, **turned, **options), b)
 
@@ -62,7 +62,7 @@ def acting(env, action=0):
 
 
 def seen(env):
-    """Episode and step of each copy, as its state tells them."""
+    """Episode and step of each copy, from its state."""
     return env.observed()["state"][:, :2].astype(int).tolist()
 
 

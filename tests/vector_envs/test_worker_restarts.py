@@ -1,4 +1,4 @@
-"""Environments that fail in the midst of a run: they are created anew, and only what was unfinished is lost."""
+"""Environments that fail during a run: they are re-created, and only unfinished episodes are lost."""
 
 import contextlib
 import logging
@@ -159,7 +159,7 @@ def test_a_process_killed_between_rollouts():
 
 @pytest.mark.parametrize("how", ["kill", "raise"])
 def test_a_fault_in_a_test(how):
-    """The environment of tests has a stream of its own; with its process that of training is lost, too."""
+    """The environment of tests has its own stream; with its process that of training is lost, too."""
     seed = 11 + TEST_SEED_OFFSET
     with running(faults=[[seed, 0, 2, how]], test_nepisode=3) as runner:
         runner.run()
@@ -212,7 +212,7 @@ def test_what_raises_before_it_ever_worked_stops_the_run_at_once(step):
 
 @pytest.mark.parametrize("step", [0, 1])
 def test_a_process_that_is_killed_is_made_good_at_any_time(step):
-    """Somebody else may have ended it, also in the first moments of a run that goes on."""
+    """Another program may have ended it, also in the first moments of a resumed run."""
     with running(faults=[[11, 0, step, "kill"]]) as runner:
         check_row(runner.run(), 1, stream(11, 1), 0)
         assert runner.worker_restarts == 1
@@ -274,4 +274,4 @@ def test_what_environments_draw_from_global_generators_is_reproducible():
 
     alone = noise(1)
     assert alone == noise(1)
-    assert len({number for row in alone for number in row}) == 6, "every process has a seed of its own"
+    assert len({number for row in alone for number in row}) == 6, "every process has its own seed"

@@ -1,4 +1,4 @@
-"""src/watch.py finds the page that is served, and starts one where there is none."""
+"""src/watch.py finds the served page, or starts one."""
 
 import threading
 import urllib.request
@@ -43,7 +43,7 @@ def test_a_page_over_another_folder_is_not(served, tmp_path):
     other, server = opening.find_or_start(tmp_path / "others", port)
     server.server_close()
     assert other != port
-    assert not opening.serves(results, other), "nobody is there any more"
+    assert not opening.serves(results, other), "the server has gone"
     with pytest.raises(ConfigError, match="no results folder"):
         opening.find_or_start(tmp_path / "missing", port)
 

@@ -1,4 +1,4 @@
-"""Addresses of the page: whatever is typed there is read without harm."""
+"""Addresses of the page: any text in them is harmless."""
 
 import pytest
 from hypothesis import given

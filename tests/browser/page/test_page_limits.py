@@ -1,4 +1,4 @@
-"""Folders and requests of any size: a page stays small and says what it leaves out, and no request is waited for."""
+"""Folders and requests of any size: a page stays small, reports omitted parts, and waits for no request."""
 
 import json
 import socket

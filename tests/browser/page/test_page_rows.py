@@ -1,4 +1,4 @@
-"""The table of runs: its rows, and what a browser is told of changes."""
+"""The table of runs: its rows, and the changes that a browser gets."""
 
 import os
 

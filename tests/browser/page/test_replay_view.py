@@ -39,7 +39,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def view(browser, page):
-    """Opens a replay, waits for it, and at the end sees that nothing went wrong and nobody else was asked."""
+    """Opens a replay, waits for it, and checks at the end for errors and requests elsewhere."""
     browser.get_log("browser")
     requested(browser)
 

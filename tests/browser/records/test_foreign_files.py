@@ -1,4 +1,4 @@
-"""Whatever somebody has put in place of a run's file: it is left alone, the run's row says so, and nothing hangs."""
+"""Anything else in the place of a run's file: it is not opened, the run's row reports it, and nothing hangs."""
 
 import json
 import os
@@ -90,10 +90,10 @@ def test_it_is_left_alone_and_reported(root, name, make):
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     results = Results(root, cache=None)
     runs = {run.id: run for run in results.runs()}
-    # without info.json nobody knows which token is the run's
+    # without info.json the run's token is unknown
     assert runs.keys() == {"1", "2", *(["runs/first"] if name == "info.json" else [])} and runs["2"].problems == ()
     run = runs["1"]
-    if name == "cout.txt" and make is sparse:  # only the end of what a run printed is read, however much that is
+    if name == "cout.txt" and make is sparse:  # only the end of a run's output is read, whatever its length
         assert run.problems == () and len(results.log_text(run)) < 100_000
     elif name == "manifest.json":
         (checkpoint,) = (found for found in results.artifacts(run) if found.kind == "checkpoint")

@@ -18,7 +18,7 @@ objects = st.dictionaries(st.text(max_size=6), values, max_size=5)
 
 
 def is_part(part, whole):
-    """Whether `part` can come from a text of `whole` that was cut off: nothing else, and nothing made up."""
+    """Whether `part` can come from a truncated text of `whole`, and has nothing else."""
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(key in whole and is_part(part[key], whole[key]) for key in part)
     if isinstance(part, list):

@@ -328,7 +328,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
 
 
 def test_reading_while_a_run_writes(tmp_path):
-    """Sacred truncates a file and writes it anew; every reading is one that was whole, and none goes back."""
+    """Sacred truncates a file and rewrites it; every reading is a whole version, and never an older one."""
     folder = write_usual(tmp_path)
     path = write_log(tmp_path, "token", [(0, 0, 0, "loss", 0)])
     record = json.loads((folder / "run.json").read_text())

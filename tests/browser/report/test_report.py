@@ -1,4 +1,4 @@
-"""Reports: one file that opens offline, with what was asked for, and errors that say what to do."""
+"""Reports: one file that opens offline, with the requested parts, and errors with remedies."""
 
 import json
 import re

@@ -22,7 +22,7 @@ def test_runs_that_log_at_different_steps_are_interpolated():
 
 
 def test_a_run_counts_only_where_it_has_values():
-    """It is held for one of its own intervals, as runs end a few steps apart."""
+    """It is held for one of the run's intervals, as runs end a few steps apart."""
     aligned = align([curve([0, 10, 20, 30, 40, 50], range(6)), curve([20, 30], [7.0, 8.0])])
     expected = [np.nan, 7, 7, 8, 8, np.nan]
     np.testing.assert_array_equal(aligned.values[1], expected)

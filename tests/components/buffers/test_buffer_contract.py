@@ -1,4 +1,4 @@
-"""What the loop, learners and checkpoints ask of a buffer, of every registered one."""
+"""The contract of buffers with the loop, learners and checkpoints, for every registered one."""
 
 import sys
 from collections import deque
@@ -28,7 +28,7 @@ def new_buffer(name, **changes):
 
 
 def rows_of(batch):
-    """What tells the rows of a batch apart."""
+    """A mark that differs between the rows of a batch."""
     return {tuple(row.flatten().tolist()) for row in batch["obs"][:, 0]}
 
 

@@ -64,7 +64,7 @@ def make_episode(number, steps, acts_at_the_end):
 
 
 def as_batch(episodes, length):
-    """What a runner hands over: a batch of `length` steps that holds {number: episode}."""
+    """A runner's batch of `length` steps that holds {number: episode}."""
     scheme, groups, preprocess = parts("float32")
     batch = EpisodeBatch(scheme, groups, len(episodes), length, preprocess=preprocess)
     for row, (number, fields) in enumerate(episodes.items()):
@@ -186,7 +186,7 @@ def test_fields_that_a_buffer_lacks_are_refused():
 
 
 class Doubled(Transform):
-    """Keeps a count, so that it may not be applied again."""
+    """Keeps a count: it must not be applied again."""
 
     def transform(self, tensor):
         return tensor * 2
@@ -196,7 +196,7 @@ class Doubled(Transform):
 
 
 def test_only_what_is_declared_is_stored_in_another_way():
-    """A scheme as PyMARL's users write it stays as it is, whatever its fields hold."""
+    """A scheme as PyMARL's users write it stays as it is, with any fields."""
     scheme = {
         "codes": {"vshape": (2,), "dtype": th.int},
         "x": {"vshape": (1,), "dtype": th.long},
@@ -324,7 +324,7 @@ def test_only_what_is_inserted_or_sampled_is_touched():
     assert 0 < traffic.most <= 2 * 3 * N * A
     with Traffic(buffer) as traffic:
         buffer["obs"]
-    assert traffic.most == 500 * T * N * 3  # so that such a copy would be seen
+    assert traffic.most == 500 * T * N * 3  # such a copy would be seen
 
 
 GROWTH = """

@@ -100,5 +100,5 @@ def radius(name):
 
 
 def body(name):
-    """What is in the way of others."""
+    """The bodies in the way of others."""
     return {"zealot": 0.375, "colossus": 0.75, "marauder": 0.5, "hydralisk": 0.5}.get(name, radius(name))

@@ -188,7 +188,7 @@ def around(c: Contract, unit: Unit, grid: np.ndarray, own_cell: bool) -> list:
 
 
 def enemy_block(c: Contract, m: Moment, i: int, e: int) -> list:
-    """What agent i sees of enemy e, whatever it has been granted."""
+    """Agent i's observation of enemy e, without regard to visibility."""
     me, enemy = m.allies[i], m.enemies[e]
     race_shield = c.enemy_race == "P"
     width = 4 + (1 + race_shield if c.obs_all_health else 0) + c.type_bits
@@ -296,7 +296,7 @@ def state(c: Contract, m: Moment) -> np.ndarray:
 
 
 def battle_end(c: Contract, m: Moment) -> int | None:
-    """1: won, -1: lost, 0: nobody is left, None: it goes on."""
+    """1: won, -1: lost, 0: no unit is left, None: unfinished."""
     allies, enemies = ([unit for unit in side if unit.alive] for side in (m.allies, m.enemies))
     if c.medics:
         allied_fighters = [unit for unit in allies if unit.type != "medivac"]

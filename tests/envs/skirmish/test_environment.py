@@ -82,7 +82,7 @@ def test_sizes_are_smacv2s(name, units, enemies, sizes):
 
 
 def run_out_of_time(**args):
-    """The last step of an episode in which nobody meets: the agents stop, the enemy does not move."""
+    """The last step of an episode without contact: the agents stop, the enemy does not move."""
     env = SkirmishEnv(map_name="2s_vs_1sc", seed=0, **args)
     env.reset()
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Where units stand when an episode begins."""
+"""The places of units at the start of an episode."""
 
 import numpy as np
 import pytest

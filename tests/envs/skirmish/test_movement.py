@@ -37,7 +37,7 @@ def test_a_move_is_not_overshot():
 
 
 def test_attackers_come_into_range_and_no_further():
-    """A marine 6 away from a zealot has to come 0.125 closer: its range is 5 from edge to edge."""
+    """A marine 6 away from a zealot must come 0.125 closer: its range is 5 from edge to edge."""
     battles = field([("marine", 10, 16)], [("zealot", 16, 16)])
     battles.scenario.enemy_order = 0
     enemy(battles).cooldown = 1e9
@@ -192,7 +192,7 @@ def test_those_who_hold_stay_where_they_are():
     ("name", "x", "y"), [("corridor", 4.5, 4.5), ("so_many_baneling", 5.5, 5.5), ("2c_vs_64zg", 16, 18)]
 )
 def test_enemies_find_their_way_around_walls(name, x, y):
-    """The last agent stands still where no straight way leads to; somebody reaches it."""
+    """The last agent stands still in a place without a straight way to it; an enemy reaches it."""
     battles = BatchedSkirmish(1, map_name=name, seed=0, difficulty="7")
     battles.reset()
     units, n = battles.battles.units[0], battles.n_agents

@@ -67,7 +67,7 @@ def contract(battles):
 
 
 def moment(battles):
-    """What the oracle needs to know of the (only) battle."""
+    """The (only) battle as the oracle needs it."""
     units, n = battles.battles.units[0], battles.n_agents
     team = [
         oracle.Unit(

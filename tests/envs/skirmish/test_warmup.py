@@ -1,4 +1,4 @@
-"""The simulator is compiled once, says so at once, and one Ctrl-C ends it."""
+"""The simulator is compiled once, reports it at once, and one Ctrl-C ends it."""
 
 import os
 import subprocess

@@ -23,7 +23,7 @@ class Lost(Exception):
 
 
 class TimedOut(Exception):
-    """What a game that does not answer in time leads to, before pysc2 makes a `ConnectionError` of it."""
+    """The exception of a game that does not answer in time, before pysc2 makes a `ConnectionError` of it."""
 
 
 class Smac:

@@ -1,4 +1,4 @@
-"""StarCraft II: what is told when something is missing, and that the package gets its arguments when nothing is."""
+"""StarCraft II: the messages on missing parts, and the package's arguments."""
 
 import importlib
 import sys
@@ -30,7 +30,7 @@ def get_smac_map_registry():
 
 @pytest.fixture(autouse=True)
 def forget_smac(monkeypatch, tmp_path):
-    """What a test imports as smac is not what the next one finds; a real one is not found at all."""
+    """The smac that a test imports does not reach the next test; a real one is not found."""
     monkeypatch.setitem(sys.modules, "smac", None)
     monkeypatch.setenv("SC2PATH", str(tmp_path / "game"))
     yield

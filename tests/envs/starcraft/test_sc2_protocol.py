@@ -1,4 +1,4 @@
-"""The game's messages, loaded without the package's generated code, against that code in a process of its own."""
+"""The game's messages, loaded without the package's generated code, against that code in another process."""
 
 import json
 import os
