@@ -2,6 +2,7 @@
 # make test     set up everything and run all checks: lint, import rules, tests
 # make browse   open the runs in results/ in the web browser (RESULTS=folder for another folder)
 # make lint     style and import rules only
+# make reference  write docs/reference.md and the comments of config/default.yaml from what the parts declare
 # make format   put the code in the house style
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # small networks are fastest with one thread; two tests run side by side
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: train browse test lint format check-tests
+.PHONY: train browse test lint format check-tests reference
 
 train: $(VENV)/.core
 	$(BIN)/python src/main.py --config=qmix_fast --env-config=skirmish with env_args.map_name=3m \
@@ -30,6 +31,9 @@ lint: $(VENV)/.dev
 
 check-tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
+
+reference: $(VENV)/.core
+	PYTHONPATH=src $(BIN)/python -m cli.reference
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -37,7 +37,7 @@ TURNS = 5
 def started(transport: str, shape: str, environments: int, envs_per_worker: int):
     """The transport, in the middle of an episode that does not end."""
     factory = partial(FreeEnv, shape=shape, episode_limit=10**9)
-    policy = FaultPolicy(restart=True, max_restarts=10, timeout=300.0)  # as in config/default.yaml
+    policy = FaultPolicy(restart=True, max_restarts=10, timeout=300.0)  # as vector_envs declares
     env = TRANSPORTS[transport]([{False: factory, True: factory}] * environments, envs_per_worker, True, policy)
     env.reset()
     return env

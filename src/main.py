@@ -33,13 +33,18 @@ def _dispatch(argv: list[str]) -> None:
     warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
     arguments = parse_arguments(argv)
     if arguments.action == "help":
-        from cli.help import HELP
+        if arguments.asked:
+            from cli.reference import option_help
 
-        _show(HELP)
+            _show(option_help(arguments.asked))
+        else:
+            from cli.help import HELP
+
+            _show(HELP)
     elif arguments.action == "list":
         from cli.listing import listing
 
-        _show(listing(arguments.listed) + "\n")
+        _show(listing(arguments.asked) + "\n")
     else:
         from cli.experiment import run_experiment
 

@@ -15,14 +15,14 @@ REGISTRY.declare(
     "acting.in_turn:InTurn",
     "a rollout, then its updates: each is played with the newest weights",
     lag=0,
-    reads=(),
+    options={},
 )
 REGISTRY.declare(
     "ahead",
     "acting.ahead:Ahead",
     "the next rollout is played in a thread during the updates; its weights are one round of updates older",
     lag=1,
-    reads=(),
+    options={},
 )
 
 

@@ -7,6 +7,7 @@ from checks.checkpoints import check_checkpoint
 from checks.devices import check_compiler, check_devices, check_precision
 from checks.environments import check_environment
 from checks.keys import check_keys
+from checks.options import completed
 from checks.pairings import check_pairings
 from checks.paths import check_results_path
 from checks.plugins import import_plugins
@@ -15,21 +16,21 @@ from checks.values import normalised
 
 
 def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str, Path] | None = None) -> dict:
-    """Check a merged config and return it with every value in its documented type.
+    """Check a merged config; return it with the defaults of its parts, every value in its declared type.
 
     Also imports its plugins, since these may register what it names.
 
     Args:
         config: all keys, nested; not changed.
         known: the config before `with`, which decides whether a key is known; None: `config` itself.
-        own_keys: the files of keys that default.yaml does not have.
+        own_keys: the files of keys that nothing declares.
 
     Raises:
         ConfigError: the first thing that is wrong with it.
     """
     import_plugins(config.get("plugins"))
     check_keys(config, config if known is None else known, own_keys or {})
-    config = normalised(config)
+    config = normalised(completed(config))
     check_results_path(config)
     check_pairings(config)
     check_environment(config)

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from checks.options import declared
 from checks.registries import LOOKED_UP_BY, REGISTRIES, chosen, chosen_entry, chosen_name, looked_up, reads
-from utils.config import default_config
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
 
@@ -28,13 +28,13 @@ def own_keys_read(config: Mapping) -> set[str]:
 
 def _unread_keys(config: Mapping) -> list[str]:
     """Keys that were set, that parts of a kind read, and that no chosen part does."""
-    defaults, read = default_config(), own_keys_read(config)
+    options, read = declared(), own_keys_read(config)
     idle: dict[str, list[str]] = {}
     for kind, registry in REGISTRIES.items():
         if reads(config, kind) is None or not looked_up(config, kind):  # it, or what uses it, may read anything
             continue
-        for key in sorted({key for name in registry for key in registry.entry(name).traits.get("reads", ())}):
-            if key in PAIRED or key in read or config.get(key) == defaults.get(key):
+        for key in sorted({key for name in registry for key in registry.entry(name).reads or () if key in config}):
+            if key in PAIRED or key in read or (key in options and config[key] == options[key].default):
                 continue
             if not any(reads(config, other) is None and _governs(other, key) for other in REGISTRIES):
                 idle.setdefault(key, []).append(f"{kind}={_shown(chosen_name(config, kind))}")
@@ -48,7 +48,7 @@ def _unread_keys(config: Mapping) -> list[str]:
 def _governs(kind: str, key: str) -> bool:
     """Whether parts of this kind read `key`."""
     registry = REGISTRIES[kind]
-    return any(key in registry.entry(name).traits.get("reads", ()) for name in registry)
+    return any(key in (registry.entry(name).reads or ()) for name in registry)
 
 
 def _inert_keys(config: Mapping) -> list[str]:
@@ -60,7 +60,7 @@ def _unknown_names(config: Mapping) -> list[str]:
     """Names that only a part of the user's own may know."""
     sentences = []
     for key, user in LOOKED_UP_BY.items():
-        name, registry = config[key], REGISTRIES[key]
+        name, registry = config.get(key), REGISTRIES[key]
         if name is None or looked_up(config, key) or chosen_entry(config, key) is not None:
             continue
         sentences.append(

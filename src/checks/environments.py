@@ -2,10 +2,11 @@
 
 import inspect
 
-from checks.values import converted, require_bounded
+from checks.values import require_bounded
 from envs import REGISTRY
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
+from utils.options import converted
 from utils.plain_values import shown
 from vector_envs.instances import constructor_of, env_parameters
 

@@ -18,7 +18,7 @@ def check_pairings(config: dict) -> None:
         if name is None and key == "mixer":
             traits[key] = {"mixes": "nothing"}
             continue
-        if not (looked_up(config, key) or name in registry):
+        if key not in config or not (looked_up(config, key) or name in registry):
             traits[key] = {}
             continue
         try:

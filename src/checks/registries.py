@@ -69,7 +69,7 @@ def reads(config: Mapping, key: str) -> tuple[str, ...] | None:
     if key == "mixer" and config.get(key) is None:
         return ()
     entry = chosen_entry(config, key)
-    return None if entry is None else entry.traits.get("reads")
+    return None if entry is None else entry.reads
 
 
 def looked_up(config: Mapping, key: str) -> bool:
@@ -93,4 +93,4 @@ def chosen(config: Mapping) -> Iterator[tuple[str, Entry | None]]:
 
 def _is_known(key: str, entry: Entry) -> bool:
     # an environment reads env_args, which its constructor declares
-    return entry.declared and (key == "env" or "reads" in entry.traits)
+    return entry.declared and (key == "env" or entry.reads is not None)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from utils.config import config_names, default_config
+from utils.config import config_names
 from utils.errors import ConfigError
 
 # our options that take a name, and an example of one
@@ -14,15 +14,20 @@ NAMED = {"--config": "qmix", "--env-config": "two_step", "--resume": "latest", "
 
 @dataclass
 class Arguments:
-    """The parsed command line: `action` is "help", "list" or "run"; `sacred` goes to Sacred as it is."""
+    """The parsed command line.
+
+    `action` is "help", "list" or "run"; `asked`: the word after --help or --list; `sacred` goes to Sacred as it is;
+    `settings` are those after `with`, nested.
+    """
 
     action: str = "run"
     algorithm: str | None = None
     environment: str | None = None
     resume: str | None = None
     evaluate: str | None = None
-    listed: str = ""
+    asked: str = ""
     sacred: list[str] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
@@ -39,14 +44,15 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         if error.argument_name in NAMED:
             raise _needs_name(error.argument_name) from None
         raise ConfigError(f"{error.argument_name} takes no value.") from None
-    action = "help" if ours.help or "-h" in words else "run" if ours.list is None else "list"
+    action = "help" if ours.help is not None or "-h" in words else "run" if ours.list is None else "list"
     sacred = _with_nothing([word for word in words if word != "-h"])
-    parsed = Arguments(action, ours.config, ours.env_config, ours.resume, ours.evaluate, ours.list or "", sacred)
+    asked = (ours.help if action == "help" else ours.list) or ""
+    parsed = Arguments(action, ours.config, ours.env_config, ours.resume, ours.evaluate, asked, sacred)
     if sacred:
         # imported here: pages and most mistakes do not need Sacred
         from cli.sacred_words import check_words
 
-        check_words(sacred, [*NAMED, "--list", "--help"])
+        parsed.settings = check_words(sacred, [*NAMED, "--list", "--help"])
     if action == "run" and "help" not in sacred:
         _require_choices(ours)
     return parsed
@@ -60,7 +66,7 @@ def given_value(words: Sequence[str], key: str) -> str | None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--help", action="store_true")  # -h is found among the words: argparse would read -hx
+    parser.add_argument("--help", nargs="?", const="")  # -h is found among the words: argparse would read -hx
     parser.add_argument("--list", nargs="?", const="")
     for option in NAMED:
         parser.add_argument(option, action=_Name)
@@ -85,17 +91,18 @@ def _needs_name(option: str) -> ConfigError:
 def _with_nothing(words: list[str]) -> list[str]:
     """The words with KEY=None for KEY=null of keys that may be nothing: Sacred knows Python's name for it only.
 
-    These are the nullable keys of default.yaml, the environments' arguments, and keys that default.yaml does not have.
+    These are the options that may be null, the environments' arguments, and keys that nothing declares.
     """
     start = words.index("with") if "with" in words else len(words)
     return [*words[:start], *(_nothing(word) if word.endswith("=null") else word for word in words[start:])]
 
 
 def _nothing(word: str) -> str:
-    from checks.values import NULLABLE
+    from checks.options import declared
 
     key = word.removesuffix("=null")
-    may_be_nothing = key in NULLABLE or key.startswith("env_args.") or key not in default_config()
+    option = declared().get(key)
+    may_be_nothing = option is None or option.nullable
     return f"{key}=None" if may_be_nothing and "=" not in key else word
 
 

@@ -1,11 +1,14 @@
 """From the names on the command line to one merged config."""
 
+import copy
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from checks.options import completed, declared
+from checks.plugins import import_plugins
 from utils.config import CONFIG_DIR, config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.plain_values import shown
@@ -14,7 +17,7 @@ from utils.yaml_files import load_yaml
 
 @dataclass
 class Composed:
-    """A merged config, and the files of the keys that default.yaml does not have."""
+    """A merged config, and the files of the keys that nothing declares."""
 
     config: dict
     own_keys: dict[str, Path]
@@ -29,16 +32,32 @@ def compose_config(algorithm: str, environment: str) -> Composed:
     env_path, alg_path = config_path(environment, "envs"), config_path(algorithm, "algs")
     env_config, alg_config = _load(env_path), _load(alg_path)
     _drop_arguments_of_other_environments(alg_config, env_config)
-    config = default_config()
+    config, known = default_config(), declared()
     own_keys = {
         key: path
         for path, overlay in ((env_path, env_config), (alg_path, alg_config))
         for key in overlay
-        if key not in config
+        if key not in known
     }
     recursive_dict_update(config, env_config)
     recursive_dict_update(config, alg_config)
     return Composed(config, own_keys)
+
+
+def with_own_defaults(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict:
+    """`config` with the defaults of the keys that it has once `settings` change it.
+
+    These are the keys of the parts that it then chooses, and those that `settings` name: Sacred takes no others.
+
+    Raises:
+        ConfigError: a plugin cannot be imported; plugins may declare keys.
+    """
+    changed = recursive_dict_update(copy.deepcopy(dict(config)), settings)
+    import_plugins(changed.get("plugins"))
+    options = declared(changed)
+    # seed is Sacred's, too
+    missing = [key for key in completed(changed) if key in options and key not in (*config, "seed")]
+    return {**config, **{key: copy.deepcopy(options[key].default) for key in missing}}
 
 
 def _load(path: Path) -> dict:

@@ -18,7 +18,7 @@ from checks import check_config
 from checks.changes import check_changes
 from checks.recorded import reaching, require_named
 from cli.arguments import Arguments, given_value
-from cli.compose import Composed, compose_config
+from cli.compose import Composed, compose_config, with_own_defaults
 from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
 from records.console_log import get_logger
@@ -56,6 +56,7 @@ def run_experiment(arguments: Arguments) -> None:
         composed = Composed(default_config(), {})
     else:
         composed = compose_config(arguments.algorithm, arguments.environment)
+    composed.config = with_own_defaults(composed.config, arguments.settings)
     experiment = build_experiment(composed, resume)
     try:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])

@@ -25,9 +25,11 @@ Experiment
   --evaluate=RUN       play test episodes with a run's best model, or the one
                        that load_step picks, and write episodes.csv
   --list [NAME]        names of all algorithms, environments and parts; of an
-                       environment (skirmish), its maps; or one kind (learner)
-  Later ones win: config/default.yaml (which explains every key), the
-  environment, the algorithm, with.
+                       environment (skirmish), its maps; one kind (learner);
+                       the keys of one part (learner=pqn_learner)
+  --help KEY           what a key means and may be, and who reads it
+                       (docs/reference.md: all keys)
+  Later ones win: config/default.yaml, the environment, the algorithm, with.
 
 Commands (Sacred's; without one, the experiment runs)
   print_config         show the merged config, changes marked, and stop

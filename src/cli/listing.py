@@ -1,6 +1,8 @@
 """`--list`: the choices; imports nothing but the environment whose scenarios are listed."""
 
+from checks.options import declared
 from checks.registries import REGISTRIES
+from cli.reference import as_word
 from utils.config import CONFIG_DIR, config_names
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -29,13 +31,15 @@ def listing(name: str = "") -> str:
 
     Args:
         name: of an environment or its config, for the maps or tasks that it has; or a registry's key, such as
-            learner, for its entries only.
+            learner, for its entries only; or KIND=NAME for the config keys of one part.
 
     Raises:
         ConfigError: there is no such name.
     """
     if name in REGISTRIES:
         return _blocks([_section(name)])
+    if name.partition("=")[0] in REGISTRIES:
+        return _blocks([_part(*name.split("=", 1))])
     if name:
         return _blocks([_scenarios(name)])
     configs = [
@@ -57,6 +61,13 @@ def _blocks(sections: list[tuple[str, list[tuple[str, str]]]]) -> str:
 def _section(key: str) -> tuple[str, list[tuple[str, str]]]:
     registry = REGISTRIES[key]
     return HEADINGS[key], [(name, registry.entry(name).description) for name in registry]
+
+
+def _part(kind: str, name: str) -> tuple[str, list[tuple[str, str]]]:
+    entry, options = REGISTRIES[kind].entry(name), declared({kind: name})
+    keys = [*(entry.reads or ()), *REGISTRIES[kind].options]
+    lines = [(f"{key}={as_word(options[key].default)}", options[key].sentence) for key in keys]
+    return f"{kind}={name}: {entry.description}", lines or [("", "It reads no keys that others do not.")]
 
 
 def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:

@@ -16,8 +16,8 @@ from utils.plain_values import shown
 COMMANDS = ("print_config", "print_dependencies", "print_named_configs", "save_config", "help")
 
 
-def check_words(words: Sequence[str], ours: Sequence[str]) -> None:
-    """Refuse what Sacred cannot read.
+def check_words(words: Sequence[str], ours: Sequence[str]) -> dict:
+    """Refuse what Sacred cannot read; return the settings after `with`, nested.
 
     Args:
         words: the command line without our own options.
@@ -43,7 +43,7 @@ def check_words(words: Sequence[str], ours: Sequence[str]) -> None:
         else:
             _check_command(word, commands)
             commands.append(word)
-    check_settings(settings)
+    return check_settings(settings)
 
 
 def _check_option(word: str, words: deque[str], takes_value: dict[str, bool], ours: Sequence[str]) -> None:

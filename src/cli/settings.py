@@ -27,8 +27,8 @@ OPTION_PACKAGES = {
 CAPTURE_MODES = ("no", "sys", "fd")
 
 
-def check_settings(words: Sequence[str]) -> None:
-    """Refuse invalid settings.
+def check_settings(words: Sequence[str]) -> dict:
+    """The settings as a nested mapping; invalid ones are refused.
 
     Args:
         words: what stands after `with`.
@@ -51,6 +51,7 @@ def check_settings(words: Sequence[str]) -> None:
         if problem := problem_of(value):
             raise ConfigError(f"{path.strip()}={shown(text)}: {problem}.")
         _set(settings, keys, value, word)
+    return settings
 
 
 def setting_value(text: str) -> Any:

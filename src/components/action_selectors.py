@@ -3,29 +3,44 @@
 import importlib
 from typing import Any
 
+from utils.options import SHARED, STEPS, Option
 from utils.registry import Registry, lazy_classes
 
+EPSILON = {
+    "epsilon_start": Option(SHARED, "exploration rate at step 0", at_least=0, at_most=1),
+    "epsilon_finish": Option(
+        SHARED,
+        "exploration rate at the end of the decay, and from then on; above epsilon_start, it rises",
+        at_least=0,
+        at_most=1,
+    ),
+    "epsilon_anneal_time": Option(SHARED, "steps the decay takes", at_least=1, at_most=STEPS),
+    "epsilon_decay": Option(SHARED, "shape of the decay: linear or exp", choices=("linear", "exp")),
+}
+GREEDY_TESTS = {
+    "test_greedy": Option(SHARED, "tests take the most probable action of a stochastic policy instead of sampling")
+}
 REGISTRY = Registry("action selector")
 REGISTRY.declare(
     "epsilon_greedy",
     "components.selectors.epsilon_greedy:EpsilonGreedyActionSelector",
     "the best action, or with probability epsilon a random one",
     takes="q",
-    reads=("epsilon_start", "epsilon_finish", "epsilon_anneal_time", "epsilon_decay"),
+    options=EPSILON,
 )
 REGISTRY.declare(
     "multinomial",
     "components.selectors.sampling:MultinomialActionSelector",
     "a sample of a policy that has an epsilon floor",
     takes="pi_logits",
-    reads=("epsilon_start", "epsilon_finish", "epsilon_anneal_time", "epsilon_decay", "test_greedy"),
+    options=EPSILON | GREEDY_TESTS,
 )
 REGISTRY.declare(
     "soft_policies",
     "components.selectors.sampling:SoftPoliciesSelector",
     "a sample of a policy as it is (EPyMARL)",
     takes="pi_logits",
-    reads=("test_greedy",),
+    options=GREEDY_TESTS,
 )
 
 _find_class = lazy_classes(__name__, REGISTRY)

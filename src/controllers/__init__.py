@@ -1,5 +1,6 @@
 """Multi-agent controllers (MACs): observations in, actions out."""
 
+from utils.options import SHAPES, SHARED, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("controller")
@@ -7,14 +8,23 @@ REGISTRY.declare(
     "basic_mac",
     "controllers.basic_controller:BasicMAC",
     "one network shared by all agents (PyMARL)",
-    reads=(
-        "agent",
-        "action_selector",
-        "agent_output_type",
-        "mask_before_softmax",
-        "obs_agent_id",
-        "obs_last_action",
-    ),
+    options={
+        "agent": Option(SHARED, "network of an agent (registry: agents)", resume=SHAPES),
+        "action_selector": Option(
+            SHARED, "how actions are chosen from the agent's outputs (registry: action selectors)"
+        ),
+        "agent_output_type": Option(
+            SHARED,
+            "what the agent's outputs are: q (action values) or pi_logits (policy logits)",
+            choices=("q", "pi_logits"),
+            resume=SHAPES,
+        ),
+        "obs_agent_id": Option(SHARED, "append the agent's one-hot number to its observation", resume=SHAPES),
+        "obs_last_action": Option(SHARED, "append the agent's last action, one-hot, to its observation", resume=SHAPES),
+        "mask_before_softmax": Option(
+            True, "pi_logits: give illegal actions probability 0 before the softmax, not after it"
+        ),
+    },
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

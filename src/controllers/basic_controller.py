@@ -9,6 +9,7 @@ import torch as th
 from checkpoints.model_files import load_weights, save_weights
 from components.action_selectors import REGISTRY as action_REGISTRY
 from components.packing import PackedSteps
+from controllers import REGISTRY
 from controllers.agent_form import wants_agent_axis
 from controllers.decisions import Decision, extras_of_choice
 from controllers.hidden_states import for_all_agents, is_rollout
@@ -43,7 +44,7 @@ class BasicMAC:
             cls.supports_decide = own_decision or cls.select_actions is BasicMAC.select_actions
 
     def __init__(self, scheme, groups, args):
-        self.args = args = with_defaults(args)
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.n_agents = args.n_agents
         self.inputs = AgentInputs(scheme, args)
         input_shape = self._get_input_shape(scheme)

@@ -9,6 +9,7 @@ import torch as th
 
 import acting
 from acting.contract import Acting
+from checks.options import layer_widths
 from checks.registries import chosen, chosen_name
 from components.buffers import REGISTRY as buffer_REGISTRY
 from components.buffers.contract import Buffer
@@ -32,8 +33,6 @@ from vector_envs.instances import TEST_SEED_OFFSET, prepare_environments
 LEARNING = ("mac", "agent", "action_selector", "learner", "mixer", "critic")
 # sizes that parts written for PyMARL find in their arguments; None where an environment has no honest answer
 SIZES = ("n_agents", "n_actions", "state_shape", "episode_limit")
-# keys that say how wide the layers of networks are
-WIDTHS = ("rnn_hidden_dim", "mixing_embed_dim", "hypernet_embed")
 
 
 @dataclass
@@ -168,7 +167,7 @@ def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespa
         "The learner's memory for the weights of its networks",
         size,
         device_memory(args.device),
-        "Choose smaller layers: " + ", ".join(f"{key}={vars(args)[key]}" for key in WIDTHS) + ".",
+        f"Choose smaller layers: {', '.join(f'{key}={vars(args)[key]}' for key in layer_widths(vars(args)))}.",
     )
 
 

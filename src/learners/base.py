@@ -9,6 +9,7 @@ import torch as th
 import torch.nn as nn
 
 from checkpoints.model_files import load_weights, save_weights
+from learners import REGISTRY
 from learners.non_finite import NonFiniteError, non_finite_figure
 from learners.targets import Pairs, TargetNetworks
 from utils.config import with_defaults
@@ -22,7 +23,7 @@ class BaseLearner:
     """
 
     def __init__(self, mac, scheme, logger, args):
-        self.args = with_defaults(args)
+        self.args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.mac = mac
         self.logger = logger
         self.target_mac = None

@@ -1,20 +1,22 @@
 """Runners: how experience is gathered."""
 
+from runners.options import OPTIONS
+from utils.options import EXPERIENCE, WIDTH, Option
 from utils.registry import Registry, lazy_classes
 
-REGISTRY = Registry("runner")
+REGISTRY = Registry("runner", OPTIONS)
 REGISTRY.declare(
     "episodes",
     "runners.playing:EpisodesRunner",
     "batch_size_run whole episodes a call, all copies from the same moment",
-    reads=(),
+    options={},
 )
 REGISTRY.declare(
     "episodes_continuous",
     "runners.continuous_runner:ContinuousRunner",
     "the next batch_size_run whole episodes that end; no copy waits for another",
     plays_on=True,
-    reads=(),
+    options={},
 )
 REGISTRY.declare(
     "rollout",
@@ -22,7 +24,11 @@ REGISTRY.declare(
     "the next rollout_steps steps of each copy, across the ends of episodes",
     plays_on=True,
     cuts_episodes=True,
-    reads=("rollout_steps",),
+    options={
+        "rollout_steps": Option(
+            32, "steps of each environment in one rollout", at_least=1, at_most=WIDTH, resume=EXPERIENCE
+        )
+    },
 )
 # PyMARL's names, each a schedule and a source of environments
 REGISTRY.declare(
@@ -31,20 +37,27 @@ REGISTRY.declare(
     "episodes of one environment in this process (PyMARL)",
     max_environments=1,
     lives="in_process",
-    reads=(),
+    options={},
 )
 REGISTRY.declare(
     "parallel",
     "runners.parallel_runner:ParallelRunner",
     "episodes of environments in worker processes (PyMARL)",
     lives="workers",
-    reads=(),
+    options={},
 )
 REGISTRY.declare(
     "batched",
     "runners.batched_runner:batched_runner",
     "episodes, or by batched_mode episodes_continuous",
-    reads=("batched_mode",),
+    options={
+        "batched_mode": Option(
+            "synchronous",
+            "synchronous (episodes start together) or continuous (without waiting for the longest)",
+            choices=("synchronous", "continuous"),
+            resume=EXPERIENCE,
+        )
+    },
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

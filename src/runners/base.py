@@ -9,6 +9,7 @@ import numpy as np
 
 from components.episode_buffer import EpisodeBatch
 from components.sizing import batch_bytes
+from runners import REGISTRY
 from utils.available_memory import require_memory
 from utils.config import with_defaults
 from utils.devices import acting_device, device_memory
@@ -24,7 +25,7 @@ class BaseRunner:
     """Keeps the step count `t_env` and the statistics of finished episodes, under PyMARL's names."""
 
     def __init__(self, args, logger):
-        self.args = with_defaults(args)
+        self.args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.logger = logger
         self.batch_size = self.args.batch_size_run
         self.t = 0

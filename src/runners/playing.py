@@ -13,6 +13,7 @@ from runners.base import BaseRunner
 from runners.returns import EpisodeReturns
 from runners.sources import source_of
 from runners.step_checks import StepChecks
+from utils.config import with_defaults
 from vector_envs import REGISTRY as SOURCES
 from vector_envs.contract import VectorEnv
 
@@ -28,7 +29,8 @@ class EpisodesRunner(BaseRunner):
 
     def __init__(self, args, logger):
         super().__init__(args, logger)
-        self.vector_env = SOURCES[source_of(vars(self.args), self.lives)](self.args)
+        source = source_of(vars(self.args), self.lives)
+        self.vector_env = SOURCES[source](with_defaults(self.args, SOURCES.entry(source).defaults))
         self.spec = self.vector_env.spec
         self.episode_limit = self.spec.episode_limit
         # records tests, see `replays.recorder.Recorder`

@@ -46,7 +46,7 @@ def _default_config() -> dict:
 
 
 def default_config() -> dict:
-    """A copy of config/default.yaml, the reference of all keys."""
+    """A copy of config/default.yaml, the keys that parts share; `checks.options` adds those of single parts."""
     return copy.deepcopy(_default_config())
 
 
@@ -72,14 +72,18 @@ def flatten(config: Mapping, prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def with_defaults(args: Any) -> SimpleNamespace:
-    """Return `args` with every missing key filled in from config/default.yaml.
+def with_defaults(args: Any, own: Mapping[str, Any] | None = None) -> SimpleNamespace:
+    """Return `args` with every missing key filled in from config/default.yaml and from `own`.
 
     Parts read keys from `args` without their own fallback: each default stands in one place. Here, code that builds
     its arguments by hand, with PyMARL's keys only, gets the missing ones.
     A complete `args` is returned as it is: parts of one run share one namespace.
+
+    Args:
+        own: the defaults that the part declares (`Registry.defaults_of`).
     """
-    missing = {key: value for key, value in _default_config().items() if not hasattr(args, key)}
+    defaults = {**_default_config(), **(own or {})}
+    missing = {key: value for key, value in defaults.items() if not hasattr(args, key)}
     if not missing:
         return args
     return SimpleNamespace(**copy.deepcopy(missing), **vars(args))

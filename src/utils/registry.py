@@ -7,6 +7,7 @@ from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.options import SHARED, Option
 from utils.plain_values import shown
 
 
@@ -15,30 +16,54 @@ class Entry:
     """The entry of one name in a registry.
 
     `target` is the class or factory, or a `"module:attribute"` string that is imported on first use.
-    `traits` say what the part needs and supports (`checks/` reads them). `traits["reads"]` are the config
-    keys that it reads and that not every part of a run reads. `declared` is False for an entry added by
-    plain assignment, PyMARL's way: nothing is known of it, so nothing about it is refused.
+    `options` are the config keys that it reads and that not every part of its kind reads. `traits` say what the part
+    needs and supports (`checks/` reads them); `traits["reads"]` are keys it reads that other kinds of parts declare.
+    `declared` is False for an entry added by plain assignment, PyMARL's way: nothing is known of it, so nothing about
+    it is refused.
     """
 
     target: Any
     description: str = ""
     traits: Mapping[str, Any] = field(default_factory=dict)
     declared: bool = True
+    options: Mapping[str, Option] | None = None
+
+    @property
+    def reads(self) -> tuple[str, ...] | None:
+        """The keys that it reads and that not every part of a run reads; None if that is not known."""
+        others = self.traits.get("reads")
+        if self.options is None and others is None:
+            return None
+        return (*(self.options or ()), *(others or ()))
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Of those options that config/default.yaml does not have."""
+        return {key: option.default for key, option in (self.options or {}).items() if option.default is not SHARED}
 
 
 class Registry(MutableMapping):
     """A dict of name -> class or factory that imports lazily and explains an unknown name.
 
-    `REGISTRY["x"] = X` works as in PyMARL; built-in parts use `declare`.
+    `REGISTRY["x"] = X` works as in PyMARL; built-in parts use `declare`. `options` are the keys that every part of this
+    kind reads.
     """
 
-    def __init__(self, kind: str):
+    def __init__(self, kind: str, options: Mapping[str, Option] | None = None):
         self.kind = kind
+        self.options = dict(options or {})
         self._entries: dict[str, Entry] = {}
 
-    def declare(self, name: str, target: str | Callable, description: str, **traits: Any) -> None:
-        """Register `target` under `name` with a one-line description and its traits."""
-        self._entries[name] = Entry(target, description, traits)
+    def declare(
+        self,
+        name: str,
+        target: str | Callable,
+        description: str,
+        options: Mapping[str, Option] | None = None,
+        **traits: Any,
+    ) -> None:
+        """Register `target` under `name` with a one-line description, the options that it reads and its traits."""
+        self._entries[name] = Entry(target, description, traits, options=options)
 
     @classmethod
     def of(cls, kind: str, mapping: Mapping[str, Any]) -> "Registry":
@@ -59,6 +84,16 @@ class Registry(MutableMapping):
             return self._entries[name]
         except (KeyError, TypeError):
             raise ConfigError(f"Unknown {self.kind} '{shown(name)}'.{suggestion(name, self._entries)}") from None
+
+    def defaults_of(self, part: Any) -> dict[str, Any]:
+        """The defaults that a class (or a factory) or an ancestor of it is declared with."""
+        found: dict[str, Any] = {}
+        for ancestor in reversed(getattr(part, "__mro__", (part,))):
+            targets = (ancestor, f"{ancestor.__module__}:{ancestor.__qualname__}")
+            for entry in self._entries.values():
+                if entry.target in targets:
+                    found |= entry.defaults
+        return found
 
     def __getitem__(self, name: str) -> Any:
         target = self.entry(name).target

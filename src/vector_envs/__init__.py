@@ -1,17 +1,44 @@
 """Sources of environments: where they live. How they are played is the runners' matter."""
 
+from utils.options import COPIES, EPISODES, FREE, SECONDS, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("source of environments")
 REGISTRY.declare(
-    "native", "vector_envs.sources:native", "one batch of copies, stepped by one call (skirmish)", reads=()
+    "native", "vector_envs.sources:native", "one batch of copies, stepped by one call (skirmish)", options={}
 )
-REGISTRY.declare("in_process", "vector_envs.sources:in_process", "in this process, stepped in turn", reads=())
+REGISTRY.declare("in_process", "vector_envs.sources:in_process", "in this process, stepped in turn", options={})
 REGISTRY.declare(
     "workers",
     "vector_envs.sources:workers",
     "in other processes, stepped side by side",
-    reads=("env_transport", "envs_per_worker", "worker_timeout", "on_worker_fault", "max_worker_restarts"),
+    options={
+        "env_transport": Option(
+            "shared_memory", "how steps get to other processes and back (registry: transports)", resume=FREE
+        ),
+        "envs_per_worker": Option(1, "environments of one process", at_least=1, at_most=COPIES, resume=FREE),
+        "worker_timeout": Option(
+            300,
+            "seconds without an answer after which an environment process counts as hung; 0: never",
+            kind=float,
+            at_least=0,
+            at_most=SECONDS,
+            resume=FREE,
+        ),
+        "on_worker_fault": Option(
+            "restart",
+            "what follows if an environment raises or its process dies or hangs: restart or stop",
+            choices=("restart", "stop"),
+            resume=FREE,
+        ),
+        "max_worker_restarts": Option(
+            10,
+            "with restart: faults that the whole run survives; one more stops it",
+            at_least=0,
+            at_most=EPISODES,
+            resume=FREE,
+        ),
+    },
 )
 
 TRANSPORTS = Registry("transport")
@@ -19,13 +46,13 @@ TRANSPORTS.declare(
     "pipe",
     "vector_envs.pipe:PipeTransport",
     "actions and observations are pickled and sent through pipes",
-    reads=(),
+    options={},
 )
 TRANSPORTS.declare(
     "shared_memory",
     "vector_envs.shared_memory:SharedMemoryTransport",
     "actions and observations lie in memory that trainer and workers share; one byte in a pipe wakes the other side",
-    reads=(),
+    options={},
 )
 
 __getattr__ = lazy_classes(__name__, TRANSPORTS)

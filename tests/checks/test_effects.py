@@ -98,7 +98,7 @@ def test_what_is_declared_is_what_is_read(kind):
     registry = REGISTRIES[kind]
     # the plugins of other tests have registered parts, too
     built_in = [name for name in registry if registry.entry(name).declared]
-    declared = {name: set(registry.entry(name).traits["reads"]) for name in built_in}
+    declared = {name: set(registry.entry(name).reads) for name in built_in}
     for name, keys in declared.items():
         assert keys == _read_by(registry[name]) & set().union(*declared.values()), name
 

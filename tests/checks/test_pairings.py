@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from checks.options import completed
 from checks.pairings import check_pairings
 from checks.registries import REGISTRIES, chosen_name
 from run import run
@@ -27,7 +28,7 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
     if REGISTRIES["learner"].entry(learner).traits.get("on_policy"):
         parts |= {"batch_size": 1, "buffer_size": 1}
     try:
-        check_pairings({**default_config(), **parts})
+        check_pairings(completed({**default_config(), **parts}))
     except ConfigError as error:
         named = [value for value in (learner, mixer or "null", selector, output) if f"={value}" in str(error)]
         assert len(named) >= 2, error
@@ -50,22 +51,22 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
 def test_a_part_that_was_only_assigned_is_not_refused_for_traits_it_does_not_declare(monkeypatch):
     monkeypatch.setitem(REGISTRIES["mixer"]._entries, "own", None)
     REGISTRIES["mixer"]["own"] = object
-    check_pairings({**default_config(), "mixer": "own"})
+    check_pairings(completed({**default_config(), "mixer": "own"}))
 
 
 def test_on_policy_learners_refuse_what_older_weights_have_played():
     coma = {"learner": "coma_learner", "agent_output_type": "pi_logits", "action_selector": "multinomial"}
     sizes = {"batch_size_run": 8, "runner": "parallel", "batch_size": 8}
-    check_pairings({**default_config(), **coma, **sizes, "buffer_size": 8})
+    check_pairings(completed({**default_config(), **coma, **sizes, "buffer_size": 8}))
     with pytest.raises(ConfigError, match=r"coma_learner .*buffer_size=5000 above batch_size=8.*buffer_size=8\."):
-        check_pairings({**default_config(), **coma, **sizes, "buffer_size": 5000})
+        check_pairings(completed({**default_config(), **coma, **sizes, "buffer_size": 5000}))
 
 
 def test_there_are_no_more_minibatches_than_rows():
     pqn = {"learner": "pqn_learner", "batch_size_run": 4, "runner": "parallel"}
-    check_pairings({**default_config(), **pqn, "minibatches": 4})
+    check_pairings(completed({**default_config(), **pqn, "minibatches": 4}))
     with pytest.raises(ConfigError, match="minibatches=5 is more than there are rows in batch_size_run=4"):
-        check_pairings({**default_config(), **pqn, "minibatches": 5})
+        check_pairings(completed({**default_config(), **pqn, "minibatches": 5}))
 
 
 def test_the_learner_chooses_the_buffer():
@@ -76,6 +77,6 @@ def test_the_learner_chooses_the_buffer():
 
 
 def test_one_plan_of_updates_only():
-    check_pairings({**default_config(), "replay_ratio": 0.5})
+    check_pairings(completed({**default_config(), "replay_ratio": 0.5}))
     with pytest.raises(ConfigError, match=r"replay_ratio=0\.5 and updates_per_rollout=4 both say"):
-        check_pairings({**default_config(), "replay_ratio": 0.5, "updates_per_rollout": 4})
+        check_pairings(completed({**default_config(), "replay_ratio": 0.5, "updates_per_rollout": 4}))

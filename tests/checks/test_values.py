@@ -1,41 +1,65 @@
-"""Types and ranges of values."""
+"""Types and ranges of values, as they are declared."""
+
+import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from checks.values import converted, normalised
+from checks.options import declared
+from checks.values import normalised
 from utils.config import default_config
 from utils.errors import ConfigError
 
+OPTIONS = declared()
+NUMBERS = sorted(key for key, option in OPTIONS.items() if type(option.example) in (int, float))
+
 
 def test_the_defaults_are_their_own_normal_form():
-    assert normalised(default_config()) == default_config()
+    defaults = {key: option.default for key, option in OPTIONS.items()}
+    assert normalised(defaults) == defaults
 
 
-@pytest.mark.parametrize(
-    ("value", "example", "expected"),
-    [(2e6, 1, 2000000), (3, 0.5, 3), (7, "text", "7"), (0.5, "text", "0.5"), ((1, 2), [], [1, 2]), ("a", [], ["a"])],
-)
-def test_what_loses_nothing_is_converted(value, example, expected):
-    result = converted("key", value, example)
-    assert result == expected
-    assert type(result) is type(expected)
+def limits(option):
+    """The smallest and the largest number of an option's range, None where there is no end."""
+    lowest = option.at_least if option.above is None else math.nextafter(option.above, math.inf)
+    return lowest, option.at_most
 
 
-@given(
-    st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers(), max_size=2)
-    ),
-    st.sampled_from([True, 1, 0.5, "x", [], {}]),
-)
-def test_the_result_has_the_type_of_the_example(value, example):
-    try:
-        result = converted("key", value, example)
-    except ConfigError as error:
-        assert "key" in str(error)
-        return
-    wanted = (int, float) if type(example) is float else type(example)
-    assert isinstance(result, wanted)
-    assert isinstance(result, bool) == isinstance(example, bool)
-    assert converted("key", result, example) == result
+@given(st.sampled_from(NUMBERS), st.data())
+def test_every_number_in_range_is_taken(key, data):
+    option = OPTIONS[key]
+    whole = type(option.example) is int and option.kind is not float
+    lowest, highest = limits(option)
+    if whole:
+        value = data.draw(st.integers(lowest, 2**62 if highest is None else highest))
+    else:
+        value = data.draw(st.floats(lowest, highest, allow_infinity=False, allow_nan=False))
+    assume(not option.choices or value in option.choices)
+    assert normalised({**default_config(), key: value})[key] == value
+
+
+@pytest.mark.parametrize("key", sorted(key for key in NUMBERS if limits(OPTIONS[key]) != (None, None)))
+def test_numbers_beyond_a_bound_are_refused_and_named(key):
+    for limit, step in zip(limits(OPTIONS[key]), (-1, 1), strict=True):
+        if limit is not None:
+            with pytest.raises(ConfigError, match=f"^{key}=.*it must be"):
+                normalised({**default_config(), key: limit + step})
+
+
+@pytest.mark.parametrize("key", sorted(key for key, option in OPTIONS.items() if option.choices))
+def test_each_choice_is_taken_and_no_other(key):
+    for value in OPTIONS[key].choices:
+        assert normalised({**default_config(), key: value})[key] == value
+    with pytest.raises(ConfigError, match=f"^{key}=3: no such choice"):
+        normalised({**default_config(), key: 3})
+
+
+@pytest.mark.parametrize("key", sorted(OPTIONS))
+def test_null_is_taken_where_it_is_declared(key):
+    config = {**default_config(), key: None}
+    if OPTIONS[key].nullable:
+        assert normalised(config)[key] is None
+    else:
+        with pytest.raises(ConfigError, match=f"^{key}=None: expected .*null"):
+            normalised(config)

@@ -62,7 +62,7 @@ def test_listings_of_one_thing():
 )
 def test_what_is_to_be_listed(words, listed):
     parsed = parse_arguments(words)
-    assert (parsed.action, parsed.listed) == ("list", listed)
+    assert (parsed.action, parsed.asked) == ("list", listed)
 
 
 def test_an_error_names_every_choice():

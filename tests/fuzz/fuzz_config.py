@@ -17,13 +17,14 @@ with atheris.instrument_imports(include=["yaml", "utils", "checks", "cli"], enab
     from watching import allow_only
 
     from checks import check_config
+    from checks.options import declared
     from checks.registries import REGISTRIES
     from cli.settings import check_settings
     from utils.config import config_names, config_path, default_config, recursive_dict_update
     from utils.errors import ConfigError
     from utils.yaml_files import load_yaml
 
-KEYS = [*default_config(), "seed", "env_args: {map_name", "env_args: {seed", "<<", "&x a", "? b"]
+KEYS = [*declared(), "env_args: {map_name", "env_args: {seed", "<<", "&x a", "? b"]
 VALUES = [
     *(name for registry in REGISTRIES.values() for name in registry),
     *"0 -1 1 2e6 1e999 .nan -.inf 0x7fffffffffffffffff 1:30:00 2001-01-01 null ~ true on [] {}".split(),

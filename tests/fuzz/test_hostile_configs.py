@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks import check_config
+from checks.options import declared
 from checks.registries import REGISTRIES
 from cli.arguments import parse_arguments
 from cli.compose import compose_config
@@ -18,7 +19,7 @@ from utils.plain_values import escaped
 from utils.yaml_files import load_yaml
 
 # plugins are code by purpose, and would be run
-KEYS = sorted({*default_config(), "seed", "gama"} - {"plugins"})
+KEYS = sorted({*declared(), "gama"} - {"plugins"})
 ODD = (
     st.none()
     | st.booleans()

@@ -71,31 +71,3 @@ def test_every_entry_exists_and_is_described(key):
         assert callable(registry[name])
         if not name.startswith("sc2"):
             assert constructor_of(registry[name]).__doc__
-
-
-def test_every_key_that_a_built_in_part_reads_is_documented():
-    """No default hides in a getattr, and every documented key is read."""
-    import re
-    from pathlib import Path
-
-    from utils.config import default_config
-
-    source = Path(__file__).resolve().parents[2] / "src"
-    text = "\n".join(path.read_text() for path in source.rglob("*.py"))
-    # a web request has arguments, too
-    read = set(re.findall(r"(?<!request\.)\b_?args\.([a-z_]\w*)", text))
-    added = {"n_agents", "n_actions", "state_shape", "episode_limit", "device", "unique_token", "seed"}
-    documented = set(default_config())
-    assert read - added <= documented
-    assert not re.findall(r"getattr\((?:self\.)?args", text)
-    for_bookkeeping = {"repeat_id", "label", "plugins"}  # plugins: read before there are args
-    in_config = set(re.findall(r'config\["(\w+)"\]', text))
-    assert documented <= read | in_config | for_bookkeeping
-
-
-def test_every_documented_key_has_a_comment():
-    from utils.config import CONFIG_DIR
-
-    for line in (CONFIG_DIR / "default.yaml").read_text().splitlines():
-        if line and not line.startswith("#"):
-            assert " # " in line, line

@@ -47,7 +47,7 @@ CATALOGUE = [
     case(changed("critic=cmoa", base=COMA), "critic=cmoa", "Did you mean 'coma'?"),
     # keys, at any depth
     case(changed("gama=0.9"), "Unknown key 'gama'", "Did you mean 'gamma'?"),
-    case(changed("nothing_like_it=1"), "Unknown key 'nothing_like_it'", "config/default.yaml"),
+    case(changed("nothing_like_it=1"), "Unknown key 'nothing_like_it'", "docs/reference.md"),
     case(changed("env_args.sed=1"), "env_args.sed", "Did you mean 'seed'?"),
     case(changed("env_args.gme=penalty", base=MATRIX), "env_args.gme", "Did you mean 'game'?", "payoff"),
     case(changed("lr.x=3"), "lr"),

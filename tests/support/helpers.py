@@ -1,6 +1,7 @@
 """Arguments and batches that tests share."""
 
 import contextlib
+import copy
 import io
 import signal
 import subprocess
@@ -11,17 +12,19 @@ import numpy as np
 import pytest
 import torch as th
 
+from checks.options import declared
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
 from envs.fields import pymarl_spec
-from utils.config import default_config
 
+DEFAULTS = {key: option.default for key, option in declared().items()}
 SIZES = {"n_agents": 2, "n_actions": 3, "state_shape": 4, "obs_shape": 5}
 
 
 def make_args(**changes):
     """Every documented key at its default, small sizes, and `changes`."""
-    return SimpleNamespace(**{**default_config(), **SIZES, "device": "cpu", "use_cuda": False, "seed": 1, **changes})
+    changes = {"device": "cpu", "use_cuda": False, "seed": 1, **changes}
+    return SimpleNamespace(**{**copy.deepcopy(DEFAULTS), **SIZES, **changes})
 
 
 def empty_batch(batch_size, max_seq_length, **sizes):

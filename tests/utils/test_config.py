@@ -55,9 +55,9 @@ def test_flatten():
 
 def test_missing_keys_come_from_default_yaml():
     args = SimpleNamespace(lr=7)
-    filled = with_defaults(args)
+    filled = with_defaults(args, {"hypernet_layers": 1, "lr": 3})
     assert (filled.lr, filled.gamma, filled.hypernet_layers) == (7, 0.99, 1)
-    assert with_defaults(filled) is filled
+    assert with_defaults(filled, {"hypernet_layers": 2}) is filled
     assert not hasattr(args, "gamma")
     filled.env_args["x"] = 1
     assert default_config()["env_args"] == {}

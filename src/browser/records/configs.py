@@ -8,13 +8,13 @@ from typing import Any
 from browser.records.limits import MOST_CONFIG_KEYS, cut, cut_value
 from browser.records.record import MAP_KEYS, Run
 from records.limits import LONGEST_KEY
+from records.options import OPTIONS
 from utils.nearest import suggestion
 
 # where a run was written and what it was called says nothing about what was run
 BOOKKEEPING = frozenset(
-    "checkpoint_path label load_step local_results_path mlflow_experiment mlflow_uri plugins repeat_id save_model "
-    "save_replay unique_token use_mlflow use_tensorboard use_wandb wandb_mode wandb_project wandb_team".split()
-)
+    "checkpoint_path label load_step local_results_path plugins repeat_id save_model save_replay unique_token".split()
+).union(OPTIONS)
 # keys of all runs together that are offered and compared
 MOST_KEYS = 3000
 # without these a run has no name in any table

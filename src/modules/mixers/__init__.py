@@ -3,9 +3,15 @@
 import inspect
 from typing import Any
 
+from utils.options import SHAPES, SHARED, WIDTH, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("mixer")
+EMBEDDING = {
+    "mixing_embed_dim": Option(
+        SHARED, "units of the mixing network's hidden layer", at_least=1, at_most=WIDTH, resume=SHAPES
+    )
+}
 # stepwise: what it makes of one time step depends on that step alone
 REGISTRY.declare(
     "vdn",
@@ -13,7 +19,7 @@ REGISTRY.declare(
     "the sum of the agents' values (VDN)",
     mixes="chosen_values",
     stepwise=True,
-    reads=(),
+    options={},
 )
 REGISTRY.declare(
     "qmix",
@@ -21,14 +27,32 @@ REGISTRY.declare(
     "a monotonic network of the agents' values (QMIX)",
     mixes="chosen_values",
     stepwise=True,
-    reads=("mixing_embed_dim", "hypernet_layers", "hypernet_embed"),
+    options={
+        **EMBEDDING,
+        "hypernet_layers": Option(
+            1, "layers of the hypernetworks that make the mixing weights, 1 or 2", choices=(1, 2), resume=SHAPES
+        ),
+        "hypernet_embed": Option(
+            64, "hidden units of two-layer hypernetworks", at_least=1, at_most=WIDTH, resume=SHAPES
+        ),
+    },
 )
 REGISTRY.declare(
     "qtran_base",
     "modules.mixers.qtran:QTranBase",
     "a joint action value and a state value (QTRAN-base)",
     mixes="joint_action",
-    reads=("mixing_embed_dim", "rnn_hidden_dim", "qtran_arch", "network_size"),
+    options={
+        **EMBEDDING,
+        "qtran_arch": Option(
+            "qtran_paper",
+            "input of the joint value: qtran_paper (hidden states) or coma_critic (joint action)",
+            choices=("qtran_paper", "coma_critic"),
+            resume=SHAPES,
+        ),
+        "network_size": Option("small", "small (2 hidden layers) or big (3)", choices=("small", "big"), resume=SHAPES),
+    },
+    reads=("rnn_hidden_dim",),
 )
 
 

@@ -5,6 +5,7 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+from modules.mixers import REGISTRY
 from utils.config import with_defaults
 
 
@@ -17,7 +18,7 @@ class QMixer(nn.Module):
 
     def __init__(self, args):
         super().__init__()
-        self.args = args = with_defaults(args)
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.n_agents = args.n_agents
         self.state_dim = int(np.prod(args.state_shape))
         self.embed_dim = args.mixing_embed_dim

@@ -4,6 +4,7 @@ import numpy as np
 import torch as th
 import torch.nn as nn
 
+from modules.mixers import REGISTRY
 from utils.config import with_defaults
 
 
@@ -16,7 +17,7 @@ class QTranBase(nn.Module):
 
     def __init__(self, args):
         super().__init__()
-        self.args = args = with_defaults(args)
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.n_agents = args.n_agents
         self.n_actions = args.n_actions
         self.state_dim = int(np.prod(args.state_shape))

@@ -1,0 +1,96 @@
+"""All options: those of the experiment and its records, those of every part of a kind, and those of single parts."""
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from checks.registries import REGISTRIES, chosen_entry, has_foreign_part
+from experiment.options import OPTIONS as OF_EXPERIMENTS
+from records.options import OPTIONS as OF_RECORDS
+from utils.config import default_config
+from utils.errors import ConfigError
+from utils.options import SHAPES, SHARED, WIDTH, Option
+
+ROOMS = {"experiment": OF_EXPERIMENTS, "records": OF_RECORDS}
+
+
+def readings() -> Iterator[tuple[str, str, str, Option | None]]:
+    """Who reads which key.
+
+    Yields:
+        room or kind of part, name of the part ("": every part of the kind), key, and the option, None if it is declared
+        elsewhere.
+    """
+    for room, options in ROOMS.items():
+        yield from ((room, "", key, option) for key, option in options.items())
+    for kind, registry in REGISTRIES.items():
+        yield from ((kind, "", key, option) for key, option in registry.options.items())
+        for name in registry:
+            entry = registry.entry(name)
+            yield from ((kind, name, key, option) for key, option in (entry.options or {}).items())
+            yield from ((kind, name, key, None) for key in entry.traits.get("reads", ()))
+
+
+def declared(config: Mapping[str, Any] | None = None) -> dict[str, Option]:
+    """Every key with its option and default, those of config/default.yaml first.
+
+    Args:
+        config: where several parts declare a key, the part that it chooses decides; else the first.
+
+    Raises:
+        ConfigError: two chosen parts declare a key differently, or a shared key has no default.
+    """
+    shared = default_config()
+    options = {key: Option(SHARED, "") for key in shared}  # a user may have added lines to the file
+    first: dict[str, Option] = {}
+    for _, _, key, option in readings():
+        if option is not None:
+            first.setdefault(key, option)
+    options |= first | _of_chosen_parts(config or {})
+    if missing := [key for key, option in options.items() if option.default is SHARED and key not in shared]:
+        raise ConfigError(f"The key '{missing[0]}' is declared as shared, and config/default.yaml does not have it.")
+    return {
+        key: replace(option, default=shared[key]) if option.default is SHARED else option
+        for key, option in options.items()
+    }
+
+
+def completed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """`config` with the default of every missing key that its chosen parts read.
+
+    A part of which nothing is known may read any key, so that it gets all of them.
+
+    Raises:
+        ConfigError: two chosen parts declare a key differently.
+    """
+    options = {}
+    if has_foreign_part(config):
+        options = {key: option for key, option in declared().items() if key not in OF_EXPERIMENTS}
+    options |= _of_chosen_parts(config)
+    missing = [key for key, option in options.items() if key not in config and option.default is not SHARED]
+    return {**config, **{key: copy.deepcopy(options[key].default) for key in missing}}
+
+
+def layer_widths(config: Mapping[str, Any]) -> list[str]:
+    """The keys that say how wide the layers of the chosen networks are."""
+    options = _of_chosen_parts(config)
+    return sorted(key for key, option in options.items() if option.at_most == WIDTH and option.resume == SHAPES)
+
+
+def _of_chosen_parts(config: Mapping[str, Any]) -> dict[str, Option]:
+    """Raises: ConfigError: two of them declare a key differently."""
+    options: dict[str, Option] = {}
+    declared_by: dict[str, str] = {}
+    for kind in REGISTRIES:
+        # a default of a part may choose a part of a later kind
+        defaults = {key: option.default for key, option in options.items()}
+        entry = chosen_entry({**defaults, **config}, kind)
+        for key, option in (entry.options or {} if entry is not None else {}).items():
+            if options.setdefault(key, option) != option:
+                raise ConfigError(
+                    f"{declared_by[key]} and {kind}={config[kind]} both declare the key '{key}', each in its own way: "
+                    "they do not go together."
+                )
+            declared_by.setdefault(key, f"{kind}={config.get(kind)}")
+    return options

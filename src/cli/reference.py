@@ -1,0 +1,154 @@
+"""The reference of all config keys, from what the parts declare: `--help KEY` and docs/reference.md.
+
+`make reference` writes docs/reference.md and the comments of config/default.yaml; `python -m cli.reference --check`
+fails where they are not what is declared.
+"""
+
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+from checks.options import ROOMS, readings
+from checks.registries import AUTO, REGISTRIES
+from utils.config import CONFIG_DIR, default_config
+from utils.errors import ConfigError
+from utils.nearest import did_you_mean
+from utils.options import FREE, SHARED, Option
+
+DEFAULTS, REFERENCE = CONFIG_DIR / "default.yaml", CONFIG_DIR.parent / "docs" / "reference.md"
+HEAD = """\
+# All config keys
+
+`make reference` writes this file from the options that each part declares. `python src/main.py --help KEY` prints one
+key, `--list KIND=NAME` the keys of one part. Keys that several parts share, and those of PyMARL's own file, have their
+defaults in `config/default.yaml`; a config has the others if it chooses a part that reads them. `--resume` may change
+a key that says "free" ([resuming.md](resuming.md)).
+"""
+COLUMNS = ("key", "default", "values", "meaning", "read by", "resume")
+TYPES = {
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "a mapping",
+}
+
+
+@dataclass
+class Key:
+    """A key as its readers declare it; `readers`: names by room or kind of part, "" among them for all of a kind."""
+
+    name: str
+    option: Option
+    readers: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def default(self) -> Any:
+        return default_config()[self.name] if self.option.default is SHARED else self.option.default
+
+    @property
+    def values(self) -> str:
+        """The allowed values in words: `a whole number, at least 1, at most 65536`."""
+        option = self.option
+        if option.choices:
+            words = " or ".join(map(str, option.choices))
+        elif self.name in REGISTRIES:
+            words = ", ".join([*([AUTO] if self.default == AUTO else []), *REGISTRIES[self.name]])
+        else:
+            words = ", ".join([TYPES[option.kind or type(self.default)], *option.bounds()])
+        return words + ", or null" * option.nullable
+
+    @property
+    def read_by(self) -> str:
+        """`every learner; runner=rollout`"""
+        return "; ".join(
+            "every run" if kind in ROOMS else f"every {kind}" if "" in names else f"{kind}={', '.join(names)}"
+            for kind, names in self.readers.items()
+        )
+
+
+def all_keys() -> list[Key]:
+    """All declared keys by room and kind of part; one that parts declare differently is there more than once."""
+    found: list[Key] = []
+    # a part may read what a later kind declares
+    for kind, name, key, option in sorted(readings(), key=lambda reading: reading[3] is None):
+        same = [known for known in found if known.name == key and option in (None, known.option)]
+        if not same:
+            found.append(Key(key, option))
+        (same or found)[-1].readers.setdefault(kind, []).append(name)
+    return found
+
+
+def option_help(name: str) -> str:
+    """What `--help KEY` prints: meaning, values, default, readers, and whether a resumed run may change it.
+
+    Raises:
+        ConfigError: nothing declares the key.
+    """
+    keys = all_keys()
+    found = [key for key in keys if key.name == name.partition(".")[0]]
+    if not found:
+        hint = did_you_mean(name, [key.name for key in keys])
+        raise ConfigError(f"--help {name}: no part declares this key.{hint} docs/reference.md has all of them.")
+    return "\n".join(map(_page, found))
+
+
+def _page(key: Key) -> str:
+    rows = {
+        "values": key.values,
+        "default": as_word(key.default) + " (config/default.yaml)" * (key.option.default is SHARED),
+        "read by": key.read_by,
+        "resume": "free" if key.option.resume == FREE else f"keeps it: it decides {key.option.resume}",
+    }
+    return "".join([f"{key.name}: {key.option.sentence}\n", *(f"  {name:<8} {text}\n" for name, text in rows.items())])
+
+
+def as_word(value: Any) -> str:
+    """A value as it is typed after `with KEY=`."""
+    return value if isinstance(value, str) and value else str(value) if type(value) is bool else json.dumps(value)
+
+
+def reference() -> str:
+    """The text of docs/reference.md."""
+    tables: dict[str, list[str]] = {}
+    for key in all_keys():
+        free = "free" if key.option.resume == FREE else ""
+        cells = (f"`{key.name}`", f"`{as_word(key.default)}`", key.values, key.option.sentence, key.read_by, free)
+        tables.setdefault(next(iter(key.readers)), []).append(_row(cells))
+    head = f"{_row(COLUMNS)}\n{_row(['---'] * len(COLUMNS))}"
+    return HEAD + "".join(f"\n## {kind}\n\n{head}\n" + "\n".join(rows) + "\n" for kind, rows in tables.items())
+
+
+def _row(cells: tuple | list) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def commented(text: str) -> str:
+    """config/default.yaml with each key's sentence as its comment."""
+    sentences = {key.name: key.option.sentence for key in all_keys()}
+
+    def with_sentence(line: re.Match) -> str:
+        # a user may have added lines
+        return f"{line[1]}: {line[2]} # {sentences[line[1]]}" if line[1] in sentences else line[0]
+
+    return re.sub(r"^(\w+): (.*?)(?: +# .*)?$", with_sentence, text, flags=re.M)
+
+
+def main(argv: list[str]) -> int:
+    """Write both files, or with --check say which are not up to date."""
+    wrong = 0
+    for path, text in ((REFERENCE, reference()), (DEFAULTS, commented(DEFAULTS.read_text()))):
+        if path.read_text() == text if path.exists() else False:
+            continue
+        wrong = 1
+        print(f"{path.name} is {'not up to date: run make reference' if argv else 'written'}")
+        if not argv:
+            path.write_text(text)
+    return wrong if argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

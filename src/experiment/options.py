@@ -1,0 +1,164 @@
+"""The config keys of the experiment itself: what it is made of, how long it is, and what it leaves behind."""
+
+from utils.options import (
+    COPIES,
+    EPISODES,
+    EXPERIENCE,
+    FREE,
+    IDENTITY,
+    SECONDS,
+    SHAPES,
+    SHARED,
+    START,
+    STEPS,
+    Option,
+)
+
+OPTIONS = {
+    "name": Option(
+        SHARED, "name of the experiment; the first part of the names of its result folders", resume=IDENTITY
+    ),
+    "env": Option(
+        SHARED,
+        "environment (registry: environments); PyMARL: sc2, which cannot be installed everywhere",
+        resume=EXPERIENCE,
+    ),
+    "env_args": Option(SHARED, "arguments of the environment's constructor", resume=EXPERIENCE),
+    "runner": Option(SHARED, "how experience is gathered (registry: runners)", resume=EXPERIENCE),
+    "mac": Option(SHARED, "multi-agent controller (registry: controllers)", resume=SHAPES),
+    "learner": Option(SHARED, "what improves the weights (registry: learners)"),
+    "buffer": Option(
+        SHARED,
+        "what is kept of the experience: episodes, rollout (the newest one only), auto (what the learner takes)",
+        resume=EXPERIENCE,
+    ),
+    "plugins": Option(
+        SHARED,
+        "Python files (beside the config that names them, or in the current folder) or modules that register parts",
+        resume=FREE,
+    ),
+    "t_max": Option(SHARED, "stop after this many steps", at_least=1, at_most=STEPS, resume=FREE),
+    "test_interval": Option(
+        SHARED, "steps between tests; one more is made at the end", at_least=1, at_most=STEPS, resume=FREE
+    ),
+    "log_interval": Option(SHARED, "steps between summaries on the console", at_least=1, at_most=STEPS, resume=FREE),
+    "updates_per_rollout": Option(
+        SHARED, "gradient updates after each rollout, however many episodes it brought", at_least=1, at_most=COPIES
+    ),
+    "replay_ratio": Option(
+        SHARED,
+        "instead: updates until each transition was in so many samples on average, 0.25 or 4, say; 0: off",
+        kind=float,
+        at_least=0,
+        at_most=COPIES,
+    ),
+    "torch_threads": Option(
+        SHARED,
+        "CPU threads of torch; networks of this size are slower with more",
+        at_least=1,
+        at_most=1024,
+        resume=FREE,
+    ),
+    "use_cuda": Option(SHARED, "use a GPU when there is one", resume=FREE),
+    "learner_device": Option(
+        SHARED,
+        "where the learner computes: cpu, cuda, or auto (cuda if use_cuda is on and there is one)",
+        choices=("auto", "cpu", "cuda"),
+        resume=FREE,
+    ),
+    "acting_device": Option(
+        SHARED,
+        "where the networks that act compute: cpu, cuda, or auto (where the learner computes)",
+        choices=("auto", "cpu", "cuda"),
+        resume=FREE,
+    ),
+    "acting": Option(
+        SHARED,
+        "when to play rollouts: in_turn (between updates), or ahead (the next one during updates, with older weights)",
+    ),
+    "overlap": Option(SHARED, "True: the same as acting=ahead"),
+    "compile": Option(
+        SHARED,
+        "compile mixers and critics (torch.compile, needs a C++ compiler): on, off, auto (off; docs/performance.md)",
+        choices=("auto", "on", "off"),
+        resume=FREE,
+    ),
+    "local_results_path": Option(
+        SHARED,
+        "folder for Sacred runs, TensorBoard logs, models and replays; relative to the current folder",
+        resume="where its results are",
+    ),
+    "save_model": Option(
+        SHARED,
+        "save weights under models/, each save in a folder named by its step; best/: those that tested best",
+        resume=FREE,
+    ),
+    "save_model_interval": Option(
+        SHARED, "steps between saves; one more is made at the end", at_least=1, at_most=STEPS, resume=FREE
+    ),
+    "summary": Option(
+        SHARED,
+        "at its end, write a page of curves and figures into the run's folder (needs requirements-browser.txt)",
+        resume=FREE,
+    ),
+    "checkpoint_interval": Option(
+        SHARED,
+        "steps between checkpoints, from which --resume continues exactly; 0: none by steps",
+        at_least=0,
+        at_most=STEPS,
+        resume=FREE,
+    ),
+    "checkpoint_minutes": Option(
+        SHARED,
+        "minutes between checkpoints; 0: none by time. SIGTERM, Ctrl-C and SIGUSR1 write one in any case",
+        kind=float,
+        at_least=0,
+        at_most=SECONDS,
+        resume=FREE,
+    ),
+    "keep_checkpoints": Option(
+        SHARED,
+        "how many of the newest checkpoints stay; the one with the best test return stays besides",
+        at_least=1,
+        at_most=EPISODES,
+        resume=FREE,
+    ),
+    "checkpoint_path": Option(
+        SHARED,
+        "folder of saved models (its subfolders are step numbers) to start from; or a run's folder best",
+        resume=START,
+    ),
+    "load_step": Option(
+        SHARED,
+        "which of them, in steps: the nearest to this number; 0: the newest",
+        at_least=0,
+        at_most=STEPS,
+        resume=START,
+    ),
+    "evaluate": Option(
+        SHARED,
+        "play test_nepisode test episodes with the loaded controller, log them, write episodes.csv and stop",
+        resume=START,
+    ),
+    "save_replay": Option(
+        SHARED, "with checkpoint_path: as evaluate; and in any case record the last test (docs/replays.md)", resume=FREE
+    ),
+    "replay_episodes": Option(
+        SHARED,
+        "number of recorded episodes of that test, a file each",
+        at_least=1,
+        at_most=EPISODES,
+        resume=FREE,
+    ),
+    "repeat_id": Option(SHARED, "number of the repetition", resume=IDENTITY),
+    "label": Option(SHARED, "any text", resume=FREE),
+    "seed": Option(
+        None,
+        "seed of Python, NumPy, torch and the environments; null: a random one",
+        nullable=True,
+        kind=int,
+        at_least=0,
+        at_most=2**32 - 1,  # of what NumPy and torch take
+        resume="its random numbers",
+    ),
+}

@@ -1,0 +1,51 @@
+"""The config keys that every learner reads, and those that several of them share."""
+
+from utils.options import EPISODES, FREE, SHAPES, SHARED, STEPS, Option
+
+OPTIONS = {
+    "gamma": Option(SHARED, "discount per step, 0 to 1", at_least=0, at_most=1),
+    "lr": Option(SHARED, "learning rate of the agents (and mixer)", above=0),
+    "optimizer": Option(
+        SHARED, "rmsprop (as PyMARL), adam or radam", choices=("rmsprop", "adam", "radam"), resume=SHAPES
+    ),
+    "optim_alpha": Option(SHARED, "RMSprop's smoothing constant; the others do not use it", at_least=0, at_most=1),
+    "optim_eps": Option(SHARED, "term added to the optimiser's denominator", at_least=0),
+    "grad_norm_clip": Option(SHARED, "gradients with a larger L2 norm are scaled down to it", kind=float, above=0),
+    "precision": Option(
+        SHARED,
+        "of the learner's forward passes: float32 or bfloat16 (tried at start); weights and losses stay float32",
+        choices=("float32", "bfloat16"),
+    ),
+    "on_non_finite": Option(
+        SHARED,
+        "a loss, gradient or observation that is NaN or infinite: stop, or skip (leave the update out)",
+        choices=("stop", "skip"),
+        resume=FREE,
+    ),
+    "learner_log_interval": Option(
+        SHARED, "steps between logged statistics of the learner", at_least=1, at_most=STEPS, resume=FREE
+    ),
+}
+MIXER = {
+    "mixer": Option(
+        SHARED,
+        "how the agents' values become the team's (registry: mixers); null: not at all",
+        nullable=True,
+        kind=str,
+        resume=SHAPES,
+    )
+}
+TD_LAMBDA = {
+    "td_lambda": Option(SHARED, "lambda of TD(lambda) targets, 0 to 1; 0: one-step targets", at_least=0, at_most=1)
+}
+DOUBLE_Q = {
+    "double_q": Option(SHARED, "double Q-learning: the online network picks the action that the target network values")
+}
+TARGETS = {
+    "target_update_interval": Option(
+        SHARED,
+        "between copies to the target networks: episodes (Q-learners), critic updates (COMA)",
+        at_least=1,
+        at_most=EPISODES,
+    )
+}

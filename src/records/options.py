@@ -1,0 +1,26 @@
+"""The config keys of what records a run besides Sacred's files."""
+
+from utils.options import FREE, SHARED, Option
+
+OPTIONS = {
+    "mongo_url": Option(
+        SHARED,
+        "record runs in MongoDB, too: mongodb://HOST:PORT/DATABASE (muster); with a password: $MUSTER_MONGO_URL",
+        resume=FREE,
+    ),
+    "use_tensorboard": Option(SHARED, "write TensorBoard logs under tb_logs/", resume=FREE),
+    "use_wandb": Option(SHARED, "log statistics in Weights & Biases, too (needs requirements-wandb.txt)", resume=FREE),
+    "wandb_mode": Option(
+        SHARED,
+        "offline (into files under wandb/, for `wandb sync`) or online",
+        choices=("offline", "online"),
+        resume=FREE,
+    ),
+    "wandb_project": Option(SHARED, "project of Weights & Biases", resume=FREE),
+    "wandb_team": Option(
+        SHARED, "the team or user that owns the project; empty: the user who is logged in", resume=FREE
+    ),
+    "use_mlflow": Option(SHARED, "log statistics in MLflow, too (needs requirements-mlflow.txt)", resume=FREE),
+    "mlflow_uri": Option(SHARED, "MLflow's tracking server or database; empty: files under mlflow/", resume=FREE),
+    "mlflow_experiment": Option(SHARED, "MLflow's name of the experiment that the run belongs to", resume=FREE),
+}

@@ -1,0 +1,23 @@
+"""The config keys that every runner reads."""
+
+from utils.options import COPIES, EPISODES, EXPERIENCE, FREE, SHARED, STEPS, Option
+
+OPTIONS = {
+    "batch_size_run": Option(
+        SHARED, "number of environments that run side by side", at_least=1, at_most=COPIES, resume=EXPERIENCE
+    ),
+    "vector_env": Option(
+        SHARED,
+        "where environments live (registry: sources): native, in_process, workers; auto: what suits runner and env",
+        resume=EXPERIENCE,
+    ),
+    "separate_test_env": Option(
+        SHARED, "tests play on separate environments and do not change training", resume=EXPERIENCE
+    ),
+    "test_nepisode": Option(
+        SHARED, "number of episodes of one test, exactly", at_least=1, at_most=EPISODES, resume=FREE
+    ),
+    "runner_log_interval": Option(
+        SHARED, "steps between logged statistics of training episodes", at_least=1, at_most=STEPS, resume=FREE
+    ),
+}

@@ -1,0 +1,143 @@
+"""Options: what a config key means and may be, declared beside the part that reads it."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import LARGEST_NUMBER, shown
+
+# The most that makes sense, by what a key counts; whether that fits a machine's memory is checked once the sizes of the
+# environment are known (experiment/assembly.py, runners/base.py). The system waits for 2^31 milliseconds at most.
+STEPS, EPISODES, COPIES, WIDTH, SECONDS = 10**12, 10**9, 2**16, 2**20, 10**6
+# `resume` of a key that a resumed run may change, and reasons why it may not change others: they decide ...
+FREE = ""
+SHAPES = "the shapes of its networks and of their weights"
+EXPERIENCE = "the content of its episodes and its replay buffer"
+LEARNING = "the learning problem or the method: its curves would mix two experiments"
+START = "whether it trains, and from which model"
+IDENTITY = "which run it is"
+
+
+class _Shared:
+    def __repr__(self) -> str:
+        return "SHARED"
+
+
+# `default` of a key that stands in config/default.yaml, since several parts read it, or PyMARL's own file has it
+SHARED = _Shared()
+
+
+@dataclass(frozen=True)
+class Option:
+    """What one config key may be.
+
+    Attributes:
+        default: its value where no config sets it; the value's type is that of the default.
+        sentence: what it means, with its unit.
+        at_least, above, at_most: bounds of a number.
+        choices: the only values; YAML's `on` and `off` are taken for these words if they are among them.
+        nullable: whether it may be null.
+        kind: type of the value where the default does not show it: null, or a whole number for fractions, too.
+        resume: what the key decides, so that a resumed run keeps it; FREE: the run may change it.
+    """
+
+    default: Any
+    sentence: str
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    choices: tuple = ()
+    nullable: bool = False
+    kind: type | None = None
+    resume: str = LEARNING
+
+    def checked(self, key: str, value: Any) -> Any:
+        """Return `value` in the type of the option: `2e6` for a whole number becomes 2000000.
+
+        Raises:
+            ConfigError: it has another type or is not allowed; the message names `key`.
+        """
+        if value is None and self.nullable:
+            return None
+        if isinstance(value, bool) and {"on", "off"} <= {*self.choices}:
+            value = "on" if value else "off"
+        value = converted(key, value, self.example, self.kind)
+        for wanted, holds in self.bounds().items():
+            if not holds(value):
+                raise ConfigError(f"{key}={shown(value)}: it must be {wanted}.")
+        if self.choices and value not in self.choices:
+            raise ConfigError(f"{key}={shown(value)}: no such choice.{suggestion(value, self.choices)}")
+        return value
+
+    @property
+    def example(self) -> Any:
+        """A value of the option's type."""
+        return self.kind() if self.default is None and self.kind is not None else self.default
+
+    def bounds(self) -> dict[str, Callable[[float], bool]]:
+        """What a number has to be, in words, and the condition."""
+        if (self.at_least, self.at_most) == (0, 1):
+            return {"between 0 and 1": lambda x: 0 <= x <= 1}
+        bounds: dict[str, Callable[[float], bool]] = {}
+        if self.at_least is not None:
+            bounds[f"at least {self.at_least}" if self.at_least else "0 or more"] = lambda x: x >= self.at_least
+        if self.above is not None:
+            bounds[f"above {self.above}"] = lambda x: x > self.above
+        if self.at_most is not None:
+            bounds[f"at most {self.at_most}"] = lambda x: x <= self.at_most
+        return bounds
+
+
+def converted(key: str, value: Any, example: Any, kind: type | None = None) -> Any:
+    """Return `value` in the type of `example`, if that loses nothing.
+
+    Args:
+        kind: float takes fractions although the example is a whole number: PyMARL's files write `grad_norm_clip: 10`.
+
+    Raises:
+        ConfigError: it does not have that type.
+    """
+    match example:
+        case bool():
+            if isinstance(value, bool):
+                return value
+            expected = "True or False"
+        case int() | float():
+            whole = isinstance(example, int) and kind is not float
+            expected = "a whole number" if whole else "a number"
+            number = _number(value)
+            if number is not None and not (whole and isinstance(number, float)):
+                return number
+        case str():
+            if isinstance(value, str):
+                return value
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return str(value)
+            expected = "text"
+        case list() | tuple():
+            if isinstance(value, list | tuple):
+                return list(value)
+            if isinstance(value, str):
+                return [value]
+            expected = "a list"
+        case dict():
+            if isinstance(value, dict):
+                return value
+            expected = "a mapping of keys to values"
+        case _:
+            return value
+    text = shown(value)
+    found = "nothing (null)" if value is None else f"'{text}'" if text == value else text
+    raise ConfigError(f"{key}={text}: expected {expected}, found {found}, as in '{key}={example}'.")
+
+
+def _number(value: Any) -> int | float | None:
+    """A finite number, whole where its value is, then of at most 64 bits; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if abs(value) > LARGEST_NUMBER or value != value:
+        return value if isinstance(value, float) and math.isfinite(value) else None
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,89 @@
+"""The reference of all keys: what it says follows from what the parts declare, and it is up to date."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checks.options import declared
+from checks.registries import REGISTRIES
+from cli.listing import listing
+from cli.reference import all_keys, as_word, commented, option_help, reference
+from main import main
+from utils.config import CONFIG_DIR, default_config
+from utils.errors import ConfigError
+from utils.options import FREE, Option
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_reference_and_comments_are_up_to_date():
+    """In a process of its own: other tests register parts."""
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.reference", "--check"], cwd=ROOT / "src", capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_key_that_is_not_up_to_date_is_seen():
+    text = (CONFIG_DIR / "default.yaml").read_text()
+    assert commented(text.replace("discount per step", "something else")) == commented(text)
+    assert commented("gamma: 0.5\n") == f"gamma: 0.5 # {declared()['gamma'].sentence}\n"
+    assert commented('label: "a"  # b\n# gamma: 1\nown: 2 # c\n') == 'label: "a" # any text\n# gamma: 1\nown: 2 # c\n'
+
+
+@pytest.mark.parametrize("key", sorted(declared()))
+def test_every_key_is_explained(key, capsys):
+    assert main(["--help", key]) == 0
+    page = capsys.readouterr().out
+    option = declared()[key]
+    assert page.startswith(f"{key}: ")
+    assert f"default  {as_word(option.default)}" in page
+    assert all(str(choice) in page for choice in option.choices)
+    assert ("resume   free" in page) == (option.resume == FREE)
+    assert ("config/default.yaml" in page) == (key in default_config())
+    assert f"| `{key}` | `{as_word(option.default)}` |" in reference()
+
+
+def test_who_reads_a_key():
+    assert "read by  every learner\n" in option_help("gamma")
+    assert "read by  every run\n" in option_help("t_max")
+    assert "read by  vector_env=workers\n" in option_help("worker_timeout")
+    assert "mixer=qtran_base\n" in option_help("rnn_hidden_dim")
+    assert "values   a number, 0 or more, or null\n" in option_help("lr_finish")
+    assert "values   a whole number, at least 1, at most 65536\n" in option_help("epochs")
+    assert "vdn, qmix, qtran_base" in option_help("mixer")
+    assert option_help("env_args.map_name") == option_help("env_args")
+
+
+def test_an_unknown_key_is_refused_with_the_nearest(capsys):
+    for words in (["--help", "epochz"], ["--help=epochz"]):
+        assert main(words) == 2
+        assert "epochz" in (told := capsys.readouterr().err) and "Did you mean 'epochs'?" in told
+    with pytest.raises(ConfigError, match="no part declares this key"):
+        option_help("\x1b[31m")
+
+
+def test_a_key_that_parts_declare_differently_is_explained_for_each(monkeypatch):
+    for name, default in (("first", 1), ("second", 4)):
+        monkeypatch.setitem(REGISTRIES["learner"]._entries, name, None)
+        REGISTRIES["learner"].declare(name, object, "own", {"toy_passes": Option(default, "passes")})
+    assert [(key.default, key.read_by) for key in all_keys() if key.name == "toy_passes"] == [
+        (1, "learner=first"),
+        (4, "learner=second"),
+    ]
+    assert option_help("toy_passes").count("toy_passes: passes\n") == 2
+
+
+def test_the_keys_of_a_part_are_listed():
+    text = listing("learner=pqn_learner")
+    assert text.startswith("learner=pqn_learner: PQN")
+    shown = [line.split()[0] for line in text.splitlines()[1:]]
+    assert {"epochs=1", "lr_finish=null", "td_lambda=0.0", "gamma=0.99"} <= set(shown)
+    assert not any(word.startswith(("rollout_steps", "double_q")) for word in shown)
+    assert "no keys" in listing("critic=coma")
+    with pytest.raises(ConfigError, match="Did you mean 'pqn_learner'"):
+        listing("learner=pqn_lerner")
+    with pytest.raises(ConfigError, match="unknown name"):
+        listing("lerner=pqn_learner")
