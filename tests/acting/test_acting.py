@@ -81,7 +81,7 @@ def test_an_overlapping_rollout_has_the_weights_it_began_with():
         rollouts.close()
 
 
-def test_a_learner_with_a_controller_of_its_own_knows_the_exploration_that_was_acted_with():
+def test_a_learner_with_its_own_controller_knows_the_exploration_while_acting():
     """With the second rollout, which starts at step 10, of a decay from 1 to 0 in 40 steps: 0.75."""
     mac, acting = _MAC(0), _MAC(0)
     mac.action_selector = Exploring(make_args(epsilon_start=1.0, epsilon_finish=0.0, epsilon_anneal_time=40))
@@ -92,7 +92,7 @@ def test_a_learner_with_a_controller_of_its_own_knows_the_exploration_that_was_a
     assert mac.action_selector.epsilon == 0.75
 
 
-def test_a_runner_without_a_state_of_its_own_keeps_its_counts():
+def test_a_runner_without_a_state_keeps_its_counts():
     mac = _MAC(0)
     rollouts = InTurn(_Runner(mac), mac, mac, Logger(CONSOLE))
     rollouts.take()
@@ -119,7 +119,7 @@ def test_a_fault_in_the_background_is_raised_where_the_rollout_is_wanted():
     rollouts.close()
 
 
-def test_close_waits_for_what_is_being_played():
+def test_close_waits_for_the_rollout_in_progress():
     acting, gate = _MAC(0), threading.Event()
     runner = _Runner(acting, gate)
     rollouts = Ahead(runner, _MAC(0), acting, Logger(CONSOLE), LIKE)
@@ -147,7 +147,7 @@ def rows(folder):
     return [line.split(",") for line in (folder / "metrics.csv").read_text().splitlines()[1:]]
 
 
-def test_what_an_overlapping_rollout_logs_is_logged_when_it_is_taken(tmp_path):
+def test_log_entries_of_an_overlapping_rollout_are_written_when_it_is_taken(tmp_path):
     """With the count of episodes of that moment, and after what the learner has logged meanwhile."""
     logger, gate = Logger(CONSOLE), threading.Event()
     logger.setup_metric_log(str(tmp_path / "metrics.csv"))
@@ -164,7 +164,7 @@ def test_what_an_overlapping_rollout_logs_is_logged_when_it_is_taken(tmp_path):
     rollouts.close()
 
 
-def test_what_a_rollout_played_ahead_has_logged_is_part_of_the_state(tmp_path):
+def test_log_entries_of_a_rollout_played_ahead_are_part_of_the_state(tmp_path):
     logger, acting = Logger(CONSOLE), _MAC(0)
     rollouts = Ahead(_LoggingRunner(acting, logger), _MAC(0), acting, logger, LIKE)
     rollouts.begin_next()
@@ -178,7 +178,7 @@ def test_what_a_rollout_played_ahead_has_logged_is_part_of_the_state(tmp_path):
     other.close()
 
 
-def test_what_was_logged_before_a_fault_is_kept():
+def test_log_entries_before_a_fault_are_kept():
     logger, acting = Logger(CONSOLE), _MAC(0)
     runner = _LoggingRunner(acting, logger)
     runner.t_env = 30

@@ -121,7 +121,7 @@ def test_maps_without_the_statistic_are_named(folder):
     assert "No run on foraging" in said(content)[0]
 
 
-def test_an_interval_beyond_what_a_rate_can_be(folder):
+def test_an_interval_beyond_the_range_of_a_rate(folder):
     for value in (0.9, 1.0, 1.0):
         folder.add([0.5, value], key=WON)
     (card,) = folder.shown().figures

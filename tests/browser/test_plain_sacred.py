@@ -91,7 +91,7 @@ def test_a_report_needs_no_keys(folder, request, tmp_path):
     assert results == sorted(["", "0.25", "0.35", "0.65", "0.75", *(["0.2", "0.4"] if folder == "mixed" else [])])
 
 
-def test_a_key_that_was_asked_for_has_to_be_there(unnamed, capsys):
+def test_a_requested_key_must_exist(unnamed, capsys):
     assert main([str(unnamed), "--group-by", "name,width"]) == 2
     assert "Did you mean 'net.width'?" in capsys.readouterr().err
 
@@ -109,7 +109,7 @@ def test_a_key_that_was_asked_for_has_to_be_there(unnamed, capsys):
         ({}, []),
     ],
 )
-def test_what_is_compared_when_nobody_says(counts, chosen):
+def test_the_default_statistics(counts, chosen):
     assert usual_metrics(counts) == chosen
 
 

@@ -90,7 +90,7 @@ def read(path, **fields):
     return buffer
 
 
-def test_what_was_not_played_takes_no_space(tmp_path):
+def test_padding_takes_no_space(tmp_path):
     """Short episodes in a buffer for long ones: a block is as long as its longest."""
     buffer = new_buffer(4)
     sizes = []

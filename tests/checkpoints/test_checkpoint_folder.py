@@ -147,7 +147,7 @@ def test_the_newest_and_the_best_stay(tmp_path):
     assert sorted(os.listdir(tmp_path / "checkpoints")) == ["1600", "2400", "2800"]
 
 
-def test_what_others_have_put_there_stays(tmp_path):
+def test_foreign_files_stay(tmp_path):
     """A user's copy and notes, another run's checkpoint, a file, links: neither removed nor counted."""
     checkpoints = tmp_path / "checkpoints"
     for number in (1, 2, 3, 4):

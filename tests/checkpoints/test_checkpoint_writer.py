@@ -76,7 +76,7 @@ def test_an_episode_is_written_once(tmp_path, counted):
     writer.close()
 
 
-def test_a_run_that_goes_on_does_not_write_anew_what_its_checkpoint_has(tmp_path, counted):
+def test_a_resumed_run_does_not_rewrite_the_records_of_its_checkpoint(tmp_path, counted):
     buffer = new_buffer(6)
     writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
     buffer.insert(random_batch([2, 3, 4], LENGTH))
@@ -93,7 +93,7 @@ def test_a_run_that_goes_on_does_not_write_anew_what_its_checkpoint_has(tmp_path
     writer.close()
 
 
-def test_what_was_changed_in_place_is_written_anew(tmp_path, counted):
+def test_records_changed_in_place_are_rewritten(tmp_path, counted):
     buffer = new_buffer(6)
     writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
     buffer.insert(random_batch([2, 3], LENGTH))
@@ -134,7 +134,7 @@ def test_episodes_wait_to_be_overwritten_until_they_are_in_the_file(tmp_path, mo
     writer.close()
 
 
-def test_training_goes_on_while_there_is_room(tmp_path, monkeypatch):
+def test_training_continues_while_there_is_room(tmp_path, monkeypatch):
     buffer = new_buffer(8)
     buffer.insert(random_batch([2, 3], LENGTH))
     go_on = threading.Event()
@@ -186,7 +186,7 @@ def test_a_disk_that_is_full_leaves_the_checkpoint_before(tmp_path, monkeypatch,
     writer.close()
 
 
-def test_the_manifest_tells_what_people_ask(tmp_path):
+def test_the_manifest_has_the_figures_for_people(tmp_path):
     writer = CheckpointWriter(tmp_path, new_buffer(2).journal, keep=1)
     save(writer, 100, test_return_mean=0.5)
     manifest = json.loads((tmp_path / "checkpoints" / "100" / "manifest.json").read_text())

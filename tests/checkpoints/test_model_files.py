@@ -27,7 +27,7 @@ def test_the_newest_or_the_nearest(tmp_path, load_step, found):
     assert find_checkpoint(str(tmp_path), load_step) == (tmp_path / str(found), found)
 
 
-def test_what_is_no_checkpoint(tmp_path):
+def test_invalid_checkpoints(tmp_path):
     with pytest.raises(ConfigError, match=r"no such folder.*20000/ with agent\.th"):
         find_checkpoint(str(tmp_path / "x"), 0)
     with pytest.raises(ConfigError, match=r"holds no checkpoint.*20000/ with agent\.th"):
@@ -96,7 +96,7 @@ class _Learner:
             raise OSError("disk full")
 
 
-def test_a_save_that_fails_leaves_what_was_there(tmp_path):
+def test_a_failed_save_leaves_the_old_files(tmp_path):
     folder = tmp_path / "models" / "100"
     with pytest.raises(OSError, match="disk full"):
         save_checkpoint(_Learner("half", fails=True), folder)

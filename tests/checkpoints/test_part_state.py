@@ -69,7 +69,7 @@ def everything(learner):
     return [x.tolist() for x in (*tensors, learner.running_mean, learner.counts["b"])], figures
 
 
-def test_a_learner_goes_on_as_the_one_it_was_saved_from(tmp_path):
+def test_a_learner_continues_as_the_one_it_was_saved_from(tmp_path):
     first, second = Learner(), Learner()
     fill(second.params, seed=5)
     for _ in range(3):
@@ -82,7 +82,7 @@ def test_a_learner_goes_on_as_the_one_it_was_saved_from(tmp_path):
         second.train()
 
 
-def test_shared_parts_are_saved_once_and_what_passes_not_at_all():
+def test_shared_parts_are_saved_once_and_passing_values_never():
     state = state_of(Learner())
     assert set(state["mixer"]) == {"weight", "bias"}
     assert "mixer" not in state.get("networks", {})
@@ -90,7 +90,7 @@ def test_shared_parts_are_saved_once_and_what_passes_not_at_all():
     assert not {"args", "hidden_states"} & set(state["mac"])
 
 
-def test_a_state_dict_of_its_own_is_what_counts():
+def test_its_own_state_dict_counts():
     class Own(Learner):
         def state_dict(self):
             return {"mine": 7}
@@ -104,7 +104,7 @@ def test_a_state_dict_of_its_own_is_what_counts():
     assert learner.loaded == 7
 
 
-def test_what_does_not_fit_is_named():
+def test_a_part_that_does_not_fit_is_named():
     with pytest.raises(CheckpointError, match=r"Learner\.mac\.agent does not fit"):
         load_state(Learner(width=4), state_of(Learner(width=3)))
 
@@ -124,7 +124,7 @@ def test_what_does_not_fit_is_named():
         ({"mac": 5}, r"Learner\.mac does not fit"),
     ],
 )
-def test_a_state_restores_only_what_the_part_keeps(change, told):
+def test_a_state_restores_only_the_parts_own_attributes(change, told):
     learner = Learner()
     with pytest.raises(CheckpointError, match=told):
         load_state(learner, {**state_of(learner), **change})
@@ -147,7 +147,7 @@ class Changing(Learner):
         self.mac.later = 8
 
 
-def test_what_a_part_declares_may_change_its_kind_and_what_it_invents_is_left_out():
+def test_declared_attributes_may_change_their_kind_and_others_are_left_out():
     """A figure of the class, an entry of a dict, a number in place of None; not undeclared ones."""
     first, second, left_out = Changing(), Changing(), []
     declared = declared_names(first)

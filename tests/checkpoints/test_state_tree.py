@@ -58,7 +58,7 @@ def test_round_trip(tmp_path_factory, tree):
     assert same(load_tree(path), tree)
 
 
-def test_arrays_of_records_and_what_becomes_plain(tmp_path):
+def test_arrays_of_records_and_conversion_to_plain_values(tmp_path):
     records = np.zeros((2, 3), dtype=RECORD)
     records["x"], records["pair"] = 1.5, [[[1, 2]] * 3] * 2
     tree = {"records": records, "scalar": np.float32(0.5), "queue": deque([1, 2]), "empty": np.zeros((0, 3))}
@@ -82,7 +82,7 @@ def test_the_generators_of_a_run(tmp_path):
     assert (np.random.rand(), th.rand(1).item(), b"") == expected
 
 
-def test_a_copy_does_not_follow_what_happens_later():
+def test_a_copy_does_not_follow_later_changes():
     tensor, array = th.ones(2), np.ones(2)
     tree = tree_of_tensors({"tensor": tensor, "array": array})
     tensor += 1
@@ -101,7 +101,7 @@ def test_a_copy_does_not_follow_what_happens_later():
         ({"a": b"bytes"}, r"state\['a'\] is a bytes"),
     ],
 )
-def test_what_cannot_be_saved_is_named(tmp_path, tree, where):
+def test_values_that_cannot_be_saved_are_named(tmp_path, tree, where):
     with pytest.raises(TypeError, match=where):
         save_tree(tree, tmp_path / "x")
     assert not (tmp_path / "x").exists()

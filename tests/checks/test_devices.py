@@ -66,7 +66,7 @@ BFLOAT16 = {"precision": "bfloat16", "learner_device": "cpu"}
         ("import time; time.sleep(60)", "a trial took longer than 1 seconds"),
     ],
 )
-def test_bfloat16_is_tried_in_a_process_of_its_own(tried, program, how, monkeypatch):
+def test_bfloat16_is_tried_in_another_process(tried, program, how, monkeypatch):
     monkeypatch.setattr(devices, "TRIAL_TIMEOUT", 1 if "sleep" in program else 120)
     tried(program)
     with pytest.raises(ConfigError, match=f"precision=bfloat16: the cpu .*{how}. Use precision=float32."):

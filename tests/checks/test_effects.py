@@ -27,7 +27,7 @@ def warned(**changes):
 
 
 @pytest.mark.parametrize("algorithm", config_names("algs"))
-def test_no_preset_sets_what_it_does_not_use(algorithm):
+def test_no_preset_sets_unused_keys(algorithm):
     environment = "skirmish" if algorithm.startswith("pqn") or algorithm == "qmix_fast" else "two_step"
     assert warnings_of(check_config(compose_config(algorithm, environment).config)) == []
 
@@ -93,7 +93,7 @@ def _source(module):
 
 
 @pytest.mark.parametrize("kind", sorted(set(REGISTRIES) - {"env"}))
-def test_what_is_declared_is_what_is_read(kind):
+def test_the_declared_keys_are_the_ones_read(kind):
     """Every key that some part of a kind declares, and no other part of it reads, or declares in vain."""
     registry = REGISTRIES[kind]
     # the plugins of other tests have registered parts, too
@@ -150,7 +150,7 @@ def test_names_that_a_foreign_part_may_know(foreign):
         assert user in REGISTRIES
 
 
-def test_a_declared_part_may_have_keys_of_its_own(monkeypatch):
+def test_a_declared_part_may_have_its_own_keys(monkeypatch):
     monkeypatch.setitem(REGISTRIES["learner"]._entries, "own", None)
     REGISTRIES["learner"].declare("own", Foreign, "with fields, say", batch_fields={"probs": {"vshape": 1}})
     assert warned(learner="own", mini_epochs=8) == []

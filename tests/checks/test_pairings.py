@@ -54,7 +54,7 @@ def test_a_part_that_was_only_assigned_is_not_refused_for_traits_it_does_not_dec
     check_pairings(completed({**default_config(), "mixer": "own"}))
 
 
-def test_on_policy_learners_refuse_what_older_weights_have_played():
+def test_on_policy_learners_refuse_rollouts_of_older_weights():
     coma = {"learner": "coma_learner", "agent_output_type": "pi_logits", "action_selector": "multinomial"}
     sizes = {"batch_size_run": 8, "runner": "parallel", "batch_size": 8}
     check_pairings(completed({**default_config(), **coma, **sizes, "buffer_size": 8}))

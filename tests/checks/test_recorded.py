@@ -30,7 +30,7 @@ PLAIN = {**default_config(), "env": "two_step", "env_args": {}}
         ({"env": ["odd"], "plugins": None}, {}),
     ],
 )
-def test_what_reaches_beyond_the_results(changes, expected):
+def test_settings_that_reach_beyond_the_results(changes, expected):
     assert reaching({**PLAIN, **changes}) == expected
 
 

@@ -47,7 +47,7 @@ def test_the_environment_beats_the_default_and_the_algorithm_beats_both(tmp_path
     assert composed.own_keys == {"own": alg}
 
 
-def test_what_coma_says_of_starcraft_is_for_starcraft():
+def test_comas_settings_of_starcraft_are_for_starcraft():
     assert compose_config("coma", "sc2").config["env_args"]["state_last_action"] is False
     assert compose_config("qmix", "sc2").config["env_args"]["state_last_action"] is True
     assert "state_last_action" not in compose_config("coma", "two_step").config["env_args"]

@@ -60,7 +60,7 @@ def test_listings_of_one_thing():
     ("words", "listed"),
     [(["--list"], ""), (["--list", "lbf"], "lbf"), (["--list=lbf"], "lbf"), (["--list", "-u"], "")],
 )
-def test_what_is_to_be_listed(words, listed):
+def test_words_of_list(words, listed):
     parsed = parse_arguments(words)
     assert (parsed.action, parsed.asked) == ("list", listed)
 

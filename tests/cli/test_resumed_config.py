@@ -84,7 +84,7 @@ def test_a_plugin_that_is_named_is_imported(here, capsys):
     assert (here / "imported").exists()
 
 
-def test_a_run_that_needs_its_plugin_says_what_is_missing_without(here, capsys):
+def test_a_run_that_needs_its_plugin_names_it(here, capsys):
     assert main(["--resume=latest", "with", "plugins=[]"]) == 2
     assert "env" in capsys.readouterr().err
     assert not (here / "imported").exists()

@@ -24,7 +24,7 @@ def test_plain_settings_pass_and_are_sacreds(settings):
 
 
 @given(st.lists(st.text(alphabet="ab.=[]{}()'\"py/reduct:1,e9 \x1b", max_size=40), max_size=3))
-def test_what_passes_sacred_reads(words):
+def test_sacred_reads_the_settings_that_pass(words):
     try:
         check_settings(words)
     except ConfigError:

@@ -28,7 +28,7 @@ def test_the_page_of_a_run(tmp_path, monkeypatch, capsys):
     assert "<script>alert(1)" not in text
 
 
-def test_missing_packages_are_told_before_anything_starts(monkeypatch):
+def test_missing_packages_are_reported_before_anything_starts(monkeypatch):
     def missing(name):
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 

@@ -106,7 +106,7 @@ def test_the_exponential_decay_can_be_chosen():
     assert selector.epsilon == pytest.approx(0.2)
 
 
-def test_exploring_draws_what_multinomial_draws():
+def test_exploring_draws_the_same_as_multinomial():
     """So that a seed explores as it did when the choice was `th.multinomial`'s."""
     selector = REGISTRY["epsilon_greedy"](make_args(epsilon_start=1.0, epsilon_finish=1.0))
     avail = th.tensor([[[1, 0, 1, 1], [0, 1, 0, 0]], [[1, 1, 1, 1], [0, 0, 1, 1]]])

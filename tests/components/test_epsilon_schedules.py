@@ -33,7 +33,7 @@ def test_exp():
 @given(
     st.floats(0, 1), st.floats(0, 1), st.integers(1, 10**6), st.sampled_from(["linear", "exp"]), st.integers(0, 10**7)
 )
-def test_it_stays_between_its_ends_and_goes_one_way(start, finish, time_length, decay, t):
+def test_it_is_monotonic_between_its_ends(start, finish, time_length, decay, t):
     schedule = DecayThenFlatSchedule(start, finish, time_length, decay=decay)
     assert min(start, finish) <= schedule.eval(t) <= max(start, finish)
     step = schedule.eval(t + 1) - schedule.eval(t)

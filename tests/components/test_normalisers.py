@@ -28,7 +28,7 @@ def test_by_hand_and_padding_is_not_seen():
     st.lists(st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1, 1)), max_size=5), min_size=1, max_size=5),
     st.integers(0, 99),
 )
-def test_parts_give_what_all_values_at_once_give(parts, seed):
+def test_parts_give_the_same_as_all_values_at_once(parts, seed):
     norm, rng = RunningNorm(2), np.random.default_rng(seed)
     kept = []
     for part in parts:

@@ -19,7 +19,7 @@ def test_steps_stand_time_first_and_longer_episodes_first():
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6))
-def test_what_was_taken_is_spread_where_it_was(lengths):
+def test_packed_values_return_to_their_places(lengths):
     filled = _filled(lengths, 5)
     steps = PackedSteps.of(filled)
     if not any(lengths):

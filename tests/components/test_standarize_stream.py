@@ -15,7 +15,7 @@ def test_rows_of_any_leading_shape_by_hand():
     assert moments.mean.dtype == th.float32
 
 
-def test_a_single_row_has_no_variance_of_its_own():
+def test_a_single_row_has_no_variance():
     """EPyMARL's becomes NaN for good. One row of the start and the value 2: mean 1, variance 0.5 + 1."""
     moments = RunningMeanStd(epsilon=1.0, shape=(1,))
     moments.update(th.tensor([[2.0]]))

@@ -56,7 +56,7 @@ def test_the_same_as_update(writes, seed):
 
 
 @given(st.sets(st.integers(0, B - 1), min_size=1), st.lists(st.integers(0, T - 1), min_size=B, max_size=B))
-def test_every_episode_at_a_step_of_its_own(chosen, steps):
+def test_every_episode_at_its_own_step(chosen, steps):
     rows, step = sorted(chosen), values(np.random.default_rng(0))
     short, long = batch(), batch()
     StepWriter(short).write(step, np.array(rows), np.array(steps)[rows], mark_filled=True)
@@ -66,7 +66,7 @@ def test_every_episode_at_a_step_of_its_own(chosen, steps):
         assert th.equal(short[key], long[key]), key
 
 
-def test_what_is_written_stays_when_the_source_changes():
+def test_written_values_stay_when_the_source_changes():
     target, source = batch(), np.ones((B, 6))
     StepWriter(target).write({"state": source}, np.arange(B), 0)
     source[:] = 7

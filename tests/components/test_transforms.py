@@ -19,7 +19,7 @@ def test_actions_that_do_not_exist_have_no_one_hot():
             OneHot(3).transform(th.tensor([action]))
 
 
-def test_a_transform_has_to_say_what_it_does():
+def test_a_transform_must_define_its_methods():
     with pytest.raises(NotImplementedError, match="Transform"):
         Transform().transform(th.zeros(1))
     with pytest.raises(NotImplementedError, match="Transform"):

@@ -36,7 +36,7 @@ def test_the_size_of_a_sample_may_change():
 
 
 @given(st.sampled_from([0.125, 0.5, 1, 3.5]), st.integers(1, 50), st.lists(st.integers(0, 200), min_size=1))
-def test_what_is_owed_is_paid_but_for_less_than_a_sample(uses, size, rollouts):
+def test_the_debt_is_paid_except_for_less_than_a_sample(uses, size, rollouts):
     plan, updates = UsesPerTransition(uses, lambda: size), 0
     for number, added in enumerate(rollouts, start=1):
         updates += plan.due(added)

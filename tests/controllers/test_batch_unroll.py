@@ -58,7 +58,7 @@ class _NegatesUnroll(BasicMAC):
 
 
 @pytest.mark.parametrize("cls", [_NegatesOutputs, _NegatesUnroll])
-def test_a_controller_with_ways_of_its_own_keeps_its_padding(cls):
+def test_a_controller_with_its_own_forward_keeps_its_padding(cls):
     batch = random_batch([3, 5], 6)
     mac, plain = make_mac(batch, cls), make_mac(batch)
     unroll = BatchUnroll(batch, mac)

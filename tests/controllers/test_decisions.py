@@ -118,7 +118,7 @@ class _Foreign:
 
 
 @pytest.mark.parametrize(("cls", "expected"), [(BasicMAC, True), (_OwnSelection, False), (_OwnDecision, True)])
-def test_a_controller_with_a_selection_of_its_own_is_asked_by_that(cls, expected):
+def test_a_controller_with_its_own_selection_acts_by_that(cls, expected):
     batch = random_batch([4, 4, 4], 5)
     mac = make_mac(batch, cls)
     assert mac.supports_decide is expected
@@ -151,7 +151,7 @@ def test_a_controller_without_rows_is_asked_for_all_and_heard_for_some():
     assert Decider(_Foreign(), batch).decide(2, 0)["value"][:, 0, 0].tolist() == [0, 10, 20, 30, 40]
 
 
-def test_what_is_needed_and_not_offered_is_named():
+def test_a_needed_and_missing_extra_is_named():
     batch = with_fields(random_batch([4], 5), "log_prob")
     with pytest.raises(ConfigError, match=r"'log_prob', which mac=BasicMAC .* does not offer; it offers .*q_values"):
         Decider(make_mac(batch), batch).decide(0, 0)

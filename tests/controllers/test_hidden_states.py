@@ -88,7 +88,7 @@ def test_an_lstm_is_unrolled_as_it_steps(lstm):
     th.testing.assert_close(unroll.spread(unroll.outputs(mac)), expected * filled)
 
 
-def test_a_rollout_begins_with_the_tree_that_was_known_before(lstm):
+def test_a_rollout_starts_with_the_tree_from_before(lstm):
     """Two episodes in one row: the second one starts within it."""
     whole = random_batch([6, 6], 8)
     mac = make_mac(whole, "lstm")
@@ -159,5 +159,5 @@ def test_a_memory_comes_back_from_the_fields_that_keep_it():
         (None, False),
     ],
 )
-def test_what_is_a_memory_of_six_agents(hidden, expected):
+def test_valid_memories_of_six_agents(hidden, expected):
     assert has_rows(hidden, 6) is expected

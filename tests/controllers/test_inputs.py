@@ -131,7 +131,7 @@ def rollout_of(batch):
     return chunk
 
 
-def test_a_rollout_knows_the_actions_before_it_and_none_where_an_episode_begins():
+def test_a_rollout_knows_the_actions_before_it_and_none_before_an_episode():
     whole = many_fields([7, 7], 8)
     chunk = rollout_of(whole)
     inputs = AgentInputs(chunk.scheme, make_args())
@@ -260,5 +260,5 @@ class _Renamed(BasicMAC):
         (_Declares, True, True),
     ],
 )
-def test_controllers_say_what_may_be_computed_at_once(cls, unroll, packing):
+def test_controllers_declare_which_steps_may_be_computed_at_once(cls, unroll, packing):
     assert (cls.supports_unroll, cls.supports_packing) == (unroll, packing)

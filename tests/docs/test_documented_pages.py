@@ -53,7 +53,7 @@ def test_the_commands_for_those_who_come_from_pymarl_are_accepted(words, monkeyp
     assert code == 0, capsys.readouterr().out
 
 
-def test_learners_get_what_the_page_about_them_says(monkeypatch, tmp_path):
+def test_learners_get_the_inputs_that_their_page_lists(monkeypatch, tmp_path):
     """The tables of docs/own_learner.md: attributes of args, and fields of a batch with shapes and types."""
     seen = []
 

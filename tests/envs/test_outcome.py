@@ -37,7 +37,7 @@ def test_ends(returned, ended, truncated):
 @pytest.mark.parametrize(
     ("returned", "found"), [((1, 2, True, {}), "4 values"), (None, "a NoneType"), ((), "0 values")]
 )
-def test_other_forms_are_told(returned, found):
+def test_other_forms_are_reported(returned, found):
     with pytest.raises(MusterError, match=rf"step\(\) returned {found}; it must return \(reward, terminated, info\)"):
         outcome_of(returned)
 

@@ -68,7 +68,7 @@ def test_between_episodes(name, args, episodes):
 
 
 @pytest.mark.parametrize(("name", "args"), BETWEEN_EPISODES[:1] + BETWEEN_EPISODES[-1:])
-def test_in_the_midst_of_an_episode_some_refuse(name, args):
+def test_some_cannot_be_saved_during_an_episode(name, args):
     env = REGISTRY[name](**args, seed=3)
     env.reset()
     with pytest.raises(NotImplementedError, match="cannot be saved during an episode"):
@@ -83,7 +83,7 @@ def test_environments_that_are_not_known_cannot_be_saved():
 
 
 @pytest.mark.parametrize("map_name", ["3m", "10gen_protoss"])
-def test_many_battles_in_the_midst_of_their_episodes(map_name):
+def test_many_battles_during_their_episodes(map_name):
     batches = [SkirmishBatch(4, map_name=map_name, seed=seed) for seed in (1, 50)]
 
     def step(batch, rng, ended):

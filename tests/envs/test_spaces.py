@@ -64,7 +64,7 @@ def test_there_and_back_is_the_same_space(words, space):
     assert space_of(words("it", space), "it") == space
 
 
-def test_the_space_of_what_an_environment_declares():
+def test_the_space_of_declared_fields():
     fields = {
         "obs/seen": FieldSpec("observation", (5,), capacity=3),
         "obs/awake": FieldSpec("observation", (2,), "bool"),

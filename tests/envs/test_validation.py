@@ -176,7 +176,7 @@ def test_arrays_of_a_batch_in_other_shapes(play, way, fault, monkeypatch):
         ((1.0, True, "won\x1b[2J"), r"won\\x1b\[2J' as info"),
     ],
 )
-def test_what_a_step_must_not_return(returned, words):
+def test_invalid_outcomes_of_a_step(returned, words):
     with pytest.raises(InvalidEnvironmentError, match=words):
         outcome_of(returned)
 
@@ -188,7 +188,7 @@ def test_numbers_of_any_library_are_taken(value):
 
 
 @pytest.mark.parametrize("value", [[[1.0], [1.0, 2.0]], [["a"]], [[None]], [[1j]]])
-def test_what_is_no_array_of_numbers(value):
+def test_other_values_than_arrays_of_numbers(value):
     with pytest.raises(InvalidEnvironmentError, match=r"get_obs\(\)"):
         as_numbers("get_obs()", value)
 

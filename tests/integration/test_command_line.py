@@ -54,7 +54,7 @@ def test_the_sacred_run_is_complete(finished):
     assert {"main.py", "run.py", "learners/q_learner.py"} <= {name.replace(os.sep, "/") for name in sources}
 
 
-def test_the_merged_config_is_what_sacred_stores(finished):
+def test_sacred_stores_the_merged_config(finished):
     _, results = finished
     config = _load(results / "sacred" / "1" / "config.json")
     assert config["t_max"] == 120

@@ -54,7 +54,7 @@ def test_the_option_for_a_folder_records_in_our_way(tmp_path):
 
 
 @pytest.mark.parametrize("how", ["removed", "full"])
-def test_training_goes_on_without_its_results(tmp_path, monkeypatch, caplog, how):
+def test_training_continues_without_its_results(tmp_path, monkeypatch, caplog, how):
     config = default_config()
     recursive_dict_update(config, load_yaml(config_path("two_step", "envs")))
     recursive_dict_update(config, load_yaml(config_path("vdn", "algs")))
@@ -118,7 +118,7 @@ def test_a_run_stops_if_checkpoints_cannot_be_written_for_long(tmp_path, monkeyp
         assert f"checkpoint of step {newest.manifest['t_env']} with: python src/main.py --resume=" in str(error.value)
 
 
-def test_a_run_goes_on_if_the_disk_has_room_again(tmp_path, monkeypatch, caplog):
+def test_a_run_continues_if_the_disk_has_room_again(tmp_path, monkeypatch, caplog):
     caplog.set_level("INFO")
     monkeypatch.setattr("experiment.saving.RETRY_AFTER", (0.2,) * 50)
     with small_disk(tmp_path / "disk", "4m") as disk:

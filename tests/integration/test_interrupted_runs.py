@@ -36,7 +36,7 @@ def figures(results):
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-def test_a_run_that_is_interrupted_goes_on(tmp_path, name):
+def test_an_interrupted_run_resumes(tmp_path, name):
     process = begin(*RUN, *ENDLESS, "use_tensorboard=True", cwd=tmp_path)
     process.send_signal(getattr(signal, name))
     done = process.end()
@@ -73,7 +73,7 @@ def test_a_run_that_is_interrupted_goes_on(tmp_path, name):
     assert [event.step for event in events.Scalars("loss")] == steps["loss"]
 
 
-def test_sigusr1_writes_a_checkpoint_and_goes_on(tmp_path):
+def test_sigusr1_writes_a_checkpoint_and_training_continues(tmp_path):
     process = begin(*RUN, *ENDLESS, cwd=tmp_path)
     process.send_signal(signal.SIGUSR1)
     deadline = time.monotonic() + 60
@@ -111,7 +111,7 @@ def test_a_second_signal_ends_at_once(tmp_path):
     assert "SIGTERM once more: ending at once." in done.stderr
 
 
-def test_what_may_change_and_what_may_not(tmp_path):
+def test_settings_that_may_change_and_settings_that_may_not(tmp_path):
     process = begin(*RUN, *ENDLESS, cwd=tmp_path)
     process.send_signal(signal.SIGTERM)
     process.end()
@@ -166,7 +166,7 @@ def test_the_checkpoint_before_a_damaged_one(tmp_path):
     assert f"Resuming from {newest.parent.relative_to(tmp_path)}" in done.stdout
 
 
-def test_a_run_goes_on_in_one_process_only(tmp_path):
+def test_a_run_continues_in_one_process_only(tmp_path):
     process = begin(*RUN, *ENDLESS, "checkpoint_interval=200", cwd=tmp_path)
     try:
         done = run_command("--resume=1", cwd=tmp_path)
@@ -176,7 +176,7 @@ def test_a_run_goes_on_in_one_process_only(tmp_path):
         process.kill()
 
 
-def test_an_unobserved_run_can_be_gone_on_with(tmp_path):
+def test_an_unobserved_run_can_be_resumed(tmp_path):
     process = begin(*RUN[:2], "-u", *RUN[2:], *ENDLESS, cwd=tmp_path)
     process.send_signal(signal.SIGTERM)
     done = process.end()
@@ -252,7 +252,7 @@ REGISTRY["unsavable"] = Unsavable
 """
 
 
-def test_a_run_that_cannot_be_saved_is_told_so_and_goes_on(tmp_path):
+def test_a_run_that_cannot_be_saved_warns_and_continues(tmp_path):
     (tmp_path / "unsavable.py").write_text(UNSAVABLE)
     settings = ["plugins=['unsavable.py']", "env=unsavable", "env_args={}", "t_max=200", "checkpoint_interval=20"]
     done = run_command(*RUN, *settings, cwd=tmp_path)

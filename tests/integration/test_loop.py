@@ -171,7 +171,7 @@ def test_the_state_of_the_loop_can_be_kept():
     assert other == state != LoopState()
 
 
-def test_load_step_and_going_on_from_there(tmp_path, watched):
+def test_load_step_and_training_from_there(tmp_path, watched):
     config = _config(tmp_path, t_max=41, save_model=True, save_model_interval=10)
     run(config)
     models = next((tmp_path / "models").iterdir())
@@ -206,7 +206,7 @@ def test_testing_does_not_change_training(tmp_path, watched, counting_env, runne
     assert figures[0] == figures[1] == figures[2]
 
 
-def test_the_folder_is_free_again_whatever_fails_at_the_end(tmp_path, monkeypatch):
+def test_the_folder_is_free_again_after_any_failure_at_the_end(tmp_path, monkeypatch):
     """Each of the last steps is taken, and the first error is not lost."""
     closed = []
     for name in ("close", "close_sinks"):
@@ -238,7 +238,7 @@ def test_a_run_without_a_seed_gets_a_random_one(tmp_path, caplog):
     assert len(set(seeds)) == 2
 
 
-def test_early_truncation_trains_on_nothing_but_what_was_played(tmp_path, watched, counting_env):
+def test_early_truncation_trains_on_played_steps_only(tmp_path, watched, counting_env):
     """PyMARL's loss is around 1e14 here, since rows of padding have no legal action."""
     env_args = {"lengths": [2, 6], "ends": ["truncated", "terminated"]}
     run(_config(tmp_path, t_max=120, learner_log_interval=1, env="counting", env_args=env_args))
@@ -248,7 +248,7 @@ def test_early_truncation_trains_on_nothing_but_what_was_played(tmp_path, watche
     assert all(math.isfinite(loss) and loss < 1e4 for loss in losses)
 
 
-def test_a_plugin_brings_a_learner_with_keys_of_its_own(tmp_path):
+def test_a_plugin_brings_a_learner_with_its_own_keys(tmp_path):
     (tmp_path / "half_learner.py").write_text(
         "from learners import REGISTRY\n"
         "from learners.q_learner import QLearner\n"
@@ -366,7 +366,7 @@ def test_overlapping_runs_are_reproducible_and_lag_by_one_rollout(tmp_path, watc
     assert lags == [{1}, {1}, set()]
 
 
-def test_an_acting_controller_of_its_own_has_the_learners_weights_in_tests(tmp_path, monkeypatch):
+def test_a_separate_acting_controller_has_the_learners_weights_in_tests(tmp_path, monkeypatch):
     seen = []
     test = TrainingLoop._test
 

@@ -71,7 +71,7 @@ def the_fault(tmp_path):
         ("reward", "inf", r"reward\[1, 0\] of episode 0 of the batch is inf"),
     ],
 )
-def test_what_an_environment_shows(tmp_path, odd_env, where, value, told):
+def test_observations_that_are_not_finite(tmp_path, odd_env, where, value, told):
     env_args = {"where": where, "value": value}
     with pytest.raises(MusterError, match=f"after 12 steps: {told}") as error:
         run(config(tmp_path, env="sometimes_nan", env_args=env_args))
@@ -87,7 +87,7 @@ def test_what_an_environment_shows(tmp_path, odd_env, where, value, told):
     assert "Resume from the checkpoint of step 12" in str(error.value)
 
 
-def test_what_an_environment_shows_can_be_left_out(tmp_path, odd_env):
+def test_observations_that_are_not_finite_can_be_left_out(tmp_path, odd_env):
     settings = {"env": "sometimes_nan", "env_args": {}, "on_non_finite": "skip", "checkpoint_interval": 1}
     assert run(config(tmp_path, **settings)) is not None
     _, fault = the_fault(tmp_path)
@@ -132,7 +132,7 @@ def odd_learners(monkeypatch):
 @pytest.mark.parametrize(
     ("learner", "told"), [("overflowing", r"loss \(nan\)"), ("steep", r"gradient \(its norm is nan, with a loss of")]
 )
-def test_what_turned_first_is_told(tmp_path, odd_learners, learner, told):
+def test_the_first_value_that_turned_is_reported(tmp_path, odd_learners, learner, told):
     with pytest.raises(MusterError, match=f"after 8 steps: {told}"):
         run(config(tmp_path, learner=learner))
     folder, fault = the_fault(tmp_path)
@@ -176,7 +176,7 @@ class Foreign:
         self.mac.save_models(path)
 
 
-def test_weights_that_somebody_elses_learner_spoils(tmp_path, monkeypatch):
+def test_weights_that_a_foreign_learner_spoils(tmp_path, monkeypatch):
     monkeypatch.setitem(learners._entries, "foreign", None)
     learners["foreign"] = Foreign
     with pytest.raises(MusterError, match="after 8 steps: weights of the agents"):

@@ -196,7 +196,7 @@ FILES = {
 
 @pytest.mark.parametrize("name", sorted(FILES))
 @pytest.mark.parametrize("option", ["--config", "--env-config"])
-def test_config_files_of_ones_own(name, option, capsys, tmp_path, monkeypatch):
+def test_a_users_own_config_files(name, option, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text, expected = FILES[name]
     (tmp_path / name).write_text(text)
@@ -206,7 +206,7 @@ def test_config_files_of_ones_own(name, option, capsys, tmp_path, monkeypatch):
         assert part in message
 
 
-def test_a_plugin_that_fails_is_told_with_its_line(capsys, tmp_path, monkeypatch):
+def test_a_plugin_that_fails_is_reported_with_its_line(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.py").write_text("x = 1\n\nraise RuntimeError('no map')\n")
     message = refused(changed("plugins=['broken.py']"), capsys, tmp_path)
@@ -215,7 +215,7 @@ def test_a_plugin_that_fails_is_told_with_its_line(capsys, tmp_path, monkeypatch
     assert "'syntax.py' failed at line 2: SyntaxError" in refused(changed("plugins=['syntax.py']"), capsys, tmp_path)
 
 
-def test_a_plugin_that_ends_the_program_is_told(capsys, tmp_path, monkeypatch):
+def test_a_plugin_that_ends_the_program_is_reported(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "leaving.py").write_text("import sys\n\nsys.exit(3)\n")
     assert "'leaving.py' failed at line 3: it calls sys.exit(3)" in refused(

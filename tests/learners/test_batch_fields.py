@@ -31,7 +31,7 @@ def test_a_declaration_becomes_an_entry_of_the_scheme(monkeypatch):
     }
 
 
-def test_what_comes_with_decisions_is_needed_by_name(monkeypatch):
+def test_extras_of_decisions_are_needed_by_name(monkeypatch):
     monkeypatch.setitem(REGISTRY._entries, "own", None)
     fields = {"entropy": {"vshape": 1, "group": None}}
     REGISTRY.declare("own", Plain, "", needs_acting=("log_prob", "greedy", "q_values", "entropy"), batch_fields=fields)
@@ -45,7 +45,7 @@ def test_what_comes_with_decisions_is_needed_by_name(monkeypatch):
     }
 
 
-def test_a_need_that_nobody_knows_is_refused(monkeypatch):
+def test_an_unknown_need_is_refused(monkeypatch):
     monkeypatch.setattr(Plain, "needs_acting", ("logprob",), raising=False)
     _declare(monkeypatch, {})
     with pytest.raises(ConfigError, match=r"learner=own: needs_acting names 'logprob'. Did you mean 'log_prob'\?"):
@@ -70,7 +70,7 @@ def test_built_in_learners_need_none():
         ({"vshape": 1, "group": "enemies"}, "'agents' or None, not 'enemies'"),
     ],
 )
-def test_what_is_no_declaration(monkeypatch, info, message):
+def test_invalid_declarations(monkeypatch, info, message):
     _declare(monkeypatch, {"probs": info})
     with pytest.raises(ConfigError, match=re.escape(message).replace(r"\.\*", ".*")):
         batch_fields("own", ENV_INFO)

@@ -198,7 +198,7 @@ class RecallBatch:
 
 
 @pytest.mark.parametrize("algorithm", ["pqn_vdn", "pqn_qmix"])
-def test_it_learns_what_has_to_be_remembered(algorithm, monkeypatch, tmp_path):
+def test_it_learns_to_remember(algorithm, monkeypatch, tmp_path):
     """Rollouts of five steps cut the episodes of four everywhere; without memory the return is a quarter at best."""
     monkeypatch.setitem(REGISTRY._entries, "recall", None)
     REGISTRY.declare("recall", Recall, "recall", batched=RecallBatch)

@@ -117,7 +117,7 @@ def test_a_torn_chunk_is_cut_off_later_if_not_at_once(tmp_path, monkeypatch):
     assert (tmp_path / "file").read_bytes() == b"head\none\ntwo\n"
 
 
-def test_what_fails_for_an_hour_is_given_up(tmp_path, monkeypatch, caplog):
+def test_an_hour_of_failures_ends_the_file(tmp_path, monkeypatch, caplog):
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     file = _file(tmp_path / "file")
@@ -144,7 +144,7 @@ def test_what_fails_for_an_hour_is_given_up(tmp_path, monkeypatch, caplog):
     assert len(caplog.messages) == 2
 
 
-def test_patience_begins_again_when_it_worked(tmp_path, monkeypatch):
+def test_patience_restarts_after_a_success(tmp_path, monkeypatch):
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     file = _file(tmp_path / "file")
@@ -158,7 +158,7 @@ def test_patience_begins_again_when_it_worked(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("how", ["folder", "file", "replaced"])
-def test_what_is_removed_is_given_up(tmp_path, caplog, how):
+def test_a_removed_file_is_given_up(tmp_path, caplog, how):
     path = tmp_path / "run" / "file"
     file = _file(path)
     file.append(b"one\n")

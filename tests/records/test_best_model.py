@@ -69,7 +69,7 @@ class _Learner:
                 raise OSError("full")
 
 
-def test_what_cannot_be_written_leaves_the_old_one(tmp_path):
+def test_a_failed_write_leaves_the_old_one(tmp_path):
     save_checkpoint(_Learner(), tmp_path / BEST, {"best.json": '{"step": 1}'})
     with pytest.raises(OSError, match="full"):
         save_checkpoint(_Learner(fails=True), tmp_path / BEST, {"best.json": '{"step": 2}'})

@@ -38,7 +38,7 @@ def test_a_stream_that_was_kept_outlives_the_record(monkeypatch):
     assert terminal.getvalue() == "during\nafter\nab"
 
 
-def test_the_record_gets_what_the_terminal_does_not(monkeypatch):
+def test_the_record_gets_output_that_the_terminal_does_not(monkeypatch):
     class Gone(io.StringIO):
         def write(self, text):
             raise BrokenPipeError

@@ -21,7 +21,7 @@ def _read(folder):
     return {tag: [(s.step, s.value) for s in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
 
 
-def test_tensorboard_reads_what_was_written(tmp_path):
+def test_tensorboard_reads_the_written_values(tmp_path):
     writer = EventWriter(str(tmp_path))
     values = [0.5, -3.0, float("inf"), float("nan"), 1e-30]
     for i, value in enumerate(values):
@@ -89,7 +89,7 @@ def test_it_is_imported_only_by_those_who_want_it():
     assert _python("import sys; import records.logger; print('tensorboard' in sys.modules)") == ["False"]
 
 
-def test_somebody_elses_logger_writes_its_own_file(tmp_path):
+def test_a_foreign_logger_writes_its_own_file(tmp_path):
     """`open` is ours only while our own logger opens its file."""
     EventWriter(str(tmp_path / "ours")).log_value("x", 1, 2)
     from tensorboard_logger import Logger as Theirs

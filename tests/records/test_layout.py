@@ -38,7 +38,7 @@ def test_tokens_that_would_lead_elsewhere_are_none(token):
     assert token_in({"unique_token": "qmix_seed1_3m_2026"}) == "qmix_seed1_3m_2026"
 
 
-def test_what_is_no_mapping_is_empty(tmp_path):
+def test_anything_but_a_mapping_is_empty(tmp_path):
     path = tmp_path / "info.json"
     for text in ("[1]", '{"a": ', "", "[" * 100000):
         path.write_text(text)

@@ -101,7 +101,7 @@ def test_there_is_a_line_before_the_first_episode(caplog):
     assert caplog.messages == [first_line, f"{first_line}\nloss:                           nan"]
 
 
-def test_a_test_is_told_in_one_line(caplog):
+def test_a_test_is_printed_in_one_line(caplog):
     caplog.set_level("INFO")
     logger = Logger(logging.getLogger("test"))
     logger.print_test(0)  # a user's own runner may log nothing
@@ -113,7 +113,7 @@ def test_a_test_is_told_in_one_line(caplog):
     assert caplog.messages == ["Test after 100 steps: return 3.00", "Test after 200 steps: return 12.35, won 0.25"]
 
 
-def test_the_console_is_whatever_standard_output_is_now(monkeypatch):
+def test_the_console_is_the_present_standard_output(monkeypatch):
     """Sacred replaces `sys.stdout` after the logger was made."""
     root = logging.getLogger()
     monkeypatch.setattr(root, "handlers", root.handlers)

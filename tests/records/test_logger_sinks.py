@@ -160,7 +160,7 @@ def test_a_full_disk_does_not_stop_anything(tmp_path, caplog):
         assert [step for step, _ in _tensorboard(disk / "tb")["loss"]] == [*range(0, 3000, 10)]
 
 
-def test_a_checkpoint_elsewhere_has_what_the_log_lacks(tmp_path):
+def test_a_checkpoint_elsewhere_has_the_values_that_the_log_lacks(tmp_path):
     with small_disk(tmp_path / "disk", "256k") as disk:
         logger = _logger(disk)
         _log(logger, 0, 3)
@@ -178,7 +178,7 @@ def test_a_checkpoint_elsewhere_has_what_the_log_lacks(tmp_path):
         assert resumed.state_dict()["unwritten"] == ""
 
 
-def test_damage_is_told_and_training_goes_on(tmp_path, caplog):
+def test_damage_is_reported_and_training_continues(tmp_path, caplog):
     logger = _logger(tmp_path)
     _log(logger, 0, 4)
     state = logger.state_dict()

@@ -72,7 +72,7 @@ def test_pandas_reads_it_in_one_line(values):
     assert list(frame["episode"]) == list(range(0, 2 * len(values), 2))
 
 
-def test_what_is_logged_before_there_is_a_file(tmp_path):
+def test_values_logged_before_there_is_a_file(tmp_path):
     log = MetricLog(CONSOLE)
     log.append(ROWS[0])
     assert log.path is None
@@ -130,7 +130,7 @@ def test_resuming_before_the_first_value(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("damage", ["gone", "shorter", "changed"])
-def test_a_damaged_log_is_told_and_gone_on_with(tmp_path, caplog, damage):
+def test_a_damaged_log_is_reported_and_continued(tmp_path, caplog, damage):
     path = tmp_path / "metrics.csv"
     log = _log(path, ROWS[:3])
     position = log.position()

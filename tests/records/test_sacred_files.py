@@ -47,7 +47,7 @@ def _load(path):
     return json.loads(path.read_text())
 
 
-def test_the_files_say_what_sacreds_own_say(tmp_path):
+def test_the_files_equal_sacreds_own(tmp_path):
     info = {
         "loss": [0.5, float("inf")],
         "loss_T": [1, 2],
@@ -130,7 +130,7 @@ def test_a_reader_never_sees_half_a_file(tmp_path, monkeypatch):
     assert _load(tmp_path / "1" / "info.json") == {"a": 2}
 
 
-def test_a_full_disk_is_told_once_and_made_up_for(tmp_path, caplog):
+def test_a_full_disk_is_reported_once_and_recovered_from(tmp_path, caplog):
     caplog.set_level("INFO")
     with small_disk(tmp_path / "disk", "256k") as disk:
         observer = RunRecorder(disk / "sacred", CONSOLE)
@@ -221,7 +221,7 @@ def test_copies_that_cannot_be_made(tmp_path, caplog):
     assert _load(tmp_path / "sacred" / "1" / "run.json")["artifacts"] == []
 
 
-def test_what_has_no_json_does_not_end_the_record(tmp_path, caplog):
+def test_values_without_json_do_not_end_the_record(tmp_path, caplog):
     class Odd:
         def __getstate__(self):
             raise ValueError("no state")

@@ -153,7 +153,7 @@ def test_a_server_that_comes_late_has_the_whole_run(server, monkeypatch):
     assert (run["status"], run["info"]["loss"]) == ("COMPLETED", [0, 0.5, 1])
 
 
-def test_without_a_url_there_is_none(monkeypatch):
+def test_without_a_url_there_is_no_observer(monkeypatch):
     monkeypatch.delenv("MUSTER_MONGO_URL", raising=False)
     assert recorder("") is None
 
@@ -176,7 +176,7 @@ def test_passwords_stay_out_of_the_config(url):
 @pytest.mark.parametrize(
     "url", ["localhost", "http://host/lab", "mongodb://", "mongodb://host/a/b", "mongodb://h/\x1b"]
 )
-def test_what_is_no_url(url):
+def test_invalid_urls(url):
     with pytest.raises(ConfigError, match="it is not of the form mongodb://HOST:PORT/DATABASE"):
         recorder(url)
 
@@ -187,6 +187,6 @@ def test_pymongo_is_optional(monkeypatch):
         recorder()
 
 
-def test_what_may_be_shown_of_a_url():
+def test_the_shown_part_of_a_url():
     assert without_secrets("mongodb://u:p@h:1/d?x=y") == "mongodb://***@h:1/d"
     assert without_secrets(URL) == URL

@@ -174,7 +174,7 @@ def test_values_wait_for_the_next_delivery(service, tmp_path, monkeypatch):
     assert service.values(0) == _expected(0, 1000)  # in several batches
 
 
-def test_a_resumed_run_begins_a_record_with_the_past_once(service, tmp_path):
+def test_a_resumed_run_starts_a_record_with_the_past_once(service, tmp_path):
     logger = _logger(service.sink(), tmp_path)
     _log(logger, 0, 6)
     state = json.loads(json.dumps(logger.state_dict()))
@@ -270,7 +270,7 @@ def test_a_missing_package_is_refused_with_its_extra(name, monkeypatch, tmp_path
         _check(**{f"use_{name}": True})
 
 
-def test_an_online_run_needs_somebody_who_is_logged_in(monkeypatch):
+def test_an_online_run_needs_a_login(monkeypatch):
     package = Wandb()
     package.__spec__ = SimpleNamespace(origin="wandb/__init__.py")
     monkeypatch.setitem(sys.modules, "wandb", package)

@@ -48,7 +48,7 @@ def test_a_token_has_the_parts_it_was_made_of():
     assert parts_of("mine") is None
 
 
-def test_what_is_played_has_the_name_of_the_first_argument_that_says_so():
+def test_the_first_argument_that_names_a_scenario_counts():
     assert map_of("sc2", {"map_name": "3m", "key": "other"}) == "3m"
     assert map_of("mpe", {"map_name": "", "key": "spread"}) == "spread"
     assert map_of("own", {"scenario": 7}) == "7"

@@ -58,7 +58,7 @@ def test_shapes_are_where_they_should_be():
 
 
 @pytest.mark.parametrize("place", [(-50, -50), (500, 3), (0, 0), (19, 9)])
-def test_what_lies_outside_is_cut_off(place):
+def test_parts_outside_are_cut_off(place):
     canvas = Canvas(20, 10, WHITE)
     x, y = place
     for draw_shape in (canvas.disc, canvas.square, canvas.diamond):

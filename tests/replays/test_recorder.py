@@ -226,7 +226,7 @@ def test_an_environment_without_snapshots_says_so(tmp_path, caplog, register, en
     assert not (tmp_path / "replays").exists()
 
 
-def test_the_least_an_environment_has_to_offer(tmp_path, register):
+def test_the_least_that_an_environment_needs(tmp_path, register):
     register("drawable", partial(DrawableEnv))
     run(config(tmp_path, env="drawable", save_replay=True))
     (replay,) = replays_in(tmp_path)
@@ -235,7 +235,7 @@ def test_the_least_an_environment_has_to_offer(tmp_path, register):
     assert [step["snapshot"]["units"][0]["x"] for step in replay.steps] == [0, 1, 2, 3, 4]
 
 
-def test_the_header_says_what_was_played(tmp_path):
+def test_the_header_names_the_scenario(tmp_path):
     run(config(tmp_path, save_replay=True, **SKIRMISH))
     (replay,) = replays_in(tmp_path)
     header = replay.header

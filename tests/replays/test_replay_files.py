@@ -37,7 +37,7 @@ def write(folder, steps, header=None, end=True):
 
 @settings(max_examples=40, deadline=None)
 @given(steps=STEPS, header=st.dictionaries(st.sampled_from(["env", "map", "scene"]), st.text(max_size=5)))
-def test_what_is_written_is_read(tmp_path_factory, steps, header):
+def test_written_content_is_read_back(tmp_path_factory, steps, header):
     replay = read_replay(write(tmp_path_factory.mktemp("replay"), steps, header))
     assert replay.header == {"type": "header", "format": "muster-replay", "version": 1, **header}
     assert [step["t"] for step in replay.steps] == list(range(len(steps) + 1))
@@ -100,7 +100,7 @@ def test_nothing_is_overwritten(tmp_path):
         (b'{"format": "muster-replay", "version": 1}\n{"type": "step"}\n', "line 2: expected a step with a snapshot"),
     ],
 )
-def test_what_is_no_replay_is_refused(tmp_path, content, message):
+def test_invalid_replays_are_refused(tmp_path, content, message):
     path = tmp_path / "x.jsonl"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=message):
@@ -130,7 +130,7 @@ def test_the_example_in_the_docs_is_a_replay(tmp_path):
     assert len(list(frames(replay))) == 3
 
 
-def test_what_is_no_file_or_too_long_a_one_is_not_read(tmp_path, monkeypatch):
+def test_other_things_than_files_and_too_long_ones_are_not_read(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="it is not a regular file but a device"):
         read_replay("/dev/zero")
     monkeypatch.setattr("replays.reader.LARGEST", 100)

@@ -44,7 +44,7 @@ def play(runner, env_args, tests):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_plays_what_the_parallel_runner_plays(case):
+def test_it_plays_the_same_as_the_parallel_runner(case):
     (batches, values, t_env), (others, other_values, other_t_env) = (
         play(runner, CASES[case], [True]) for runner in ("batched", "parallel")
     )

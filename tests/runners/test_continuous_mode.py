@@ -58,7 +58,7 @@ def test_steps_and_statistics_are_those_of_the_episodes_that_came():
             assert last["won_mean"] == batch["terminated"].sum().item() / 4
 
 
-def test_tests_play_whole_episodes_and_training_goes_on_where_it_was():
+def test_tests_play_whole_episodes_and_training_continues_where_it_was():
     runs = []
     for tests in (0, 2):
         with continuous(test_nepisode=4) as parts:

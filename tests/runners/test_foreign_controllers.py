@@ -98,7 +98,7 @@ def played(runner, calls=3, **changes):
 
 @pytest.mark.parametrize("mac", ["rowless", "demanding"])
 @pytest.mark.parametrize("runner", sorted(RUNNERS))
-def test_a_controller_without_bs_plays_what_one_with_it_plays(runner, mac):
+def test_a_controller_without_bs_plays_the_same_as_one_with_it(runner, mac):
     """And one that needs it; also after some of the episodes have ended."""
     for ours, theirs in zip(played(runner)[0], played(runner, mac=mac)[0], strict=True):
         for key in ours.scheme:
@@ -137,7 +137,7 @@ def test_a_declared_field_holds_the_probabilities_that_were_acted_with(runner, s
 
 @pytest.mark.parametrize("runner", sorted(RUNNERS))
 @pytest.mark.parametrize("mac", ["basic_mac", "insisting"])
-def test_what_the_learner_needs_of_decisions_lies_beside_the_actions(runner, mac):
+def test_the_extras_that_the_learner_needs_lie_beside_the_actions(runner, mac):
     """Whether the controller decides or selects; what is computed of the probabilities is of those that are stored."""
     for batch in played(runner, learner="wants_decisions", mac=mac, **POLICY)[0]:
         filled = batch["filled"].squeeze(2).bool()
@@ -162,6 +162,6 @@ def test_a_field_reaches_the_learner_through_the_buffer(monkeypatch):
     assert all(total > 0 for total in seen)
 
 
-def test_a_field_that_nobody_offers_is_named():
+def test_a_missing_field_is_named():
     with pytest.raises(ConfigError, match=r"'probs', which mac=BasicMAC .*EpsilonGreedyActionSelector does not offer"):
         played("batched", learner="wants")

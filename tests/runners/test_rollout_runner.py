@@ -30,7 +30,7 @@ def columns_of(alone):
     return [(number, t) for number, (batch, _) in enumerate(alone) for t in range(int(batch["filled"].sum()))]
 
 
-def test_chunks_hold_what_each_copy_plays_alone():
+def test_chunks_equal_each_copy_played_alone():
     """Chunk by chunk, the closing states of episodes that end with a chunk are not repeated in the next."""
     with rollouts() as parts:
         chunks = [parts.runner.run() for _ in range(CHUNKS)]
@@ -160,7 +160,7 @@ def test_statistics_are_those_of_the_episodes_that_ended():
         assert returns[chunk][1] == pytest.approx(sum(sums) / len(sums))
 
 
-def test_tests_play_whole_episodes_and_training_goes_on_where_it_was():
+def test_tests_play_whole_episodes_and_training_continues_where_it_was():
     runs = []
     for tests in (0, 2):
         with rollouts(test_nepisode=4) as parts:
@@ -176,7 +176,7 @@ def test_tests_play_whole_episodes_and_training_goes_on_where_it_was():
             assert th.equal(with_tests[key], without[key]), key
 
 
-def test_what_learns_from_whole_episodes_is_refused():
+def test_learners_from_whole_episodes_are_refused():
     changes = {"env": "skirmish", "runner": "rollout", "learner": "coma_learner", "agent_output_type": "pi_logits"}
     config = recursive_dict_update(default_config(), {**changes, "action_selector": "multinomial"})
     with pytest.raises(ConfigError, match=r"learner=coma_learner .* runner=rollout"):

@@ -46,7 +46,7 @@ def test_only_this_machine_can_connect():
             assert re.fullmatch(r"127\.0\.0\.1:(\d+):\1", port)
 
 
-def test_what_is_recorded_is_kept_in_a_named_volume():
+def test_records_are_kept_in_a_named_volume():
     (mount,) = SERVICES["mongo"]["volumes"]
     name, folder = mount.split(":")
     assert name in COMPOSE["volumes"]

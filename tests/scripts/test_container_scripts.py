@@ -90,7 +90,7 @@ def test_the_container_has_a_readable_name(checkout, user, gpu, start):
     assert len(set(names)) == 2
 
 
-def test_the_name_is_told(checkout):
+def test_the_name_is_printed(checkout):
     done = checkout.run("run.sh", "cpu", "true")
     (name,) = after(checkout.calls("docker")[-1], "--name")
     assert f"docker stop {name}" in done.stderr
@@ -171,7 +171,7 @@ def test_another_image_can_be_named(checkout):
         (["cpu", "true"], {"NO_IMAGE": 1}, "Docker cannot use the image muster:cpu"),
     ],
 )
-def test_what_cannot_be_run_is_refused_in_one_message(checkout, words, env, message):
+def test_commands_that_cannot_run_are_refused_in_one_message(checkout, words, env, message):
     done = checkout.run("run.sh", *words, **env)
     assert done.returncode == 2
     assert message in done.stderr
@@ -180,7 +180,7 @@ def test_what_cannot_be_run_is_refused_in_one_message(checkout, words, env, mess
 
 
 @pytest.mark.parametrize("words", [("run.sh", "cpu", "true"), ("docker/build.sh", "cpu")])
-def test_a_machine_without_docker_is_told(checkout, words):
+def test_a_machine_without_docker_is_reported(checkout, words):
     (checkout.bin / "docker").unlink()
     done = checkout.run(*words)
     assert done.returncode == 2

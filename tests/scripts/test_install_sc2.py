@@ -157,7 +157,7 @@ def test_a_second_run_does_nothing_and_says_so(machine):
     assert machine.files() == before
 
 
-def test_a_partial_download_is_gone_on_with(machine):
+def test_a_partial_download_is_resumed(machine):
     machine.archive.parent.mkdir()
     machine.archive.write_bytes(b"x" * 300)
     machine.stand_in("unzip", f'[[ $(head -c 300 "$4") == xxx* && $(wc -c <"$4") == {SIZE} ]] || exit 9\n' + UNZIP)
@@ -205,7 +205,7 @@ def test_a_server_may_keep_the_size_to_itself(machine):
     assert machine.install(CURL_NO_LENGTH=1).returncode == 0
 
 
-def test_a_server_that_does_not_answer_is_told(machine):
+def test_a_server_that_does_not_answer_is_reported(machine):
     done = machine.install("--version", "4.99", CURL_HEAD_CODE=22)
     assert done.returncode == 1
     assert "download: https://blzdistsc2-a.akamaihd.net/Linux/SC2.4.99.zip cannot be had" in done.stderr
@@ -232,7 +232,7 @@ def test_a_failure_while_unpacking_leaves_no_game(machine, env, message, kept):
     assert machine.install().returncode == 0
 
 
-def test_what_a_killed_run_left_is_in_nobodys_way(machine):
+def test_the_remains_of_a_killed_run_do_no_harm(machine):
     left = machine.root / "3rdparty" / "StarCraftII.unpacking" / "StarCraftII" / "Versions"
     left.parent.mkdir(parents=True)
     left.write_text("half of it")
@@ -264,14 +264,14 @@ def test_a_failure_while_copying_leaves_no_maps(machine):
     assert not machine.half_done()
 
 
-def test_a_failure_of_pip_is_told(machine):
+def test_a_failure_of_pip_is_reported(machine):
     done = machine.install(PIP_CODE=1)
     assert done.returncode == 1
     assert "packages: pip could not install them" in done.stderr
     assert machine.install().returncode == 0
 
 
-def test_packages_that_cannot_be_imported_are_told(machine):
+def test_packages_that_cannot_be_imported_are_reported(machine):
     done = machine.install(PIP_SOURCE="import pysc2_is_missing")
     assert done.returncode == 1
     assert "No module named 'pysc2_is_missing'" in done.stderr
@@ -402,14 +402,14 @@ def test_no_packages(machine):
     assert machine.maps.exists()
 
 
-def test_a_missing_python_is_told(machine):
+def test_a_missing_python_is_reported(machine):
     done = machine.run(SCRIPT, "--packages-only", "--python", "no/python")
     assert done.returncode == 1
     assert "packages: there is no Python at no/python" in done.stderr
 
 
 @pytest.mark.parametrize(("program", "step"), [("curl", "game"), ("unzip", "game"), ("git", "source of smac")])
-def test_a_missing_program_is_told(machine, program, step):
+def test_a_missing_program_is_reported(machine, program, step):
     (machine.bin / program).unlink()
     done = machine.install()
     assert done.returncode == 1

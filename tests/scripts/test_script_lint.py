@@ -41,7 +41,7 @@ def test_the_dockerfile_is_clean():
     lint("hadolint", "docker/Dockerfile")
 
 
-def test_what_the_dockerfile_copies_is_there_and_let_through():
+def test_files_that_the_dockerfile_copies_exist_and_are_let_through():
     copied = {name for line in re.findall(r"^COPY (.*)", DOCKERFILE, re.M) for name in line.split()[:-1]}
     ignore = (ROOT / ".dockerignore").read_text().splitlines()
     assert "*" in ignore

@@ -77,7 +77,7 @@ GROUP_2 = "sys/fs/cgroup/jobs/mine"
         ),
     ],
 )
-def test_what_is_left(tmp_path, files, expected):
+def test_the_rest_of_each_limit(tmp_path, files, expected):
     write(tmp_path, files)
     assert available_memory(root=tmp_path) == expected
 
@@ -87,7 +87,7 @@ def test_a_gpu_is_asked_itself(monkeypatch):
     assert device_memory("cuda") == 123
 
 
-def test_what_ulimit_leaves_counts():
+def test_the_rest_of_ulimit_counts():
     """The process asks with a limit of its memory and 50 MiB more."""
     program = """if True:
         import os, resource
@@ -100,7 +100,7 @@ def test_what_ulimit_leaves_counts():
     assert 40 * 2**20 < int(done.stdout) <= 50 * 2**20
 
 
-def test_what_does_not_fit_is_refused_and_where_nothing_is_known_nothing_is():
+def test_sizes_that_do_not_fit_are_refused_if_the_memory_is_known():
     require_memory("It", 100, 100, "")
     require_memory("It", 10**30, None, "")
     with pytest.raises(MusterError, match=r"^It does not fit: up to 2\.0 GiB, where 1\.0 MiB are free\. Do less\.$"):
@@ -123,6 +123,6 @@ def test_allocations_that_fail_are_explained(allocate):
         allocate()
 
 
-def test_other_errors_stay_what_they_are():
+def test_other_errors_stay_unchanged():
     with pytest.raises(RuntimeError, match="a shape"), memory_errors_explained():
         raise RuntimeError("a shape")

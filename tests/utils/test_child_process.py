@@ -87,7 +87,7 @@ def test_a_signal_while_starting_is_not_lost_for_the_parent():
         signal.signal(signal.SIGUSR1, before)
 
 
-def test_what_a_child_starts_hears_signals_again():
+def test_children_of_a_child_hear_signals_again():
     """Ignored signals would be inherited by programs; SIGTERM ends a child's child."""
     child, pipe = _started(sleep_with_a_child)
     grandchild = pipe.recv()

@@ -12,7 +12,7 @@ from utils.options import Option, converted
     ("value", "example", "expected"),
     [(2e6, 1, 2000000), (3, 0.5, 3), (7, "text", "7"), (0.5, "text", "0.5"), ((1, 2), [], [1, 2]), ("a", [], ["a"])],
 )
-def test_what_loses_nothing_is_converted(value, example, expected):
+def test_lossless_values_are_converted(value, example, expected):
     result = converted("key", value, example)
     assert result == expected
     assert type(result) is type(expected)

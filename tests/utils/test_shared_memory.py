@@ -78,7 +78,7 @@ def test_where_there_is_no_room_nothing_is_left(tmp_path):
         assert os.listdir(disk) == []
 
 
-def test_a_file_that_nobody_closed_goes_with_its_owner(tmp_path):
+def test_an_unclosed_file_goes_with_its_owner(tmp_path):
     memory = NamedMemory(tmp_path / "memory", SIZE)
     del memory
     assert os.listdir(tmp_path) == []

@@ -25,7 +25,7 @@ def test_a_whole_file_or_the_old_one(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) in (["file", "disk"], ["disk", "file"])
 
 
-def test_what_is_set_aside_keeps_what_is_there(tmp_path):
+def test_setting_aside_overwrites_nothing(tmp_path):
     for content in ("0", "1"):
         (tmp_path / "file").write_text(content)
         set_aside(str(tmp_path / "file"))

@@ -110,7 +110,7 @@ def test_tests_may_share_the_training_environment():
         check_equal(played(second), expected)
 
 
-def test_global_generators_of_processes_go_on_where_processes_are_the_same():
+def test_global_generators_of_the_same_processes_continue():
     with running("parallel", "drawing") as first:
         played(first)
         state = copy.deepcopy(first.environments_state())
@@ -124,7 +124,7 @@ def test_global_generators_of_processes_go_on_where_processes_are_the_same():
 
 
 @pytest.mark.parametrize("runner", ["episode", "parallel"])
-def test_what_cannot_be_saved_begins_anew_with_the_next_seed_of_its_stream(runner):
+def test_environments_that_cannot_be_saved_restart_with_the_next_seed_of_their_stream(runner):
     with running(runner, "unsavable") as first:
         assert first.run()["obs"][0, 0, 0, 0] == SEED
         state = first.environments_state()
@@ -159,7 +159,7 @@ def test_after_a_fault_everything_else_can_still_be_asked():
         assert second.run()["obs"][1, 0, 0, 0] == stream(SEED + 1, 1) % 1000
 
 
-def test_restarts_go_on_counting():
+def test_the_count_of_restarts_continues():
     with running("parallel") as first:
         first.run()
         first.env.workers[1].process.kill()
@@ -175,7 +175,7 @@ def test_restarts_go_on_counting():
             second.run()
 
 
-def test_the_number_of_environments_has_to_be_the_same():
+def test_the_number_of_environments_must_be_the_same():
     with running("parallel") as first:
         state = first.environments_state()
     with (

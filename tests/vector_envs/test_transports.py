@@ -79,7 +79,7 @@ def test_batches_are_those_of_environments_played_by_hand(uneven, transport, env
     assert len({int(length) for length in batches[0]["filled"].sum(1)}) == 4, "episodes of unequal length"
 
 
-def test_batches_and_statistics_are_equal_whatever_carries_them(uneven):
+def test_batches_and_statistics_are_equal_on_every_transport(uneven):
     first, *others = (played(*case) for case in (("pipe", 1), ("shared_memory", 1), ("pipe", 3), ("shared_memory", 3)))
     for batches, values in others:
         assert values == first[1]
@@ -227,7 +227,7 @@ LAST_WORDS = {
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc and /dev/shm")
 @pytest.mark.parametrize("end", LAST_WORDS)
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_nothing_is_left_whatever_the_end(trainer, transport, end):
+def test_nothing_is_left_after_any_end(trainer, transport, end):
     before = _segments()
     process, workers = trainer(transport, "CountingEnv", end if end in ("return", "raise") else "play")
     if end not in ("return", "raise"):

@@ -146,7 +146,7 @@ def test_tests_leave_training_as_it_is(make, way):
 
 
 @pytest.mark.parametrize(("way", "there"), [("native", ""), ("in_process", ""), *THERE])
-def test_a_state_is_resumed_in_the_midst_of_episodes(make, way, there):
+def test_a_state_is_resumed_during_episodes(make, way, there):
     """Also by another transport, and with another number of environments in a process."""
     env = make(way)
     play = env.play(False)
@@ -209,7 +209,7 @@ class Broken(CountingEnv):
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "native"])
-def test_what_breaks_the_contract_is_refused_wherever_it_lives(make, way):
+def test_breaches_of_the_contract_are_refused_on_every_source(make, way):
     play = make(way, Broken, faults=FaultPolicy(restart=True, max_restarts=3)).play(False)
     play.reset()
     play.step(acting(play))

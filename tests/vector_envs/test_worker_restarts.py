@@ -185,7 +185,7 @@ def test_faults_of_the_same_environment_go_along_its_stream_until_the_limit():
         assert runner.worker_restarts == 3
 
 
-def test_an_environment_that_cannot_be_created_anew_is_another_fault():
+def test_an_environment_that_cannot_be_recreated_is_another_fault():
     refused = stream(11, 1)
 
     class OnlyOnce(FaultyEnv):
@@ -201,7 +201,7 @@ def test_an_environment_that_cannot_be_created_anew_is_another_fault():
 
 
 @pytest.mark.parametrize("step", [0, 1])
-def test_what_raises_before_it_ever_worked_stops_the_run_at_once(step):
+def test_an_environment_that_never_worked_stops_the_run_at_once(step):
     with (
         running(faults=[[11, 0, step, "raise"]]) as runner,
         pytest.raises(EnvironmentWorkerError, match="Environment 1"),
@@ -211,14 +211,14 @@ def test_what_raises_before_it_ever_worked_stops_the_run_at_once(step):
 
 
 @pytest.mark.parametrize("step", [0, 1])
-def test_a_process_that_is_killed_is_made_good_at_any_time(step):
+def test_a_killed_process_is_restarted_at_any_time(step):
     """Another program may have ended it, also in the first moments of a resumed run."""
     with running(faults=[[11, 0, step, "kill"]]) as runner:
         check_row(runner.run(), 1, stream(11, 1), 0)
         assert runner.worker_restarts == 1
 
 
-def test_a_process_that_dies_between_rollouts_is_made_good_though_a_checkpoint_asks_first():
+def test_a_process_that_dies_between_rollouts_is_restarted_though_a_checkpoint_asks_first():
     with running() as runner:
         runner.run()
         runner.env.workers[1].process.kill()
@@ -229,7 +229,7 @@ def test_a_process_that_dies_between_rollouts_is_made_good_though_a_checkpoint_a
         assert runner.worker_restarts == 1
 
 
-def test_a_hanging_process_is_ended_with_what_it_has_started():
+def test_a_hanging_process_is_ended_with_its_children():
     with running(faults=[[11, 1, 1, "hang with a child"]]) as runner:
         runner.run()
         runner.run()
@@ -267,7 +267,7 @@ def test_workers_outlive_the_signals_of_a_cluster():
             assert not ignored >> (signal.SIGTERM - 1) & 1
 
 
-def test_what_environments_draw_from_global_generators_is_reproducible():
+def test_environments_draws_from_global_generators_are_reproducible():
     def noise(envs_per_worker):
         with running(env=DrawingEnv, envs_per_worker=envs_per_worker) as runner:
             return [runner.run()["obs"][:, 0, 0, 4].tolist() for _ in range(2)]

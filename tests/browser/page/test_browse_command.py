@@ -59,7 +59,7 @@ def test_the_next_free_port_is_taken():
     ("host", "own"),
     [("localhost", True), ("127.9.9.9", True), ("::1", True), ("0.0.0.0", False), ("::", False), ("box", False)],
 )
-def test_which_addresses_nobody_else_can_reach(host, own):
+def test_addresses_that_no_other_machine_can_reach(host, own):
     assert is_loopback(host) is own
 
 

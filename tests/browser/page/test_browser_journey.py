@@ -150,7 +150,7 @@ def test_the_matrix_leads_to_its_runs_and_into_a_paper(page):
     assert page.texts("#compare-legend a") == ["iql"] and page.texts("#compare-figures .tools .count") == ["n = 3"]
 
 
-def test_what_could_mislead_is_remedied_with_a_click(window, tmp_path, monkeypatch):
+def test_a_caution_is_remedied_with_a_click(window, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "results"
     for run_id, (lr, end) in enumerate(((1, 40), (1, 40), (2, 20)), start=1):
@@ -201,7 +201,7 @@ def test_a_run_has_all_that_is_known_of_it(page):
     page.says("main", "There is no run '99'")
 
 
-def test_a_training_is_watched_while_it_goes_on(window, tmp_path, monkeypatch):
+def test_a_training_is_watched_while_it_runs(window, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "results"
     root.mkdir()
@@ -244,7 +244,7 @@ def test_a_server_that_is_gone_is_said_so(window, tmp_path, monkeypatch):
     page.driver.get_log("browser")  # has the requests that failed
 
 
-def test_what_runs_wrote_is_text_and_nothing_else(window, tmp_path, monkeypatch):
+def test_content_of_runs_is_text_and_nothing_else(window, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "results"
     config = {"name": EVIL, "env_args": {"map_name": EVIL}, "lr": EVIL, EVIL: 1}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from browser.page import address
 
 
-def test_what_is_written_is_read():
+def test_written_content_is_read_back():
     query = {"runs": ["qmix/3m/1", "2"], "metric": "a&b=c <x>", "empty": "", "none": None, "smoothing": 3}
     text = address.link("/compare", query)
     assert text.startswith("/compare?runs=qmix/3m/1,2&") and "<" not in text and "empty" not in text
@@ -26,7 +26,7 @@ def test_any_query_is_read(text):
 
 
 @pytest.mark.parametrize("text", ["0", "10", "-1", "1.5", "٣", "1e3", "9" * 400, "<script>"])
-def test_numbers_that_cannot_be_are_told_and_replaced(text):
+def test_invalid_numbers_are_reported_and_replaced(text):
     wrong = []
     assert address.whole_number({"n": text}, "n", 1, 9, 5, wrong) == 5
     assert len(wrong) == 1 and "from 1 to 9" in wrong[0] and len(wrong[0]) < 200

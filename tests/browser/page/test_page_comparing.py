@@ -38,7 +38,7 @@ def test_curves_of_every_map_with_their_numbers_of_runs(context):
     assert shown.summary == "7 runs · 2 groups · 2 maps"
 
 
-def test_what_stands_beside_the_figures_follows_the_grouping(context):
+def test_the_text_beside_the_figures_follows_the_grouping(context):
     shown, *_ = curves_view.changed(context, {"group": "env"})
     assert shown.summary == "7 runs · 1 group · 2 maps"
     again, *_ = curves_view.changed(context, {}, shown.digest)
@@ -72,7 +72,7 @@ def test_single_runs_are_exported_as_they_were_logged(context):
     assert len(rows) == 7 * 3 and [row["value"] for row in rows if row["run"] == "2"] == ["0.0", "6.0", "12.0"]
 
 
-def test_what_is_wrong_in_an_address_is_told(context):
+def test_mistakes_in_an_address_are_reported(context):
     query = {"runs": "1,99", "metric": "nope", "axis": "<b>", "smoothing": "0", "group": "nam,seed,lr", "band": "x"}
     compared = compare(context, query)
     assert compared.wish.runs == ("1",) and compared.wish.metric == "test_return_mean"
@@ -148,7 +148,7 @@ def test_cells_lead_to_their_runs(context):
     assert links == {("1", "2", "3"), ("4",), ("5", "6", "7")} and "no run" in shown
 
 
-def test_a_step_that_nobody_reached(context):
+def test_a_step_that_no_run_reached(context):
     content, _, own = matrix_view.changed(context, {"step": "99999999"})
     assert "at step 99,999,999" in str(content[1].to_plotly_json()) and own.endswith("step=99999999")
     assert "did not reach step 99,999,999 do not count: 3 of 3 of qmix on 3m" in str(content[0].to_plotly_json())

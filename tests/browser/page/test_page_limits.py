@@ -74,7 +74,7 @@ def test_every_page_and_answer_is_small(root, run_id):
     assert {name: size(answer) for name, answer in answers.items() if size(answer) > 1_000_000} == {}
 
 
-def test_what_is_left_out_is_said():
+def test_omitted_parts_are_reported():
     rows = [{"key": f"key {i}", "value": "x" * 10_000} for i in range(5000)]
     shown = str(table("grid", [], rows).to_plotly_json())
     assert "more rows are left out; the first 7" in shown and len(shown) < 1.3 * TABLE

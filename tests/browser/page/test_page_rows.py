@@ -35,7 +35,7 @@ def later(context):
     return context
 
 
-def test_a_row_has_what_its_files_say(context):
+def test_a_row_has_the_values_of_its_files(context):
     columns = [Column(kind, "test_return_mean") for kind in ("last", "best", "lowest", "mean10")]
     (row,) = RowTracker(context).changes([*columns, Column("config", "lr"), Column("last", "loss")], False).added
     expected = {
@@ -57,7 +57,7 @@ def test_a_row_has_what_its_files_say(context):
     assert {key: row[key] for key in expected} == expected
 
 
-def test_a_row_says_what_could_not_be_read(context, root):
+def test_a_row_lists_unreadable_files(context, root):
     assert RowTracker(context).changes([], False).added[0]["problems"] is None
     (root / "sacred" / "1" / "metrics.json").symlink_to("/dev/zero")
     (root / "sacred" / "1" / "config.json").unlink()
@@ -67,7 +67,7 @@ def test_a_row_says_what_could_not_be_read(context, root):
         assert f"{name} is not read: it is not a regular file but a {kind}." in row["problems"]
 
 
-def test_only_what_changed_is_sent(context, root):
+def test_only_changes_are_sent(context, root):
     tracker = RowTracker(context)
     first = tracker.changes([], False)
     assert first.whole and [row["id"] for row in first.added] == ["1"]
@@ -132,11 +132,11 @@ def test_columns_follow_the_first_runs_that_come(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "config", "config:", ":lr", "worst:loss", "<script>"])
-def test_what_is_no_column(name):
+def test_invalid_columns(name):
     assert parse_column(name) is None
 
 
-def test_the_layout_says_what_is_wrong_in_an_address(context):
+def test_the_layout_lists_mistakes_in_an_address(context):
     shown = str(view.layout(context, {"columns": "best:los", "filter": "{", "runs": "7"}).to_plotly_json())
     assert "There is no column 'best:los'. Did you mean 'best:loss'?" in shown
     assert "filter could not be read" in shown and "There is no run '7'" in shown

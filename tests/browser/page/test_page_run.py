@@ -48,13 +48,13 @@ def test_a_run_with_its_sessions(root):
     assert shown(root, run="1") == text, "a session stands for its run"
 
 
-def test_what_is_wrong_in_its_address(root):
+def test_mistakes_in_its_address(root):
     assert "no statistic 'lose'" in shown(root, metrics="lose") and "no axis 'x'" in shown(root, axis="x")
     with pytest.raises(UnknownRunError):
         shown(root, run="../2")
 
 
-def test_its_view_follows_what_it_writes(root):
+def test_its_view_follows_its_files(root):
     context = context_of(root)
     first = view.news(context, "2", None, ["test_return_mean"], "steps")
     digests = first[-1]
@@ -106,7 +106,7 @@ def test_a_deleted_run_lies_in_the_bin_with_all_its_files(root):
     assert {name: data for name, data in after.items() if name != "moved.json"} == before
 
 
-def test_a_run_that_goes_on_is_not_deleted(tmp_path):
+def test_a_running_run_is_not_deleted(tmp_path):
     write_run(tmp_path, 1, status="RUNNING", started=alive())
     context = context_of(tmp_path, write=True)
     with pytest.raises(NotWrittenError, match="still running"):

@@ -46,7 +46,7 @@ def test_a_name_that_only_points_here_is_not(root, host):
 
 
 @pytest.mark.parametrize("path", ["/", "/_dash-layout", "/assets/muster.js", "/replay/lines", UPDATE])
-def test_nothing_is_told_without_the_token(root, path):
+def test_nothing_is_served_without_the_token(root, path):
     page = client(root, token=TOKEN)
     assert page.get(path).status_code == 403
     assert page.get(path, query_string={"token": TOKEN[:-1]}).status_code == 403

@@ -224,7 +224,7 @@ def test_a_replay_that_is_being_written_is_followed(results, browser, view):
         (b'{"format": "muster-replay", "version": 1}\n{"type": "st\n{"type": "footer"}\n', "Line 2 is broken"),
     ],
 )
-def test_what_is_no_replay_is_told(results, browser, view, body, said):
+def test_invalid_replays_are_reported(results, browser, view, body, said):
     write_replay(results, "odd", "1_0.jsonl").write_bytes(body)
     view("run=odd", ".replay-status.problem")
     assert said in texts(browser, ".replay-status")[0]

@@ -40,7 +40,7 @@ def test_no_progress_without_an_end(t_max):
     assert progress_of(running(t_max), 400, []) is None
 
 
-def test_what_is_not_known():
+def test_unknown_progress():
     assert str(progress_of(running(1000), 2000, [])) == "100 %"
     assert progress_of(running(1000), None, []) is None and progress_of(running(1000, "COMPLETED"), 5, []) is None
     assert progress_of(running(1000), 5, [curve([0, 5], [3, 3]), curve([0], [1])]).left is None

@@ -100,13 +100,13 @@ def test_every_file_is_a_download_that_can_do_nothing(root, path):
 
 
 @pytest.mark.parametrize("name", ["page.html", "drawing.svg", "lie.png"])
-def test_what_may_hold_a_script_is_never_shown(root, name):
+def test_files_that_may_hold_a_script_are_never_shown(root, name):
     assert get(root, f"sacred/3/{name}").mimetype == "application/octet-stream"
     answer = get(root, f"sacred/3/{name}", show="1")
     assert (answer.status_code, answer.mimetype) == (415, "text/plain") and b"script" not in answer.data
 
 
-def test_pictures_are_shown_as_what_they_are(root, monkeypatch):
+def test_pictures_are_served_with_their_types(root, monkeypatch):
     answer = get(root, "sacred/3/plot.png", show="1")
     assert (answer.status_code, answer.mimetype, answer.data) == (200, "image/png", ARTIFACTS["plot.png"])
     assert answer.headers["Content-Disposition"] == "inline" and "sandbox" in answer.headers["Content-Security-Policy"]

@@ -64,7 +64,7 @@ def test_replays_of_checkpoints_belong_to_their_run(results):
         replays_of(context, "strangr")
 
 
-def test_what_the_view_shows(results):
+def test_the_content_of_the_view(results):
     context = Context(Results(results, cache=None))
 
     def source(**query):
@@ -96,7 +96,7 @@ def test_the_bytes_from_any_place_of_a_file_that_grows(results, client):
         assert lines(client, **query, **{"from": wrong}).status_code == 400
 
 
-def test_what_is_added_while_it_is_sent_waits_for_the_next_question(results, client):
+def test_steps_added_while_sending_wait_for_the_next_request(results, client):
     """The length is announced before the bytes are read."""
     path = results / "replays" / "trained" / "100_0.jsonl"
     body = path.read_bytes()
@@ -145,7 +145,7 @@ def test_a_replay_that_no_browser_could_hold_is_refused(results, client):
     )
 
 
-def test_broken_headers_belong_to_nobody(results):
+def test_broken_headers_belong_to_no_run(results):
     for number, body in enumerate((b"", b"{", b"[1]\n", b'{"checkpoint_path": 5}\n', b'{"checkpoint_path": ".."}\n')):
         path = write_replay(results, f"odd{number}", "1_0.jsonl")
         path.write_bytes(body)
@@ -153,7 +153,7 @@ def test_broken_headers_belong_to_nobody(results):
         assert names(replays_of(context, f"odd{number}")) == [(f"odd{number}", "1_0.jsonl")]
 
 
-def test_the_table_says_what_was_played_and_what_came_of_it(results):
+def test_the_table_has_the_scenarios_and_the_results(results):
     write_replay(results, "trained", "3000_0.jsonl", header={"algorithm": {"name": "qmix"}, "map": "3m"})
     write_replay(results, "trained", "4000_0.jsonl", footer=False)
     write_replay(results, "trained", "5000_0.jsonl").write_bytes(

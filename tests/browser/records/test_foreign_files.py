@@ -162,7 +162,7 @@ def test_odd_records_are_runs_of_bounded_size(root, text):
     assert "the end" in run.fail_trace or "the end" not in text
 
 
-def test_a_config_of_any_size_keeps_what_names_the_run(root):
+def test_a_config_of_any_size_keeps_the_keys_that_name_the_run(root):
     config = {f"key_{i:06}": i for i in range(30_000)} | {"long": "x" * 10_000, "also": ["y" * 10_000] * 2}
     config |= {"name": "qmix", "seed": 5, "env_args": {"map_name": "3m"}, "k" * 100_000: {"deep": 1}}
     for folder, other in (("1", "a"), ("2", "b")):

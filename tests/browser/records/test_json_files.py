@@ -52,7 +52,7 @@ def test_a_cut_at_any_byte_leaves_a_part_of_the_truth(value, indent):
         ('{"a": 1}}}', {"a": 1}),
     ],
 )
-def test_what_precedes_the_cut(text, part):
+def test_the_readable_part_of_a_truncated_file(text, part):
     assert parse(text) == (part, False)
 
 

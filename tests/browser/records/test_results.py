@@ -27,7 +27,7 @@ def write_usual(results, run_id=1, **changes):
     return write_run(results, run_id, **{"info": info, **changes})
 
 
-def test_what_sacred_itself_writes_is_read(tmp_path, monkeypatch):
+def test_sacreds_own_files_are_read(tmp_path, monkeypatch):
     monkeypatch.setitem(SETTINGS, "CAPTURE_MODE", "sys")
     experiment = Experiment("muster", save_git_info=False)
     experiment.observers.append(FileStorageObserver(tmp_path / "sacred"))
@@ -217,7 +217,7 @@ def test_sessions_recorded_apart_are_joined(tmp_path):
     assert results.curves("2")["loss"].steps.tolist() == [150, 250]
 
 
-def test_a_session_that_tells_the_past_again_does_not_change_its_times(tmp_path):
+def test_a_session_that_repeats_the_past_does_not_change_its_times(tmp_path):
     def metrics(*points):
         times = [naive(START + timedelta(seconds=second)) for _, second in points]
         return {"loss": {"steps": [t for t, _ in points], "values": [t / 10 for t, _ in points], "timestamps": times}}
@@ -232,7 +232,7 @@ def test_a_session_that_tells_the_past_again_does_not_change_its_times(tmp_path)
     assert curve.seconds.tolist() == [1, 11, 11 + 8]
 
 
-def test_a_run_without_sacred_is_shown_with_what_its_token_says(tmp_path):
+def test_a_run_without_sacred_is_shown_with_the_parts_of_its_token(tmp_path):
     token = "qmix_seed12_3m_2026-01-02_03-04-05-678"
     write_log(tmp_path, token, [(10, 1, 0.5, "loss", 1.0)])
     (tmp_path / "runs" / token / "checkpoints" / "10").mkdir(parents=True)
@@ -246,7 +246,7 @@ def test_a_run_without_sacred_is_shown_with_what_its_token_says(tmp_path):
     assert results.manifest(checkpoint) == {"t_env": 10, "files": {}}
 
 
-def test_what_a_run_left_behind_is_found(tmp_path):
+def test_a_runs_artifacts_are_found(tmp_path):
     write_usual(tmp_path, artifacts=["notes.txt", "../../secret"])
     for folder in ("models/token/1000", "models/token/200", "replays/token", "tb_logs/token"):
         (tmp_path / folder).mkdir(parents=True)

@@ -102,7 +102,7 @@ def test_images_and_export(results, tmp_path):
     assert exported["skirmish"]["8m"]["vdn"]["seed_1"]["step_2"] == {"step_count": 2000, "test_return_mean": [3.0]}
 
 
-def test_what_runs_wrote_is_shown_as_text(tmp_path):
+def test_content_of_runs_is_shown_as_text(tmp_path):
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
     root = tmp_path / "results"
     config = {"name": evil, "env_args": {"map_name": evil}}
@@ -170,7 +170,7 @@ def test_runs_without_any_statistic_make_a_report_too(tmp_path):
         (["--out", "/dev/null/report.html"], "cannot be written"),
     ],
 )
-def test_mistakes_are_answered_with_what_to_do(results, capsys, words, message, monkeypatch, tmp_path):
+def test_mistakes_are_answered_with_remedies(results, capsys, words, message, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert main([str(results), *words]) == 2
     assert message in capsys.readouterr().err

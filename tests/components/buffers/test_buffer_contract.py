@@ -65,7 +65,7 @@ def test_insert_counts_transitions(name, ends):
     assert buffer.insert(random_batch([1, 1], COLUMNS, ends)) == 2
 
 
-def test_a_sample_is_a_batch_of_what_was_played(name):
+def test_a_sample_is_a_batch_of_experience(name):
     buffer = new_buffer(name)
     played = [random_batch([2, 3], COLUMNS, seed=seed) for seed in range(4)]
     for number, batch in enumerate(played):
@@ -102,7 +102,7 @@ def test_only_numpys_generator_is_drawn_from(name):
 
 
 @pytest.mark.parametrize("block_bytes", [1, 2**20])
-def test_what_a_checkpoint_saves_is_enough(name, block_bytes, monkeypatch):
+def test_a_checkpoint_restores_the_buffer(name, block_bytes, monkeypatch):
     """A resumed run plays on and then samples the same."""
     monkeypatch.setattr(episode_journal, "BLOCK_BYTES", block_bytes)
     buffer = new_buffer(name)

@@ -195,7 +195,7 @@ class Doubled(Transform):
         return vshape_in, dtype_in
 
 
-def test_only_what_is_declared_is_stored_in_another_way():
+def test_only_declared_fields_are_stored_in_another_way():
     """A scheme as PyMARL's users write it stays as it is, with any fields."""
     scheme = {
         "codes": {"vshape": (2,), "dtype": th.int},
@@ -211,13 +211,13 @@ def test_only_what_is_declared_is_stored_in_another_way():
     assert buffer["codes"].data_ptr() == stored["codes"].data_ptr()
 
 
-def test_what_is_derived_from_rounded_values_is_stored():
+def test_fields_derived_from_rounded_values_are_stored():
     scheme = {"x": {"vshape": (1,), "dtype": th.float32, "storage": th.float16}}
     buffer = ReplayBuffer(scheme, {}, 2, 3, preprocess={"x": ("x_onehot", [OneHot(7)])})
     assert buffer.data.transition_data["x_onehot"].shape == (2, 3, 7)
 
 
-def test_a_derived_field_with_a_meaning_of_its_own_is_refused():
+def test_a_derived_field_with_other_values_is_refused():
     batch = as_batch({1: make_episode(1, 3, True)}, T)
     batch["actions_onehot"][0, 1] = 1 / A
     with pytest.raises(ValueError, match="'actions_onehot' differs from the values derived from 'actions'"):
@@ -309,7 +309,7 @@ class Traffic(TorchDispatchMode):
         return result
 
 
-def test_only_what_is_inserted_or_sampled_is_touched():
+def test_only_inserted_or_sampled_episodes_are_touched():
     """However large the buffer is, no operation makes or writes more than the largest field of these episodes."""
     buffer = make_buffer(500, "float16")
     episodes = {number: make_episode(number, 3, True) for number in range(8)}

@@ -78,7 +78,7 @@ def test_time_to_kill(attacker, target):
     assert last - first == loops
 
 
-def test_what_is_left_of_a_loop_counts_towards_the_next_shot():
+def test_the_rest_of_a_loop_counts_towards_the_next_shot():
     """A marine fires every 13.77 loops: 101 shots take 1,378 loops and not 1,400."""
     battles = field([("marine", 10, 16)], [("spine_crawler", 15, 16), ("marine", 31, 31)], step_mul=1)
     battles.scenario.enemy_order = 0
@@ -191,7 +191,7 @@ def test_a_baneling_takes_with_it_all_foes_within_its_disc():
         ("spine_crawler", (222, 0)),  # 80 to what is a building, less armour
     ],
 )
-def test_what_a_baneling_does_to_each(target, left):
+def test_a_banelings_damage_to_each(target, left):
     battles = field([("baneling", 10, 16), ("marine", 1, 1)], [(target, 11, 16), ("marine", 31, 31)], step_mul=1)
     battles.scenario.enemy_order = 0
     enemy(battles).cooldown = 1e9

@@ -22,7 +22,7 @@ def layer(name):
 
 
 @pytest.mark.parametrize("name", map_names())
-def test_nobody_stands_in_another_or_in_a_wall(name):
+def test_no_unit_stands_in_another_or_in_a_wall(name):
     names, places, battles = opening(name)
     is_open = battles.scenario.open
     for i, (x, y) in enumerate(places):

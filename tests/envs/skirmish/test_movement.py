@@ -47,7 +47,7 @@ def test_attackers_come_into_range_and_no_further():
 
 
 @pytest.mark.parametrize("name", map_names())
-def test_nobody_stays_in_a_wall_or_in_another_body(name):
+def test_no_unit_stays_in_a_wall_or_in_another_body(name):
     battles = BatchedSkirmish(8, map_name=name, seed=1)
     battles.reset()
     rng, long_overlaps = np.random.default_rng(0), 0
@@ -123,7 +123,7 @@ def test_a_mirrored_battle_plays_mirrored(name):
     assert battles.battles.battle["step"].min() >= 15
 
 
-def test_enemies_march_when_nobody_is_near():
+def test_enemies_march_when_no_agent_is_near():
     battles = field([("marine", 2, 2)], [("marine", 28, 28)])
     march(battles, 28, 16)
     step(battles, 1)
@@ -161,7 +161,7 @@ def test_a_target_in_range_is_kept():
     assert enemy(battles).target == 1
 
 
-def test_enemies_answer_fire_and_then_go_on():
+def test_enemies_answer_fire_and_then_continue():
     """A colossus outranges a zealot; the zealot comes for it, and once it is gone marches on."""
     battles = field([("colossus", 10, 24)], [("zealot", 10, 16)], step_mul=1)
     march(battles, 20, 16)

@@ -50,7 +50,7 @@ def test_neither_batch_nor_threads_matter(name):
 
 
 @pytest.mark.parametrize("name", MAPS)
-def test_a_battle_goes_on_from_its_state(name):
+def test_a_battle_continues_from_its_state(name):
     battles = BatchedSkirmish(4, seed=1, map_name=name, prob_obs_enemy=0.7)
     play(battles, 37)
     state = battles.state_dict()

@@ -35,7 +35,7 @@ def test_it_is_said_once_for_the_same_files(own_cache, monkeypatch, capsys, tmp_
     assert said == ["Skirmish: compiling the simulator, once, about 30 s.\n", "", said[0]]
 
 
-def test_what_fails_elsewhere_fails_here(own_cache):
+def test_a_failure_elsewhere_fails_here(own_cache):
     """And is not taken for done."""
     for _ in range(2):
         with pytest.raises(SystemExit):

@@ -187,7 +187,7 @@ time.sleep(60)
 """
 
 
-def test_the_folder_and_what_runs_in_it_go_with_their_process():
+def test_the_folder_and_its_processes_end_with_their_process():
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD], env={**os.environ, "PYTHONPATH": SRC}, stdout=subprocess.PIPE, text=True
     )

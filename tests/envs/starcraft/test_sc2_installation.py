@@ -77,7 +77,7 @@ def install_game(tmp_path, *maps):
         ({"smac/__init__.py": "", "smac/env/__init__.py": ""}, "cannot be imported"),
     ],
 )
-def test_a_missing_or_wrong_package_is_told(tmp_path, monkeypatch, files, message):
+def test_a_missing_or_wrong_package_is_reported(tmp_path, monkeypatch, files, message):
     install(tmp_path, monkeypatch, files)
     for make in (lambda: REGISTRY["sc2"](), lambda: check_environment({"env": "sc2", "env_args": {}})):
         with pytest.raises(ConfigError, match=message) as error:
@@ -94,13 +94,13 @@ def test_smacv2_is_another_package(monkeypatch):
         REGISTRY["sc2_v2"]()
 
 
-def test_a_missing_game_is_told(tmp_path, monkeypatch):
+def test_a_missing_game_is_reported(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, GOOD)
     with pytest.raises(ConfigError, match=r"no StarCraft II in .*game.*--accept-eula.*SC2PATH.*skirmish"):
         check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
 
 
-def test_a_missing_map_is_told(tmp_path, monkeypatch):
+def test_a_missing_map_is_reported(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, GOOD)
     install_game(tmp_path, "3m")
     check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
@@ -110,7 +110,7 @@ def test_a_missing_map_is_told(tmp_path, monkeypatch):
         check_environment({"env": "sc2", "env_args": {"map_name": "10gen_terran"}})
 
 
-def test_an_unknown_map_is_told(tmp_path, monkeypatch):
+def test_an_unknown_map_is_reported(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, GOOD)
     install_game(tmp_path, "3m")
     for make in (REGISTRY["sc2"], lambda **args: check_environment({"env": "sc2", "env_args": args})):
@@ -134,7 +134,7 @@ def test_arguments_are_checked_and_reach_the_package(tmp_path, monkeypatch):
         check_environment({"env": "sc2", "env_args": {"step_mul": "fast"}})
 
 
-def test_a_game_that_is_not_executable_is_told(tmp_path, monkeypatch):
+def test_a_game_that_is_not_executable_is_reported(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, GOOD)
     install_game(tmp_path, "3m")
     (binary,) = tmp_path.glob("game/Versions/*/SC2_x64")

@@ -64,7 +64,7 @@ def test_the_fast_parser_is_used():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_modules_hold_what_the_generated_ones_hold(messages, reference, name):
+def test_modules_equal_the_generated_ones(messages, reference, name):
     module, expected = sys.modules[f"s2clientprotocol.{name}_pb2"], reference[0][name]
     assert sorted(module.DESCRIPTOR.message_types_by_name) == expected["messages"]
     assert all(getattr(module, message).DESCRIPTOR.name == message for message in expected["messages"])
@@ -72,7 +72,7 @@ def test_modules_hold_what_the_generated_ones_hold(messages, reference, name):
     assert {k: v for k, v in vars(module).items() if isinstance(v, int)} == expected["values"]
 
 
-def test_what_the_old_code_writes_is_read(messages, reference):
+def test_messages_of_the_old_code_are_read(messages, reference):
     response = messages["sc2api"].Response.FromString(bytes.fromhex(reference[1]))
     assert (response.id, response.status) == (7, messages["sc2api"].in_game)
     units = response.observation.observation.raw_data.units
@@ -81,7 +81,7 @@ def test_what_the_old_code_writes_is_read(messages, reference):
     ]
 
 
-def test_what_is_written_is_what_the_old_code_writes(messages, reference):
+def test_messages_equal_those_of_the_old_code(messages, reference):
     create = messages["sc2api"].RequestCreateGame(realtime=False, random_seed=3)
     computer, zerg = messages["sc2api"].Computer, messages["common"].Zerg
     create.player_setup.add(type=computer, race=zerg, difficulty=messages["sc2api"].VeryHard)
