@@ -22,7 +22,8 @@ from utils.whole_files import set_aside
 FORMAT = 4
 # how a checkpoint's folder is called while it is written, after another has got its name, and while it is removed
 UNFINISHED, REPLACED, REMOVED = "tmp", "replaced", "removed"
-PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+# of a file, or of one in a folder of the checkpoint, as models of several teams are
+PLAIN_NAME = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_. +-]*/)?[A-Za-z0-9_][A-Za-z0-9_. +-]*")
 
 
 class NewFolder:
@@ -54,10 +55,13 @@ class NewFolder:
 
     def take_all(self) -> None:
         """Enter files that others have written into `path`."""
-        for path in sorted(self.path.iterdir()):
-            if path.name not in self._files and path.is_file():
-                sync(path)
-                self._files[path.name] = file_entry(path)
+        for path in sorted(self.path.rglob("*")):
+            name = path.relative_to(self.path).as_posix()
+            if name in self._files:
+                continue
+            sync(path)
+            if path.is_file():
+                self._files[name] = file_entry(path)
 
     def link(self, source: Path, entry: dict) -> None:
         """Have a file of an older checkpoint in this one, too, without copying it where that can be done."""

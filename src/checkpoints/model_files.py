@@ -76,7 +76,7 @@ def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
     """
     root = Path(checkpoint_path)
     expected = "It should have a subfolder for each saved step, such as 20000/ with agent.th in it."
-    if (best := recorded_best(root)) is not None and any(best[0].glob("*.th")):
+    if (best := recorded_best(root)) is not None and _has_weights(best[0]):
         if load_step not in (0, best[1]["step"]):
             raise ConfigError(
                 f"load_step={load_step}: {root} holds the model of step {best[1]['step']} only. Leave load_step out, "
@@ -86,7 +86,7 @@ def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
     if not os.path.isdir(root):  # unlike Path.is_dir, False for a name that is too long, too
         raise ConfigError(f"checkpoint_path={shown(checkpoint_path, 300)}: there is no such folder. {expected}")
     try:
-        steps = [int(p.name) for p in root.iterdir() if _is_step(p.name) and any(p.glob("*.th"))]
+        steps = [int(p.name) for p in root.iterdir() if _is_step(p.name) and _has_weights(p)]
     except OSError as error:
         raise ConfigError(f"checkpoint_path={checkpoint_path} cannot be read ({error.strerror}).") from None
     if not steps:
@@ -96,6 +96,11 @@ def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
         raise ConfigError(f"checkpoint_path={checkpoint_path} holds no checkpoint.{hint} {expected}")
     step = max(steps) if load_step == 0 else min(steps, key=lambda s: (abs(s - load_step), -s))
     return root / str(step), step
+
+
+def _has_weights(folder: Path) -> bool:
+    """Whether it has the models of one team, or a folder with such for each of several."""
+    return any(folder.glob("*.th")) or any(folder.glob("*/*.th"))
 
 
 def _is_step(name: str) -> bool:

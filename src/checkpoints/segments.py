@@ -32,18 +32,19 @@ class Segment:
     entry: dict
 
 
-def segment_name(first: int, stop: int) -> str:
-    """The file of the records `first` to `stop` - 1."""
-    return f"{PREFIX}{first}-{stop}{SUFFIX}"
+def segment_name(first: int, stop: int, buffer: str = "") -> str:
+    """The file of the records `first` to `stop` - 1; `buffer`: which one, of several."""
+    return f"{PREFIX}{buffer}{'-' * bool(buffer)}{first}-{stop}{SUFFIX}"
 
 
-def segments_of(folder: Path, manifest: dict) -> list[Segment]:
-    """The buffer's files in a checkpoint, oldest first."""
+def segments_of(folder: Path, manifest: dict, buffer: str = "") -> list[Segment]:
+    """The files of a buffer in a checkpoint, oldest first."""
     segments = []
     for name, entry in manifest["files"].items():
-        if name.startswith(PREFIX):
-            first, stop = name.removeprefix(PREFIX).removesuffix(SUFFIX).split("-")
-            segments.append(Segment(int(first), int(stop), folder / name, entry))
+        if name.startswith(PREFIX) and name.endswith(SUFFIX):
+            *whose, first, stop = name.removeprefix(PREFIX).removesuffix(SUFFIX).rsplit("-", 2)
+            if "".join(whose) == buffer:
+                segments.append(Segment(int(first), int(stop), folder / name, entry))
     return sorted(segments, key=lambda segment: segment.first)
 
 

@@ -52,17 +52,17 @@ class RunSaver:
             CheckpointError: it does not fit this experiment.
         """
         checkpoint = settled(checkpoint)
-        journal = self._parts.buffer.journal
+        journals = self._parts.journals
         tree = load_tree(checkpoint.folder / STATE)
         try:
             self._parts.state.restore(tree)
         except CheckpointError as error:
             raise CheckpointError(f"{checkpoint.folder}: {error}") from None
-        if journal is not None:
-            for segment in segments_of(checkpoint.folder, checkpoint.manifest):
+        for name, journal in journals.items():
+            for segment in segments_of(checkpoint.folder, checkpoint.manifest, name):
                 read_segment(segment, journal)
         present = (checkpoint.folder, checkpoint.manifest)
-        self._writer = CheckpointWriter(self._folder.path, journal, self._args.keep_checkpoints, present)
+        self._writer = CheckpointWriter(self._folder.path, journals, self._args.keep_checkpoints, present)
         self._logger.episode = self._loop.episode
         self.resumed = True
 
@@ -133,7 +133,7 @@ class RunSaver:
         parts = self._parts
         if self._writer is None:
             self._folder.create()
-            self._writer = CheckpointWriter(self._folder.path, parts.buffer.journal, self._args.keep_checkpoints)
+            self._writer = CheckpointWriter(self._folder.path, parts.journals, self._args.keep_checkpoints)
         # an unobserved run has had no metric log until now
         self._logger.setup_metric_log(str(self._folder.metrics))
         t_env = self._acting.t_env
@@ -150,7 +150,7 @@ class RunSaver:
         }
         state = parts.state.capture()
         try:
-            self._writer.begin(figures, state, parts.learner.save_models)
+            self._writer.begin(figures, state, parts.models.save_models)
         except RuntimeError as error:  # torch's own for a file that cannot be written
             raise OSError(str(error)) from error
         self._console.debug(f"Checkpoint begun in {time.perf_counter() - started:.3f} seconds")

@@ -8,7 +8,7 @@ import pytest
 import torch as th
 from test_buffer_segments import LENGTH, new_buffer, same
 
-from checkpoints import writer as writer_module
+from checkpoints import buffer_files
 from checkpoints.segments import read_segment, segments_of, write_segment
 from checkpoints.store import checkpoints_of, newest_checkpoint
 from checkpoints.tree import load_tree
@@ -51,13 +51,13 @@ def counted(monkeypatch):
         calls.append((first, stop))
         write_segment(file, journal, first, stop, done)
 
-    monkeypatch.setattr(writer_module, "write_segment", counting)
+    monkeypatch.setattr(buffer_files, "write_segment", counting)
     return calls
 
 
 def test_an_episode_is_written_once(tmp_path, counted):
     buffer = new_buffer(6)
-    writer = CheckpointWriter(tmp_path, buffer.journal, keep=2)
+    writer = CheckpointWriter(tmp_path, {"": buffer.journal}, keep=2)
     for number in range(1, 6):
         buffer.insert(random_batch([2, 3], LENGTH, seed=number))
         save(writer, 100 * number)
@@ -78,12 +78,12 @@ def test_an_episode_is_written_once(tmp_path, counted):
 
 def test_a_resumed_run_does_not_rewrite_the_records_of_its_checkpoint(tmp_path, counted):
     buffer = new_buffer(6)
-    writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
+    writer = CheckpointWriter(tmp_path, {"": buffer.journal}, keep=1)
     buffer.insert(random_batch([2, 3, 4], LENGTH))
     save(writer, 100)
     writer.close()
     checkpoint, copy = restored(tmp_path, 6)
-    writer = CheckpointWriter(tmp_path, copy.journal, 1, (checkpoint.folder, checkpoint.manifest))
+    writer = CheckpointWriter(tmp_path, {"": copy.journal}, 1, (checkpoint.folder, checkpoint.manifest))
     copy.insert(random_batch([1], LENGTH, seed=1))
     save(writer, 200)
     assert counted == [(0, 3), (3, 4)]
@@ -95,7 +95,7 @@ def test_a_resumed_run_does_not_rewrite_the_records_of_its_checkpoint(tmp_path, 
 
 def test_records_changed_in_place_are_rewritten(tmp_path, counted):
     buffer = new_buffer(6)
-    writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
+    writer = CheckpointWriter(tmp_path, {"": buffer.journal}, keep=1)
     buffer.insert(random_batch([2, 3], LENGTH))
     save(writer, 100)
     buffer.episodes.update({"reward": th.tensor([[[7.0]]])}, bs=1, ts=1)
@@ -117,8 +117,8 @@ def test_episodes_wait_to_be_overwritten_until_they_are_in_the_file(tmp_path, mo
         assert go_on.wait(20)
         write_segment(file, journal, first, stop, done)
 
-    monkeypatch.setattr(writer_module, "write_segment", slow)
-    writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
+    monkeypatch.setattr(buffer_files, "write_segment", slow)
+    writer = CheckpointWriter(tmp_path, {"": buffer.journal}, keep=1)
     writer.begin(figures(100), {}, lambda folder: None)
     assert begun.wait(20)
     assert writer.busy
@@ -143,8 +143,8 @@ def test_training_continues_while_there_is_room(tmp_path, monkeypatch):
         assert go_on.wait(20)
         write_segment(file, journal, first, stop, done)
 
-    monkeypatch.setattr(writer_module, "write_segment", slow)
-    writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
+    monkeypatch.setattr(buffer_files, "write_segment", slow)
+    writer = CheckpointWriter(tmp_path, {"": buffer.journal}, keep=1)
     writer.begin(figures(100), {}, lambda folder: None)
     buffer.insert(random_batch([1] * 6, LENGTH, seed=1))  # would hang if it had to wait
     assert writer.busy
@@ -155,7 +155,7 @@ def test_training_continues_while_there_is_room(tmp_path, monkeypatch):
 
 
 def test_a_buffer_that_needs_nothing_saved(tmp_path):
-    writer = CheckpointWriter(tmp_path, None, keep=1)
+    writer = CheckpointWriter(tmp_path, {}, keep=1)
     save(writer, 100)
     checkpoint, _ = newest_checkpoint(tmp_path)
     assert sorted(path.name for path in checkpoint.folder.iterdir()) == ["manifest.json", "state.th"]
@@ -165,7 +165,7 @@ def test_a_buffer_that_needs_nothing_saved(tmp_path):
 @pytest.mark.parametrize("where", ["models", "buffer"])
 def test_a_disk_that_is_full_leaves_the_checkpoint_before(tmp_path, monkeypatch, where):
     buffer = new_buffer(6)
-    writer = CheckpointWriter(tmp_path, buffer.journal, keep=1)
+    writer = CheckpointWriter(tmp_path, {"": buffer.journal}, keep=1)
     buffer.insert(random_batch([2], LENGTH))
     save(writer, 100)
     buffer.insert(random_batch([3], LENGTH))
@@ -175,7 +175,7 @@ def test_a_disk_that_is_full_leaves_the_checkpoint_before(tmp_path, monkeypatch,
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
         if where == "buffer":
-            patch.setattr(writer_module, "write_segment", full)
+            patch.setattr(buffer_files, "write_segment", full)
         writer.begin(figures(200), {}, full if where == "models" else lambda folder: None)
         writer.wait()
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["100"]
@@ -186,8 +186,8 @@ def test_a_disk_that_is_full_leaves_the_checkpoint_before(tmp_path, monkeypatch,
     writer.close()
 
 
-def test_the_manifest_has_the_figures_for_people(tmp_path):
-    writer = CheckpointWriter(tmp_path, new_buffer(2).journal, keep=1)
+def test_the_manifest_tells_what_people_ask(tmp_path):
+    writer = CheckpointWriter(tmp_path, {"": new_buffer(2).journal}, keep=1)
     save(writer, 100, test_return_mean=0.5)
     manifest = json.loads((tmp_path / "checkpoints" / "100" / "manifest.json").read_text())
     assert manifest["t_env"] == 100
