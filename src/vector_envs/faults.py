@@ -1,12 +1,8 @@
 """Faults of environments in other processes, and how to respond."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from utils.errors import MusterError
-
-if TYPE_CHECKING:
-    from vector_envs.process import WorkerProcess
 
 
 class EnvironmentWorkerError(MusterError):
@@ -44,19 +40,19 @@ class FaultPolicy:
 class Fault:
     """A failure, in a sentence and perhaps a traceback.
 
-    `index`: the environment that raised, in a process that lives on; None if the process with all its environments
-    is lost. `incurable`: a restart does not help.
+    `hosted`: the environments of its process. `index`: the one that raised, in a process that lives on; None if the
+    process with all its environments is lost. `incurable`: a restart is no remedy.
     """
 
-    worker: "WorkerProcess"
+    hosted: list[int]
     text: str
     index: int | None = None
     incurable: bool = False
 
     @property
     def indices(self) -> list[int]:
-        """The environments lost with it."""
-        return self.worker.indices if self.index is None else [self.index]
+        """The environments that are gone with it."""
+        return self.hosted if self.index is None else [self.index]
 
     def warning(self, restarts: int, max_restarts: int) -> str:
         """The log message of restart number `restarts`, which recovered from it."""

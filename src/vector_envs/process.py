@@ -115,13 +115,13 @@ class WorkerProcess:
     def failed(self, index: int, command: str, failure: Failure) -> Fault:
         """The fault of one of its environments, which raised."""
         where = f"Environment {index} failed in {command}() (in process {self.process.pid}):"
-        return Fault(self, f"{where}\n\n{failure.text}", index, failure.incurable)
+        return Fault(self.indices, f"{where}\n\n{failure.text}", index, failure.incurable)
 
     def _lost(self, what: str) -> Fault:
         first, last = self.indices[0], self.indices[-1]
         whose = f"Environment {first}'s process" if first == last else f"The process of environments {first} to {last}"
         self.channel.close()
-        self.lost = Fault(self, f"{whose} (pid {self.process.pid}) {what}")
+        self.lost = Fault(self.indices, f"{whose} (pid {self.process.pid}) {what}")
         return self.lost
 
     def dismiss(self) -> None:

@@ -140,8 +140,8 @@ class WorkerPool:
         waiting = deque(faults)
         while waiting:
             fault = waiting.popleft()
-            # an environment that raises before its first success has wrong arguments and would raise again
-            hopeless = fault.index is not None and fault.worker.indices[0] not in census.proven
+            # an environment that raises before it ever worked was given something wrong, and would raise again
+            hopeless = fault.index is not None and fault.hosted[0] not in census.proven
             if hopeless or fault.incurable or not self._policy.restart:
                 raise EnvironmentWorkerError(fault.text)
             if census.restarts >= self._policy.max_restarts:
@@ -156,12 +156,12 @@ class WorkerPool:
     def _replace(self, fault: Fault) -> list[Fault]:
         """Restart a process, or schedule an environment's re-creation for its next reset; returns new faults."""
         census = self.census
+        worker = next(worker for worker in self.workers if worker.indices == fault.hosted)
         self._note_lost(fault.indices, process=fault.index is None)
         if fault.index is not None:
             census.recreated[fault.index][self._mode] += 1
             argument = (self._mode, census.recreated[fault.index][self._mode])
-            return [] if fault.worker.lost else self._ask([fault.index], "discard", argument)[1]
-        worker = fault.worker
+            return [] if worker.lost else self._ask([fault.index], "discard", argument)[1]
         census.process_lost(worker.indices)
         self.workers[self.workers.index(worker)] = self._start(worker.indices)
         return self._ask(worker.indices, "prepare", self._prepared())[1]
