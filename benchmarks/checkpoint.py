@@ -126,7 +126,7 @@ def main() -> None:
         plain = all_at_once(episodes, Path(folder) / "plain.th")
         print(f"{'all at once':12} {size:5.2f} GiB  stopped {plain * 1000:8.1f} ms")
         run_folder = Path(folder) / "run"
-        writer = CheckpointWriter(run_folder, buffer.journal, keep=2)
+        writer = CheckpointWriter(run_folder, {"": buffer.journal}, keep=2)
         first = checkpoint(writer, updates, 1, usual, "first", size)
         part = size * EPISODES / episodes.buffer_size
         nexts = []

@@ -4,12 +4,10 @@ A plugin: it registers itself as `free`.
 """
 
 import numpy as np
+from free_shapes import SHAPES
 
 from envs import REGISTRY
 from envs.multiagentenv import MultiAgentEnv
-
-# agents, floats of an observation, floats of the state, actions
-SHAPES = {"3m": (3, 30, 48, 9), "8m": (8, 80, 168, 14), "27m_vs_30m": (27, 285, 1170, 36)}
 
 
 class FreeEnv(MultiAgentEnv):

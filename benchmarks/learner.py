@@ -19,6 +19,8 @@ import torch as th
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
+from free_shapes import SHAPES
+
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
 from controllers.basic_controller import BasicMAC
@@ -28,8 +30,6 @@ from utils.allocation import keep_freed_memory
 from utils.config import config_path, default_config, recursive_dict_update
 from utils.yaml_files import load_yaml
 
-# agents, obs, state, actions
-SHAPES = {"3m": (3, 30, 48, 9), "8m": (8, 80, 168, 14), "27m_vs_30m": (27, 285, 1170, 36)}
 ALGORITHMS = {"qmix": "qmix_smac", "vdn": "vdn_smac", "coma": "coma_smac"}
 EPISODES, COLUMNS = 32, 61
 

@@ -4,20 +4,18 @@
     git worktree add ../before <commit>; python benchmarks/training.py --against ../before/src
 
 A schedule is a runner and how many environments it has; an update follows every rollout. With `--against`, another
-checkout's code goes through the same loop in turns with this one's, and the ratio is printed.
+checkout's code goes through the same loop in turns with this one's, and the ratio is printed (`two_codes.py`).
 """
 
 import argparse
 import contextlib
 import json
-import os
-import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 
-OURS = Path(__file__).resolve().parents[1] / "src"
+from two_codes import OURS, assembly, codes, fastest, ratio
+
 PARTS = ("env", "acting", "insert", "sample", "train")
 SCHEDULES = {"episode": 1, "batched": 8}
 
@@ -39,29 +37,13 @@ def main() -> None:
     clock = "CPU" if options.cpu_time else "wall-clock"
     print(f"environment steps per second ({clock}), and the share of each part of the loop\n")
     print(f"{'map':<12}{'schedule':<14}{'code':<9}{'steps/s':>9}{'ratio':>7}" + "".join(f"{p:>9}" for p in PARTS))
-    codes = {"other": options.against, "this": OURS} if options.against else {"this": OURS}
     for map_name in options.maps:
         for schedule in options.schedules:
-            best: dict[str, dict] = {}
-            for _ in range(options.rounds):
-                for code, src in codes.items():
-                    found = in_child(src, map_name, schedule)
-                    if code not in best or found["rate"] > best[code]["rate"]:
-                        best[code] = found
+            best = fastest(__file__, options.rounds, codes(options.against), map_name, schedule)
             for code, found in best.items():
-                ratio = f"{found['rate'] / best['other']['rate']:>6.2f}×" if "other" in best else f"{'':>7}"
                 shares = "".join(f"{found['parts'].get(part, 0):>9.0%}" for part in PARTS)
                 name = f"{schedule} {SCHEDULES[schedule]}"
-                print(f"{map_name:<12}{name:<14}{code:<9}{found['rate']:>9,.0f}{ratio}{shares}", flush=True)
-
-
-def in_child(src: Path, map_name: str, schedule: str) -> dict:
-    """A separate process for each, as both codes have modules of the same names."""
-    command = [sys.executable, __file__, *sys.argv[1:], "--child", str(src), map_name, schedule]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+                print(f"{map_name:<12}{name:<14}{code:<9}{found['rate']:>9,.0f}{ratio(best, code)}{shares}", flush=True)
 
 
 def _silent(*_, **__) -> None:
@@ -70,7 +52,7 @@ def _silent(*_, **__) -> None:
 
 def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace) -> dict:
     """Steps a second, and the share of each part, of one code on one map."""
-    sys.path.insert(0, src)
+    module = assembly(src)
     import time
 
     import torch as th
@@ -82,10 +64,8 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     from utils.random_streams import seed_everything
 
     try:
-        from experiment.assembly import assemble
         from experiment.loop import TrainingLoop
     except ImportError:  # code whose modules lay beside the packages
-        from assembly import assemble
         from training import TrainingLoop
     from utils.stop_signals import StopSignals
 
@@ -106,7 +86,7 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
         keep_freed_memory()
     args = SimpleNamespace(**config, device="cpu", unique_token="benchmark")
     console = SimpleNamespace(debug=_silent, info=_silent)
-    parts = assemble(args, SimpleNamespace(log_stat=_silent, console_logger=console))
+    parts = module.assemble(args, SimpleNamespace(log_stat=_silent, console_logger=console))
     spent: dict[str, float] = defaultdict(float)
 
     def timed(owner, name: str, part: str) -> None:
@@ -121,7 +101,9 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
 
         setattr(owner, name, wrapper)
 
-    runner, buffer, learner = parts.runner, parts.buffer, parts.learner
+    # older code has one team
+    runner, team = parts.runner, parts.teams[0] if hasattr(parts, "teams") else parts
+    buffer, learner = team.buffer, team.learner
     for name in ("reset", "step"):
         timed(runner.env, name, "env")
     # older code has no decisions

@@ -20,7 +20,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from free_env import SHAPES, FreeEnv
+from free_env import FreeEnv
+from free_shapes import SHAPES
 
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
