@@ -1,6 +1,7 @@
 """The frames of a replay: the picture, and beside it what the agents chose and what they thought of it."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -69,6 +70,11 @@ def _panel(replay: Replay, t: int, height: int) -> np.ndarray:
 def _draw_agents(canvas: Canvas, replay: Replay, step: dict, top: int, bottom: int) -> None:
     """A row for each agent: its number, its action and the value of that; `top` is the middle of the first row."""
     actions = step.get("actions")
+    if "decisions" in step:
+        for row, (path, chosen) in enumerate(step["decisions"].items()):
+            figures = " ".join(f"{number:.3g}" for number in _flat(chosen))
+            canvas.text(MARGIN, top + row * ROW, shortened(f"{path}: {figures}", PANEL_WIDTH - 2 * MARGIN), INK)
+        return
     if actions is None:
         footer = replay.footer or {}
         ends = {True: "won", False: "not won", None: "the end"}
@@ -90,6 +96,10 @@ def _draw_agents(canvas: Canvas, replay: Replay, step: dict, top: int, bottom: i
         canvas.text(MARGIN + 20, y, shortened(name, 144), INK if alive else DEAD)
     if shown < len(actions):
         canvas.text(MARGIN, top + shown * ROW, f"and {len(actions) - shown} more", DEAD)
+
+
+def _flat(values: Any) -> list:
+    return [number for value in values for number in _flat(value)] if isinstance(values, list) else [values]
 
 
 def _share(outputs: list, legal: list, action: int) -> float:

@@ -109,6 +109,9 @@ class _Recording:
             self.guarded(self._keep, decision, batch, t)
 
     def _keep(self, decision: Any, batch: Any, t: int) -> None:
+        if list(decision.actions) != ["actions"]:  # of several teams, or several branches
+            self._decision = {"decisions": {path: chosen[0].tolist() for path, chosen in decision.actions.items()}}
+            return
         actions, outputs = decision.actions["actions"], decision.extra(self._recorder.outputs)
         self._decision = {"actions": actions[0].tolist(), "avail_actions": batch["avail_actions"][0, t].tolist()}
         if outputs is None:

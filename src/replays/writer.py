@@ -27,20 +27,27 @@ class ReplayWriter:
     def step(
         self,
         snapshot: dict,
-        actions: Any,
-        avail_actions: Any,
+        *,
         reward: float,
         terminated: bool,
         truncated: bool,
         info: dict,
+        actions: Any = None,
+        avail_actions: Any = None,
+        decisions: dict[str, Any] | None = None,
         q_values: Any = None,
         policy: Any = None,
         q_tot: float | None = None,
     ) -> None:
-        """Write one step: the state it began in, what was thought and done there, and what came of it."""
+        """Write one step: the state it began in, what was thought and done there, and what came of it.
+
+        `decisions`: of environments with other actions than PyMARL's, what each agent did by the paths of the actions.
+        """
         self._return += float(reward)
         decision = {"actions": actions, "avail_actions": avail_actions}
         decision |= {"q_values": q_values, "policy": policy, "q_tot": q_tot}
+        if decisions is not None:
+            decision = {"decisions": decisions}
         outcome = {"reward": float(reward), "return": self._return, "terminated": terminated, "truncated": truncated}
         line = {"type": "step", "t": self._length, "snapshot": snapshot, **decision, **outcome}
         self._write({**line, "info": plain_info(info)})

@@ -121,7 +121,8 @@ class Recorder:
             if t == len(self._outcomes) - 1:
                 truncated = truncated and info.get("episode_limit", False)
                 end = {"terminated": ended and not truncated, "truncated": truncated}
-            writer.step(snapshot(battles, units), after["last_action"][:n], avail_actions, reward, **end, info=info)
+            decision = {"actions": after["last_action"][:n], "avail_actions": avail_actions}
+            writer.step(snapshot(battles, units), **decision, reward=reward, **end, info=info)
         last_info = self._outcomes[-1][1] if self._outcomes else {}
         writer.end(snapshot(battles, self._moments[-1][0]), **end, info=last_info)
         return writer.path

@@ -66,12 +66,12 @@
     }
 
     _caption(file, step, unit, outputs) {
-      if (!step.actions) return file.footer ? "The end of the episode." : "Waiting for the next step.";
+      if (!step.actions && !step.decisions) return file.footer ? "The end of the episode." : "Waiting for the next step.";
       const details = Object.keys(unit || {})
         .filter((name) => !DRAWN.has(name) && !name.startsWith("max_") && Number.isFinite(unit[name]))
         .map((name) => `${name} ${figure(unit[name])}${unit[`max_${name}`] ? ` of ${figure(unit[`max_${name}`])}` : ""}`);
-      const what = !outputs ? "Legal actions" : step.policy ? "Probabilities of its actions" : "Q-values of its actions";
-      return [...details, what].join(" · ");
+      const what = !step.actions ? "" : !outputs ? "Legal actions" : step.policy ? "Probabilities of its actions" : "Q-values of its actions";
+      return [...details, what].filter(Boolean).join(" · ");
     }
 
     _bars(file, agent, chosen, outputs, legal, isPolicy) {
