@@ -10,6 +10,7 @@ REGISTRY.declare(
     "learners.q_learner:QLearner",
     "Q-learning of each agent or of the team: IQL, VDN, QMIX",
     learns_from="q",
+    takes=("agent_rewards",),
     mixes=("nothing", "chosen_values"),
     options=MIXER | TD_LAMBDA | DOUBLE_Q | TARGETS,
 )
@@ -49,6 +50,7 @@ REGISTRY.declare(
     "learners.pqn_learner:PQNLearner",
     "PQN: Q(lambda) on the newest rollout, without replay and target networks, on-policy",
     learns_from="q",
+    takes=("agent_rewards",),
     mixes=("nothing", "chosen_values"),
     on_policy=True,
     buffers=("rollout",),

@@ -11,7 +11,7 @@ from learners.minibatches import epochs, rows
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
-from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
+from utils.rl_utils import rewards_of, td_lambda_returns, terminations, valid_transitions
 
 
 class PQNLearner(BaseLearner):
@@ -56,7 +56,7 @@ class PQNLearner(BaseLearner):
         next_values = unroll.spread(values)[:, 1:]
         if self.mixer is not None:
             next_values = self._forward(self.mixer, next_values.contiguous(), batch["state"][:, 1:])
-        rewards, terminated = batch["reward"][:, :-1], terminations(batch, by_agent=self.mixer is None)
+        rewards, terminated = rewards_of(batch), terminations(batch, by_agent=self.mixer is None)
         return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
 
     def _update(self, batch, targets: th.Tensor, mask: th.Tensor) -> dict[str, float]:

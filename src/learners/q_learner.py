@@ -11,7 +11,7 @@ from learners.targets import last_update
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
-from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
+from utils.rl_utils import rewards_of, td_lambda_returns, terminations, valid_transitions
 
 
 class QLearner(BaseLearner):
@@ -77,7 +77,7 @@ class QLearner(BaseLearner):
             values = target_values.amax(dim=-1)
         next_values = self._mixed(self.target_mixer, values, unroll, slice(1, None))
 
-        rewards = batch["reward"][:, :-1]
+        rewards = rewards_of(batch)
         terminated = terminations(batch, by_agent=self.mixer is None)
         if self.args.td_lambda == 0:
             return rewards + self.args.gamma * (1 - terminated) * next_values

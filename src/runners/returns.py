@@ -25,7 +25,7 @@ class EpisodeReturns:
         for path in self._paths:
             reward = values[path][rows]
             if reward.ndim > 1:
-                reward = reward.reshape(len(reward), -1).sum(1)
+                reward = reward.sum(axis=tuple(range(1, reward.ndim)))
             self.totals[rows] += reward
             if path in self._groups:
                 self._groups[path][rows] += reward

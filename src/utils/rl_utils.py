@@ -50,6 +50,12 @@ def terminations(batch, by_agent: bool = False) -> th.Tensor:
     return terminated
 
 
+def rewards_of(batch) -> th.Tensor:
+    """The rewards of a batch of T columns: the team's `[B, T - 1, 1]`, or those of its agents `[B, T - 1, n]`."""
+    rewards = batch["reward"][:, :-1]
+    return rewards.squeeze(3) if rewards.dim() == 4 else rewards
+
+
 def episode_starts(batch) -> th.Tensor:
     """The starts of episodes within a rollout, without its first column: bool `[B, T]` for a batch of T columns.
 

@@ -1,0 +1,57 @@
+"""Can the chosen parts take what the environment declares? Known once the environment exists."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from checks.registries import REGISTRIES, chosen_entry, reads
+from envs.fields import EnvSpec
+from utils.errors import ConfigError
+
+# What an environment may have that PyMARL's have not, and the parts that have to take it: those that are built in, or
+# declared, name it in their trait `takes`.
+ASKED = {
+    "continuous": ("mac", "learner"),
+    "branches": ("mac", "learner"),
+    "other_actions": ("mac", "learner"),
+    "agent_rewards": ("learner", "mixer"),
+    "no_state": ("mixer", "critic"),
+}
+
+
+def demands_of(spec: EnvSpec) -> dict[str, str]:
+    """What one team's parts have to take, and in words why."""
+    actions, rewards = spec.of_kind("action"), [spec.fields[path] for path in spec.rewards()]
+    continuous = [path for path, field in actions.items() if not field.categorical]
+    demands = {}
+    if continuous:
+        demands["continuous"] = f"continuous actions ({', '.join(continuous)})"
+    if len(actions) > 1:
+        demands["branches"] = f"several actions at a time ({', '.join(actions)})"
+    if not demands and (missing := [path for path in ("actions", "avail_actions") if path not in spec.fields]):
+        demands["other_actions"] = f"actions without the field {' and '.join(missing)}"
+    if any(field.group is not None for field in rewards):
+        demands["agent_rewards"] = "a reward for each agent"
+    if "state" not in spec.fields:
+        demands["no_state"] = "no field state"
+    return demands
+
+
+def check_demands(spec: EnvSpec, config: Mapping[str, Any]) -> None:
+    """Refuse parts that cannot take what one team of the environment has.
+
+    Raises:
+        ConfigError: the part, what it would have to take, and which parts of its kind do.
+    """
+    for demand, why in demands_of(spec).items():
+        for key in ASKED[demand]:
+            entry = chosen_entry(config, key)
+            if entry is None or not entry.declared or demand in entry.traits.get("takes", ()):
+                continue
+            if key in ("mixer", "critic") and key not in (reads(config, "learner") or ()):
+                continue
+            registry = REGISTRIES[key]
+            taking = [name for name in registry if demand in registry.entry(name).traits.get("takes", ())]
+            raise ConfigError(
+                f"{key}={config[key]} does not go with env={config['env']}, which has {why}. "
+                + (f"These do: {', '.join(taking)}." if taking else f"No {registry.kind} that is built in does.")
+            )
