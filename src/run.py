@@ -16,6 +16,7 @@ from checkpoints.resumption import Resumption
 from checkpoints.store import Checkpoint
 from checks import check_config
 from checks.effects import warnings_of
+from checks.teams import team_config
 from experiment.assembly import assemble
 from experiment.evaluation import evaluate_sequential
 from experiment.loop import TrainingLoop
@@ -87,7 +88,8 @@ def run(
 def _title(args: SimpleNamespace) -> str:
     if args.evaluate:
         return f"{args.name}: {args.test_nepisode} test episodes on {args.env}, seed {args.seed}"
-    return f"{args.name}: {args.learner} on {args.env}, seed {args.seed}, {args.t_max} steps on {args.device}"
+    learners = [f"{name}: {team_config(vars(args), name)['learner']}" for name in args.teams] or [args.learner]
+    return f"{args.name}: {', '.join(learners)} on {args.env}, seed {args.seed}, {args.t_max} steps on {args.device}"
 
 
 def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> tuple[SimpleNamespace, dict]:
@@ -209,9 +211,9 @@ def run_sequential(
         with signals.raising():
             if args.checkpoint_path and checkpoint is None:
                 logger.console_logger.info(f"Loading model from {path}")
-                parts.learner.load_models(str(path))
+                parts.models.load_models(str(path))
                 parts.runner.t_env = step
-            attach_recorder(args, parts.runner, getattr(parts.learner, "mixer", None), logger)
+            attach_recorder(args, parts.runner, parts.mixer, logger)
             saver = RunSaver(args, config, parts, logger, folder)
             if checkpoint is not None:
                 logger.console_logger.info(f"Resuming from {checkpoint.folder}")

@@ -12,6 +12,7 @@ from checks.pairings import check_pairings
 from checks.paths import check_results_path
 from checks.plugins import import_plugins
 from checks.sinks import check_sinks
+from checks.teams import expanded
 from checks.values import normalised
 
 
@@ -33,6 +34,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     config = normalised(completed(config))
     check_results_path(config)
     check_pairings(config)
+    config["teams"] = expanded(config)
     check_environment(config)
     check_checkpoint(config)
     check_devices(config)

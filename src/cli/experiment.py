@@ -121,7 +121,8 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
             experiment.observers.append(RunRecorder(folder, console))
             if database is not None:
                 experiment.observers.append(database)
-        return {}
+        # teams are recorded with what their presets say
+        return {"teams": checked["teams"]} if checked["teams"] else {}
 
     @experiment.option_hook
     def check_options(options: dict) -> None:

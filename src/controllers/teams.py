@@ -85,7 +85,12 @@ class TeamControllers:
             name: getattr(getattr(team.mac, "action_selector", None), "epsilon", None)
             for name, team in self._learning()
         }
-        return {f"{name}/epsilon": epsilon for name, epsilon in found.items() if epsilon is not None}
+        return {f"{name}/epsilon".lstrip("/"): epsilon for name, epsilon in found.items() if epsilon is not None}
+
+    @property
+    def action_selector(self) -> "TeamControllers":
+        """What can be annealed."""
+        return self
 
     def anneal(self, t_env: int) -> None:
         """Let the selectors explore as much as they do after `t_env` steps."""

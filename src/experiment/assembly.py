@@ -9,6 +9,7 @@ import torch as th
 
 import acting
 from acting.contract import Acting
+from checkpoints.journal import Journal
 from checks.options import layer_widths
 from checks.registries import chosen, chosen_name
 from components.buffers import REGISTRY as buffer_REGISTRY
@@ -19,8 +20,8 @@ from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesPerTransit
 from controllers import REGISTRY as mac_REGISTRY
 from envs.fields import pymarl_spec
 from experiment.state import LoopState, RunState
+from experiment.teams import Member, TeamModels, controller_of, load_first_models, members_of
 from learners import REGISTRY as le_REGISTRY
-from learners.batch_fields import batch_fields
 from records.logger import Logger
 from runners import REGISTRY as r_REGISTRY
 from utils.available_memory import require_memory
@@ -31,27 +32,56 @@ from vector_envs.instances import TEST_SEED_OFFSET, prepare_environments
 
 # keys of the parts with weights, and of those that read them
 LEARNING = ("mac", "agent", "action_selector", "learner", "mixer", "critic")
-# sizes that parts written for PyMARL find in their arguments; None where an environment has no honest answer
-SIZES = ("n_agents", "n_actions", "state_shape", "episode_limit")
+
+
+@dataclass
+class Players:
+    """What plays, and the fields of what is played; `acting_mac` is `mac` or a copy of it.
+
+    `teams`: who controls the agents; `mac` asks their controllers.
+    """
+
+    runner: Any
+    teams: list[Member]
+    mac: Any
+    acting_mac: Any
+    scheme: dict
+    groups: dict
+    preprocess: dict
 
 
 @dataclass
 class Parts:
     """The parts of the loop; `acting_mac` is `mac` or a copy of it, which `acting` keeps up to date.
 
-    `test_stream`: the random numbers of tests. `state`: all of them that have a state.
+    `teams`: each with its buffer, update plan and learner. `models`: saves and loads those of all teams. `test_stream`:
+    the random numbers of tests. `state`: all of them that have a state.
     """
 
     runner: Any
     acting: Acting
-    buffer: Buffer
-    plan: UpdatePlan
+    teams: list[Member]
     mac: Any
     acting_mac: Any
-    learner: Any
+    models: Any
     loop: LoopState
     test_stream: RandomStream
     state: RunState
+
+    @property
+    def learning(self) -> list[Member]:
+        """The teams that are trained."""
+        return [team for team in self.teams if not team.frozen]
+
+    @property
+    def mixer(self) -> Any:
+        """The mixer of the only team, by which replays show its value; None if there is none."""
+        return getattr(self.teams[0].learner, "mixer", None) if self.teams[0].view is None else None
+
+    @property
+    def journals(self) -> dict[str, Journal]:
+        """Those of the buffers that checkpoints save, by the names of their teams."""
+        return {team.name: team.buffer.journal for team in self.learning if team.buffer.journal is not None}
 
 
 def build_plan(args: SimpleNamespace, buffer: Buffer) -> UpdatePlan:
@@ -61,42 +91,32 @@ def build_plan(args: SimpleNamespace, buffer: Buffer) -> UpdatePlan:
     return UpdatesPerRollout(args.updates_per_rollout)
 
 
-@dataclass
-class Players:
-    """The runner, its controllers, and the fields of its batches."""
-
-    runner: Any
-    mac: Any
-    acting_mac: Any
-    scheme: dict
-    groups: dict
-    preprocess: dict
-
-
 def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
-    """Build runner and controller; adds the environment's sizes to `args`.
+    """Build runner and controllers; adds the environment's sizes to `args`.
 
     The runner starts environments. If anything after it fails, they are closed again.
     """
     prepare_environments(args)
     runner = r_REGISTRY[args.runner](args=args, logger=logger)
     try:
-        env_info = runner.get_env_info()
         # a runner of PyMARL's knows the sizes only
-        spec = getattr(runner, "spec", None) or pymarl_spec(env_info)
-        for key in SIZES:
-            setattr(args, key, env_info.get(key))
-
+        spec = getattr(runner, "spec", None) or pymarl_spec(runner.get_env_info())
+        teams = members_of(args, spec)
         scheme, groups, preprocess = scheme_of(spec, args.buffer_dtype)
-        own_fields = batch_fields(args.learner, env_info)
-        if taken := sorted({*scheme, "actions_onehot", "filled"} & set(own_fields)):
-            raise ConfigError(f"learner={args.learner} declares batch_fields that every batch has: {', '.join(taken)}.")
-        scheme |= own_fields
+        for team in teams:
+            own_fields = team.fields()
+            if taken := sorted({*scheme, "actions_onehot", "filled"} & set(own_fields)):
+                raise ConfigError(
+                    f"learner={team.args.learner} declares batch_fields that every batch has: {', '.join(taken)}."
+                )
+            scheme |= own_fields
         # a batch knows the fields that are derived, too
         full_scheme = EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess, device="meta").scheme
-        _require_memory_for_networks(full_scheme, groups, args, logger)
-        mac = mac_REGISTRY[args.mac](full_scheme, groups, args)
-        acting_mac = mac
+        for team in teams:
+            seen = team.scheme(full_scheme), team.groups(groups), team.args
+            _require_memory_for_networks(*seen, team.frozen, logger)
+            team.mac = mac_REGISTRY[team.args.mac](*seen)
+        mac = acting_mac = controller_of(teams)
         if acting.lag_of(args.acting) or acting_device(args) != args.device:
             acting_mac = copy.deepcopy(mac)
             if acting_device(args) == "cuda":
@@ -105,34 +125,34 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
     except BaseException:
         runner.close_env()
         raise
-    return Players(runner, mac, acting_mac, scheme, groups, preprocess)
+    return Players(runner, teams, mac, acting_mac, scheme, groups, preprocess)
 
 
 def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
-    """Build runner, buffer, controller and learner; adds the environment's sizes to `args`.
+    """Build runner, controllers, and the buffer and the learner of each team; adds the environment's sizes to `args`.
 
     The runner starts environments. If anything after it fails, they are closed again.
     """
     players = assemble_players(args, logger)
-    runner, mac = players.runner, players.mac
+    runner, mac, teams = players.runner, players.mac, players.teams
     try:
         # a runner whose batches are not whole episodes declares theirs
         scheme = getattr(runner, "batch_scheme", players.scheme)
         columns = getattr(runner, "batch_columns", args.episode_limit + 1)
-        kind = buffer_REGISTRY[chosen_name(vars(args), "buffer")]
-        buffer = kind(scheme, players.groups, columns, players.preprocess, args, logger)
-        learner = le_REGISTRY[args.learner](mac, buffer.scheme, logger, args)
-        if args.device == "cuda":
-            learner.cuda()
-        if args.compile == "on":
-            _compile(learner)
-        playing = acting.build(args, runner, mac, players.acting_mac, logger, like=buffer)
-        plan, loop, test_stream = build_plan(args, buffer), LoopState(), RandomStream(args.seed + TEST_SEED_OFFSET)
+        for team in teams:
+            if not team.frozen:
+                _add_learner(team, scheme, players, columns, logger if team.view is None else team.logger(logger))
+            elif args.device == "cuda":
+                team.mac.cuda()
+        load_first_models(teams)
+        like = EpisodeBatch(scheme, players.groups, 1, 1, preprocess=players.preprocess, device="meta")
+        playing = acting.build(args, runner, mac, players.acting_mac, logger, like=like)
+        loop, test_stream = LoopState(), RandomStream(args.seed + TEST_SEED_OFFSET)
         state = RunState(logger.console_logger)
-        # acting comes first: it waits for a rollout in progress, which changes the others
-        for name, part in {"acting": playing, "learner": learner, "mac": mac, "buffer": buffer, "plan": plan}.items():
-            state.register(name, part)
-        state.register("acting_mac", None if players.acting_mac is mac else players.acting_mac, optional=True)
+        # acting is the first: it waits for what is being played, which changes the others
+        state.register("acting", playing)
+        for team in teams:
+            team.register(state, None if players.acting_mac is mac else players.acting_mac)
         state.register("loop", loop)
         state.register("logger", logger)
         state.register("test_stream", test_stream)
@@ -140,10 +160,26 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     except BaseException:
         runner.close_env()
         raise
-    return Parts(runner, playing, buffer, plan, mac, players.acting_mac, learner, loop, test_stream, state)
+    models = TeamModels(teams) if args.teams else teams[0].learner
+    return Parts(runner, playing, teams, mac, players.acting_mac, models, loop, test_stream, state)
 
 
-def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespace, logger: Logger) -> None:
+def _add_learner(team: Member, scheme: dict, players: Players, columns: int, logger: Any) -> None:
+    args = team.args
+    kind = buffer_REGISTRY[chosen_name(vars(args), "buffer")]
+    fields = team.scheme(scheme), team.groups(players.groups), columns, team.preprocess(players.preprocess)
+    team.buffer = kind(*fields, args, logger)
+    team.plan = build_plan(args, team.buffer)
+    team.learner = le_REGISTRY[args.learner](team.mac, team.buffer.scheme, logger, args)
+    if args.device == "cuda":
+        team.learner.cuda()
+    if args.compile == "on":
+        _compile(team.learner)
+
+
+def _require_memory_for_networks(
+    scheme: dict, groups: dict, args: SimpleNamespace, frozen: bool, logger: Logger
+) -> None:
     """Refuse networks that do not fit, by building them on the device `meta`, where tensors take no memory.
 
     Foreign parts are not built twice: their constructors may have side effects.
@@ -156,7 +192,7 @@ def _require_memory_for_networks(scheme: dict, groups: dict, args: SimpleNamespa
     try:
         with th.device("meta"):
             mac = mac_REGISTRY[args.mac](scheme, groups, args)
-            learner = None if args.evaluate else le_REGISTRY[args.learner](mac, scheme, logger, args)
+            learner = None if args.evaluate or frozen else le_REGISTRY[args.learner](mac, scheme, logger, args)
     except RuntimeError as error:
         if "verflow" not in str(error):
             return  # the constructor will say itself what is wrong

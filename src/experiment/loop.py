@@ -12,6 +12,7 @@ from experiment.inspection import Inspection
 from experiment.replay_recording import save_replay
 from experiment.saved_models import SavedModels
 from experiment.saving import RunSaver
+from experiment.teams import Member
 from learners.non_finite import NonFiniteError, non_finite_part
 from records.layout import FAULTS, RUNS
 from records.logger import Logger
@@ -35,9 +36,9 @@ class TrainingLoop:
         self.args, self.parts, self.logger, self.saver, self.signals = args, parts, logger, saver, signals
         self.console = logger.console_logger
         self.acting, self.state = parts.acting, parts.loop
-        self._models = SavedModels(args, parts.learner, logger)
+        self._models = SavedModels(args, parts.models, logger)
         faults = Path(args.local_results_path, RUNS, args.unique_token, FAULTS)
-        self._inspection = Inspection(faults, parts.learner, self.console)
+        self._inspection = Inspection(faults, parts.models, self.console)
         self._start_time = self._last_time = time.monotonic()
 
     def run(self) -> None:
@@ -105,25 +106,25 @@ class TrainingLoop:
         elif t_env <= args.t_max:  # the runner plays tests, too
             self.acting.begin_next()
         if self._is_finite(batch, t_env):
-            added = parts.buffer.insert(batch)
-            for _ in range(parts.plan.due(added)):
-                if parts.buffer.ready():
-                    self._learn(t_env)
+            for team in parts.learning:
+                added = team.buffer.insert(team.seen(batch))
+                for _ in range(team.plan.due(added)):
+                    if team.buffer.ready():
+                        self._learn(team, t_env)
         state.episode += experience.episodes
         self.logger.episode = state.episode
 
-    def _learn(self, t_env: int) -> None:
-        parts = self.parts
-        sample = parts.buffer.sample()
-        skipped = getattr(parts.learner, "skipped_updates", 0)
+    def _learn(self, team: Member, t_env: int) -> None:
+        learner, sample = team.learner, team.buffer.sample()
+        skipped = getattr(learner, "skipped_updates", 0)
         try:
-            parts.learner.train(sample, t_env, self.state.episode)
-            if not hasattr(parts.learner, "skipped_updates") and (part := non_finite_part(parts.mac)):
+            learner.train(sample, t_env, self.state.episode)
+            if not hasattr(learner, "skipped_updates") and (part := non_finite_part(team.mac)):
                 raise NonFiniteError(part)  # a learner that does not look itself
         except NonFiniteError as error:
             raise self._not_finite(error.statistic, sample, t_env) from None
-        if getattr(parts.learner, "skipped_updates", 0) > skipped:
-            self._inspect(f"{parts.learner.turned_non_finite}; the update was skipped", sample)
+        if getattr(learner, "skipped_updates", 0) > skipped:
+            self._inspect(f"{learner.turned_non_finite}; the update was skipped", sample)
 
     def _is_finite(self, batch: Any, t_env: int) -> bool:
         """Whether what was played can be learned from."""
@@ -184,8 +185,9 @@ class TrainingLoop:
 
     def _log_summary(self, t_env: int) -> None:
         self.state.last_log_T = t_env
-        for key in ("skipped_updates", "skipped_rollouts"):
-            if count := getattr(self.parts.learner, key, 0) or getattr(self.state, key, 0):
+        skipped = sum(getattr(team.learner, "skipped_updates", 0) for team in self.parts.learning)
+        for key, count in {"skipped_updates": skipped, "skipped_rollouts": self.state.skipped_rollouts}.items():
+            if count:
                 self.logger.log_stat(key, count, t_env)
         if lag_of(self.args.acting):
             self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)

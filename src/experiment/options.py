@@ -32,6 +32,10 @@ OPTIONS = {
         "what is kept of the experience: episodes, rollout (the newest one only), auto (what the learner takes)",
         resume=EXPERIENCE,
     ),
+    "teams": Option(
+        SHARED,
+        "several teams, each with its own algorithm: {team: {groups: [...], config: preset, ...}} (docs/fields.md)",
+    ),
     "plugins": Option(
         SHARED,
         "Python files (beside the config that names them, or in the current folder) or modules that register parts",

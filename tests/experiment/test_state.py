@@ -91,8 +91,9 @@ def test_every_part_of_a_run_comes_back(tmp_path, learner, changes):
 def test_no_part_is_forgotten(tmp_path):
     parts = trained(tmp_path, "q_learner", {"runner": "episodes"}, seed=1, rollouts=0)
     in_others = {"runner"}  # what plays is saved by `acting`
-    assert {field.name for field in fields(Parts)} - in_others - {"state"} <= set(parts.state)
-    assert {"logger", "generators"} <= set(parts.state)
+    own = {field.name for field in fields(Parts)} - in_others - {"state", "teams", "models"}
+    of_the_team = {"mac", "learner", "buffer", "plan"}
+    assert own | of_the_team | {"logger", "generators"} == set(parts.state)
 
 
 class _Counter:

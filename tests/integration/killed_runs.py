@@ -36,7 +36,8 @@ def play(config: dict, outcome: Path, resumed: bool) -> None:
     CheckpointWriter.begin = count
     if resumed:
         resume = Resumption.of("latest", config["local_results_path"])
-        run(resume.config, resume=resume)
+        # plugins are imported only if the command line names them
+        run({**resume.config, "plugins": config["plugins"]}, resume=resume)
     else:
         run(config)
     th.save(kept, outcome.with_suffix(".tmp"))
@@ -48,13 +49,13 @@ def _outcome(loop) -> dict:
     from checkpoints.tree import tree_of_tensors
     from utils.random_streams import global_generators
 
-    parts, journal = loop.parts, loop.parts.buffer.journal
-    held = [] if journal is None else [journal.first, list(journal.rows(journal.first, journal.stop))]
+    parts, teams = loop.parts, loop.parts.learning
+    held = [[journal.first, list(journal.rows(journal.first, journal.stop))] for journal in parts.journals.values()]
     return tree_of_tensors(
         {
-            "learner": state_of(parts.learner),
-            "buffer": [parts.buffer.state_dict(), held],
-            "plan": parts.plan.state_dict(),
+            "learner": [state_of(team.learner) for team in teams],
+            "buffer": [[team.buffer.state_dict() for team in teams], held],
+            "plan": [team.plan.state_dict() for team in teams],
             "stats": {key: sorted(values) for key, values in loop.logger.stats.items()},
             "loop": {k: v for k, v in loop.state.state_dict().items() if k != "last_checkpoint_T"},
             "t_env": loop.acting.t_env,

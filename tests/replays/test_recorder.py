@@ -55,7 +55,7 @@ def recorded_parts(folder, algorithm="qmix", **changes):
     parts = assemble(args, logger)
     try:
         args.evaluate = True
-        attach_recorder(args, parts.runner, getattr(parts.learner, "mixer", None), logger)
+        attach_recorder(args, parts.runner, getattr(parts.teams[0].learner, "mixer", None), logger)
         yield args, parts
     finally:
         parts.runner.close_env()
@@ -96,7 +96,10 @@ def test_values_in_the_file_are_those_of_the_networks(tmp_path, algorithm):
             batch = parts.runner.run(test_mode=True)
             outputs, _ = unroll_mac(parts.mac, batch)
         chosen = outputs.gather(3, batch["actions"]).squeeze(3)
-        mixed = {"vdn": lambda: chosen.sum(2), "qmix": lambda: parts.learner.mixer(chosen, batch["state"]).squeeze(2)}
+        mixed = {
+            "vdn": lambda: chosen.sum(2),
+            "qmix": lambda: parts.teams[0].learner.mixer(chosen, batch["state"]).squeeze(2),
+        }
         q_tot = mixed[algorithm]()
     (replay,) = replays_in(tmp_path)
     length = replay.footer["length"]
@@ -129,7 +132,7 @@ def test_a_policy_is_recorded_as_probabilities(tmp_path):
 def test_mixers_that_mix_something_else_tell_no_team_value(tmp_path):
     for algorithm, told in (("iql", False), ("qtran", False), ("vdn", True)):
         with recorded_parts(tmp_path, algorithm, env="two_step") as (args, parts):
-            assert (team_value(args, getattr(parts.learner, "mixer", None)) is not None) == told, algorithm
+            assert (team_value(args, getattr(parts.teams[0].learner, "mixer", None)) is not None) == told, algorithm
 
 
 @pytest.mark.parametrize("runner", ["episode", "parallel"])

@@ -123,8 +123,8 @@ def test_rollouts_go_through_the_buffer_as_they_are():
     with rollouts(buffer_size=4, batch_size=4) as parts:
         for _ in range(2):
             chunk = parts.runner.run()
-            parts.buffer.insert(chunk)
-            sample = parts.buffer.sample()
+            parts.teams[0].buffer.insert(chunk)
+            sample = parts.teams[0].buffer.sample()
             for key in chunk.scheme:
                 assert th.equal(sample[key], chunk[key]), key
             assert int(sample.max_t_filled()) == STEPS + 1

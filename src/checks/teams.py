@@ -1,0 +1,99 @@
+"""Which team controls which groups of agents, with which algorithm: the key `teams`.
+
+    teams:
+      trucks: {config: qmix, lr: 0.001}
+      drones: {config: my_config.yaml, groups: [scouts, carriers]}
+      rivals: {checkpoint_path: results/models/<token>, frozen: True}
+
+A team's keys are those of the run, then those of its preset, then its own. Keys that belong to the run as a whole, its
+runner, say, are the run's alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from checks.options import completed
+from checks.pairings import check_pairings
+from checks.registries import REGISTRIES, reads
+from checks.values import normalised
+from utils.config import config_path
+from utils.errors import ConfigError
+from utils.file_names import require_plain_name
+from utils.nearest import did_you_mean
+from utils.plain_values import shown
+from utils.yaml_files import load_yaml
+
+# what only a team has: its groups, its preset, where its weights come from, and whether they stay
+OWN = {"groups": [], "config": "", "checkpoint_path": "", "load_step": 0, "frozen": False}
+# the parts of a team, and when it learns; besides, a team sets the options of these parts
+PARTS = ("mac", "agent", "action_selector", "learner", "mixer", "critic", "buffer")
+CHOSEN = ("mac", "learner", "buffer", "updates_per_rollout", "replay_ratio")
+
+
+def expanded(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The config's teams with all keys of their presets, in their documented types.
+
+    Raises:
+        ConfigError: a team that cannot be, with the key.
+    """
+    teams = config["teams"]
+    if not isinstance(teams, Mapping) or not all(isinstance(own, Mapping) for own in teams.values()):
+        raise ConfigError(f"teams={shown(str(teams))}: it must be a mapping of teams to their keys.")
+    found = {name: _expanded(config, name, dict(own)) for name, own in teams.items()}
+    taken: dict[str, str] = {}
+    for name, own in found.items():
+        for group in own["groups"]:
+            if taken.setdefault(group, name) != name:
+                raise ConfigError(f"teams: {taken[group]} and {name} both control the group {shown(group)}.")
+    return found
+
+
+def team_config(config: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The config of the parts of one team of an expanded config."""
+    own = {key: value for key, value in config["teams"][name].items() if key not in OWN}
+    return completed({**config, **own, "teams": {}})
+
+
+def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict[str, Any]:
+    with _named(name):
+        require_plain_name("the team", name)
+        preset = load_yaml(config_path(own["config"], "algs")) if own.get("config") else {}
+        merged = {**config, **preset, **own, "teams": {}}
+        allowed = {*OWN, *CHOSEN, *_options(merged)}
+        for key in own:
+            if key not in allowed:
+                raise ConfigError(f"{shown(key)} is not a key of a team.{did_you_mean(key, allowed)}")
+        keys = {**{key: value for key, value in preset.items() if key in allowed}, **own}
+        own_keys = {key: value for key, value in keys.items() if key not in OWN}
+        checked = normalised(completed({**config, **own_keys, "teams": {}}))
+        check_pairings(checked)
+        entry = {**OWN, **{key: keys[key] if key in OWN else checked[key] for key in keys}}
+        entry["groups"] = _groups(entry["groups"] or [name])
+        if not isinstance(entry["frozen"], bool):
+            raise ConfigError(f"frozen={shown(str(entry['frozen']))}: it must be True or False.")
+        if entry["frozen"] and not entry["checkpoint_path"]:
+            raise ConfigError("frozen=True needs a checkpoint_path, from which it plays.")
+    return entry
+
+
+def _options(config: Mapping[str, Any]) -> Iterator[str]:
+    """The keys that a team's parts read."""
+    for kind in PARTS:
+        yield from REGISTRIES[kind].options
+        yield from reads(config, kind) or ()
+
+
+def _groups(groups: Any) -> list[str]:
+    groups = [groups] if isinstance(groups, str) else groups
+    if not isinstance(groups, list | tuple) or not all(isinstance(group, str) for group in groups):
+        raise ConfigError(f"groups={shown(str(groups))}: it must be a list of group names.")
+    return list(groups)
+
+
+@contextmanager
+def _named(name: Any) -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"teams.{shown(str(name))}: {error}") from None

@@ -1,0 +1,175 @@
+"""Declared fields travel through every source of environments as the environment shows them."""
+
+import numpy as np
+import pytest
+
+import convoy_team
+from convoy import DRONES, GEARS, LAMPS, TRUCKS, Convoy
+from envs.seeds import environment_seed
+from envs.validation import InvalidEnvironmentError
+from helpers import make_args
+from own_parts import registries_restored
+from vector_envs import REGISTRY as SOURCES
+from vector_envs import TRANSPORTS
+from vector_envs.faults import EnvironmentWorkerError
+
+SIZE, SEED = 3, 5
+WAYS = ["native", "in_process", *[f"workers {name} {count}" for name in TRANSPORTS for count in (1, 2)]]
+
+
+@pytest.fixture(autouse=True)
+def parts():
+    with registries_restored():
+        convoy_team.register()
+        yield
+
+
+@pytest.fixture
+def make():
+    made = []
+
+    def start(way, **env_args):
+        name, transport, count = [*way.split(), "pipe", "1"][:3]
+        changes = {"env_transport": transport, "envs_per_worker": int(count), "env_args": {"seed": SEED, **env_args}}
+        args = make_args(env="convoy", batch_size_run=SIZE, seed=SEED, runner="episodes", **changes)
+        made.append(SOURCES[name](args))
+        return made[-1]
+
+    yield start
+    for env in made:
+        env.close()
+
+
+def by_hand():
+    return [Convoy(seed=environment_seed(SEED, b, False)) for b in range(SIZE)]
+
+
+def choose(rng):
+    """Legal actions of all copies: every drone's first lamp and every truck's first gear are."""
+    return {
+        "drones/fly": rng.uniform(-1, 1, size=(SIZE, DRONES, 2)).astype(np.float32),
+        "drones/lamp": np.zeros((SIZE, DRONES), dtype=np.int64),
+        "trucks/actions": np.where(rng.random((SIZE, TRUCKS)) < 0.3, 1, 0),
+    }
+
+
+def check_seen(env, copies, rows=range(SIZE)):
+    observed = env.observed()
+    for b in rows:
+        seen = copies[b].observe()
+        for path, value in seen.items():
+            if path == "drones/obs/near":
+                counts = observed["drones/obs/near/count"][b].tolist()
+                assert counts == [len(rows) for rows in value]
+                for i, rows_of_drone in enumerate(value):
+                    assert np.allclose(observed[path][b, i, : counts[i]], rows_of_drone)
+                    assert not observed[path][b, i, counts[i] :].any()
+            else:
+                assert np.allclose(observed[path][b], value), path
+        assert observed["drones/obs/camera"].dtype == np.uint8
+        assert observed["drones/present"].dtype == bool
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_shown_done_and_returned(make, way):
+    env, copies, rng = make(way).play(False), by_hand(), np.random.default_rng(0)
+    env.reset()
+    for copy in copies:
+        copy.reset()
+    playing = np.ones(SIZE, dtype=bool)
+    while playing.any():
+        check_seen(env, copies)
+        actions = choose(rng)
+        outcome = env.step(actions)
+        for b in np.flatnonzero(playing).tolist():
+            outcomes, terminated, truncated, info = copies[b].step({path: x[b] for path, x in actions.items()})
+            for path, value in outcomes.items():
+                assert np.allclose(outcome.values[path][b], value), path
+            assert (outcome.terminated[b], outcome.truncated[b]) == (terminated, truncated)
+            assert env.info(b) == info
+            playing[b] = not (terminated or truncated)
+    assert outcome.values["drones/reward"].shape == (SIZE, DRONES)
+    assert outcome.values["drones/reward"].dtype == np.float32
+    before = {path: value.copy() for path, value in env.observed().items()}
+    env.step(choose(rng))
+    assert all(np.array_equal(before[path], env.observed()[path]) for path in before)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_state_is_resumed_in_the_midst_of_an_episode(make, way):
+    rng, env = np.random.default_rng(1), make(way)
+    env.play(False).reset()
+    for _ in range(3):
+        env.play(False).step(choose(rng))
+    other = make("in_process" if way == "in_process" else way)
+    assert other.load_state_dict(env.state_dict())
+    later = np.random.default_rng(2).bit_generator.state
+    outcomes = []
+    for source in (env, other):
+        generator = np.random.default_rng()
+        generator.bit_generator.state = later
+        outcome = source.play(False).step(choose(generator))
+        outcomes.append(({path: x.copy() for path, x in outcome.values.items()}, source.play(False).observed()))
+    for ours, theirs in zip(*outcomes, strict=True):
+        assert all(np.array_equal(ours[path], theirs[path]) for path in ours)
+
+
+class _WrongConvoy(Convoy):
+    def __init__(self, wrong="", **options):
+        self.wrong = wrong
+        super().__init__(**options)
+
+    def observe(self):
+        seen = super().observe()
+        if self.wrong == "missing":
+            seen.pop("trucks/obs")
+        elif self.wrong == "rows":
+            seen["drones/obs/near"] = [np.zeros((TRUCKS + 1, 2))] * DRONES
+        elif self.wrong == "mask":
+            seen["trucks/avail_actions"] = np.zeros((TRUCKS, GEARS))
+        elif self.wrong == "picture":
+            seen["drones/obs/camera"] = np.zeros((DRONES, 2, 2))
+        return seen
+
+    def step(self, actions):
+        outcomes, terminated, truncated, info = super().step(actions)
+        if self.wrong == "reward":
+            outcomes.pop("drones/reward")
+        return (outcomes, True, True, info) if self.wrong == "both" else (outcomes, terminated, truncated, info)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("missing", r"observe\(\) has no 'trucks/obs'"),
+        ("rows", r"observe\(\)\['drones/obs/near'\]\[0\] has 4 rows, more than its capacity of 3"),
+        ("mask", r"trucks/avail_actions"),
+        ("picture", r"observe\(\)\['drones/obs/camera'\] has the shape \(2, 2, 2\)"),
+        ("reward", r"step\(\) returned no 'drones/reward'"),
+        ("both", r"returned terminated and truncated"),
+    ],
+)
+@pytest.mark.parametrize("way", ["in_process", "workers shared_memory 2"])
+def test_what_differs_from_the_declaration_is_named(make, way, wrong, message):
+    convoy_team.environments.declare("wrong_convoy", _WrongConvoy, "breaks its word")
+    name, transport, count = [*way.split(), "pipe", "1"][:3]
+    args = make_args(
+        env="wrong_convoy",
+        env_args={"wrong": wrong, "seed": SEED},
+        batch_size_run=SIZE,
+        seed=SEED,
+        env_transport=transport,
+        envs_per_worker=int(count),
+        on_worker_fault="stop",
+    )
+    env = SOURCES[name](args)
+    try:
+        with pytest.raises((InvalidEnvironmentError, EnvironmentWorkerError), match=message):
+            env.play(False).reset()
+            env.play(False).step(choose(np.random.default_rng(0)))
+    finally:
+        env.close()
+
+
+def test_the_lamp_has_as_many_settings_as_declared():
+    assert Convoy(seed=0).fields()["drones/lamp"].n == LAMPS
