@@ -67,7 +67,7 @@ def _part(kind: str, name: str) -> tuple[str, list[tuple[str, str]]]:
     entry, options = REGISTRIES[kind].entry(name), declared({kind: name})
     keys = [*(entry.reads or ()), *REGISTRIES[kind].options]
     lines = [(f"{key}={as_word(options[key].default)}", options[key].sentence) for key in keys]
-    return f"{kind}={name}: {entry.description}", lines or [("", "It reads no keys that others do not.")]
+    return f"{kind}={name}: {entry.description}", lines or [("", "It reads no keys.")]
 
 
 def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:

@@ -54,7 +54,8 @@ class Key:
         """The allowed values in words: `a whole number, at least 1, at most 65536`."""
         option = self.option
         if option.choices:
-            words = " or ".join(map(str, option.choices))
+            *others, last = map(str, option.choices)
+            words = f"{', '.join(others)} or {last}"
         elif self.name in REGISTRIES:
             words = ", ".join([*([AUTO] if self.default == AUTO else []), *REGISTRIES[self.name]])
         else:
@@ -101,7 +102,7 @@ def _page(key: Key) -> str:
         "values": key.values,
         "default": as_word(key.default) + " (config/default.yaml)" * (key.option.default is SHARED),
         "read by": key.read_by,
-        "resume": "free" if key.option.resume == FREE else f"keeps it: it decides {key.option.resume}",
+        "resume": "free" if key.option.resume == FREE else f"kept, since it decides {key.option.resume}",
     }
     return "".join([f"{key.name}: {key.option.sentence}\n", *(f"  {name:<8} {text}\n" for name, text in rows.items())])
 

@@ -91,7 +91,7 @@ def test_it_runs_with_its_defaults_and_what_the_command_line_changes(toy, monkey
     ],
 )
 def test_its_values_are_checked(toy, setting, message, capsys):
-    assert main([*toy, "with", setting]) == 2
+    assert main([*toy, "with", *SMALL, setting]) == 2
     assert message in capsys.readouterr().err
 
 
