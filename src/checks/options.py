@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from checks.experiment_options import OPTIONS as OF_EXPERIMENTS
 from checks.registries import REGISTRIES, chosen_entry, has_foreign_part
-from experiment.options import OPTIONS as OF_EXPERIMENTS
 from records.options import OPTIONS as OF_RECORDS
 from utils.config import default_config
 from utils.errors import ConfigError
