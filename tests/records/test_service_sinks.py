@@ -5,8 +5,7 @@ import logging
 import math
 import os
 import sys
-from collections import defaultdict
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,103 +14,12 @@ from records.logger import Logger
 from records.mlflow_sink import MlflowSink
 from records.sinks import ServiceSink
 from records.wandb_sink import WandbSink
+from tracking_services import Mlflow, Wandb
 from utils.config import default_config
 from utils.errors import ConfigError
 
 CONFIG = {"lr": 0.1, "env_args": {"map_name": "3m", "odd key!": 1}, "seed": 1}
 CONSOLE = logging.getLogger("test")
-
-
-class Wandb(ModuleType):
-    """As much of wandb as is used: runs are kept in `runs`; while `broken`, every call of a run fails."""
-
-    def __init__(self):
-        super().__init__("wandb")
-        self.runs, self.broken, self.logged_in = [], False, False
-
-    def Settings(self, **settings):
-        return settings
-
-    def login(self, prompt=True, verify=True):
-        # wandb would wait for an answer at the terminal, and raise where its server cannot be reached
-        assert not prompt
-        assert not verify
-        return self.logged_in
-
-    def init(self, **arguments):
-        self.check()
-        run = SimpleNamespace(id=f"run{len(self.runs)}", arguments=arguments, rows=[], metrics=[], exit_code=None)
-        run.define_metric = lambda name, step_metric=None: run.metrics.append((name, step_metric))
-        run.finish = lambda exit_code: setattr(run, "exit_code", exit_code)
-
-        def log(row):
-            self.check()
-            run.rows.append(row)
-
-        run.log = log
-        self.runs.append(run)
-        return run
-
-    def check(self):
-        if self.broken:
-            raise ConnectionError("no answer")
-
-    def values(self, run):
-        """{statistic: [(step, value), ...]} of a run."""
-        found = defaultdict(list)
-        for row in self.runs[run].rows:
-            for key in row.keys() - {"t_env"}:
-                found[key].append((row["t_env"], row[key]))
-        return dict(found)
-
-
-class Mlflow(ModuleType):
-    """As much of mlflow as is used; a faulty name or a batch that is too long is refused, as MLflow does."""
-
-    def __init__(self):
-        super().__init__("mlflow")
-        self.runs, self.experiments, self.uri, self.broken = [], {}, None, False
-        self.MlflowClient = self
-        self.entities = ModuleType("mlflow.entities")
-        self.entities.Metric = lambda key, value, timestamp, step: (key, step, value)
-        self.entities.Param = lambda key, value: (key, value)
-
-    def __call__(self, tracking_uri):
-        self.uri = tracking_uri
-        return self
-
-    def get_experiment_by_name(self, name):
-        if self.broken:
-            raise ConnectionError("no answer")
-        return SimpleNamespace(experiment_id=self.experiments[name]) if name in self.experiments else None
-
-    def create_experiment(self, name):
-        return self.experiments.setdefault(name, str(len(self.experiments)))
-
-    def create_run(self, experiment, run_name, tags):
-        made = SimpleNamespace(name=run_name, experiment=experiment, tags=tags, metrics=[], params={}, status=None)
-        made.info = SimpleNamespace(run_id=str(len(self.runs)))
-        self.runs.append(made)
-        return made
-
-    def log_batch(self, run_id, metrics=(), params=()):
-        if self.broken:
-            raise ConnectionError("no answer")
-        assert len(metrics) <= 1000 and len(params) <= 100
-        for name, *_ in (*metrics, *params):
-            assert all(c.isalnum() or c in "_-. :/" for c in name), name
-        run = self.runs[int(run_id)]
-        run.metrics += metrics
-        run.params |= dict(params)
-
-    def set_terminated(self, run_id, status):
-        self.runs[int(run_id)].status = status
-
-    def values(self, run):
-        found = defaultdict(list)
-        for key, step, value in self.runs[run].metrics:
-            found[key].append((step, value))
-        return dict(found)
 
 
 def _wandb_sink(folder):

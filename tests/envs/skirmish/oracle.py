@@ -5,9 +5,9 @@ is worked out in float64 and rounded to float32 at the end, as SMAC does.
 """
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
+from oracle_battle import Contract, Moment, Unit
 
 MAP = 32
 COOLDOWN = {"marine": 15, "marauder": 25, "stalker": 35, "zealot": 22, "colossus": 24}
@@ -20,74 +20,6 @@ SIGHT = {"stalker": 10, "zealot": 9, "colossus": 10, "zergling": 8, "baneling": 
 SIGHT |= {"marine": 9, "marauder": 10, "medivac": 11}
 REACH = {"stalker": 6, "zealot": 0.1, "colossus": 7, "zergling": 0.1, "baneling": 0.25, "hydralisk": 5}
 REACH |= {"marine": 5, "marauder": 6, "medivac": 4}
-
-
-@dataclass
-class Unit:
-    """One unit; dead when its health is 0."""
-
-    type: str
-    x: float
-    y: float
-    health: float
-    shield: float = 0.0
-    energy: float = 0.0
-    cooldown: float = 0.0
-
-    @property
-    def alive(self) -> bool:
-        return self.health > 0
-
-
-@dataclass
-class Contract:
-    """A map and the constructor's arguments, defaults included."""
-
-    map_type: str
-    ally_race: str
-    enemy_race: str
-    type_bits: int
-    type_order: tuple
-    n_agents: int
-    n_enemies: int
-    episode_limit: int
-    open_cells: np.ndarray  # [x, y]
-    heights: np.ndarray  # [x, y]
-    options: dict
-    v2: bool
-
-    def __getattr__(self, name):
-        return self.options[name]
-
-    @property
-    def medics(self) -> bool:
-        return self.map_type in ("MMM", "terran_gen")
-
-    @property
-    def fov_actions(self) -> int:
-        return self.num_fov_actions if self.v2 and self.conic_fov else 0
-
-    @property
-    def capabilities(self) -> dict:
-        return self.capability_config if self.v2 else {}
-
-    def shown(self, name: str) -> bool:
-        return self.capabilities[name].get("observe", True)
-
-
-@dataclass
-class Moment:
-    """One battle at one time."""
-
-    allies: list
-    enemies: list
-    last_actions: list  # -1: none yet
-    step: int
-    fov: list = field(default_factory=list)  # SMACv2: (x, y) for every agent
-    granted: np.ndarray | None = None  # SMACv2, [n, m]
-    masked: np.ndarray | None = None  # SMACv2, [n, m]
-    attack: np.ndarray | None = None  # SMACv2, [n]
-    level: np.ndarray | None = None  # SMACv2, [n]
 
 
 def n_actions(c: Contract) -> int:

@@ -1,0 +1,114 @@
+"""The memory of a buffer: its size, its growth, and the tensors that its calls touch."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch as th
+from compact_episodes import A, N, T, as_batch, make_buffer, make_episode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from components.episode_buffer import ReplayBuffer
+from components.scheme import scheme_of
+from components.storage import lazy_zeros
+from envs.fields import pymarl_spec
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 3), ()])
+@pytest.mark.parametrize("dtype", [th.float16, th.bfloat16, th.bool, th.int64])
+def test_lazy_zeros_are_zeros(shape, dtype):
+    zeros = lazy_zeros(shape, dtype, "cpu")
+    assert zeros.dtype == dtype
+    assert th.equal(zeros, th.zeros(shape, dtype=dtype))
+    zeros.fill_(1)
+    assert (zeros == 1).all()
+
+
+def test_27m_vs_30m_takes_less_than_half_of_pymarls():
+    """36.6 GiB are 5000 episodes in PyMARL's layout: 181 steps of 43,465 bytes."""
+    sizes = {"n_agents": 27, "n_actions": 36, "obs_shape": 285, "state_shape": 1170}
+    scheme, groups, preprocess = scheme_of(pymarl_spec(sizes), "float16")
+    buffer = ReplayBuffer(scheme, groups, 2, 181, preprocess=preprocess, device="meta")
+    tensors = (*buffer.data.transition_data.values(), *buffer.data.episode_data.values())
+    counted = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    assert buffer.nbytes == counted
+    assert counted / 2 < 181 * 43465 / 2
+    # obs and state of 2 bytes, a byte for each legality, action and one-hot, and 7 for the rest
+    assert counted == 2 * 181 * (2 * (27 * 285 + 1170) + 27 * (36 + 1 + 1) + 7)
+
+
+class Traffic(TorchDispatchMode):
+    """Counts the elements of every tensor that is made or written, views apart."""
+
+    def __init__(self, *batches):
+        super().__init__()
+        tensors = [tensor for batch in batches for tensor in batch.data.transition_data.values()]
+        self.known = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+        self.most = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        for tensor in result if isinstance(result, tuple | list) else [result]:
+            if isinstance(tensor, th.Tensor):
+                view = tensor.untyped_storage().data_ptr() in self.known and not func._schema.is_mutable
+                self.most = max(self.most, 0 if view else tensor.numel())
+        return result
+
+
+def test_only_inserted_or_sampled_episodes_are_touched():
+    """However large the buffer is, no operation makes or writes more than the largest field of these episodes."""
+    buffer = make_buffer(500, "float16")
+    episodes = {number: make_episode(number, 3, True) for number in range(8)}
+    buffer.insert_episode_batch(as_batch(episodes, T))
+    batch = as_batch({9: make_episode(9, 3, True)}, T)
+    with Traffic(buffer, batch) as traffic:
+        buffer.insert_episode_batch(batch)
+    # three steps, and the marks of all six
+    assert 0 < traffic.most <= 3 * N * A
+    with Traffic(buffer) as traffic:
+        buffer.sample(2, trimmed=True)
+    assert 0 < traffic.most <= 2 * 3 * N * A
+    with Traffic(buffer) as traffic:
+        buffer["obs"]
+    assert traffic.most == 500 * T * N * 3  # such a copy would be seen
+
+
+GROWTH = """
+import os, sys
+sys.path[:0] = {path!r}
+import torch as th
+from components.episode_buffer import EpisodeBatch, ReplayBuffer
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+scheme = {{"obs": {{"vshape": (128,), "group": "agents", "storage": th.float16}}}}
+groups, steps = {{"agents": 16}}, 256  # 1 MiB an episode as float16
+batch = EpisodeBatch(scheme, groups, 1, steps)
+def insert(count, length):
+    batch["filled"].zero_()
+    batch.update({{"obs": th.ones(1, length, 16, 128)}}, ts=slice(0, length))
+    for _ in range(count):
+        buffer.insert_episode_batch(batch)
+    return resident()
+buffer = ReplayBuffer(scheme, groups, 1, steps)
+insert(1, steps)
+start = resident()
+buffer = ReplayBuffer(scheme, groups, 400, steps)
+figures = [start, resident(), insert(40, 64), insert(40, 64), insert(40, 256)]
+buffer.sample(8)
+print(*figures, resident())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory_is_taken_as_episodes_arrive():
+    program = GROWTH.format(path=[str(Path(__file__).resolve().parents[3] / "src")])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    start, built, quarter, half, long, sampled = map(float, done.stdout.split())
+    # MiB: nothing at first, a quarter for each of 40 episodes of a quarter of the limit, twice, then all of 40
+    assert built - start < 2
+    assert quarter - built == pytest.approx(10, abs=3)
+    assert half - quarter == pytest.approx(10, abs=3)
+    assert long - half == pytest.approx(40, abs=5)
+    # a sample of eight whole episodes is 16 MiB of float32 and may stay with the allocator, with its rows as float16
+    assert sampled - long < 30

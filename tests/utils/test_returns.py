@@ -1,0 +1,195 @@
+"""Returns and advantages against tables made by hand and sums made by brute force."""
+
+import numpy as np
+import pytest
+import torch as th
+from hypothesis import given
+from hypothesis import strategies as st
+
+from utils.rl_utils import (
+    build_gae_targets,
+    build_q_lambda_targets,
+    build_target_q,
+    build_td_lambda_targets,
+    gae,
+    n_step_returns,
+    td_lambda_returns,
+)
+
+
+def test_td_lambda_by_hand():
+    """gamma 0.5, lambda 0.5, V = 8, 4, 2 after the steps; rewards 1, 2, 3.
+
+    Terminated:  G2 = 3;                G1 = 2 + .5 (.5 x 4 + .5 x 3) = 3.75;  G0 = 1 + .5 (.5 x 8 + .5 x 3.75) = 3.9375
+    Truncated:   G2 = 3 + .5 x 2 = 4;   G1 = 2 + .5 (.5 x 4 + .5 x 4) = 4;     G0 = 1 + .5 (.5 x 8 + .5 x 4) = 4
+    """
+    rewards = th.tensor([1.0, 2.0, 3.0, 9.0]).view(1, 4, 1).repeat(2, 1, 1)
+    next_values = th.tensor([8.0, 4.0, 2.0, 77.0]).view(1, 4, 1).repeat(2, 1, 1)
+    mask = th.tensor([1.0, 1.0, 1.0, 0.0]).view(1, 4, 1).repeat(2, 1, 1)
+    terminated = th.zeros(2, 4, 1)
+    terminated[0, 2] = 1
+    returns = td_lambda_returns(rewards, terminated, mask, next_values, 0.5, 0.5)
+    assert returns[0, :, 0].tolist() == [3.9375, 3.75, 3.0, 0.0]
+    assert returns[1, :, 0].tolist() == [4.0, 4.0, 4.0, 0.0]
+
+
+def _brute_force(rewards, values, length, terminated, gamma, lam, t):
+    """(1 - lambda) sum of lambda^(n-1) G^(n), the rest of the weight on the longest return there is."""
+    total, weight_left = 0.0, 1.0
+    for n in range(1, length - t + 1):
+        g = sum(gamma**k * rewards[t + k] for k in range(n))
+        reaches_end = t + n == length
+        if not (reaches_end and terminated):
+            g += gamma**n * values[t + n - 1]
+        weight = weight_left if reaches_end else (1 - lam) * lam ** (n - 1)
+        total += weight * g
+        weight_left -= weight
+    return total
+
+
+@given(
+    st.integers(1, 6),
+    st.integers(0, 3),
+    st.booleans(),
+    st.sampled_from([0.0, 0.5, 0.8, 1.0]),
+    st.sampled_from([0.9, 0.99, 1.0]),
+    st.integers(0, 999),
+)
+def test_td_lambda_is_the_weighted_sum_of_n_step_returns(length, padding, terminated, lam, gamma, seed):
+    rng = np.random.default_rng(seed)
+    steps, agents = length + padding, 2
+    rewards, values = rng.normal(size=steps), rng.normal(size=(steps, agents)) * 10
+    mask, ends = np.zeros(steps), np.zeros(steps)
+    mask[:length] = 1
+    ends[length - 1] = terminated
+    column = lambda x: th.tensor(x).view(1, steps, 1)  # noqa: E731
+    played = column(rewards), column(ends), column(mask)
+    returns = td_lambda_returns(*played, th.tensor(values)[None], gamma, lam)
+    # PyMARL's call takes the value of the first state as well, and does not use it
+    of_all_states = th.tensor(np.vstack([rng.normal(size=(1, agents)), values]))[None]
+    assert th.equal(build_td_lambda_targets(*played, of_all_states, agents, gamma, lam), returns)
+    for agent in range(agents):
+        for t in range(length):
+            expected = _brute_force(rewards, values[:, agent], length, terminated, gamma, lam, t)
+            assert returns[0, t, agent].item() == pytest.approx(expected, abs=1e-9)
+    assert (returns[0, length:] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("n_steps", "terminated", "truncated"),
+    [
+        (1, [1 + 0.5 * 8, 2 + 0.5 * 4, 3, 0], [5, 4, 3 + 0.5 * 2, 0]),
+        (2, [1 + 0.5 * (2 + 0.5 * 4), 2 + 0.5 * 3, 3, 0], [3, 2 + 0.5 * (3 + 0.5 * 2), 4, 0]),
+        (9, [1 + 0.5 * (2 + 0.5 * 3), 3.5, 3, 0], [1 + 0.5 * (2 + 0.5 * (3 + 0.5 * 2)), 4, 4, 0]),
+    ],
+)
+def test_n_step_returns_by_hand(n_steps, terminated, truncated):
+    """The episodes of `test_td_lambda_by_hand`: three steps, then padding."""
+    rewards = th.tensor([1.0, 2.0, 3.0, 9.0]).view(1, 4, 1).repeat(2, 1, 1)
+    next_values = th.tensor([8.0, 4.0, 2.0, 77.0]).view(1, 4, 1).repeat(2, 1, 1)
+    mask = th.tensor([1.0, 1.0, 1.0, 0.0]).view(1, 4, 1).repeat(2, 1, 1)
+    ends = th.zeros(2, 4, 1)
+    ends[0, 2] = 1
+    returns = n_step_returns(rewards, ends, mask, next_values, 0.5, n_steps)
+    assert returns.squeeze(2).tolist() == [terminated, truncated]
+
+
+def _n_step_by_hand(rewards, ends, mask, values, gamma, n_steps, t):
+    total = 0.0
+    for k in range(n_steps):
+        total += gamma**k * rewards[t + k]
+        if ends[t + k]:
+            return total
+        if k == n_steps - 1 or t + k + 1 == len(mask) or not mask[t + k + 1]:
+            return total + gamma ** (k + 1) * values[t + k]
+    return total
+
+
+@given(st.integers(1, 9), st.integers(1, 5), st.floats(0, 1), st.integers(0, 9999))
+def test_n_step_returns_and_gae_of_agents_that_come_and_go(steps, n_steps, gamma, seed):
+    """Each agent has its own mask and ends; after an end comes a step that does not count."""
+    rng = np.random.default_rng(seed)
+    agents = 3
+    rewards, values = rng.normal(size=(steps, agents)), rng.normal(size=(steps + 1, agents)) * 10
+    mask = (rng.random((steps, agents)) < 0.8).astype(float)
+    ends = mask * (rng.random((steps, agents)) < 0.3)
+    mask[1:] *= 1 - ends[:-1]
+    ends *= mask
+    as_batch = [th.tensor(x)[None] for x in (rewards, ends, mask)]
+    returns = n_step_returns(*as_batch, th.tensor(values[1:])[None], gamma, n_steps)[0]
+    advantages, lambda_returns = (x[0] for x in gae(*as_batch, th.tensor(values)[None], gamma, 0.7))
+    for i in range(agents):
+        for t in range(steps):
+            if not mask[t, i]:
+                assert returns[t, i] == advantages[t, i] == lambda_returns[t, i] == 0
+                continue
+            expected = _n_step_by_hand(rewards[:, i], ends[:, i], mask[:, i], values[1:, i], gamma, n_steps, t)
+            assert returns[t, i].item() == pytest.approx(expected, abs=1e-9)
+            # eq. 16, as a sum of TD errors up to the end of the valid steps
+            total, weight = 0.0, 1.0
+            for k in range(t, steps):
+                if not mask[k, i]:
+                    break
+                total += weight * (rewards[k, i] + gamma * (1 - ends[k, i]) * values[k + 1, i] - values[k, i])
+                weight *= gamma * 0.7
+                if ends[k, i]:
+                    break
+            assert advantages[t, i].item() == pytest.approx(total, abs=1e-9)
+            assert lambda_returns[t, i].item() == pytest.approx(total + values[t, i], abs=1e-9)
+
+
+def test_gae_of_padded_and_cut_off_episodes_by_hand():
+    """gamma 0.5, lambda 0.5; V = 4, 2, 6, 8 of the states; rewards 1, 2, 3; the second row has two steps.
+
+    Row 0 terminates: deltas -2, 3, -3; A = -2 + .25 x 2.25, 3 - .25 x 3, -3. Row 1 is cut off after two steps: deltas
+    -2, 3; A = -2 + .25 x 3, 3. Returns are A + V.
+    """
+    rewards = th.tensor([1.0, 2.0, 3.0]).view(1, 3, 1).repeat(2, 1, 1)
+    values = th.tensor([4.0, 2.0, 6.0, 8.0]).view(1, 4, 1).repeat(2, 1, 1)
+    mask, ends = th.tensor([[1.0, 1, 1], [1, 1, 0]]).unsqueeze(2), th.tensor([[0.0, 0, 1], [0, 0, 0]]).unsqueeze(2)
+    advantages, returns = gae(rewards, ends, mask, values, 0.5, 0.5)
+    assert advantages.squeeze(2).tolist() == [[-1.4375, 2.25, -3], [-1.25, 3, 0]]
+    assert returns.squeeze(2).tolist() == [[2.5625, 4.25, 3], [2.75, 5, 0]]
+
+
+def test_q_lambda_by_hand():
+    """gamma 0.5, lambda 0.5; E = 1, 4, 8 and Q = 0, 2, 8 of the states; rewards 1, 2.
+
+    Corrected rewards are 1 + 1 - 0 = 2 and 2 + 4 - 2 = 4. The second step terminates: 4; before it:
+    2 + .5 (.5 x 4 + .5 x 4) = 4. Cut off instead: 4 + .5 x 8 = 8, and 2 + .5 (.5 x 4 + .5 x 8) = 5.
+    """
+    column = lambda *x: th.tensor(x, dtype=th.float32).view(1, -1, 1)  # noqa: E731
+    settings = {"exp_qvals": column(1, 4, 8), "qvals": column(0, 2, 8), "gamma": 0.5, "td_lambda": 0.5}
+    for last, expected in ((1, [4, 4]), (0, [5, 8])):
+        targets = build_q_lambda_targets(column(1, 2), column(0, last), column(1, 1), **settings)
+        assert targets.flatten().tolist() == expected
+    masked = build_q_lambda_targets(column(1, 2), column(1, 0), column(1, 0), **settings)
+    assert masked.flatten().tolist() == [2, 0]
+
+
+def test_gae_by_hand():
+    """gamma 0.5, lambda 0.5; V = 4, 2, 6, 8; rewards 1, 2, 3; nothing follows the last step.
+
+    deltas: 1 + 1 - 4 = -2;  2 + 3 - 2 = 3;  3 - 6 = -3.  A: -3;  3 - .75 = 2.25;  -2 + .25 x 2.25 = -1.4375.
+    """
+    column = lambda *x: th.tensor(x, dtype=th.float32).view(1, -1, 1, 1).repeat(2, 1, 3, 1)  # noqa: E731
+    values = column(4, 2, 6, 8)
+    advantages, returns = build_gae_targets(column(1, 2, 3), column(1, 1, 0), values, 0.5, 0.5)
+    assert advantages.shape == returns.shape == (2, 3, 3, 1)
+    assert advantages[1, :, 2, 0].tolist() == [-1.4375, 2.25, -3]
+    assert returns[0, :, 0, 0].tolist() == [2.5625, 4.25, 3]
+    # PyMARL2's PPO passes the mask of taken steps: the last one bootstraps, 3 + .5 x 8 - 6 = 1
+    assert build_gae_targets(column(1, 2, 3), column(1, 1, 1), values, 0.5, 0.5)[0][0, 2, 0, 0] == 1
+
+
+def test_tree_backup_by_hand():
+    """gamma lambda 0.5; deltas 1, 2, 4; the actions' probabilities 0.9, 0.5, 0.25 and 0.1 after the last step.
+
+    n = 1: only the own delta. n = 2: 1 + .5 x .5 x 2 = 1.5;  2 + .5 x .25 x 4 = 2.5;  4.
+    n = 3 adds .25 x .5 x .25 x 4 = .125 to the first.
+    """
+    column = lambda *x: th.tensor(x, dtype=th.float32).view(1, -1, 1)  # noqa: E731
+    deltas, policy, values = column(1, 2, 4), column(0.9, 0.5, 0.25, 0.1), column(10, 20, 30)
+    for n, expected in ((1, [11, 22, 34]), (2, [11.5, 22.5, 34]), (3, [11.625, 22.5, 34]), (9, [11.625, 22.5, 34])):
+        targets = build_target_q(deltas, values, policy, None, 0.5, 1.0, n)
+        assert targets.flatten().tolist() == pytest.approx(expected), n
