@@ -3,11 +3,11 @@
 import math
 import os
 import random
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch as th
+from loop_configs import small_config
 
 from envs import REGISTRY
 from experiment.loop import TrainingLoop
@@ -16,9 +16,7 @@ from fakes import CountingEnv
 from learners.q_learner import QLearner
 from records.logger import Logger
 from run import run
-from utils.config import config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError, MusterError
-from utils.yaml_files import load_yaml
 
 
 @pytest.fixture
@@ -51,15 +49,6 @@ def watched(monkeypatch):
     return calls
 
 
-def _config(tmp_path, algorithm="vdn", environment="two_step", **changes):
-    config = default_config()
-    recursive_dict_update(config, load_yaml(config_path(environment, "envs")))
-    recursive_dict_update(config, load_yaml(config_path(algorithm, "algs")))
-    config["env_args"].pop("state_last_action", None)
-    small = {"buffer_size": 32, "batch_size": 4, "seed": 3, "local_results_path": str(tmp_path)}
-    return recursive_dict_update(config, {**small, **changes})
-
-
 def _stats(calls, key):
     return [(t, value) for kind, name, t, value in (c for c in calls if c[0] == "stat") if name == key]
 
@@ -73,7 +62,7 @@ def _saves(calls):
 def test_when_things_happen(tmp_path, watched):
     """PyMARL's schedule on episodes of two steps, and one more test and save at the end."""
     result = run(
-        _config(tmp_path, t_max=41, test_interval=16, save_model=True, save_model_interval=30, log_interval=10)
+        small_config(tmp_path, t_max=41, test_interval=16, save_model=True, save_model_interval=30, log_interval=10)
     )
     assert [t for t, _ in _stats(watched, "test_return_mean")] == [2, 18, 34, 42]
     assert _saves(watched) == [2, 32, 42]
@@ -86,7 +75,7 @@ def test_when_things_happen(tmp_path, watched):
 
 
 def test_nothing_is_done_twice_when_the_end_falls_on_an_interval(tmp_path, watched):
-    run(_config(tmp_path, t_max=17, test_interval=16, save_model=True, save_model_interval=16))
+    run(small_config(tmp_path, t_max=17, test_interval=16, save_model=True, save_model_interval=16))
     assert [t for t, _ in _stats(watched, "test_return_mean")] == [2, 18]
     assert _saves(watched) == [2, 18]
     assert sorted(os.listdir(next((tmp_path / "models").iterdir()))) == ["18", "2", "best"]
@@ -94,14 +83,14 @@ def test_nothing_is_done_twice_when_the_end_falls_on_an_interval(tmp_path, watch
 
 def test_updates_per_rollout(tmp_path, watched):
     """PyMARL makes one update after a rollout, of eight episodes too; here a key says how many."""
-    run(_config(tmp_path, t_max=19, updates_per_rollout=3))
+    run(small_config(tmp_path, t_max=19, updates_per_rollout=3))
     trained = [c[1] for c in watched if c[0] == "train"]
     assert trained == [t for t in (8, 10, 12, 14, 16, 18, 20) for _ in range(3)]
 
 
 def test_replay_ratio(tmp_path, watched):
     """A rollout brings 2 transitions and a sample has 8; before the fourth episode there is no sample."""
-    run(_config(tmp_path, t_max=19, replay_ratio=2))
+    run(small_config(tmp_path, t_max=19, replay_ratio=2))
     assert [c[1] for c in watched if c[0] == "train"] == [8, 12, 16, 20]
 
 
@@ -111,7 +100,7 @@ def test_evaluate_reports_all_episodes(tmp_path, watched, counting_env, runner, 
 
     PyMARL reports one episode or none, and its parallel runner plays test_nepisode rollouts of several.
     """
-    config = _config(
+    config = small_config(
         tmp_path, t_max=30, save_model=True, env="counting", env_args={"lengths": [2, 4, 5]}, test_nepisode=2
     )
     run(config)
@@ -134,34 +123,9 @@ def test_evaluate_reports_all_episodes(tmp_path, watched, counting_env, runner, 
 def test_evaluate_needs_a_checkpoint(tmp_path, watched):
     """PyMARL trains instead."""
     with pytest.raises(ConfigError, match="evaluate=True needs checkpoint_path"):
-        run(_config(tmp_path, evaluate=True))
+        run(small_config(tmp_path, evaluate=True))
     assert watched == []
     assert os.listdir(tmp_path) == []
-
-
-class ReplayEnv(CountingEnv):
-    """Saves a replay where SMAC would."""
-
-    def __init__(self, replay_dir="", seed=None):
-        super().__init__(seed=seed)
-        self.replay_dir = replay_dir
-
-    def save_replay(self):
-        os.makedirs(self.replay_dir)
-        with open(os.path.join(self.replay_dir, "game.replay"), "w") as file:
-            file.write(str(self.episode + 1))
-
-
-def test_a_replay_lands_in_the_results(tmp_path, monkeypatch):
-    monkeypatch.setitem(REGISTRY._entries, "replaying", None)
-    REGISTRY["replaying"] = ReplayEnv
-    config = _config(tmp_path, t_max=10, save_model=True, env="replaying", env_args={"replay_dir": ""})
-    run(config)
-    models = str(next((tmp_path / "models").iterdir()))
-    assert not (tmp_path / "replays").exists()
-    run(config | {"save_replay": True, "checkpoint_path": models, "test_nepisode": 3})
-    (replay,) = (tmp_path / "replays").rglob("game.replay")
-    assert replay.read_text() == "3"
 
 
 def test_the_state_of_the_loop_can_be_kept():
@@ -172,7 +136,7 @@ def test_the_state_of_the_loop_can_be_kept():
 
 
 def test_load_step_and_training_from_there(tmp_path, watched):
-    config = _config(tmp_path, t_max=41, save_model=True, save_model_interval=10)
+    config = small_config(tmp_path, t_max=41, save_model=True, save_model_interval=10)
     run(config)
     models = next((tmp_path / "models").iterdir())
     assert sorted(int(name) for name in os.listdir(models) if name != "best") == [2, 12, 22, 32, 42]
@@ -184,11 +148,11 @@ def test_load_step_and_training_from_there(tmp_path, watched):
 def test_the_same_seed_gives_the_same_run(tmp_path, watched):
     figures = []
     for _ in range(2):
-        run(_config(tmp_path, t_max=100))
+        run(small_config(tmp_path, t_max=100))
         figures.append(list(watched))
         watched.clear()
     assert figures[0] == figures[1]
-    run(_config(tmp_path, t_max=100, seed=4))
+    run(small_config(tmp_path, t_max=100, seed=4))
     assert watched != figures[0]
 
 
@@ -197,7 +161,7 @@ def test_testing_does_not_change_training(tmp_path, watched, counting_env, runne
     """PyMARL's tests draw from the training generators and share the environment."""
     figures = []
     for interval in (6, 40, 1000):
-        config = _config(tmp_path, t_max=80, test_interval=interval, runner_log_interval=1, learner_log_interval=1)
+        config = small_config(tmp_path, t_max=80, test_interval=interval, runner_log_interval=1, learner_log_interval=1)
         run(config | {"env": "counting", "env_args": {"lengths": [2, 4]}, "test_nepisode": 3, "runner": runner})
         figures.append([c for c in watched if c[0] == "stat" and not c[1].startswith("test_")])
         tests = len(_stats(watched, "test_return_mean"))
@@ -206,26 +170,10 @@ def test_testing_does_not_change_training(tmp_path, watched, counting_env, runne
     assert figures[0] == figures[1] == figures[2]
 
 
-def test_the_folder_is_free_again_after_any_failure_at_the_end(tmp_path, monkeypatch):
-    """Each of the last steps is taken, and the first error is not lost."""
-    closed = []
-    for name in ("close", "close_sinks"):
-
-        def fail(logger, *_, name=name):
-            raise RuntimeError(name)
-
-        monkeypatch.setattr(Logger, name, fail)
-    monkeypatch.setattr("run.RunFolder.close", lambda folder: closed.append(folder))
-    with pytest.raises(RuntimeError, match="close_sinks") as error:
-        run(_config(tmp_path, t_max=10))
-    assert str(error.value.__context__) == "close"
-    assert len(closed) == 1
-
-
 def test_the_global_generators_are_seeded(tmp_path):
     drawn = []
     for _ in range(2):
-        run(_config(tmp_path, t_max=1))
+        run(small_config(tmp_path, t_max=1))
         drawn.append((random.random(), np.random.rand(), th.rand(1).item()))
     assert drawn[0] == drawn[1]
 
@@ -233,7 +181,7 @@ def test_the_global_generators_are_seeded(tmp_path):
 def test_a_run_without_a_seed_gets_a_random_one(tmp_path, caplog):
     caplog.set_level("INFO")
     for _ in range(2):
-        run({**_config(tmp_path, t_max=1), "seed": None})
+        run({**small_config(tmp_path, t_max=1), "seed": None})
     seeds = [r.getMessage().split("seed ")[1].split(",")[0] for r in caplog.records if "seed" in r.getMessage()]
     assert len(set(seeds)) == 2
 
@@ -241,87 +189,17 @@ def test_a_run_without_a_seed_gets_a_random_one(tmp_path, caplog):
 def test_early_truncation_trains_on_played_steps_only(tmp_path, watched, counting_env):
     """PyMARL's loss is around 1e14 here, since rows of padding have no legal action."""
     env_args = {"lengths": [2, 6], "ends": ["truncated", "terminated"]}
-    run(_config(tmp_path, t_max=120, learner_log_interval=1, env="counting", env_args=env_args))
+    run(small_config(tmp_path, t_max=120, learner_log_interval=1, env="counting", env_args=env_args))
     losses = [value for _, value in _stats(watched, "loss")]
     assert losses
     # returns stay below 30, so no squared error comes near this
     assert all(math.isfinite(loss) and loss < 1e4 for loss in losses)
 
 
-def test_a_plugin_brings_a_learner_with_its_own_keys(tmp_path):
-    (tmp_path / "half_learner.py").write_text(
-        "from learners import REGISTRY\n"
-        "from learners.q_learner import QLearner\n"
-        "class HalfLearner(QLearner):\n"
-        "    def train(self, batch, t_env, episode_num):\n"
-        "        if episode_num % self.args.every == 0:\n"
-        "            super().train(batch, t_env, episode_num)\n"
-        "        self.logger.log_stat('every', self.args.every, t_env)\n"
-        "REGISTRY['half'] = HalfLearner\n"
-    )
-    config = _config(tmp_path, t_max=30, plugins=[str(tmp_path / "half_learner.py")], learner="half", every=2)
-    assert run(config) is not None
-
-
-def test_a_plugin_environment_travels_to_its_processes(tmp_path):
-    """It cannot be imported by name there."""
-    (tmp_path / "plain_game.py").write_text(
-        "import numpy as np\n"
-        "from envs import REGISTRY, MultiAgentEnv\n"
-        "class PlainGame(MultiAgentEnv):\n"
-        "    n_agents, episode_limit = 2, 3\n"
-        "    def reset(self): self.t = 0\n"
-        "    def step(self, actions): self.t += 1; return float(sum(actions)), self.t == 3, {}\n"
-        "    def get_obs_agent(self, agent_id): return np.ones(1)\n"
-        "    def get_obs_size(self): return 1\n"
-        "    def get_state(self): return np.ones(2)\n"
-        "    def get_state_size(self): return 2\n"
-        "    def get_total_actions(self): return 2\n"
-        "REGISTRY['plain'] = PlainGame\n"
-    )
-    config = _config(tmp_path, t_max=20, plugins=[str(tmp_path / "plain_game.py")], env="plain", env_args={})
-    assert run(config | {"runner": "parallel", "batch_size_run": 2}) is not None
-
-
-def test_results_go_where_local_results_path_says(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run(_config(tmp_path / "deep" / "down", t_max=10, save_model=True, use_tensorboard=True))
-    assert os.listdir(tmp_path) == ["deep"]
-    assert sorted(os.listdir(tmp_path / "deep" / "down")) == ["models", "tb_logs"]
-    (token,) = os.listdir(tmp_path / "deep" / "down" / "models")
-    assert token.startswith("vdn_seed3_two_step_20")
-    assert os.listdir(tmp_path / "deep" / "down" / "tb_logs") == [token]
-
-
-def test_runs_started_together_share_no_folder(tmp_path):
-    """PyMARL names results by the second: two runs of one second write into one folder."""
-    for _ in range(3):
-        run(_config(tmp_path, t_max=1, save_model=True))
-    assert len(os.listdir(tmp_path / "models")) == 3
-
-
-@pytest.mark.parametrize("number", [th.tensor, np.float32])
-def test_losses_that_turn_nan_are_logged_as_floats(tmp_path, monkeypatch, number):
-    """Sacred would store a tensor or NumPy scalar, which a user's learner may log, as a pickled object."""
-    log = QLearner._log
-    monkeypatch.setattr(
-        QLearner, "_log", lambda self, stats, t: log(self, {key: number(x) for key, x in stats.items()}, t)
-    )
-    monkeypatch.setattr("learners.q_learner.masked_mean", lambda x, mask: (x * mask).sum() / mask.sum() * float("nan"))
-    scalars = []
-    sacred_run = SimpleNamespace(info={}, log_scalar=lambda key, value, t: scalars.append((key, value)))
-    run(_config(tmp_path, t_max=20, on_non_finite="skip"), sacred_run)
-    assert math.isnan(sacred_run.info["loss"][0])
-    logged = [value for key, values in sacred_run.info.items() if key != "unique_token" for value in values]
-    assert {type(value) for value in logged} == {float, int}, "values, and the steps they were logged at"
-    assert {type(value) for _, value in scalars} == {float}
-    assert math.isnan(dict(scalars)["loss"])
-
-
 def test_the_buffer_says_how_large_it_can_become(tmp_path, caplog):
     """A step of the two-step game: 52 bytes for obs, state and reward, 11 fields of one byte; an episode: 3 steps."""
     caplog.set_level("INFO")
-    run(_config(tmp_path, t_max=4, buffer_size=2**20))
+    run(small_config(tmp_path, t_max=4, buffer_size=2**20))
     assert "Replay buffer: 1048576 episodes, up to 189.0 MiB" in caplog.text
 
 
@@ -330,7 +208,7 @@ def test_a_buffer_that_does_not_fit_is_refused(tmp_path, monkeypatch, counting_e
     closed = []
     monkeypatch.setattr(CountingEnv, "close", lambda self: closed.append(self))
     monkeypatch.setattr("components.buffers.episodes.device_memory", lambda device: 3 * 2**30)
-    config = _config(tmp_path, env="counting", env_args={}, buffer_size=10**9, buffer_dtype=buffer_dtype)
+    config = small_config(tmp_path, env="counting", env_args={}, buffer_size=10**9, buffer_dtype=buffer_dtype)
     with pytest.raises(MusterError, match=r"up to \d+\.\d GiB, where 3\.0 GiB are free") as error:
         run(config)
     assert "a smaller buffer_size" in str(error.value)
@@ -341,12 +219,12 @@ def test_a_buffer_that_does_not_fit_is_refused(tmp_path, monkeypatch, counting_e
 def test_where_free_memory_is_not_known_nothing_is_refused(tmp_path, monkeypatch):
     for module in ("components.buffers.episodes", "experiment.assembly"):
         monkeypatch.setattr(f"{module}.device_memory", lambda device: None)
-    assert run(_config(tmp_path, t_max=4)) is not None
+    assert run(small_config(tmp_path, t_max=4)) is not None
 
 
 def test_training_from_half_precision(tmp_path):
     """In these games observations are small whole numbers, which float16 holds exactly: the same run."""
-    whole = [run(_config(tmp_path, t_max=60, buffer_dtype=dtype)) for dtype in ("float32", "float16")]
+    whole = [run(small_config(tmp_path, t_max=60, buffer_dtype=dtype)) for dtype in ("float32", "float16")]
     assert whole[0] == whole[1]
 
 
@@ -355,7 +233,7 @@ def test_overlapping_runs_are_reproducible_and_lag_by_one_rollout(tmp_path, watc
     schedules, figures, lags = [], [], []
     for acting in ({"overlap": True}, {"acting": "ahead"}, {}):
         watched.clear()
-        run(_config(tmp_path, "qmix", t_max=60, test_interval=16, test_nepisode=4, **acting))
+        run(small_config(tmp_path, "qmix", t_max=60, test_interval=16, test_nepisode=4, **acting))
         schedules.append([c[:2] if c[0] == "train" else c[:3] for c in watched if c[0] in ("train", "stat")])
         figures.append([c for c in watched if c[0] == "stat" and c[1] in ("loss", "return_mean", "test_return_mean")])
         lags.append({c[3] for c in watched if c[:2] == ("stat", "weight_lag")})
@@ -377,7 +255,7 @@ def test_a_separate_acting_controller_has_the_learners_weights_in_tests(tmp_path
         seen.append(parts.mac is not parts.acting_mac and all(map(th.equal, ours, theirs)))
 
     monkeypatch.setattr(TrainingLoop, "_test", watched_test)
-    run(_config(tmp_path, t_max=40, test_interval=10, overlap=True))
+    run(small_config(tmp_path, t_max=40, test_interval=10, overlap=True))
     assert len(seen) > 2
     assert all(seen)
 
@@ -395,7 +273,7 @@ def test_compiled_networks_learn_the_same(tmp_path, watched, monkeypatch):
     losses = []
     for compile_ in ("off", "on"):
         watched.clear()
-        run(_config(tmp_path, "qmix", t_max=40, compile=compile_, save_model=True))
+        run(small_config(tmp_path, "qmix", t_max=40, compile=compile_, save_model=True))
         losses.append([value for _, value in _stats(watched, "loss")])
     assert compiled == ["QMixer", "QMixer"]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
