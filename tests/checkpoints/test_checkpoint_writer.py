@@ -31,11 +31,11 @@ def save(writer, t_env, **others):
     writer.wait()
 
 
-def restored(run_folder, size):
+def restored(run_folder, size, name=""):
     checkpoint, problems = newest_checkpoint(run_folder)
     assert problems == []
     copy = new_buffer(size)
-    segments = segments_of(checkpoint.folder, checkpoint.manifest)
+    segments = segments_of(checkpoint.folder, checkpoint.manifest, name)
     copy.load_state_dict({"inserted": max((segment.stop for segment in segments), default=0)})
     for segment in segments:
         read_segment(segment, copy.journal)
@@ -74,6 +74,19 @@ def test_an_episode_is_written_once(tmp_path, counted):
     }
     assert [c.number for c in checkpoints_of(tmp_path)[0]] == [5, 4]
     writer.close()
+
+
+def test_several_buffers_have_files_of_their_names(tmp_path, counted):
+    buffers = {"red": new_buffer(4), "blue-2": new_buffer(6), "2": new_buffer(3)}
+    writer = CheckpointWriter(tmp_path, {name: buffer.journal for name, buffer in buffers.items()}, keep=2)
+    for number in (1, 2):
+        for k, buffer in enumerate(buffers.values()):
+            buffer.insert(random_batch([2] * (k + 1), LENGTH, seed=10 * number + k))
+        save(writer, 100 * number)
+    assert counted == [(0, 1), (0, 2), (0, 3), (1, 2), (2, 4), (3, 6)]
+    for name, buffer in buffers.items():
+        _, copy = restored(tmp_path, buffer.episodes.buffer_size, name)
+        same(copy, buffer)
 
 
 def test_a_resumed_run_does_not_rewrite_the_records_of_its_checkpoint(tmp_path, counted):

@@ -11,6 +11,7 @@ from killed_runs import finished, killed_and_resumed
 import convoy_team
 import declared_envs
 from cli.compose import compose_config
+from controllers.teams import TeamControllers
 from own_parts import registries_restored
 from records.logger import Logger
 from replays.frames import frames
@@ -227,15 +228,29 @@ def test_groups_that_are_alike_are_one_team(tmp_path, logged, runner, algorithm)
     assert list(tmp_path.glob("models/*/*/agent.th"))
 
 
-def test_one_team_plays_against_its_earlier_self(tmp_path, logged):
+def test_a_team_plays_against_its_earlier_self(tmp_path, logged, monkeypatch):
     run(alone(tmp_path / "first", "duel", "vdn", runner="episodes", save_model=True))
     path = str(next((tmp_path / "first").glob("models/*")))
     teams = {"red": {"config": "qmix"}, "past": {"groups": ["blue"], "checkpoint_path": path, "frozen": True}}
+    chosen = {"red": {}, "blue": {}}
+    decide = TeamControllers.decide
+
+    def listen(self, batch, t, *rest, **options):
+        decision = decide(self, batch, t, *rest, **options)
+        for group, actions in chosen.items():
+            for b in range(batch.batch_size if t == 0 else 0):
+                for agent in range(2):
+                    seen = (agent, *batch[f"{group}/obs"][b, 0, agent].tolist())
+                    actions.setdefault(seen, set()).add(int(decision.actions[f"{group}/actions"][b, agent]))
+        return decision
+
+    monkeypatch.setattr(TeamControllers, "decide", listen)
     logged.clear()
     run(alone(tmp_path / "second", "duel", "vdn", runner="episodes", teams=teams))
-    assert logged["red/loss"] and "past/loss" not in logged
-    # it acts greedily, in training as well: what it does depends on what it sees only
-    assert "past/epsilon" not in logged
+    assert logged["red/loss"] and "past/loss" not in logged and "past/epsilon" not in logged
+    # one explores, and the other does the same whenever it sees the same
+    assert max(map(len, chosen["red"].values())) == 3
+    assert max(map(len, chosen["blue"].values())) == 1
 
 
 @pytest.mark.parametrize("runner", ["episodes", "rollout"])

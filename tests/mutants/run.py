@@ -1,6 +1,6 @@
 """Which mistakes the tests notice: `python tests/mutants/run.py [WORDS]` makes them one after another in a copy.
 
-Each mutant of `catalog.py` whose name contains all the words is put into a copy of this checkout, the tests that it
+Each mutant of the catalogs whose name contains all the words is put into a copy of this checkout, the tests that it
 names are run there, and those that fail are printed. A mutant that no test fails for survives: the exit code is 1
 then. Tests that fail in the copy without any mutant do not count. A mutant whose part is gone stops the command.
 """
@@ -17,6 +17,7 @@ import textwrap
 from collections import Counter
 from pathlib import Path
 
+import teams_catalog
 from catalog import MUTANTS, Edit, Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +42,9 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--tests", nargs="+", help="run these tests instead of those that the mutants name")
     arguments = parser.parse_args()
-    chosen = [mutant for mutant in MUTANTS if all(word in mutant.name for word in arguments.words)]
+    chosen = [
+        mutant for mutant in (*MUTANTS, *teams_catalog.MUTANTS) if all(word in mutant.name for word in arguments.words)
+    ]
     if not chosen:
         sys.exit("No mutant has such a name; --list prints all of them.")
     if arguments.list:
