@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from checks.options import completed
 from cli.compose import compose_config
 from envs import REGISTRY as environments
 from learners import REGISTRY as learners
@@ -59,7 +60,7 @@ def train(tmp_path, monkeypatch, algorithm, environment, **changes):
         config["batch_size"] = config["buffer_size"] = config["batch_size_run"]
     # a rollout of `batch_size_run` episodes or pieces: one fills the batch, and each of the others brings an update
     rollouts = -(-config["batch_size"] // config["batch_size_run"]) - 1 + UPDATES
-    longest = config["rollout_steps"] if config["runner"] == "rollout" else episode_limit(environment)
+    longest = completed(config)["rollout_steps"] if config["runner"] == "rollout" else episode_limit(environment)
     # the rollout that starts at t_max is still played
     config["t_max"] = (rollouts - 1) * config["batch_size_run"] * longest
     updates = watch_updates(monkeypatch, config["learner"])
