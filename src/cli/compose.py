@@ -4,6 +4,7 @@ import copy
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,12 @@ def _drop_arguments_of_other_environments(alg_config: dict, env_config: dict) ->
     An argument that no environment's file has stays, and is refused as unknown.
     """
     arguments = alg_config.get("env_args", {})
-    ours = env_config.get("env_args", {})
-    others = [load_yaml(path).get("env_args", {}) for path in (CONFIG_DIR / "envs").glob("*.yaml")]
-    for key in [key for key in arguments if key not in ours]:
-        if any(key in args for args in others):
+    for key in [key for key in arguments if key not in env_config.get("env_args", {})]:
+        if key in _arguments_of_environments():
             del arguments[key]
+
+
+@cache
+def _arguments_of_environments() -> set[str]:
+    """Every argument that a file of our environments has."""
+    return {key for path in (CONFIG_DIR / "envs").glob("*.yaml") for key in load_yaml(path).get("env_args", {})}

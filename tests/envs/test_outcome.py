@@ -7,6 +7,7 @@ from envs.outcome import outcome_of
 from experiment.assembly import assemble
 from fakes import CountingEnv, RecordingLogger
 from helpers import make_args
+from odd_envs import FiveEnv
 from utils.errors import MusterError
 from utils.random_streams import seed_everything
 
@@ -40,19 +41,6 @@ def test_ends(returned, ended, truncated):
 def test_other_forms_are_reported(returned, found):
     with pytest.raises(MusterError, match=rf"step\(\) returned {found}; it must return \(reward, terminated, info\)"):
         outcome_of(returned)
-
-
-class FiveEnv(CountingEnv):
-    """As EPyMARL's: `reset` returns something, too."""
-
-    def reset(self):
-        super().reset()
-        return self.get_obs(), {}
-
-    def step(self, actions):
-        reward, ended, info = super().step(actions)
-        truncated = info.pop("episode_limit")
-        return self.get_obs(), reward, ended and not truncated, truncated, info
 
 
 @pytest.mark.parametrize("runner", ["episode", "parallel"])

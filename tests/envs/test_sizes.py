@@ -8,6 +8,7 @@ from envs.sizes import check_sizes
 from experiment.assembly import assemble
 from fakes import CountingBatch, CountingEnv, RecordingLogger
 from helpers import make_args
+from odd_envs import Large, LargeBatch
 from utils.errors import MusterError
 from utils.shared_memory import NamelessMemory
 from vector_envs.step_arrays import StepArrays
@@ -46,25 +47,6 @@ def test_a_missing_size_and_no_sizes_at_all():
         check_sizes(None)
 
 
-class Wrong(CountingEnv):
-    def get_env_info(self):
-        return {**super().get_env_info(), "obs_shape": -1}
-
-
-class WrongBatch(CountingBatch):
-    def get_env_info(self):
-        return {**super().get_env_info(), "obs_shape": -1}
-
-
-@pytest.mark.parametrize("runner", ["episode", "parallel", "batched", "rollout"])
-def test_every_runner_looks(runner, monkeypatch):
-    monkeypatch.setitem(REGISTRY._entries, "wrong", None)
-    REGISTRY.declare("wrong", Wrong, "announces nonsense", batched=WrongBatch)
-    args = make_args(env="wrong", env_args={"seed": 1}, runner=runner)
-    with pytest.raises(MusterError, match=r"\['obs_shape'\] is -1"):
-        assemble(args, RecordingLogger())
-
-
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
@@ -78,26 +60,6 @@ def test_every_runner_looks(runner, monkeypatch):
 def test_sizes_beyond_sense_or_memory_are_refused(sizes, words):
     with pytest.raises(MusterError, match=words):
         check_sizes({**GOOD, **sizes}, environments=8)
-
-
-class Large(CountingEnv):
-    """Announces `figures`, which would be harmless to allocate by mistake."""
-
-    def __init__(self, figures, **env_args):
-        super().__init__(**env_args)
-        self.figures = figures
-
-    def get_env_info(self):
-        return {**super().get_env_info(), **self.figures}
-
-
-class LargeBatch(CountingBatch):
-    def __init__(self, batch_size, figures, **env_args):
-        super().__init__(batch_size, **env_args)
-        self.figures = figures
-
-    def get_env_info(self):
-        return {**super().get_env_info(), **self.figures}
 
 
 RUNNERS = [
@@ -120,6 +82,12 @@ def large(monkeypatch):
         return assemble(make_args(env="large", env_args={"figures": figures, "seed": 1}, **keys), RecordingLogger())
 
     return build
+
+
+@pytest.mark.parametrize("runner", ["episode", "parallel", "batched", "rollout"])
+def test_every_runner_looks(runner, large):
+    with pytest.raises(MusterError, match=r"\['obs_shape'\] is -1"):
+        large({"obs_shape": -1}, runner=runner)
 
 
 @pytest.mark.parametrize("keys", RUNNERS, ids=lambda keys: " ".join(map(str, keys.values())))

@@ -8,8 +8,9 @@ from envs import REGISTRY
 from envs.outcome import outcome_of
 from envs.validation import InvalidEnvironmentError, as_numbers, problem_of_mask
 from experiment.assembly import assemble
-from fakes import CountingBatch, CountingEnv, RecordingLogger
+from fakes import RecordingLogger
 from helpers import make_args
+from odd_envs import Wrong, WrongBatch
 from utils.errors import MusterError
 
 WAYS = [
@@ -25,33 +26,6 @@ BATCHED = WAYS[3:]
 
 def way_name(way):
     return " ".join(way.values())
-
-
-class Wrong(CountingEnv):
-    """Agent 1's legal actions are `mask` at step `step` of every episode, or what it sees has the dtype `dtype`."""
-
-    def __init__(self, step=0, mask=None, dtype=None, endless=False, **env_args):
-        super().__init__(lengths=(4,), episode_limit=6, **env_args)
-        self.at, self.mask, self.dtype, self.endless = step, mask, dtype, endless
-
-    def get_avail_agent_actions(self, agent_id):
-        if self.mask is not None and agent_id == 1 and self.t == self.at:
-            return self.mask
-        return super().get_avail_agent_actions(agent_id)
-
-    def get_obs(self):
-        obs = np.array(super().get_obs())
-        return obs if self.dtype is None else obs.astype(self.dtype)
-
-    def step(self, actions):
-        reward, ended, info = super().step(actions)
-        return reward, ended and not self.endless, info
-
-
-class WrongBatch(CountingBatch):
-    def __init__(self, batch_size, seed=0, **env_args):
-        super().__init__(batch_size, seed=seed)
-        self.copies = [Wrong(seed=copy.own_seed, **env_args) for copy in self.copies]
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from envs import REGISTRY
 from experiment.assembly import assemble
 from experiment.replay_recording import attach_recorder, team_value
 from fakes import CountingEnv, RecordingLogger
+from odd_envs import DrawableEnv
 from replays import writer
 from replays.reader import read_replay
 from run import run
@@ -167,21 +168,6 @@ def test_several_episodes_of_one_test(tmp_path):
     replays = replays_in(tmp_path)
     assert [replay.header["episode"] for replay in replays] == [0, 1, 2]
     assert all(replay.footer["length"] == 2 for replay in replays)
-
-
-class DrawableEnv(CountingEnv):
-    """Its snapshot fails, or cannot be written, from a step on."""
-
-    def __init__(self, fails_at=99, how="raise", seed=None):
-        super().__init__(seed=seed)
-        self.fails_at, self.how = fails_at, how
-
-    def snapshot(self):
-        if self.t >= self.fails_at:
-            if self.how == "raise":
-                raise KeyError("position")
-            return {"units": {1}}
-        return {"units": [{"id": 0, "x": self.t, "y": 0}]}
 
 
 class PyMARLsEnv:

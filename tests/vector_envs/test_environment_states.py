@@ -70,11 +70,12 @@ def check_equal(batches, others):
 @pytest.mark.parametrize("env", ENVIRONMENTS)
 @pytest.mark.parametrize("runner", ["episode", "parallel"])
 def test_another_runner_plays_on(runner, env):
-    with running(runner, env, worker_timeout=0) as first:
+    copies = 2 if env == "skirmish" else 3  # each of its processes loads a compiled simulator
+    with running(runner, env, copies, worker_timeout=0) as first:
         played(first)
         state = copy.deepcopy(first.environments_state())
         expected = played(first)
-    with running(runner, env) as second:
+    with running(runner, env, copies) as second:
         assert second.load_environments_state(state)
         check_equal(played(second), expected)
 
