@@ -1,5 +1,6 @@
 # make train    set up .venv and train QMIX on Skirmish's 3m, three marines against three (half a minute after installing)
 # make test     set up everything and run all checks: lint, import rules, tests
+#               (make test-fast: without the tests that are marked slow)
 # make browse   open the runs in results/ in the web browser (RESULTS=folder for another folder)
 # make lint     style and import rules only
 # make reference  write docs/reference.md and the comments of config/default.yaml from what the parts declare
@@ -12,7 +13,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # small networks are fastest with one thread; two tests run side by side
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: train browse test lint format check-tests reference
+.PHONY: train browse test test-fast lint format check-tests check-fast reference
 
 train: $(VENV)/.core
 	$(BIN)/python src/main.py --config=qmix_fast --env-config=skirmish with env_args.map_name=3m \
@@ -24,13 +25,18 @@ browse: $(VENV)/.browser
 
 test: lint check-tests
 
+test-fast: lint check-fast
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
 check-tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check-fast: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 reference: $(VENV)/.core
 	PYTHONPATH=src $(BIN)/python -m cli.reference

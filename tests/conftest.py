@@ -3,6 +3,9 @@
 import logging
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -15,6 +18,15 @@ settings.load_profile("muster")
 # a shell that starts the tests in its background has SIGINT ignored, and every process they start would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionstart(session):
+    """Before it starts several processes of tests: the simulator is compiled while they run, once for all of them."""
+    if session.config.getoption("numprocesses", None):
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "src")}
+        quiet = subprocess.DEVNULL
+        program = "from envs.skirmish.batch import prepare; prepare()"
+        subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=quiet, stderr=quiet)
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,8 @@ import pytest
 from envs import REGISTRY
 from main import main
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = """
 open("imported", "a").write("x")
 from envs import REGISTRY

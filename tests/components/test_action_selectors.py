@@ -119,6 +119,7 @@ def test_exploring_draws_the_same_as_multinomial():
     assert len({tuple(actions.flatten().tolist()) for actions in chosen}) > 5
 
 
+@pytest.mark.slow
 def test_a_file_in_pymarls_place_takes_ours_place(tmp_path):
     """Its plain dict is the registry; everything else is found where it was."""
     source = Path(__file__).resolve().parents[2] / "src"

@@ -22,6 +22,7 @@ def blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
+@pytest.mark.slow
 def test_the_page_about_python_runs_from_top_to_bottom(tmp_path):
     code = "\n".join(blocks("python_api.md", "python")).replace('"src"', repr(str(ROOT / "src")))
     # Sacred looks for the file that the program is

@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
 from forked import run_command
 from standins import ROOT
+
+pytestmark = pytest.mark.slow
 
 
 def _final_return(tmp_path, *words):

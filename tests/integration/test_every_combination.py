@@ -16,6 +16,7 @@ from watched_training import assert_learnt
 SMALL_ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith("sc2")]  # needs the game
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", config_names("algs"))
 @pytest.mark.parametrize("environment", SMALL_ENVIRONMENTS)
 def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algorithm, environment):

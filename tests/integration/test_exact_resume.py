@@ -11,7 +11,9 @@ from runners import REGISTRY as runners
 from trees import differences
 from utils.config import config_names, recursive_dict_update
 
-KILLS = 3
+pytestmark = pytest.mark.slow
+
+KILLS = 2
 # runners that play Skirmish here, as one native batch; the others play a matrix game in the process or in workers
 ON_SKIRMISH = ("batched", "rollout")
 SETTINGS = {

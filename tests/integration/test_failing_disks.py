@@ -17,6 +17,8 @@ from utils.config import config_path, default_config, recursive_dict_update
 from utils.errors import MusterError
 from utils.yaml_files import load_yaml
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["t_max=200", "batch_size=4", "buffer_size=16", "seed=7", "test_interval=40", "log_interval=20"]
 

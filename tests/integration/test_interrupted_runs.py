@@ -12,6 +12,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from forked import Command, run_command
 
+pytestmark = pytest.mark.slow
+
 RUN = ["--config=vdn", "--env-config=two_step", "with", "batch_size=4", "buffer_size=16", "seed=7", "test_interval=500"]
 ENDLESS = ["t_max=100000000", "log_interval=500", "runner_log_interval=100", "learner_log_interval=100"]
 

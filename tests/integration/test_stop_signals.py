@@ -11,6 +11,8 @@ import pytest
 
 from helpers import hear_ctrl_c
 
+pytestmark = pytest.mark.slow
+
 MAIN = Path(__file__).resolve().parents[2] / "src" / "main.py"
 WORDS = "--config=vdn --env-config=two_step with t_max=40 batch_size=4 buffer_size=8 seed=1 test_nepisode=2".split()
 # runs main.py and sends itself a signal when it imports or opens something for the n-th time, or at the very end

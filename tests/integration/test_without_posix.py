@@ -8,6 +8,8 @@ import pytest
 
 from standins import ROOT
 
+pytestmark = pytest.mark.slow
+
 # read by every Python process at its start, the environments' included
 SITE = """
 import os, signal, sys

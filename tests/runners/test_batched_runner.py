@@ -43,6 +43,7 @@ def play(runner, env_args, tests):
         return batches, logger.values, running.t_env
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_it_plays_the_same_as_the_parallel_runner(case):
     (batches, values, t_env), (others, other_values, other_t_env) = (

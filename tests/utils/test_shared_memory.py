@@ -11,6 +11,8 @@ from helpers import small_disk
 from utils.child_process import CONTEXT, ChildProcess
 from utils.shared_memory import NamedMemory, NamelessMemory, map_file
 
+pytestmark = pytest.mark.slow
+
 SIZE = 4096
 
 

@@ -15,6 +15,8 @@ from utils.errors import MusterError
 from utils.random_streams import seed_everything
 from vector_envs.faults import EnvironmentWorkerError
 
+pytestmark = pytest.mark.slow
+
 SEED = 6
 ENVIRONMENTS = {
     "two_step": {},

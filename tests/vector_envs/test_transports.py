@@ -23,6 +23,8 @@ from vector_envs import TRANSPORTS
 from vector_envs.environment_row import EnvironmentRow
 from vector_envs.step_arrays import StepArrays
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = pymarl_spec({"n_agents": 3, "obs_shape": 5, "state_shape": (2, 3), "n_actions": 4})
 

@@ -22,6 +22,8 @@ from utils.errors import MusterError
 from vector_envs import TRANSPORTS
 from vector_envs.process import EnvironmentWorkerError, WorkerProcess
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

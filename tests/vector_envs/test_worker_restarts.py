@@ -23,6 +23,8 @@ from vector_envs import TRANSPORTS
 from vector_envs.faults import EnvironmentWorkerError
 from vector_envs.instances import TEST_SEED_OFFSET
 
+pytestmark = pytest.mark.slow
+
 SEED = 10
 LENGTHS = (3, 5, 2)
 HOW = {

@@ -11,6 +11,8 @@ from replay_pages import chromium, page_over, requested
 from small_runs import shared_runs, start_training
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("journey")]  # one process: they share a fixture
 WAIT = 40
 EVIL = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
 OURS = ("http://127.0.0.1:", "data:", "blob:", "chrome")  # chrome: and chrome-untrusted: are its new tab

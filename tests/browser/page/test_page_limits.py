@@ -21,6 +21,8 @@ from browser.records.curves import Curve
 from browser_folders import write_log, write_run
 from replay_pages import page_over
 
+pytestmark = pytest.mark.slow
+
 KEYS = 300_000
 
 

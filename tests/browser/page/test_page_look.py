@@ -9,6 +9,8 @@ from browser_folders import write_log, write_run, write_seeds
 from replay_pages import chromium, page_over, write_replay
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page look")]  # one process: they share a fixture
 VIEWS = {
     "/": ".ag-row",
     "/compare": "#compare-figures .scatterlayer path",

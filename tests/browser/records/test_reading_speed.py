@@ -4,8 +4,12 @@ import os
 import shutil
 import time
 
+import pytest
+
 from browser.records import Results
 from browser_folders import write_log, write_run
+
+pytestmark = pytest.mark.slow
 
 COLD, WARM, CURVES = 2.0, 0.3, 1.0
 

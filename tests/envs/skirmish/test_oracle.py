@@ -16,6 +16,8 @@ from envs.skirmish.state import GRANTED, MASKED
 from envs.skirmish.terrain import load_terrain
 from envs.skirmish.unit_types import TYPE_INDEX, UNIT_TYPES
 
+pytestmark = pytest.mark.slow
+
 FLAGS = ["obs_all_health", "obs_own_health", "obs_last_action", "obs_pathing_grid", "obs_terrain_height"]
 FLAGS += ["obs_timestep_number", "state_last_action", "state_timestep_number", "fix_quirks"]
 V2_FLAGS = ["obs_own_pos", "conic_fov", "use_unit_ranges", "fully_observable", "action_mask", "obs_starcraft"]

@@ -10,6 +10,8 @@ import pytest
 
 from envs.skirmish.batch import BatchedSkirmish
 
+pytestmark = pytest.mark.slow
+
 MAPS = ["3m", "MMM", "2s3z", "corridor", "bane_vs_bane", "2m_vs_1z", "10gen_zerg"]
 ROOT = Path(__file__).resolve().parents[3]
 

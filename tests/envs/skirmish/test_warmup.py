@@ -12,6 +12,8 @@ numba = pytest.importorskip("numba")
 
 from envs.skirmish import warmup  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def own_cache(tmp_path, monkeypatch):
