@@ -38,7 +38,7 @@ class _Runner:
     def run(self, test_mode=False):
         assert not th.is_grad_enabled()
         if self.gate is not None:
-            assert self.gate.wait(timeout=10)
+            assert self.gate.wait(timeout=120)
         if self.t_env == 30:
             raise RuntimeError("the simulator lost its map")
         self.t_env += 10

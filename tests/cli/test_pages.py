@@ -94,4 +94,4 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     )
     listing_process.stdout.close()  # as `| head -0` does
     assert listing_process.stderr.read() == b""
-    assert listing_process.wait(timeout=30) == 0
+    assert listing_process.wait(timeout=120) == 0

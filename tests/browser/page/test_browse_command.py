@@ -91,7 +91,7 @@ def test_an_empty_folder_is_served_and_says_how_to_make_a_run(tmp_path):
 
 def ended(process):
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     return process.returncode, errors
 
 
@@ -103,10 +103,10 @@ def test_it_serves_until_it_is_interrupted(words, tmp_path):
         address = re.search(r"http://\S+", printed)[0].replace(socket.gethostname(), "localhost")
         assert ("token=" in address) == ("Other machines can reach" in printed) == bool(words)
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        assert "Muster" in opener.open(address, timeout=30).read().decode()
+        assert "Muster" in opener.open(address, timeout=120).read().decode()
         if words:
             with pytest.raises(urllib.error.HTTPError, match="403"):
-                urllib.request.urlopen(address.partition("?")[0], timeout=30)
+                urllib.request.urlopen(address.partition("?")[0], timeout=120)
     finally:
         code, errors = ended(process)
     assert (code, errors) == (0, "")
