@@ -56,7 +56,7 @@ def test_an_interrupted_run_resumes(tmp_path, name):
     results = tmp_path / "results"
     assert load(results / "sacred" / "1" / "run.json")["status"] == "INTERRUPTED"
 
-    done = run_command(told[3], "with", f"t_max={stopped + 1000}", cwd=tmp_path)
+    done = run_command(told[3], "with", f"t_max={stopped + 300}", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Finished Training" in done.stdout
     info = load(results / "sacred" / "2" / "info.json")
