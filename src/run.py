@@ -22,6 +22,7 @@ from experiment.evaluation import evaluate_sequential
 from experiment.loop import TrainingLoop
 from experiment.replay_recording import attach_recorder
 from experiment.saving import RunSaver
+from experiment.teams import load_first_models
 from records.best_model import best_of
 from records.console_log import get_logger
 from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS, WANDB
@@ -209,10 +210,12 @@ def run_sequential(
         parts = assemble(args, logger)
     try:
         with signals.raising():
-            if args.checkpoint_path and checkpoint is None:
-                logger.console_logger.info(f"Loading model from {path}")
-                parts.models.load_models(str(path))
-                parts.runner.t_env = step
+            if checkpoint is None:
+                load_first_models(parts.teams)
+                if args.checkpoint_path:
+                    logger.console_logger.info(f"Loading model from {path}")
+                    parts.models.load_models(str(path))
+                    parts.runner.t_env = step
             attach_recorder(args, parts.runner, parts.mixer, logger)
             saver = RunSaver(args, config, parts, logger, folder)
             if checkpoint is not None:

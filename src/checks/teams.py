@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from checks.checkpoints import check_checkpoint
 from checks.options import completed
 from checks.pairings import check_pairings
 from checks.registries import REGISTRIES, reads
@@ -26,16 +27,17 @@ from utils.yaml_files import load_yaml
 
 # what only a team has: its groups, its preset, where its weights come from, and whether they stay
 OWN = {"groups": [], "config": "", "checkpoint_path": "", "load_step": 0, "frozen": False}
+UNTYPED = ("groups", "config", "frozen")  # keys that a run does not have
 # the parts of a team, and when it learns; besides, a team sets the options of these parts
 PARTS = ("mac", "agent", "action_selector", "learner", "mixer", "critic", "buffer")
 CHOSEN = ("mac", "learner", "buffer", "updates_per_rollout", "replay_ratio")
 
 
 def expanded(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The config's teams with all keys of their presets, in their documented types.
+    """The config's teams with all keys of their presets, in their declared types.
 
     Raises:
-        ConfigError: a team that cannot be, with the key.
+        ConfigError: an invalid team, with the key.
     """
     teams = config["teams"]
     if not isinstance(teams, Mapping) or not all(isinstance(own, Mapping) for own in teams.values()):
@@ -65,10 +67,13 @@ def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict
             if key not in allowed:
                 raise ConfigError(f"{shown(key)} is not a key of a team.{did_you_mean(key, allowed)}")
         keys = {**{key: value for key, value in preset.items() if key in allowed}, **own}
-        own_keys = {key: value for key, value in keys.items() if key not in OWN}
-        checked = normalised(completed({**config, **own_keys, "teams": {}}))
+        keys = {"checkpoint_path": "", "load_step": 0, **keys}
+        typed = {key: value for key, value in keys.items() if key not in UNTYPED}
+        checked = normalised(completed({**config, **typed, "teams": {}}))
         check_pairings(checked)
-        entry = {**OWN, **{key: keys[key] if key in OWN else checked[key] for key in keys}}
+        if not config["evaluate"]:  # which loads all teams from one place
+            check_checkpoint(checked)
+        entry = {**OWN, **{key: keys[key] if key in UNTYPED else checked[key] for key in keys}}
         entry["groups"] = _groups(entry["groups"] or [name])
         if not isinstance(entry["frozen"], bool):
             raise ConfigError(f"frozen={shown(str(entry['frozen']))}: it must be True or False.")

@@ -20,7 +20,7 @@ from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesPerTransit
 from controllers import REGISTRY as mac_REGISTRY
 from envs.fields import pymarl_spec
 from experiment.state import LoopState, RunState
-from experiment.teams import Member, TeamModels, controller_of, load_first_models, members_of
+from experiment.teams import Member, TeamModels, controller_of, members_of
 from learners import REGISTRY as le_REGISTRY
 from records.logger import Logger
 from runners import REGISTRY as r_REGISTRY
@@ -144,7 +144,6 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
                 _add_learner(team, scheme, players, columns, logger if team.view is None else team.logger(logger))
             elif args.device == "cuda":
                 team.mac.cuda()
-        load_first_models(teams)
         like = EpisodeBatch(scheme, players.groups, 1, 1, preprocess=players.preprocess, device="meta")
         playing = acting.build(args, runner, mac, players.acting_mac, logger, like=like)
         loop, test_stream = LoopState(), RandomStream(args.seed + TEST_SEED_OFFSET)

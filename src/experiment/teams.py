@@ -116,7 +116,7 @@ def controller_of(members: list[Member]) -> Any:
 
 
 def load_first_models(members: list[Member]) -> None:
-    """Give teams with a `checkpoint_path` the weights that lie there."""
+    """Load the models of teams with a `checkpoint_path`, for a run that starts."""
     for member in members:
         if member.name and (path := member.args.checkpoint_path):
             folder, _ = find_checkpoint(path, member.args.load_step)

@@ -192,6 +192,7 @@ def test_a_frozen_team_keeps_its_weights_and_explores_nothing(tmp_path, logged):
             ["mac=basic_mac does not go with env=convoy", "continuous actions (fly)", "pilot_mac"],
         ),
         ({"drones": {**DRONES, "frozen": True}, "trucks": {}}, ["teams.drones", "frozen=True needs a checkpoint_path"]),
+        ({"drones": DRONES, "trucks": {"checkpoint_path": "nowhere"}}, ["teams.trucks", "checkpoint_path=nowhere"]),
         ({"drones": {**DRONES, "t_max": 5}, "trucks": {}}, ["teams.drones", "t_max is not a key of a team"]),
         ({"drones": DRONES, "trucks": {"config": "qmixx"}}, ["teams.trucks", "qmixx", "qmix"]),
         ({"drones": DRONES, "trucks": {"lr": "fast"}}, ["teams.trucks", "lr=fast", "a number"]),

@@ -19,8 +19,8 @@ MUTANTS = (
     ),
     Edit(
         "teams: no weights to begin with",
-        "    load_first_models(teams)\n",
-        "    pass\n",
+        "                load_first_models(parts.teams)\n",
+        "",
         (TEAMS, "-k", "frozen"),
     ),
     Edit(
