@@ -3,7 +3,7 @@
 #               (make test-fast: without the tests that are marked slow)
 # make browse   open the runs in results/ in the web browser (RESULTS=folder for another folder)
 # make lint     style and import rules only
-# make reference  write docs/reference.md and the comments of config/default.yaml from what the parts declare
+# make reference  write docs/reference.md and the comments of config/default.yaml from the parts' declarations
 # make format   put the code in the house style
 
 PYTHON ?= python3
@@ -52,13 +52,13 @@ $(VENV)/bin/python:
 
 # torch first: everything that depends on it then takes the build that is there
 $(VENV)/.core: requirements.txt | $(VENV)/bin/python
-	@echo "Installing what a run needs into $(VENV) (about a minute, 1 GB)"
+	@echo "Installing the packages of a run into $(VENV) (about a minute, 1 GB)"
 	$(PIP) "$$(grep '^torch==' requirements.txt)"
 	$(PIP) -r requirements.txt
 	@touch $@
 
 $(VENV)/.browser: requirements-browser.txt $(VENV)/.core
-	@echo "Installing what the run browser needs"
+	@echo "Installing the packages of the run browser"
 	$(PIP) -r requirements.txt -r requirements-browser.txt
 	@touch $@
 

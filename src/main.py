@@ -58,7 +58,7 @@ def _show(text: str) -> None:
 
 
 def _start() -> None:
-    """Before a run has begun, Ctrl-C or SIGTERM ends the process at once, and not within an import by a traceback."""
+    """Before a run starts, Ctrl-C or SIGTERM ends the process at once, without a traceback from an import."""
     _on_stop_signals(lambda signum, frame: os._exit(128 + signum))
     # nothing is left to be done when this is called, which is last of all
     atexit.register(_on_stop_signals, signal.SIG_IGN)

@@ -94,7 +94,7 @@ def _title(args: SimpleNamespace) -> str:
 
 
 def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> tuple[SimpleNamespace, dict]:
-    """Seed everything, and add what can only be known now: device, seed of the environments, name of the results.
+    """Seed everything, and add the values known only now: device, seed of the environments, name of the results.
 
     Returns:
         the arguments of all parts, and the config with which the run can be resumed.

@@ -74,7 +74,7 @@ def _watch(options: argparse.Namespace) -> None:
 
 
 def _require_named(recorded: dict, named: list[str] | None) -> None:
-    """Refuse code that a record names and the command line does not; what else it would reach is not used here."""
+    """Refuse code that a record names and the command line does not; other settings with outside effects are unused."""
     from checks.recorded import CODE, reaching, require_named
 
     settings = reaching(recorded)
@@ -138,7 +138,7 @@ def show(results: Path, replay: Path, open_browser: bool = True) -> None:
 
     try:
         require("The replay page", "scipy", "plotly", "dash", "dash_ag_grid")
-    except ConfigError as error:  # what was asked for is recorded all the same
+    except ConfigError as error:  # the recording exists all the same
         print(error)
         return
     from browser.page.opening import open_page, replay_path

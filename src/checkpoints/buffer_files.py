@@ -11,7 +11,7 @@ from checkpoints.segments import Segment, segment_name, segments_of, write_segme
 class BufferFiles:
     """Writes a buffer as it stands: of its records only those that no earlier checkpoint has.
 
-    A record that is to be overwritten meanwhile makes the buffer wait until it is on the disk.
+    Overwriting a record waits until it is on the disk.
 
     Args:
         name: of the buffer; "" if it is the only one.
@@ -48,7 +48,7 @@ class BufferFiles:
                 write_segment(file, self._journal, first, stop, done=self._note_written)
 
     def end(self) -> None:
-        """Nothing is being written any more, whatever came of it."""
+        """Note that writing has ended, with or without success."""
         self._note_written(None)
 
     def finish(self, place: Path, manifest: dict) -> None:

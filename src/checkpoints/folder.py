@@ -84,7 +84,7 @@ class NewFolder:
         return manifest
 
     def abandon(self) -> None:
-        """Remove what was written."""
+        """Remove the written files."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
@@ -121,7 +121,7 @@ def put_in_place(folder: Path, place: Path, token: str) -> None:
 
 
 def remove(folder: Path, token: str) -> None:
-    """Remove a checkpoint of the run `token`, as far as that is possible; what is left of it is no checkpoint."""
+    """Remove a checkpoint of the run `token`, as far as possible; the rest is not a valid checkpoint."""
     removed = hidden(folder, token, REMOVED)
     with contextlib.suppress(OSError):
         os.rename(folder, removed)
@@ -129,7 +129,7 @@ def remove(folder: Path, token: str) -> None:
 
 
 class HashedFile:
-    """A new file, private to the user, that counts and hashes what is written."""
+    """A new file, private to the user, that counts and hashes the written bytes."""
 
     def __init__(self, path: Path):
         self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")

@@ -11,8 +11,8 @@ Arrays = Mapping[str, np.ndarray]
 class Journal(Protocol):
     """The records of a buffer, numbered in the order in which it took them in.
 
-    A record is what the buffer overwrites as a whole: an episode, or a transition. Numbers count from the first record
-    ever inserted: a file of the records 100 to 199 stays valid while the buffer holds any of them.
+    A record is the unit that the buffer overwrites as a whole: an episode, or a transition. Numbers count from the
+    first record ever inserted: a file of the records 100 to 199 stays valid while the buffer holds any of them.
     """
 
     @property

@@ -8,18 +8,18 @@ import torch as th
 from checkpoints.errors import CheckpointError
 from utils.plain_values import shown
 
-# what is not the part's own, and what acting leaves behind and resets with every episode
+# attributes that belong to others, and memories of acting, reset with every episode
 NOT_KEPT = ("args", "logger", "hidden_states")
 
 
 def state_of(part: Any, declared: dict | None = None, left_out: list[str] | None = None) -> dict:
-    """The state of a part: what its `state_dict()` says, or else what it keeps in its attributes.
+    """The state of a part: its `state_dict()`, or else its attributes.
 
     These are networks, optimisers and everything else with a `state_dict`, controllers and action selectors, numbers,
     tensors, arrays, and dicts of such. So a learner written for PyMARL is saved without any code for it.
 
     Args:
-        declared: what `declared_names` said of the part when it was new; None: all of its attributes are kept.
+        declared: `declared_names` of the part when it was new; None: all of its attributes are kept.
         left_out: the names of attributes that are not kept, because the part got them later, are added here.
     """
     return _state_of(part, set(), declared, [] if left_out is None else left_out, type(part).__name__)

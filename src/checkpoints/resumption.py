@@ -13,7 +13,7 @@ from utils.code_version import differences
 class Resumption:
     """A run to resume.
 
-    `warnings`: what whoever resumes it should know.
+    `warnings`: for the user who resumes it.
     """
 
     token: str

@@ -40,7 +40,7 @@ class Checkpoint:
 
 
 def checkpoints_of(run_folder: Path) -> tuple[list[Checkpoint], list[str]]:
-    """The checkpoints of a run, newest first, and what is wrong with folders named as one. Files are not verified.
+    """The checkpoints of a run, newest first, and the problems of folders named as one. Files are not verified.
 
     Only folders that are named by a step, or as the run names one that it is writing, can be checkpoints; a user's own
     folders beside them are left alone. Links are not followed.
@@ -123,8 +123,8 @@ def best_checkpoint(found: list[Checkpoint]) -> Checkpoint | None:
 
 
 def prune(run_folder: Path, keep: int) -> None:
-    """Remove all but the `keep` newest and the best of the checkpoints that this run has written, and what it has left
-    unfinished. Whatever else is there stays: folders with names or manifests of others, and links.
+    """Remove all but the `keep` newest and the best of the checkpoints that this run has written, and its unfinished
+    ones. Everything else stays: folders with names or manifests of others, and links.
     """
     token = run_folder.name
     found = [checkpoint for checkpoint in checkpoints_of(run_folder)[0] if checkpoint.manifest["token"] == token]

@@ -48,7 +48,7 @@ def load_tree(path: str | Path) -> Any:
         raise CheckpointError(
             f"{path} is damaged, or is not the state of a run: it holds more than plain values and tensors."
         ) from None
-    except Exception as error:  # torch and NumPy raise many kinds for bytes that are not what they expect
+    except Exception as error:  # torch and NumPy raise many kinds for unexpected bytes
         reason = str(error).split("\n")[0]
         raise CheckpointError(f"{path} is damaged: {type(error).__name__}: {reason[:300]}") from None
 

@@ -19,8 +19,8 @@ STATE = "state.th"
 class CheckpointWriter:
     """Writes the checkpoints of one run, one at a time, each in the background.
 
-    `begin` takes copies of everything small. Buffers are written as they stand, see `BufferFiles`. A folder appears
-    when it is whole.
+    `begin` copies everything small. Buffers are written without a copy, see `BufferFiles`. A folder appears when it is
+    whole.
 
     Args:
         run_folder: the run's folder; checkpoints go below it.
@@ -60,7 +60,7 @@ class CheckpointWriter:
 
         Raises:
             OSError: it cannot be written, or the one before could not.
-            TypeError: the state holds what cannot be saved.
+            TypeError: the state holds a value that cannot be saved.
         """
         self.wait()
         tree = tree_of_tensors(state)

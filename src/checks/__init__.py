@@ -19,7 +19,7 @@ from checks.values import normalised
 def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str, Path] | None = None) -> dict:
     """Check a merged config; return it with the defaults of its parts, every value in its declared type.
 
-    Also imports its plugins, since these may register what it names.
+    Also imports its plugins, since these may register parts that it names.
 
     Args:
         config: all keys, nested; not changed.

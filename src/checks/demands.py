@@ -1,4 +1,4 @@
-"""Can the chosen parts take what the environment declares? Known once the environment exists."""
+"""Can the chosen parts take the environment's declared fields? Known once the environment exists."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from checks.registries import REGISTRIES, chosen_entry, reads
 from envs.fields import EnvSpec
 from utils.errors import ConfigError
 
-# What an environment may have that PyMARL's have not, and the parts that have to take it: those that are built in, or
+# Features that PyMARL's environments lack, and the parts that must take them: those that are built in, or
 # declared, name it in their trait `takes`.
 ASKED = {
     "continuous": ("mac", "learner"),
@@ -19,7 +19,7 @@ ASKED = {
 
 
 def demands_of(spec: EnvSpec) -> dict[str, str]:
-    """What one team's parts have to take, and in words why."""
+    """The demands on one team's parts, and in words why."""
     actions, rewards = spec.of_kind("action"), [spec.fields[path] for path in spec.rewards()]
     continuous = [path for path, field in actions.items() if not field.categorical]
     demands = {}
@@ -37,10 +37,10 @@ def demands_of(spec: EnvSpec) -> dict[str, str]:
 
 
 def check_demands(spec: EnvSpec, config: Mapping[str, Any]) -> None:
-    """Refuse parts that cannot take what one team of the environment has.
+    """Refuse parts that cannot take the fields of one team of the environment.
 
     Raises:
-        ConfigError: the part, what it would have to take, and which parts of its kind do.
+        ConfigError: names the part, the field that it cannot take, and parts of its kind that can.
     """
     for demand, why in demands_of(spec).items():
         for key in ASKED[demand]:

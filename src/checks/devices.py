@@ -17,7 +17,7 @@ TRIAL = Path(utils.__path__[0]) / "bfloat16_trial.py"
 
 
 def check_devices(config: dict) -> None:
-    """Refuse a device that this machine does not have; `auto` and `use_cuda` take what there is.
+    """Refuse a device that this machine does not have; `auto` and `use_cuda` take an existing one.
 
     Raises:
         ConfigError: cuda by name, without a CUDA device.
@@ -66,7 +66,7 @@ def check_precision(config: dict) -> None:
 def _problem_with_bfloat16(device: str) -> str | None:
     """How the trial failed, if it did."""
     try:
-        # -P: the folder of the program, which has a logging.py, is no place to import from
+        # -P: the folder of the program, which has a logging.py, must not be a place to import from
         done = subprocess.run([sys.executable, "-P", TRIAL, device], capture_output=True, timeout=TRIAL_TIMEOUT)
     except subprocess.TimeoutExpired:
         return f"took longer than {TRIAL_TIMEOUT} seconds"

@@ -31,7 +31,7 @@ def _unread_keys(config: Mapping) -> list[str]:
     options, read = declared(), own_keys_read(config)
     idle: dict[str, list[str]] = {}
     for kind, registry in REGISTRIES.items():
-        if reads(config, kind) is None or not looked_up(config, kind):  # it, or what uses it, may read anything
+        if reads(config, kind) is None or not looked_up(config, kind):  # it, or a part that uses it, may read anything
             continue
         for key in sorted({key for name in registry for key in registry.entry(name).reads or () if key in config}):
             if key in PAIRED or key in read or (key in options and config[key] == options[key].default):

@@ -1,4 +1,4 @@
-"""The config keys of the experiment itself: what it is made of, how long it is, and what it leaves behind."""
+"""The config keys of the experiment itself: its parts, its length, and its files."""
 
 from utils.options import (
     COPIES,
@@ -26,10 +26,10 @@ OPTIONS = {
     "env_args": Option(SHARED, "arguments of the environment's constructor", resume=EXPERIENCE),
     "runner": Option(SHARED, "how experience is gathered (registry: runners)", resume=EXPERIENCE),
     "mac": Option(SHARED, "multi-agent controller (registry: controllers)", resume=SHAPES),
-    "learner": Option(SHARED, "what improves the weights (registry: learners)"),
+    "learner": Option(SHARED, "how the weights are improved (registry: learners)"),
     "buffer": Option(
         SHARED,
-        "what is kept of the experience: episodes, rollout (the newest one only), auto (what the learner takes)",
+        "the kept experience: episodes, rollout (the newest one only), auto (as the learner needs)",
         resume=EXPERIENCE,
     ),
     "teams": Option(
@@ -162,7 +162,7 @@ OPTIONS = {
         nullable=True,
         kind=int,
         at_least=0,
-        at_most=2**32 - 1,  # of what NumPy and torch take
+        at_most=2**32 - 1,  # the largest seed of NumPy and torch
         resume="its random numbers",
     ),
 }

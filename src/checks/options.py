@@ -59,7 +59,7 @@ def declared(config: Mapping[str, Any] | None = None) -> dict[str, Option]:
 def completed(config: Mapping[str, Any]) -> dict[str, Any]:
     """`config` with the default of every missing key that its chosen parts read.
 
-    A part of which nothing is known may read any key, so that it gets all of them.
+    An undeclared part may read any key, and gets all of them.
 
     Raises:
         ConfigError: two chosen parts declare a key differently.

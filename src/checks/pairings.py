@@ -10,7 +10,7 @@ def check_pairings(config: dict) -> None:
     """Refuse unknown parts, parts that do not fit each other, and sizes that do not fit the parts.
 
     Raises:
-        ConfigError: what does not fit, and what would.
+        ConfigError: names the misfit and a remedy.
     """
     traits = {}
     for key, registry in REGISTRIES.items():
@@ -72,7 +72,7 @@ def _check_runner(config: dict, traits: dict) -> None:
     if (continuous or runner.get("plays_on")) and not config["separate_test_env"]:
         raise ConfigError(
             f"runner={config['runner']}{' with batched_mode=continuous' if continuous else ''} needs "
-            "separate_test_env=True: a test would cut off the episodes that training has begun."
+            "separate_test_env=True: a test would cut off the unfinished episodes of training."
         )
     if runner.get("cuts_episodes") and traits["learner"].get("needs_episodes"):
         raise ConfigError(

@@ -49,7 +49,7 @@ def require_named(settings: Mapping[str, Any], is_named: Callable[[str], bool], 
     Args:
         settings: `reaching(config)`.
         is_named: whether the command line sets that key.
-        how: what to type instead of `with` and the settings.
+        how: the words to type instead of `with` and the settings.
 
     Raises:
         ConfigError: settings that it does not name.

@@ -1,4 +1,4 @@
-"""Which config key names an entry of which registry, and what the chosen parts declare that they read."""
+"""The registry of each config key that names a part, and the keys that the chosen parts declare."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -47,7 +47,7 @@ LOOKED_UP_BY = {
 
 
 def chosen_name(config: Mapping, key: str) -> Any:
-    """The name of the part of a kind: `config[key]`; of a buffer and of the environments' source, what `auto` means."""
+    """The name of the part of a kind: `config[key]`; of a buffer and a source of environments, with `auto` resolved."""
     name = config.get(key)
     if name != AUTO or key not in ("buffer", "vector_env"):
         return name

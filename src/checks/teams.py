@@ -25,7 +25,7 @@ from utils.nearest import did_you_mean
 from utils.plain_values import shown
 from utils.yaml_files import load_yaml
 
-# what only a team has: its groups, its preset, where its weights come from, and whether they stay
+# keys of a team alone: its groups, its preset, its saved weights, and whether they stay frozen
 OWN = {"groups": [], "config": "", "checkpoint_path": "", "load_step": 0, "frozen": False}
 UNTYPED = ("groups", "config", "frozen")  # keys that a run does not have
 # the parts of a team, and when it learns; besides, a team sets the options of these parts

@@ -9,7 +9,7 @@ from utils.config import flatten
 from utils.errors import ConfigError
 from utils.plain_values import shown
 
-# of the arguments of environments, which say less about what they count
+# of the arguments of environments, whose units are unknown
 AT_MOST_ENV_ARGUMENT = 10**6
 # the user's own text, which names nothing and is shown nowhere but in Sacred's record
 ANY_TEXT = ("label",)

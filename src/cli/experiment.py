@@ -31,15 +31,15 @@ from replays.best_model import find_best_model
 from utils.config import default_config, recursive_dict_update
 from utils.stop_signals import StopSignals
 
-# prints of this process go to the console and into cout.txt; what environment processes print, to the console only
+# prints of this process go to the console and into cout.txt; output of environment processes goes to the console only
 SETTINGS.CAPTURE_MODE = "sys"
 capture_with_lasting_streams()
-# parts are imported late, so the sources of a run are taken from the folder, not from what is imported at start
+# parts are imported late, so the sources of a run are taken from the folder, not from the modules imported at start
 SETTINGS.DISCOVER_SOURCES = "dir"
 
 
 def run_experiment(arguments: Arguments) -> None:
-    """Merge the configs and let Sacred run the command that was asked for.
+    """Merge the configs and let Sacred run the command.
 
     Raises:
         MusterError: the config is refused (nothing was written), or the run had to stop.
@@ -78,7 +78,7 @@ def _evaluation(name: str, results: str, words: Sequence[str]) -> dict:
         "checkpoint_path": str(folder),
         "load_step": step,
         "local_results_path": str(found.results),
-        # what the run was to leave besides its record is the run's
+        # other results than the record are the run's matter
         "save_model": False,
         "save_replay": False,
         "use_tensorboard": False,
@@ -121,7 +121,7 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
             experiment.observers.append(RunRecorder(folder, console))
             if database is not None:
                 experiment.observers.append(database)
-        # teams are recorded with what their presets say
+        # teams are recorded with the settings of their presets
         return {"teams": checked["teams"]} if checked["teams"] else {}
 
     @experiment.option_hook
@@ -145,7 +145,7 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
 
 
 class _RecordedExperiment(Experiment):
-    """The option -F records as the usual folder does, and a signal does not break off what Sacred records.
+    """The option -F records as the usual folder does, and a signal does not interrupt Sacred's recording.
 
     Attributes:
         signals: noted from before a run is recorded until nothing is left to be recorded.

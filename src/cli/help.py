@@ -27,7 +27,7 @@ Experiment
   --list [NAME]        names of all algorithms, environments and parts; of an
                        environment (skirmish), its maps; one kind (learner);
                        the keys of one part (learner=pqn_learner)
-  --help KEY           what a key means and may be, and who reads it
+  --help KEY           a key's meaning, its values, and the parts that read it
                        (docs/reference.md: all keys)
   Later ones win: config/default.yaml, the environment, the algorithm, with.
 

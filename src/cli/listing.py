@@ -13,7 +13,7 @@ from vector_envs.instances import constructor_of
 HEADINGS = {
     "env": "Environments (env=...)",
     "runner": "Runners (runner=...)",
-    "vector_env": "Sources of environments (vector_env=...; auto: what suits runner and environment)",
+    "vector_env": "Sources of environments (vector_env=...; auto: by runner and environment)",
     "env_transport": "Transports (env_transport=...)",
     "mac": "Controllers (mac=...)",
     "agent": "Agents (agent=...)",

@@ -1,7 +1,7 @@
-"""The reference of all config keys, from what the parts declare: `--help KEY` and docs/reference.md.
+"""The reference of all config keys, from the parts' declarations: `--help KEY` and docs/reference.md.
 
 `make reference` writes docs/reference.md and the comments of config/default.yaml; `python -m cli.reference --check`
-fails where they are not what is declared.
+fails where they differ from the declarations.
 """
 
 import json
@@ -74,7 +74,7 @@ class Key:
 def all_keys() -> list[Key]:
     """All declared keys by room and kind of part; one that parts declare differently is there more than once."""
     found: list[Key] = []
-    # a part may read what a later kind declares
+    # a part may read keys that a later kind declares
     for kind, name, key, option in sorted(readings(), key=lambda reading: reading[3] is None):
         same = [known for known in found if known.name == key and option in (None, known.option)]
         if not same:
@@ -84,7 +84,7 @@ def all_keys() -> list[Key]:
 
 
 def option_help(name: str) -> str:
-    """What `--help KEY` prints: meaning, values, default, readers, and whether a resumed run may change it.
+    """The output of `--help KEY`: meaning, values, default, readers, and whether a resumed run may change it.
 
     Raises:
         ConfigError: nothing declares the key.

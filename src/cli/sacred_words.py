@@ -17,7 +17,7 @@ COMMANDS = ("print_config", "print_dependencies", "print_named_configs", "save_c
 
 
 def check_words(words: Sequence[str], ours: Sequence[str]) -> dict:
-    """Refuse what Sacred cannot read; return the settings after `with`, nested.
+    """Refuse words that Sacred cannot read; return the settings after `with`, nested.
 
     Args:
         words: the command line without our own options.

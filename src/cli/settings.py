@@ -1,7 +1,7 @@
 """The words after `with`, and the values of Sacred's options, checked before Sacred reads them.
 
-Sacred would load a pickle that is named after `with`, and its serialiser calls what a mapping with the key `py/reduce`
-names. These checks pass plain values only: no setting can run code.
+Sacred would load a pickle that is named after `with`, and its serialiser calls the function that a mapping with the key
+`py/reduce` names. These checks pass plain values only: no setting can run code.
 """
 
 import ast
@@ -31,7 +31,7 @@ def check_settings(words: Sequence[str]) -> dict:
     """The settings as a nested mapping; invalid ones are refused.
 
     Args:
-        words: what stands after `with`.
+        words: those after `with`.
 
     Raises:
         ConfigError: the first that is not KEY=VALUE with a plain value, or that contradicts one before.

@@ -20,7 +20,7 @@ def check_summary(config: dict) -> None:
 
 
 def leave_summary(config: dict, sacred_run: Any, log: Any) -> None:
-    """Write `summary.html` about a run that is recorded and has ended; what is wrong with it is no fault of the run."""
+    """Write `summary.html` about a recorded, finished run; a failure of it is not one of the run."""
     if not config["summary"] or sacred_run._id is None:
         return
     from browser.report.summary import write_summary

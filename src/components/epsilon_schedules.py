@@ -7,7 +7,7 @@ class DecayThenFlatSchedule:
     """From `start` at step 0 to `finish` at step `time_length`, and `finish` from then on; either may be the larger.
 
     decay "linear": a straight line. "exp": `exp(T ln(finish) / time_length)`, kept between `finish` and
-    `start` (PyMARL's form: it starts from 1 whatever `start` is, and reaches `finish` at `time_length`).
+    `start` (PyMARL's form: it always starts from 1, and reaches `finish` at `time_length`).
     With `finish` 0 the exponential has no rate; it then falls by a factor of e each step, as PyMARL's.
     One that rises is the mirror image of the one that falls from `finish` to `start`.
     """

@@ -1,4 +1,4 @@
-"""Normalising what is observed or predicted by everything seen so far."""
+"""Normalising observations or predictions by all values so far."""
 
 from typing import Any
 

@@ -56,7 +56,7 @@ class PackedSteps:
         return PackedSteps(self.rows.to(device), self.sizes, self.batch_size, self.length, continued)
 
     def at_start(self, of_rows: th.Tensor | None, otherwise: th.Tensor) -> th.Tensor:
-        """For every sequence, what its row of a rollout has in `of_rows` `[B, ...]`, else `otherwise` `[S, ...]`."""
+        """For every sequence, the value of its row of a rollout, `of_rows` `[B, ...]`, else `otherwise` `[S, ...]`."""
         if self.continued is None:
             return otherwise
         goes_on = (self.continued >= 0).view(-1, *[1] * (otherwise.dim() - 1))

@@ -11,8 +11,8 @@ from components.episode_buffer import EpisodeBatch
 class StepWriter:
     """Writes one time step of some episodes, from arrays that hold a row for every episode of the batch.
 
-    It leaves what `EpisodeBatch.update` leaves, derived fields included, but relies on shapes that fit: the values of
-    `key` are `[B, (group,) *vshape]`, or without the last axis if that is 1. On the CPU they go straight into the
+    Its results equal those of `EpisodeBatch.update`, with derived fields, but it relies on shapes that fit: the values
+    of `key` are `[B, (group,) *vshape]`, or without the last axis if that is 1. On the CPU they go straight into the
     tensors' memory, copied once.
     """
 

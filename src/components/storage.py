@@ -33,7 +33,7 @@ def smallest_integer(count: int) -> th.dtype:
 
 
 def storage_dtype(key: str, info: Mapping) -> th.dtype:
-    """The type in which a buffer keeps `key`: what its entry in the scheme says under "storage", else its own.
+    """The type in which a buffer keeps `key`: "storage" in its entry in the scheme, else its own.
 
     Raises:
         ValueError: one of the two types is for whole numbers and the other is not, or only the first is not bool.
@@ -49,7 +49,7 @@ def require_range(key: str, values: th.Tensor, dtype: th.dtype) -> None:
     """Refuse values that would become others, or infinite, in the smaller type `dtype`.
 
     Raises:
-        MusterError: which key, what it holds and what fits.
+        MusterError: names the key, its values and the limits.
     """
     if values.dtype == dtype or dtype == th.bool or values.numel() == 0:
         return

@@ -15,7 +15,7 @@ REGISTRY.declare(
         ),
         "agent_output_type": Option(
             SHARED,
-            "what the agent's outputs are: q (action values) or pi_logits (policy logits)",
+            "the agent's outputs: q (action values) or pi_logits (policy logits)",
             choices=("q", "pi_logits"),
             resume=SHAPES,
         ),

@@ -14,7 +14,7 @@ def wants_agent_axis(agent: Any, n_agents: int, input_shape: int, unless_clear: 
     Both are tried on zeros with a copy, which changes neither weights nor random numbers.
 
     Args:
-        agent: network with `init_hidden()` and `forward(inputs, hidden_states)`; None if there is no single one.
+        agent: network with `init_hidden()` and `forward(inputs, hidden_states)`; None if it is not a single one.
         unless_clear: the answer if it takes neither.
     """
     rows = th.zeros(n_agents, input_shape)

@@ -18,7 +18,7 @@ Extra = th.Tensor | Callable[[], th.Tensor]
 
 @dataclass
 class Decision:
-    """Actions of all agents of some episodes, a row for each, and what came with them.
+    """Actions of all agents of some episodes, a row for each, and their extras.
 
     `actions`: branch -> whole numbers `[rows, n]`, or floats `[rows, n, k]`; by default one branch, "actions".
     `extras`: name -> tensor `[rows, n, ...]`, or a function without arguments that computes it on demand. Built-in
@@ -32,9 +32,9 @@ class Decision:
 
     @classmethod
     def of(cls, returned: Any) -> "Decision":
-        """From what PyMARL's `select_actions` or `select_action` returns.
+        """From the value of PyMARL's `select_actions` or `select_action`.
 
-        That is the actions, or the actions and what came with them: a mapping from names to tensors or, as PyMARL2's
+        That is the actions, or the actions and their extras: a mapping from names to tensors or, as PyMARL2's
         selectors return it, one tensor, which is "probs".
         """
         actions, offered = returned if isinstance(returned, tuple) else (returned, {})
@@ -80,7 +80,7 @@ class Decider:
     """Asks any controller for its decisions at one step of a batch, and brings them into the form of batch fields.
 
     A controller that declares `supports_decide` has `decide(batch, t, t_env, rows, test_mode) -> Decision`. Any other
-    one has PyMARL's `select_actions`, with or without the argument `bs` (`Decision.of` says what it may return).
+    one has PyMARL's `select_actions`, with or without the argument `bs` (`Decision.of` lists its return values).
 
     Args:
         mac: the controller.

@@ -20,7 +20,7 @@ AGENTS = "agents"
 
 
 def observed_fields(scheme: Mapping[str, dict]) -> list[str]:
-    """Fields that agents see: those of kind "observation"; "obs" of a scheme that says no kinds."""
+    """Fields that agents see: those of kind "observation"; "obs" in a scheme without kinds."""
     return [key for key, kind in _kinds(scheme) if kind == "observation"] or ["obs"]
 
 
@@ -193,7 +193,7 @@ def behind_a_column(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
 
 
 class _OneStep:
-    """Fields `[B, n, ...]` at step `t`, and what agents did before it."""
+    """Fields `[B, n, ...]` at step `t`, and the actions before it."""
 
     def __init__(self, batch: EpisodeBatch, t: int):
         self._batch, self._t = batch, t
@@ -223,7 +223,7 @@ class _AllSteps:
 
 
 class _FilledSteps:
-    """Fields `[P, n, ...]` at the filled steps of a batch, and what agents did before each."""
+    """Fields `[P, n, ...]` at the filled steps of a batch, and the actions before each."""
 
     def __init__(self, batch: EpisodeBatch, steps: PackedSteps):
         self._batch, self._steps = batch, steps

@@ -71,7 +71,7 @@ class TeamControllers:
             team.mac.hidden_states = hidden[name]
 
     def known_before(self, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.Tensor]:
-        """Of a rollout: what each team knows before its first column, by the groups' paths; see `known_before`."""
+        """The fields of a rollout with each team's memory from before its first column; see `known_before`."""
         known: dict[str, th.Tensor] = {}
         for name, team in self.teams.items():
             for key, values in known_before(team.mac, hidden[name], team.view.of(acting)).items():
@@ -89,7 +89,7 @@ class TeamControllers:
 
     @property
     def action_selector(self) -> "TeamControllers":
-        """What can be annealed."""
+        """The selectors that can be annealed."""
         return self
 
     def anneal(self, t_env: int) -> None:
@@ -120,7 +120,7 @@ class TeamControllers:
             team.mac.save_models(os.path.join(path, name))
 
     def load_models(self, path: str) -> None:
-        """Read what `save_models` wrote."""
+        """Read the files of `save_models`."""
         for name, team in self.teams.items():
             team.mac.load_models(os.path.join(path, name))
 

@@ -10,7 +10,7 @@ from utils.tensor_trees import Tree, map_tree
 
 
 def unroll_mac(mac, batch) -> tuple[th.Tensor, Tree]:
-    """Outputs of `mac` at every step of `batch`: from fresh hidden states or, in a rollout, from those it began with.
+    """Outputs of `mac` at every step of `batch`: from fresh hidden states or, in a rollout, from those before it.
 
     A controller with `unroll` does episodes in one call; any other one, and rollouts, step by step, as PyMARL's
     learners do. `BatchUnroll` is faster.
@@ -63,7 +63,7 @@ class BatchUnroll:
     """A batch, prepared once for the controllers that are unrolled over it: without its padding, if they can do that.
 
     Outputs are `[*steps, n, A]`, where `steps` is `[P]`, the filled steps only, or `[B, T]`. `take` brings a field
-    of the batch into that form, and `spread` brings what was made of it back to `[B, T, ...]`, with zeros in padding.
+    of the batch into that form, and `spread` brings results back to `[B, T, ...]`, with zeros in padding.
 
     Args:
         batch: B episodes of T steps.

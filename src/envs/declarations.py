@@ -87,7 +87,7 @@ def _check_action(where: str, field: FieldSpec, kind: str) -> None:
 def _check_mask(where: str, field: FieldSpec, spec: EnvSpec) -> None:
     action = spec.fields.get(field.of)
     if action is None or not action.categorical:
-        raise MusterError(f"{where} is of '{shown(field.of)}', which is no categorical action.")
+        raise MusterError(f"{where} is of '{shown(field.of)}', which is not a categorical action.")
     if field.kind != "mask" or field.shape != (action.n,) or field.group != action.group:
         raise MusterError(
             f"{where}: the mask of '{field.of}' has the group '{action.group}' and the shape ({action.n},)."

@@ -19,7 +19,7 @@ class MultiAgentEnv:
         """For `--list`: the argument that picks a map, task or game, and its values, each with a description.
 
         Raises:
-            NotImplementedError: nothing is to be chosen here.
+            NotImplementedError: the environment has no scenarios.
         """
         raise NotImplementedError(f"{cls.__name__} has one scenario only")
 
@@ -116,7 +116,7 @@ class MultiAgentEnv:
         raise NotImplementedError(f"{type(self).__name__} cannot save replays")
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that future steps depend on, so that a run resumes exactly.
+        """Everything that future steps depend on, for an exact resume.
 
         It may hold numbers, strings, None, NumPy arrays (structured ones, too), and lists, tuples and dictionaries of
         these. Runs save between episodes; an environment may refuse to be saved during one.

@@ -6,7 +6,7 @@ from envs.validation import InvalidEnvironmentError, info_of, is_end, team_rewar
 
 
 class Outcome(NamedTuple):
-    """How a step went: `ended` for whatever reason, `truncated` because it was cut off, so that learners bootstrap."""
+    """The outcome of a step: `ended` for any reason, `truncated` by a cut, in which case learners bootstrap."""
 
     reward: float
     ended: bool
@@ -17,8 +17,8 @@ class Outcome(NamedTuple):
 def outcome_of(returned: Any) -> Outcome:
     """From PyMARL's `(reward, terminated, info)` or Gymnasium's and EPyMARL's five values.
 
-    The five are `(obs, reward, terminated, truncated, info)`; observations are asked for, so that the first is not
-    used. An end is a cut if `info["episode_limit"]` says so, or if only the fourth of the five values does.
+    The five are `(obs, reward, terminated, truncated, info)`; the first is ignored, as runners
+    call the methods for observations. An end is a cut if `info["episode_limit"]` is True, or the fourth value alone is.
 
     Raises:
         InvalidEnvironmentError: neither of the two, or one of its values is invalid.

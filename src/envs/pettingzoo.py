@@ -110,7 +110,7 @@ class PettingZooEnv(MultiAgentEnv):
         self.reset()
         self._has_state = self._try_state()
         self._state_size = self.get_state().size
-        # the episode begun to learn the state's size is not one of the run's
+        # the episode started to learn the state's size is not one of the run's
         self._seed = seed
         self._ended = True
 

@@ -1,6 +1,6 @@
 """Fields of an environment with several groups of agents, as the team sees them that controls some of these groups.
 
-A path that begins with the name of a group belongs to that group: `red/obs`, `red/reward`. Any other one, `state`, is
+A path that starts with the name of a group belongs to that group: `red/obs`, `red/reward`. Any other one, `state`, is
 common to all. A team knows its own fields without the group's name, and its agents as "agents": `obs`, `reward`, and
 of ends by agent `agents/terminated`.
 """
@@ -34,7 +34,7 @@ def has_teams(spec: EnvSpec) -> bool:
 def team_spec(spec: EnvSpec, groups: Sequence[str]) -> EnvSpec:
     """The part of an environment that the team of these groups sees.
 
-    One controller acts for several groups, each as if it were alone: all must have the same size and the same fields.
+    One controller acts for several groups, each like a single one: all must have the same size and the same fields.
 
     Raises:
         ConfigError: they differ.

@@ -36,7 +36,7 @@ LEARNING = ("mac", "agent", "action_selector", "learner", "mixer", "critic")
 
 @dataclass
 class Players:
-    """What plays, and the fields of what is played; `acting_mac` is `mac` or a copy of it.
+    """The runner, its controllers, and the fields of its batches; `acting_mac` is `mac` or a copy of it.
 
     `teams`: who controls the agents; `mac` asks their controllers.
     """
@@ -75,7 +75,7 @@ class Parts:
 
     @property
     def mixer(self) -> Any:
-        """The mixer of the only team, by which replays show its value; None if there is none."""
+        """The mixer of the only team, by which replays show its value, or None."""
         return getattr(self.teams[0].learner, "mixer", None) if self.teams[0].view is None else None
 
     @property
@@ -194,7 +194,7 @@ def _require_memory_for_networks(
             learner = None if args.evaluate or frozen else le_REGISTRY[args.learner](mac, scheme, logger, args)
     except RuntimeError as error:
         if "verflow" not in str(error):
-            return  # the constructor will say itself what is wrong
+            return  # the constructor reports the problem
         size = 2**63  # more than torch can count
     else:
         size = sum(w.nbytes for w in mac.parameters()) if learner is None else _bytes_for_learning(learner, args)
@@ -218,5 +218,5 @@ def _bytes_for_learning(learner: Any, args: SimpleNamespace) -> int:
 def _compile(learner: Any) -> None:
     """Have torch compile the networks that see whole batches; agents are unrolled by hand-written code."""
     for network in (*learner.networks.values(), *learner.target_networks.values()):
-        # for any number of steps; in place, so that the names of the weights stay
+        # for any number of steps; in place, which keeps the names of the weights
         network.compile(dynamic=True)

@@ -71,7 +71,7 @@ def evaluate_sequential(args: SimpleNamespace, logger: Logger, folder: RunFolder
         runner.on_test_episode = table.add
         attach_recorder(args, runner, _mixer(args, model), logger)
         for _ in InTurn(runner, mac, mac, logger).test(RandomStream(args.seed + TEST_SEED_OFFSET)):
-            pass  # what was played is in the table
+            pass  # the table has the episodes so far
         logger.print_test(step)
         logger.log_stat("episode", args.test_nepisode, step)
         logger.print_recent_stats()
@@ -92,7 +92,7 @@ def _mixer(args: SimpleNamespace, model: Path) -> Any:
 
 
 def _keep(table: EpisodeTable, folder: RunFolder, logger: Logger) -> None:
-    """Write what was played, be it only a part; an evaluation that is not recorded leaves nothing."""
+    """Write the played episodes, even if some are missing; an unrecorded evaluation leaves nothing."""
     if folder.sacred_id is None or not table.rows:
         return
     path = folder.path / EPISODES

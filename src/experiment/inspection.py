@@ -1,4 +1,4 @@
-"""Batches and weights with numbers that are not finite, kept for whoever looks for the cause."""
+"""Batches and weights with numbers that are not finite, kept to find the cause."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ class Inspection:
         self._kept = 0
 
     def keep(self, what: str, batch: Any, t_env: int, episode: int, always: bool = False) -> Path:
-        """Report `what` is not finite and keep a batch with it; unless `always`, only the first few times.
+        """Report that `what` is not finite and keep a batch with it; unless `always`, only the first few times.
 
         Returns:
             the folder.

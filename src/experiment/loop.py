@@ -26,7 +26,7 @@ class TrainingLoop:
 
     Args:
         args: the config, with the sizes that `assemble` added.
-        parts: what it works with.
+        parts: of the run.
         logger: where statistics go.
         saver: of the run's checkpoints.
         signals: looked at after every rollout.
@@ -127,7 +127,7 @@ class TrainingLoop:
             self._inspect(f"{learner.turned_non_finite}; the update was skipped", sample)
 
     def _is_finite(self, batch: Any, t_env: int) -> bool:
-        """Whether what was played can be learned from."""
+        """Whether the rollout can be learned from."""
         place = batch.first_non_finite()
         if place is None:
             return True

@@ -12,7 +12,7 @@ from records.logger import Logger
 
 
 class SavedModels:
-    """Saves what the learner saves, in `models/<token>/`; write failures are logged.
+    """Saves the learner's models, in `models/<token>/`; write failures are logged.
 
     Args:
         learner: its `save_models(path)` writes the files.

@@ -1,4 +1,4 @@
-"""When the checkpoints of a run are written, and what happens when they cannot be."""
+"""When the checkpoints of a run are written, and how failures are handled."""
 
 import time
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class RunSaver:
     Args:
         args: the config with the sizes that `assemble` added.
         config: the config as it was given, with the seed.
-        parts: of the run; `parts.state` is what is saved.
+        parts: of the run; `parts.state` is saved.
         folder: the run's folder.
     """
 
@@ -112,7 +112,7 @@ class RunSaver:
             return self._how_to_resume()
         try:
             self._save_and_wait()
-        except Exception as error:  # the state itself may be what is broken
+        except Exception as error:  # the state itself may be broken
             self._console.warning(f"No checkpoint could be written after the fault: {error}")
             return self._how_to_resume()
         return f"{self._kept()} {self._how_to_resume()}"
@@ -153,7 +153,7 @@ class RunSaver:
             self._writer.begin(figures, state, parts.models.save_models)
         except RuntimeError as error:  # torch's own for a file that cannot be written
             raise OSError(str(error)) from error
-        self._console.debug(f"Checkpoint begun in {time.perf_counter() - started:.3f} seconds")
+        self._console.debug(f"Checkpoint started in {time.perf_counter() - started:.3f} seconds")
 
     def _collect(self) -> None:
         """Take the result of a checkpoint whose writing has ended."""

@@ -31,7 +31,7 @@ class LoopState:
         return asdict(self)
 
     def load_state_dict(self, state: dict) -> None:
-        """Raises: ValueError: it is not what `state_dict` returns."""
+        """Raises: ValueError: it does not come from `state_dict`."""
         if set(state) != set(asdict(self)) or not all(type(value) in (int, type(None)) for value in state.values()):
             raise ValueError("the state of the loop has other entries")
         for key, value in state.items():
@@ -42,7 +42,7 @@ class LoopState:
 class _Registered:
     part: Any
     optional: bool
-    # of a part without `state_dict`: what it had when it was registered
+    # of a part without `state_dict`: its attributes when it was registered
     declared: dict
 
 
@@ -62,7 +62,7 @@ class RunState:
         """Add a part before training starts, while all attributes that it has are those of its constructor.
 
         Args:
-            part: its state is what `checkpoints.parts.state_of` says.
+            part: `checkpoints.parts.state_of` gives its state.
             optional: the run may lack the part (None), and so may the run that resumes it.
         """
         if name in self._registered:

@@ -1,4 +1,4 @@
-"""Who controls the agents: PyMARL's one team, or several, each with an algorithm of its own (the key `teams`)."""
+"""Who controls the agents: PyMARL's one team, or several, each with its own algorithm (the key `teams`)."""
 
 import os
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ SIZES = ("n_agents", "n_actions", "state_shape", "episode_limit")
 
 @dataclass
 class Member:
-    """One team of a run: its config, what it sees of batches, and once they are built its parts.
+    """One team of a run: its config, its view of batches, and once they are built its parts.
 
     `name` and `view` of the only team of one of PyMARL's environments are "" and None. A frozen one has no learner.
     """
@@ -47,18 +47,18 @@ class Member:
         return dict(scheme) if self.view is None else self.view.scheme(scheme)
 
     def preprocess(self, preprocess: Mapping[str, tuple]) -> dict[str, tuple]:
-        """The team's part of what is derived."""
+        """The team's derived fields."""
         return dict(preprocess) if self.view is None else self.view.preprocess(preprocess)
 
     def groups(self, groups: Mapping[str, int]) -> dict[str, int]:
         return dict(groups) if self.view is None else self.view.own_groups
 
     def seen(self, batch: EpisodeBatch) -> EpisodeBatch:
-        """What the team sees of a batch."""
+        """A batch as the team sees it."""
         return batch if self.view is None else self.view.of(batch)
 
     def fields(self) -> dict[str, dict]:
-        """Scheme entries of what its learner needs to know of its decisions, by the paths of its groups."""
+        """Scheme entries of the extras of decisions that its learner needs, by the paths of its groups."""
         own = {} if self.frozen else batch_fields(self.args.learner, self.spec.env_info)
         if self.view is None:
             return own
@@ -69,11 +69,11 @@ class Member:
         }
 
     def logger(self, logger: Logger) -> Any:
-        """What its learner logs to."""
+        """The logger of its learner."""
         return TeamLogger(logger, self.name) if self.name else logger
 
     def register(self, state: RunState, acting_mac: Any) -> None:
-        """Add what it has to the run's state; `acting_mac`: what acts for all teams, if that is a copy."""
+        """Add its parts to the run's state; `acting_mac`: acts for all teams, if that is a copy."""
         parts = {"mac": self.mac}
         if not self.frozen:
             parts = {"learner": self.learner, "mac": self.mac, "buffer": self.buffer, "plan": self.plan}
@@ -93,7 +93,7 @@ def members_of(args: SimpleNamespace, spec: EnvSpec) -> list[Member]:
     """The teams of a run; adds the environment's sizes to `args`.
 
     Raises:
-        ConfigError: teams that do not fit the environment's groups, or parts that cannot take what it declares.
+        ConfigError: teams that do not fit the environment's groups, or parts that cannot take its declared fields.
     """
     _add_sizes(args, spec)
     if args.teams:

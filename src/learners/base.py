@@ -31,7 +31,7 @@ class BaseLearner:
         self.target_networks: dict[str, nn.Module] = {}
         self.targets = TargetNetworks(self._followed)
         self.optimisers: dict[str, th.optim.Optimizer] = {}
-        # updates left out because something was not finite (on_non_finite=skip), and what it was the last time
+        # updates left out because a value was not finite (on_non_finite=skip), and the last such value
         self.skipped_updates = 0
         self.turned_non_finite = ""
         # the first batch is logged

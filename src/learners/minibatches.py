@@ -11,7 +11,7 @@ def epochs(items: th.Tensor, n_epochs: int, n_minibatches: int, rng: Any = np.ra
     """`n_epochs` times all `items`, each time in another order and in `n_minibatches` parts of nearly equal size.
 
     Args:
-        items: what is divided, `[N, ...]`: `rows(batch)` or `transitions(mask)`.
+        items: to divide, `[N, ...]`: `rows(batch)` or `transitions(mask)`.
         rng: NumPy's generator: torch's belongs to acting, which may run meanwhile.
 
     Yields:

@@ -14,7 +14,7 @@ class TargetNetworks:
     """When and how the targets of a learner follow its networks.
 
     Args:
-        pairs: returns what there is to follow: a network or controller, and its target, of the same sizes.
+        pairs: returns the pairs to follow: a network or controller, and its target, of the same sizes.
     """
 
     def __init__(self, pairs: Callable[[], Pairs]):

@@ -63,7 +63,7 @@ class AppendFile:
             self.flush()
 
     def flush(self, to_disk: bool = False) -> bool:
-        """Make the file if it was not made, and write what is pending, now.
+        """Make the file if it was not made, and write the pending chunks now.
 
         Args:
             to_disk: also wait until it has left the system's memory.
@@ -95,7 +95,7 @@ class AppendFile:
         if size:  # the head is in it
             self._pending.clear()
         self.size, self.crc32 = size, crc32
-        with suppress(OSError):  # what is wrong is reported by the next line
+        with suppress(OSError):  # the next line reports the problem
             self._descriptor = os.open(self.path, _APPENDING)
         self.flush()
 
@@ -111,7 +111,7 @@ class AppendFile:
         status = os.fstat(self._descriptor)
         if status.st_nlink == 0:
             self._give_up(FileNotFoundError(errno.ENOENT, "it was removed"))
-        elif status.st_size > self.size:  # a torn chunk, or what a killed session wrote after its last checkpoint
+        elif status.st_size > self.size:  # a torn chunk, or rows of a killed session after its last checkpoint
             os.ftruncate(self._descriptor, self.size)
 
     def _write(self, chunk: bytes) -> None:

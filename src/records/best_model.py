@@ -15,7 +15,7 @@ RANKED_BY = ("test_battle_won_mean", "test_return_mean")
 
 @dataclass
 class RankedModel:
-    """A model after `step` steps, and what the test of it came to, by statistic: those of `RANKED_BY` that it has."""
+    """A model after `step` steps, and the results of its test, by statistic: those of `RANKED_BY` that it has."""
 
     step: int
     figures: dict[str, float] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class RankedModel:
     def rank(self) -> tuple[float, ...]:
         """Greater is better; of equals, the newer."""
         figures = (self.figures.get(key) for key in RANKED_BY)
-        # a NaN is no number that a test could win with
+        # a test with NaN never wins
         return (*(-inf if figure is None or figure != figure else figure for figure in figures), self.step)
 
     @property

@@ -1,4 +1,4 @@
-"""How Sacred reads along: what is printed goes to the terminal, laid out for it, and plainly into the record."""
+"""Sacred's capture: output goes to the terminal, laid out for it, and plainly into the record."""
 
 from sacred import stdout_capturing
 
@@ -8,8 +8,8 @@ TeeingStreamProxy = stdout_capturing.TeeingStreamProxy
 class CapturedStream(TeeingStreamProxy):
     """Stands in for `sys.stdout` and `sys.stderr` while a run is recorded, and whoever keeps it may keep it.
 
-    Libraries that are imported during a run take what they find in `sys.stdout` for the terminal and write to it
-    whenever they like, at exit at the latest. Sacred's own proxy fails by then, since the record is closed.
+    Libraries imported during a run take the present `sys.stdout` for the terminal and write to it at any time, at exit
+    at the latest. Sacred's own proxy fails by then, since the record is closed.
     """
 
     def write(self, data: str) -> int:

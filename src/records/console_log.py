@@ -68,7 +68,7 @@ class ConsoleHandler(logging.Handler):
 
 
 class _PlainFormatter(logging.Formatter):
-    """Escapes what a terminal would obey: texts of environments and plugins are in messages, too."""
+    """Escapes control characters: messages contain texts of environments and plugins, too."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "".join(c if c == "\t" else escaped(c) for c in super().format(record))

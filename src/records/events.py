@@ -70,7 +70,7 @@ class EventWriter:
         self._logger.log_value(key, value, step)
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write waiting values."""
         self._file.flush()
 
     def state_dict(self) -> dict[str, int]:
@@ -82,7 +82,7 @@ class EventWriter:
         """Cut the folder's event files back to the sizes in `state`; those that are not named there are removed.
 
         Args:
-            state: what `state_dict` returned in an earlier session.
+            state: the `state_dict` of an earlier session.
             stats: all statistics so far in their order: two that TensorBoard cannot tell apart keep their numbers.
         """
         found = set()
@@ -114,7 +114,7 @@ class EventWriter:
         self._records.dropped = False
 
     def close(self, finished: bool) -> None:
-        """Write what waits."""
+        """Write waiting values."""
         self.flush()
 
 

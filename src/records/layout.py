@@ -7,7 +7,7 @@ SACRED = "sacred"
 # a subfolder for each run, named by its token
 RUNS, MODELS, TB_LOGS, REPLAYS = "runs", "models", "tb_logs", "replays"
 NAMED_BY_TOKEN = (RUNS, MODELS, TB_LOGS, REPLAYS)
-# what the tracking services keep on this machine
+# the local files of the tracking services
 WANDB, MLFLOW = "wandb", "mlflow"
 # in runs/<token>
 METRICS, CHECKPOINTS, FAULTS, LOCK = "metrics.csv", "checkpoints", "faults", "lock"

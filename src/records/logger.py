@@ -21,8 +21,8 @@ from records.sinks import Sink
 class Logger:
     """PyMARL's logger: `log_stat` keeps a value and passes it on to every sink that was set up.
 
-    A disk that is full, read-only or gone never reaches whoever logs: each sink warns once, keeps what is missing and
-    tries again. Threads may log at the same time.
+    A disk that is full, read-only or gone never raises in code that logs: each sink warns once, keeps missing values
+    and retries. Threads may log at the same time.
 
     Attributes:
         stats: every statistic: its name -> [(t, value), ...], the earlier sessions of a resumed run included.
@@ -102,7 +102,7 @@ class Logger:
 
     @contextmanager
     def collecting(self, calls: list[tuple[str, float, int, bool]]) -> Iterator[None]:
-        """Within the block, collect what this thread logs, as arguments of `log_stat`; other threads log as ever.
+        """Within the block, collect this thread's log entries, as arguments of `log_stat`; other threads log as ever.
 
         Otherwise the entries of a thread would come in another order, and with another count of episodes, in each run
         of the same seed.
@@ -127,7 +127,7 @@ class Logger:
                 sink.flush()
 
     def state_dict(self) -> dict:
-        """Where the sinks are, as plain numbers and strings; what waits is written first.
+        """The state of the sinks, as plain numbers and strings; waiting values are written first.
 
         Returns:
             `seconds`; `metric_log`: {"bytes", "crc32"}; `unwritten`: the lines that it still waits for;
@@ -191,7 +191,7 @@ class Logger:
             self.console_logger.info(f"Test after {t_env} steps: {', '.join(shown)}")
 
     def close(self) -> None:
-        """Take the progress bar away, if there is one, and write what waits."""
+        """Remove the progress bar, if any, and write waiting values."""
         self.flush()
         if self.progress is not None:
             self.progress.close()

@@ -26,7 +26,7 @@ class MetricLog:
         return self._file.path
 
     def open(self, path: str) -> None:
-        """Write into this file from now on, and first what was logged until now."""
+        """Write into this file from now on, starting with all values so far."""
         self._file.move(path)
 
     def append(self, row: MetricRow) -> None:

@@ -79,7 +79,7 @@ def quoted(key: str) -> str:
 
 
 def whole_lines(data: bytes) -> bytes | None:
-    """The log without its header and without a last line that is still being written; None if it is no such log."""
+    """The log without its header and without a last line that is still being written; None if it is not such a log."""
     header, _, body = data.partition(b"\n")
     if header.strip() != HEADER.strip():
         return None
@@ -89,11 +89,11 @@ def whole_lines(data: bytes) -> bytes | None:
 def read_rows(body: bytes, keys: Iterable[str] | None = None, resumed: bool = False) -> dict[str, Rows]:
     """Rows by key.
 
-    A resumed run goes back to its last checkpoint, and what was logged after that is logged again; the rows that are
-    thereby out of date are left out.
+    A resumed run goes back to its last checkpoint, and logs all values after that again; the outdated rows are left
+    out.
 
     Args:
-        body: what `whole_lines` returned.
+        body: from `whole_lines`.
         keys: which to read; all by default. One without rows is left out.
         resumed: look for going back in all rows, not only in those of a key: exact, and slower for a few keys.
     """
@@ -231,7 +231,7 @@ def _never_undercut(counter: np.ndarray) -> np.ndarray:
 
 
 def _up_to_date(rows: Rows) -> Rows:
-    """Without rows at or after the step of a later row, and without rows whose step is no number."""
+    """Without rows at or after the step of a later row, and without rows whose step is not a number."""
     t_env = np.where(np.abs(rows.t_env) <= LARGEST_STEP, rows.t_env, np.inf)
     later = np.minimum.accumulate(np.r_[t_env[1:], np.inf][::-1])[::-1]
     keep = t_env < later

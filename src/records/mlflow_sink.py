@@ -15,7 +15,7 @@ _PARAMETERS, _LONGEST = 100, 6000
 
 
 def _prepare_environment() -> None:
-    """Settings that MLflow reads from the environment; what the user has set stays."""
+    """Settings that MLflow reads from the environment; the user's own stay."""
     for name, value in {
         "MLFLOW_DISABLE_TELEMETRY": "true",
         # MLflow refuses its file store otherwise, which needs neither a server nor a database

@@ -1,4 +1,4 @@
-"""The config keys of what records a run besides Sacred's files."""
+"""The config keys of the records of a run besides Sacred's files."""
 
 from utils.options import FREE, SHARED, Option
 

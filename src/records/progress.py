@@ -67,7 +67,7 @@ class ProgressBar:
     """
 
     def __init__(self, t_max: int, t_env: int = 0):
-        # not sys.stderr: what is drawn over and over does not belong in Sacred's captured output
+        # not sys.stderr: a redrawn bar does not belong in Sacred's captured output
         self._bar = _Bar(
             total=t_max,
             initial=min(t_env, t_max),

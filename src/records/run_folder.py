@@ -12,7 +12,7 @@ from utils.regular_files import problem_of
 
 
 class RunFolder:
-    """Where one run keeps its metric log, its checkpoints and what is worth a look after a fault.
+    """The folder of one run: its metric log, its checkpoints, and batches and weights kept after faults.
 
     Args:
         results: the folder of all results.

@@ -101,7 +101,7 @@ class RunRecorder(FileStorageObserver):
         self._write(filename, _document(obj))
 
     def save_cout(self):
-        """Append what was captured since the last time."""
+        """Append the newly captured output."""
         text = self.cout[self.cout_write_cursor :]
         self.cout_write_cursor = len(self.cout)
         if text:
@@ -119,7 +119,7 @@ class RunRecorder(FileStorageObserver):
                 self._unsaved.add("metrics.json")
 
     def heartbeat_event(self, info, captured_out, beat_time, result):
-        """Write what is new."""
+        """Write new entries."""
         with self._lock:
             self.info, self.cout = info, captured_out
             self.run_entry.update(heartbeat=beat_time.isoformat(), result=result)
@@ -135,7 +135,7 @@ class RunRecorder(FileStorageObserver):
         self._end(stop_time=interrupt_time.isoformat(), status=status)
 
     def failed_event(self, fail_time, fail_trace):
-        """Write the end of the run, if it had begun."""
+        """Write the end of the run, if it had started."""
         self._end(stop_time=fail_time.isoformat(), status="FAILED", fail_trace=fail_trace)
 
     def _end(self, **entries: Any) -> None:
@@ -175,7 +175,7 @@ class RunRecorder(FileStorageObserver):
             self._save()
 
     def join(self):
-        """Try once more to write what is missing, and say what still is."""
+        """Retry failed writes once more, and report files that are still missing."""
         if self.dir is None:
             return
         with self._lock:
@@ -227,7 +227,7 @@ class RunRecorder(FileStorageObserver):
 
 
 def check_run_id(run_id: str) -> None:
-    """Refuse an id that is no plain name, with a ConfigError: it becomes a folder's."""
+    """Refuse an id that is not a plain name, with a ConfigError: it becomes a folder's."""
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*", run_id):
         raise ConfigError(f"--id={run_id}: it names a folder: letters, digits, _ . and -, and no dot in front.")
 

@@ -88,7 +88,7 @@ class MongoRecorder(MongoObserver):
         return _id
 
     def queued_event(self, ex_info, command, host_info, queue_time, config, meta_info, _id):
-        """Record what is to be run."""
+        """Record the run before its start."""
         arguments = (dict(ex_info), command, host_info, queue_time, config, {**meta_info, "files_id": _id}, None)
         self._begin = lambda: super(MongoRecorder, self).queued_event(*arguments)
         self._attempt(lambda: None)
@@ -102,7 +102,7 @@ class MongoRecorder(MongoObserver):
                 series.append(point)
 
     def heartbeat_event(self, info, captured_out, beat_time, result):
-        """Write what is new."""
+        """Write new entries."""
 
         def write() -> None:
             self._write_metrics()
@@ -170,7 +170,7 @@ class MongoRecorder(MongoObserver):
                 self._begin()
                 self._begin = None
             write()
-        except Exception as error:  # the database is no reason to lose a run
+        except Exception as error:  # a failing database must not end a run
             if not self._told:
                 # the error's own text could have the password in it
                 self._console.warning(

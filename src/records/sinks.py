@@ -24,7 +24,7 @@ class Sink(Protocol):
         """Take one value, which may be NaN or infinite, after `step` environment steps."""
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write waiting values."""
 
     def state_dict(self) -> dict:
         """Where the sink is, as plain numbers and strings, for `resume` in a later session."""
@@ -38,7 +38,7 @@ class Sink(Protocol):
         """
 
     def close(self, finished: bool) -> None:
-        """Write what waits and end; `finished` is False for a run that was interrupted or failed."""
+        """Write waiting values and end; `finished` is False for a run that was interrupted or failed."""
 
 
 class Value(NamedTuple):
@@ -53,8 +53,8 @@ class Value(NamedTuple):
 class ServiceSink(ABC):
     """A tracking service that gets the values in batches, through its own package.
 
-    A resumed run starts a new record there, which gets the past first, as in Sacred: services cannot take back what
-    they were given after the checkpoint.
+    A resumed run starts a new record there, which gets the past first, as in Sacred: services cannot take back
+    values from after the checkpoint.
 
     Args:
         what: how warnings call the service.
@@ -84,7 +84,7 @@ class ServiceSink(ABC):
             self._deliver_all()
 
     def flush(self) -> None:
-        """Deliver what waits, unless the service failed a short time ago."""
+        """Deliver waiting values, unless the service failed a short time ago."""
         if not self._notice.failing or time.monotonic() >= self._due:
             self._deliver_all()
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-# a file name has at most 255 bytes, and what is made of a run's name adds a few
+# a file name has at most 255 bytes, and the files of a run add a few to its name
 LONGEST = 200
 LONGEST_SCENARIO = 60
-# the arguments in which environments of the family name what is played
+# the arguments in which environments of the family name the scenario
 MAP_ARGUMENTS = ("map_name", "key", "game", "scenario", "scenario_name")
 TIME_FORMAT = "%Y-%m-%d_%H-%M-%S-%f"
 # nothing that leads out of a folder

@@ -14,7 +14,7 @@ from utils.regular_files import open_regular
 
 @dataclass
 class SavedModel:
-    """A model that `find_checkpoint(folder, step)` finds, and what its test came to."""
+    """A model that `find_checkpoint(folder, step)` finds, and the result of its test."""
 
     folder: Path
     model: RankedModel

@@ -57,7 +57,7 @@ def draw(
 
     Args:
         scale: pixels of a world unit.
-        bounds: what is shown, x0, y0, x1, y1; None: `bounds_of` this snapshot.
+        bounds: of the picture, x0, y0, x1, y1; None: `bounds_of` this snapshot.
     """
     nothing = GROUND["#" if scene.get("ground") else "."]
     view = _View(bounds or bounds_of(scene, [snapshot]), scale, nothing)

@@ -1,4 +1,4 @@
-"""The frames of a replay: the picture, and beside it what the agents chose and what they thought of it."""
+"""The frames of a replay: the picture, and beside it the agents' actions and their values."""
 
 from collections.abc import Iterator
 from typing import Any

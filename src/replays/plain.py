@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-DIGITS = 7  # significant ones: what a float32 holds
+DIGITS = 7  # significant ones, as many as a float32 holds
 
 
 def plain(value: Any, digits: int = DIGITS) -> Any:

@@ -42,7 +42,7 @@ def read_replay(path: str | Path) -> Replay:
     if (last := _parsed(unfinished)) is not None:
         entries.append(last)
     elif not unfinished and entries and entries[-1] is None:
-        # the line break may be there although what is before it was lost, e.g. with a full disk
+        # the line break may be there although the text before it was lost, e.g. with a full disk
         entries.pop()
     return _replay(path, entries)
 

@@ -1,4 +1,4 @@
-"""Recording what a runner plays: a thin layer around its environment, and an ear for decisions."""
+"""Recording a runner's episodes: a thin layer around its environment, and a listener for decisions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,15 +11,15 @@ from utils.errors import MusterError
 class Recorder:
     """Records copy 0 of a batched environment while tests are played, one file an episode.
 
-    A replay is an extra: what goes wrong with it ends the recording, not the run. Where nothing could be recorded,
-    `refusal` says why.
+    A replay is an extra: failures end the recording, not the run. Where nothing could be recorded, `refusal` has the
+    reason.
 
     Args:
         folder: where the files go, as `<t_env>_<k>.jsonl`.
         header: of every file.
-        due: whether a test that is played after that many steps is to be recorded.
+        due: whether to record a test after that many steps.
         episodes: how many are recorded, at most.
-        outputs: what the controller's outputs are, "q_values" or "policy".
+        outputs: the kind of the controller's outputs, "q_values" or "policy".
         team_value: Q_tot of copy 0 from outputs `[n, A]`, actions `[n]` and state; None: unknown.
         warn: takes a message.
     """
@@ -52,7 +52,7 @@ class Recorder:
         return _WatchedEnvironment(env, recording), recording.hear
 
     def stop(self, reason: str) -> None:
-        """Record nothing any more; what has been recorded stays."""
+        """Stop recording; the records stay."""
         self._stopped = True
         if self.paths:
             self._warn(f"Recording of {self.paths[-1]} stopped: {reason}")
@@ -101,7 +101,7 @@ class _Recording:
         self._recorder.paths.append(self._writer.path)
 
     def hear(self, decision: Any, batch: Any, t: int) -> None:
-        """Keep what was thought and chosen at step t, a `controllers.decisions.Decision`.
+        """Keep the decision at step t, a `controllers.decisions.Decision`.
 
         Copy 0 acts as long as it is recorded, and is then the first of those that act.
         """

@@ -16,7 +16,7 @@ class ReplayWriter:
     Args:
         folder: made if it is missing.
         stem: of the file's name; a number is added where there is such a file already. Nothing is ever overwritten.
-        header: what is known before the first step.
+        header: the facts from before the first step.
     """
 
     def __init__(self, folder: Path, stem: str, header: dict[str, Any]):
@@ -39,9 +39,9 @@ class ReplayWriter:
         policy: Any = None,
         q_tot: float | None = None,
     ) -> None:
-        """Write one step: the state it began in, what was thought and done there, and what came of it.
+        """Write one step: its first state, the values and actions there, and the outcome.
 
-        `decisions`: of environments with other actions than PyMARL's, what each agent did by the paths of the actions.
+        `decisions`: of environments with other actions than PyMARL's, each agent's by the paths of the actions.
         """
         self._return += float(reward)
         decision = {"actions": actions, "avail_actions": avail_actions}

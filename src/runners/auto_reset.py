@@ -32,7 +32,7 @@ class FinishedEpisode:
 class StepResult:
     """The data of one step of all copies, in the shapes of a batch's fields; zeros in copies that were `closing`.
 
-    `lost`: bool `[B]`, the episode is void because its environment failed; the copy has begun another one.
+    `lost`: bool `[B]`, the episode is void because its environment failed; the copy has started another one.
     """
 
     values: dict[str, np.ndarray]
@@ -141,7 +141,7 @@ class AutoResetPlay:
         self.closing = np.zeros(self.size, dtype=bool)
 
     def _act(self, t_env: int) -> dict[str, np.ndarray]:
-        """Actions of all agents of all copies, int64 `[B, n, 1]`, and what came with them."""
+        """Actions of all agents of all copies, int64 `[B, n, 1]`, and their extras."""
         observed = self.observed()
         self._store.write(observed, self._everyone, 1)
         # tests and learners have used the controller since

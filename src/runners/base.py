@@ -109,9 +109,9 @@ class BaseRunner:
     ) -> None:
         """Take finished episodes into the statistics, and log these when they are due.
 
-        `steps`: what `t_env` goes forward by; None: the lengths of these episodes.
+        `steps`: the advance of `t_env`; None: the lengths of these episodes.
 
-        An episode whose environment crashed (its last info says `crashed`) is in none: it was neither won nor lost.
+        An episode whose environment crashed (`crashed` in its last info) is in none: it was neither won nor lost.
         A test counts exactly `test_nepisode` episodes. If the last rollout of a test brings more, those of the
         first environments count, whoever finished first: taking the fastest would favour short episodes.
         """

@@ -8,7 +8,7 @@ OPTIONS = {
     ),
     "vector_env": Option(
         SHARED,
-        "where environments live (registry: sources): native, in_process, workers; auto: what suits runner and env",
+        "where environments live (registry: sources): native, in_process, workers; auto: by runner and environment",
         resume=EXPERIENCE,
     ),
     "separate_test_env": Option(

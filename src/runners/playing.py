@@ -58,7 +58,7 @@ class EpisodesRunner(BaseRunner):
         self.ongoing = self._begin_ongoing()
 
     def run(self, test_mode: bool = False) -> EpisodeBatch:
-        """Play, and return what was played."""
+        """Play, and return the batch."""
         self._in_play = not test_mode
         self.batch = self._play_together(test_mode=True) if test_mode else self._play()
         self._in_play = False
@@ -140,7 +140,7 @@ class EpisodesRunner(BaseRunner):
         lengths: np.ndarray,
         test_mode: bool,
     ) -> np.ndarray:
-        """Play the episodes that the copies `rows` (ascending) have just begun into these rows of the batch.
+        """Play the episodes that the copies `rows` (ascending) have just started into these rows of the batch.
 
         Returns:
             those of them whose episode was lost.

@@ -1,4 +1,4 @@
-"""Chunks of equal length from environments that play on: what on-policy learners train on."""
+"""Chunks of equal length from environments that restart independently, for on-policy learners."""
 
 from functools import partial
 

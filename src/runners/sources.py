@@ -11,9 +11,9 @@ AUTO = "auto"
 def source_of(config: Mapping[str, Any], lives: str = "") -> str:
     """The name of the source (`vector_envs.REGISTRY`) that a config's `vector_env` means.
 
-    `auto`: where the runner says that its environments live, as PyMARL's `episode` and `parallel` do; else as one
-    native batch, if the environment exists as one; else in this process, if there is only one or a step of it takes
-    less time than a message to another process (the trait `light`); else in worker processes.
+    `auto`: the runner's own source, if it names one, as PyMARL's `episode` and `parallel` do; else one native
+    batch, if the environment exists as one; else this process, if there is only one or a step of it takes less time
+    than a message to another process (the trait `light`); else worker processes.
 
     Args:
         lives: of the runner.

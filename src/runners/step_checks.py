@@ -18,7 +18,7 @@ class StepChecks:
     which finds an agent without legal actions as well, and one at the length of the episodes.
 
     Args:
-        spec: what the environments declare.
+        spec: the environments' declaration.
         size: B.
     """
 

@@ -20,7 +20,7 @@ OUT_OF_MEMORY = re.compile("can't allocate memory|not enough memory|out of memor
 def available_memory(root: str | Path = "/") -> int | None:
     """Bytes of main memory that this process can still take, or None where that cannot be known.
 
-    That is what Linux says, or less if a control group (a container, a batch job) or `ulimit -v` sets a limit.
+    That is Linux's figure, or less if a control group (a container, a batch job) or `ulimit -v` sets a limit.
     """
     root = Path(root)
     figures = [_of_machine(root), _of_process(root), *_of_control_groups(root)]

@@ -62,7 +62,7 @@ class ChildProcess:
         """The end of a sentence about a child that did not answer for so long, which is killed.
 
         Args:
-            key: of the config, which says how long it may take.
+            key: of the config, with the timeout.
         """
         self.kill()
         return f"did not answer to {doing} for {seconds:g} seconds ({key}) and was killed."
@@ -74,7 +74,7 @@ class ChildProcess:
             self.kill()
 
     def kill(self) -> None:
-        """End it and what it has started, at once."""
+        """End it and its children, at once."""
         if hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)

@@ -49,7 +49,7 @@ def _broken(line: str, width: int) -> str:
 def outlive_readers() -> None:
     """Let this process print on when the reader of its output, such as `head`, has seen enough and is gone.
 
-    `sys.stdout` and `sys.stderr` then drop what is written; no BrokenPipeError is raised, not even at exit.
+    `sys.stdout` and `sys.stderr` then drop all output; no BrokenPipeError is raised, not even at exit.
     """
     sys.stdout, sys.stderr = _outliving(sys.stdout), _outliving(sys.stderr)
 

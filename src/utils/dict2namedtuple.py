@@ -9,6 +9,6 @@ def convert(dictionary: Mapping[str, Any]) -> tuple:
     """`convert({"a": 1}).a == 1`: a named tuple with the mapping's keys as fields, in its order.
 
     Raises:
-        ValueError: a key that is no name of Python.
+        ValueError: a key that is not a name of Python.
     """
     return namedtuple("GenericDict", dictionary)(*dictionary.values())

@@ -22,7 +22,7 @@ def replace_folder(folder: Path, place: Path) -> None:
 
 
 def replaced_by(place: Path) -> Path:
-    """Where `replace_folder` keeps what it replaces for a moment."""
+    """The place where `replace_folder` keeps the replaced folder for a moment."""
     # a valid name even if the path has none, such as "."
     return place.parent / f".{place.name}.replaced"
 

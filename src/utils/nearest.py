@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 def nearest(name: str, choices: Iterable[str]) -> str | None:
     """Return the choice most like `name`, or None when none is at least half alike."""
-    # what is much longer than any name is like none, and takes difflib long to find that out
+    # a much longer text is like no name, which takes difflib long to find out
     matches = difflib.get_close_matches(str(name)[:200], [str(c) for c in choices], n=1, cutoff=0.5)
     return matches[0] if matches else None
 
@@ -18,7 +18,7 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
 
 
 def suggestion(name: str, choices: Iterable[str], limit: int | None = None, rest: str = "") -> str:
-    """Return the end of a message: the nearest choice first, then what is allowed.
+    """Return the end of a message: the nearest choice first, then all choices.
 
     Args:
         limit: how many of the choices to name, where there may be thousands of them; None: all.

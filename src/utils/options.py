@@ -1,4 +1,4 @@
-"""Options: what a config key means and may be, declared beside the part that reads it."""
+"""Options: a config key's meaning and values, declared beside the part that reads it."""
 
 import math
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import LARGEST_NUMBER, shown
 
-# The most that makes sense, by what a key counts; whether that fits a machine's memory is checked once the sizes of the
-# environment are known (experiment/assembly.py, runners/base.py). The system waits for 2^31 milliseconds at most.
+# The largest sensible values, by the unit of a key; whether they fit a machine's memory is checked once the sizes of
+# the environment are known (experiment/assembly.py, runners/base.py). The system waits for 2^31 milliseconds at most.
 STEPS, EPISODES, COPIES, WIDTH, SECONDS = 10**12, 10**9, 2**16, 2**20, 10**6
 # `resume` of a key that a resumed run may change, and reasons why it may not change others: they decide ...
 FREE = ""
@@ -32,16 +32,16 @@ SHARED = _Shared()
 
 @dataclass(frozen=True)
 class Option:
-    """What one config key may be.
+    """The values of one config key.
 
     Attributes:
         default: its value where no config sets it; the value's type is that of the default.
-        sentence: what it means, with its unit.
+        sentence: its meaning, with its unit.
         at_least, above, at_most: bounds of a number.
         choices: the only values; YAML's `on` and `off` are taken for these words if they are among them.
         nullable: whether it may be null.
         kind: type of the value where the default does not show it: null, or a whole number for fractions, too.
-        resume: what the key decides, so that a resumed run keeps it; FREE: the run may change it.
+        resume: the matter that the key decides, for which a resumed run keeps it; FREE: the run may change it.
     """
 
     default: Any
@@ -78,7 +78,7 @@ class Option:
         return self.kind() if self.default is None and self.kind is not None else self.default
 
     def bounds(self) -> dict[str, Callable[[float], bool]]:
-        """What a number has to be, in words, and the condition."""
+        """The bounds of a number, in words, with the condition."""
         if (self.at_least, self.at_most) == (0, 1):
             return {"between 0 and 1": lambda x: 0 <= x <= 1}
         bounds: dict[str, Callable[[float], bool]] = {}

@@ -6,7 +6,7 @@ from typing import Any
 LARGEST_NUMBER = 2**63 - 1
 LONGEST_KEY = 200
 DEEPEST = 32
-# Sacred's serialiser would make Python objects of mappings with such keys, and call what they name
+# Sacred's serialiser would make Python objects of mappings with such keys, and call the functions that they name
 RESERVED_KEYS = ("py/", "json://")
 
 

@@ -16,8 +16,8 @@ class Entry:
     """The entry of one name in a registry.
 
     `target` is the class or factory, or a `"module:attribute"` string that is imported on first use.
-    `options` are the config keys that it reads and that not every part of its kind reads. `traits` say what the part
-    needs and supports (`checks/` reads them); `traits["reads"]` are keys it reads that other kinds of parts declare.
+    `options` are the config keys that it reads and that not every part of its kind reads. `traits` declare the part's
+    needs and abilities (`checks/` reads them); `traits["reads"]` are keys it reads that other kinds of parts declare.
     `declared` is False for an entry added by plain assignment, PyMARL's way: nothing is known of it, so nothing about
     it is refused.
     """

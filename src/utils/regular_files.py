@@ -38,7 +38,7 @@ def open_regular(path: str | Path, largest: int | None = None, follow_links: boo
     Args:
         path: its folders' links are followed; callers that distrust them check before (`browser.records.paths`).
         largest: refuse a file that is longer, in bytes.
-        follow_links: open what a link leads to if that is a regular file; a link is refused otherwise.
+        follow_links: open the target of a link if it is a regular file; otherwise links are refused.
 
     Raises:
         OSError: it is not there, not a regular file, or too long; `strerror` says so.

@@ -1,4 +1,4 @@
-"""Targets and masks: what every learner needs, once."""
+"""Targets and masks, common to all learners."""
 
 import numpy as np
 import torch as th
@@ -60,7 +60,7 @@ def episode_starts(batch) -> th.Tensor:
     """The starts of episodes within a rollout, without its first column: bool `[B, T]` for a batch of T columns.
 
     A step that ends an episode is followed by the closing state, and that by the first state of the next episode. A
-    column that is not filled is of an episode that was lost; the next episode begins after it.
+    column that is not filled is of an episode that was lost; the next episode starts after it.
     """
     ended = batch["terminated"].bool()
     if "truncated" in batch.scheme:

@@ -15,7 +15,7 @@ class Interrupted(KeyboardInterrupt):
 
     Args:
         signum: the signal.
-        message: what was kept and how to resume.
+        message: the kept files and how to resume.
     """
 
     STATUS = "INTERRUPTED"

@@ -39,7 +39,7 @@ class ValueNorm(Normaliser):
         self.register_buffer("debiasing_term", th.zeros((), device=device))
 
     def reset_parameters(self) -> None:
-        """Forget what was seen."""
+        """Forget all values."""
         for buffer in self.buffers():
             buffer.zero_()
 

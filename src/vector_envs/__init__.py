@@ -27,7 +27,7 @@ REGISTRY.declare(
         ),
         "on_worker_fault": Option(
             "restart",
-            "what follows if an environment raises or its process dies or hangs: restart or stop",
+            "the response if an environment raises or its process dies or hangs: restart or stop",
             choices=("restart", "stop"),
             resume=FREE,
         ),

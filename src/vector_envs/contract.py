@@ -12,7 +12,7 @@ class StepOutcome(NamedTuple):
     """How a step of B copies went.
 
     `values`: the outcome fields by path, such as "reward" float64 `[B]`. `terminated`, `truncated`: bool `[B]`, the
-    episode has ended by itself, or was cut off, so that learners bootstrap; never both.
+    episode has ended by itself, or was cut off, in which case learners bootstrap; never both.
     `lost`: bool `[B]`, the episode is void because its environment failed; the copy needs a reset, and its row of
     `values` has no meaning. Nor has the row of a copy whose episode had ended before. The next call may write into
     the same arrays.

@@ -41,7 +41,7 @@ class Fault:
     """A failure, in a sentence and perhaps a traceback.
 
     `hosted`: the environments of its process. `index`: the one that raised, in a process that lives on; None if the
-    process with all its environments is lost. `incurable`: a restart is no remedy.
+    process with all its environments is lost. `incurable`: a restart does not help.
     """
 
     hosted: list[int]

@@ -29,7 +29,7 @@ class NativeEnv:
         if self.spec.declared:
             return StepOutcome(*self.env.step(actions)[:3], self._nothing_lost)
         reward, ended, truncated = self.env.step(actions["actions"])
-        if not ended.dtype == truncated.dtype == bool:  # the runner's checks say what is wrong with them
+        if not ended.dtype == truncated.dtype == bool:  # the runner's checks report the problem
             return StepOutcome({"reward": reward}, ended, truncated, self._nothing_lost)
         return StepOutcome({"reward": reward}, ended & ~truncated, truncated, self._nothing_lost)
 

@@ -59,7 +59,7 @@ class BellChannel(Channel):
         os.write(self._writer.fileno(), BELLS[test_mode])
 
     def send(self, message: Any) -> None:
-        # pickled first: what cannot be pickled must not leave half a message behind
+        # pickled first: a failure must not leave half a message behind
         pickled = ForkingPickler.dumps(message)
         os.write(self._writer.fileno(), MESSAGE)
         self._writer.send_bytes(pickled)

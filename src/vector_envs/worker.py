@@ -16,7 +16,7 @@ from vector_envs.worker_environment import WorkerEnvironment
 
 
 class CloudpickleWrapper:
-    """Carries what plain pickle cannot (lambdas, classes of plugins) to another process."""
+    """Carries values that plain pickle cannot (lambdas, classes of plugins) to another process."""
 
     def __init__(self, x: Any):
         self.x = x

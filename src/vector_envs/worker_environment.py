@@ -38,7 +38,7 @@ class WorkerEnvironment:
         self.rows[test_mode].write_reset(self._env)
 
     def step(self, test_mode: bool) -> dict | None:
-        """Do what the row's actions say; the info if the episode has ended."""
+        """Step with the row's actions; returns the info if the episode has ended."""
         self._env = self._environment(test_mode)
         outcome = self.rows[test_mode].step(self._env)
         self._infos[test_mode] = outcome.info
@@ -95,7 +95,7 @@ class WorkerEnvironment:
             self._environment(test_mode).load_state_dict(state)
 
     def close(self) -> None:
-        """Close what was made."""
+        """Close the environments that were made."""
         for env in self._made.values():
             env.close()
 

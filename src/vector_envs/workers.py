@@ -192,7 +192,7 @@ class WorkerTransport(WorkerPool):
         return {**self.census.state_dict(states, generators), **moments}
 
     def _answer(self, worker: WorkerProcess, index: int, command: str) -> Any:
-        """None if there is no answer."""
+        """The answer, or None."""
         if worker.lost:
             return None
         try:

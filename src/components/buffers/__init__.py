@@ -1,4 +1,4 @@
-"""Buffers: what is kept of the experience, and which part of it a learner gets."""
+"""Buffers: the kept experience, and the part of it that a learner gets."""
 
 from utils.options import EPISODES, EXPERIENCE, FREE, SHARED, Option
 from utils.registry import Registry, lazy_classes

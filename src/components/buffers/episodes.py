@@ -48,7 +48,7 @@ class EpisodeReplay:
         return self.episodes.can_sample(self._batch_size)
 
     def sample(self) -> EpisodeBatch:
-        # what is beyond the longest episode is padding in every row
+        # trim to the longest episode
         sample = self.episodes.sample(self._batch_size, trimmed=True)
         if str(sample.device) != self._device:
             sample.to(self._device)

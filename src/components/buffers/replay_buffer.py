@@ -31,7 +31,7 @@ class ReplayBuffer(EpisodeBatch):
         self._rebuilt = {
             new_key: (key, transforms)
             for key, (new_key, transforms) in (preprocess or {}).items()
-            # what would be derived from rounded values is something else
+            # rounded values would give another derived field
             if not scheme.get(key, {}).get("dtype", th.float32).is_floating_point
             and all(getattr(transform, "rebuildable", False) for transform in transforms)
         }
@@ -103,7 +103,7 @@ class ReplayBuffer(EpisodeBatch):
         remains.
 
         Raises:
-            ValueError: the episodes are longer than the buffer's, or a derived field is not what it is derived from.
+            ValueError: the episodes are longer than the buffer's, or a derived field does not follow from its source.
             MusterError: a value does not fit the type it is stored in.
         """
         if ep_batch.max_seq_length > self.max_seq_length:

@@ -20,7 +20,7 @@ class EpsilonGreedyActionSelector(Exploring):
         if test_mode:
             return greedy
         explore = th.rand_like(agent_inputs[:, :, 0]) < self.epsilon
-        # a uniform choice of the legal ones: what th.multinomial does, without its checks, which wait for a GPU
+        # a uniform choice of the legal ones, as by th.multinomial, without its checks, which wait for a GPU
         legal = avail_actions.to(agent_inputs.dtype)
         at_random = (legal / th.empty_like(legal).exponential_()).argmax(dim=2)
         return th.where(explore, at_random, greedy)

@@ -36,8 +36,8 @@ GAME_CLOCK = 22.4  # game loops per "faster" second
 class BatchedSkirmish:
     """B battles on one map that are stepped by one call.
 
-    Every battle has a seed; its k-th episode depends on that seed and on k alone, whatever B is, in whatever
-    order episodes end, and however many threads work. Shapes: n agents, m enemies, A actions.
+    Every battle has a seed; its k-th episode depends on that seed and on k alone, not on B, on the order in
+    which episodes end, or on the number of threads. Shapes: n agents, m enemies, A actions.
 
     Args:
         batch_size: B.

@@ -174,7 +174,7 @@ class Outputs(NamedTuple):
     state: np.ndarray  # [B, state_size] float32
     avail_actions: np.ndarray  # [B, n, A], any integers
     reward: np.ndarray  # [B] float64
-    terminated: np.ndarray  # [B] bool, the episode has ended, for whatever reason
+    terminated: np.ndarray  # [B] bool, the episode has ended, for any reason
     truncated: np.ndarray  # [B] bool, because its time was up
     battle_won: np.ndarray  # [B] bool
     dead_allies: np.ndarray  # [B] int64

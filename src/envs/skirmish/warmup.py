@@ -62,7 +62,7 @@ def _stamp() -> str:
 def _call_elsewhere(function: Callable[[], None]) -> None:
     """Call it in another process, which ends when this one is interrupted: LLVM does not react to signals."""
     words = [sys.executable, "-c", _CHILD, function.__module__, function.__name__, *filter(None, sys.path)]
-    # in its own session, where Ctrl-C does not reach it, so that it prints no traceback
+    # in its own session, where Ctrl-C does not reach it, and it prints no traceback
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         failed = process.wait()
@@ -70,7 +70,7 @@ def _call_elsewhere(function: Callable[[], None]) -> None:
         process.kill()
         process.wait()
         raise
-    if failed:  # here it says itself what is wrong
+    if failed:  # here it raises its error
         function()
 
 

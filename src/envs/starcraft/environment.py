@@ -19,9 +19,9 @@ class GameCrashed(Exception):
 class StarCraftEnv(MultiAgentEnv):
     """smac's or smacv2's environment; crashes of the game are part of the contract.
 
-    smac relaunches a crashed game within the step and ends the episode with an empty info, as if it were lost; a
-    crash in the first episode makes it count the maximum reward twice, so that all later rewards shrink; and nothing
-    bounds repeated crashes. Here an episode whose game crashes ends as a truncated one, with the info
+    smac relaunches a crashed game within the step and ends the episode with an empty info, like a lost one; a crash in
+    the first episode makes it count the maximum reward twice, which shrinks all later rewards; and nothing bounds
+    repeated crashes. Here an episode whose game crashes ends as a truncated one, with the info
     `{"crashed": True, "episode_limit": True}`: runners keep it out of all statistics, and learners bootstrap. The next
     reset starts a new game, with the same reward scale.
 

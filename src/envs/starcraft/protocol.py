@@ -58,7 +58,7 @@ def load(folder: Path) -> dict[str, ModuleType]:
 
 
 def serialised_description(path: Path) -> bytes:
-    """The serialised `FileDescriptorProto` in a file that protobuf's compiler, of whatever version, has written."""
+    """The serialised `FileDescriptorProto` in a file that protobuf's compiler, of any version, has written."""
     for node in ast.walk(ast.parse(path.read_text())):
         if not isinstance(node, ast.Call):
             continue

@@ -31,7 +31,7 @@ class FFAgent(Agent):
         return inputs.through(self.fc1)
 
     def sequence(self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """Outputs `[P, A]`; every step has the hidden state that its sequence began with, `[P, H]`."""
+        """Outputs `[P, A]`; every step has the first hidden state of its sequence, `[P, H]`."""
         hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
         return self._after_fc1(encoded), th.cat([hidden[:size] for size in sizes])
 

@@ -95,7 +95,7 @@ class _GRUSequence(th.autograd.Function):
         state_after = states.split(sizes)
         blocks = _blocks(sizes)
         most = max(rows.stop - rows.start for _, rows in blocks)
-        # d_i, d_h: derivatives of the gates' sums of what comes from x, and of what comes from h; h before each step
+        # d_i, d_h: derivatives of the gates' sums from x, and of those from h; h before each step
         buffers = [x.new_empty(most, width * size) for width in (3, 3, 1)]
         all_through_z, all_scratch = th.empty_like(hidden), th.empty_like(hidden)
         for steps, rows in reversed(blocks):

@@ -39,7 +39,7 @@ class RNNAgent(Agent):
         return self._values(hidden), hidden
 
     def _activated(self, encoded: th.Tensor) -> th.Tensor:
-        """From the first layer to the GRU; may overwrite what it is given."""
+        """From the first layer to the GRU; may overwrite its inputs."""
         return F.relu_(encoded)
 
     def _values(self, hidden: th.Tensor) -> th.Tensor:

@@ -1,4 +1,4 @@
-"""Critics: what actor-critic learners judge their actors by."""
+"""Critics: the value estimates of actor-critic learners."""
 
 from utils.registry import Registry, lazy_classes
 

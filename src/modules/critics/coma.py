@@ -40,7 +40,7 @@ class COMACritic(nn.Module):
         return self.fc3(x)
 
     def _first_layer(self, batch, t: int | None) -> th.Tensor:
-        """`fc1(_build_inputs(batch, t))`, but what all agents see goes through the layer once, not once an agent."""
+        """`fc1(_build_inputs(batch, t))`, but inputs common to all agents pass the layer once, not once an agent."""
         taken, last = _taken_and_last(batch["actions_onehot"], t)
         steps = slice(None) if t is None else slice(t, t + 1)
         obs = batch["obs"][:, steps].flatten(3)

@@ -12,7 +12,7 @@ EMBEDDING = {
         SHARED, "units of the mixing network's hidden layer", at_least=1, at_most=WIDTH, resume=SHAPES
     )
 }
-# stepwise: what it makes of one time step depends on that step alone
+# stepwise: its output at one time step depends on that step alone
 REGISTRY.declare(
     "vdn",
     "modules.mixers.vdn:VDNMixer",
