@@ -9,7 +9,7 @@ from utils.options import FREE
 
 
 def check_changes(before: dict, after: dict) -> None:
-    """Refuse changes with which the run would not be the same run any more.
+    """Refuse changes after which the curves would mix two experiments.
 
     Args:
         before: the checked config of the run.

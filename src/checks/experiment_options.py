@@ -42,16 +42,14 @@ OPTIONS = {
         resume=FREE,
     ),
     "t_max": Option(SHARED, "stop after this many steps", at_least=1, at_most=STEPS, resume=FREE),
-    "test_interval": Option(
-        SHARED, "steps between tests; one more is made at the end", at_least=1, at_most=STEPS, resume=FREE
-    ),
+    "test_interval": Option(SHARED, "steps between tests; one more at the end", at_least=1, at_most=STEPS, resume=FREE),
     "log_interval": Option(SHARED, "steps between summaries on the console", at_least=1, at_most=STEPS, resume=FREE),
     "updates_per_rollout": Option(
         SHARED, "gradient updates after each rollout, however many episodes it brought", at_least=1, at_most=COPIES
     ),
     "replay_ratio": Option(
         SHARED,
-        "instead: updates until each transition was in so many samples on average, 0.25 or 4, say; 0: off",
+        "instead: mean number of samples that contain each transition, such as 0.25 or 4; 0: off",
         kind=float,
         at_least=0,
         at_most=COPIES,
@@ -98,7 +96,7 @@ OPTIONS = {
         resume=FREE,
     ),
     "save_model_interval": Option(
-        SHARED, "steps between saves; one more is made at the end", at_least=1, at_most=STEPS, resume=FREE
+        SHARED, "steps between saves; one more at the end", at_least=1, at_most=STEPS, resume=FREE
     ),
     "summary": Option(
         SHARED,
@@ -122,7 +120,7 @@ OPTIONS = {
     ),
     "keep_checkpoints": Option(
         SHARED,
-        "how many of the newest checkpoints stay; the one with the best test return stays besides",
+        "number of newest checkpoints to keep; the one with the best test return is kept, too",
         at_least=1,
         at_most=EPISODES,
         resume=FREE,
@@ -134,7 +132,7 @@ OPTIONS = {
     ),
     "load_step": Option(
         SHARED,
-        "which of them, in steps: the nearest to this number; 0: the newest",
+        "step of the model in checkpoint_path: the nearest one; 0: the newest",
         at_least=0,
         at_most=STEPS,
         resume=START,

@@ -73,7 +73,7 @@ def completed(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def layer_widths(config: Mapping[str, Any]) -> list[str]:
-    """The keys that say how wide the layers of the chosen networks are."""
+    """The keys for the widths of the chosen networks' layers."""
     options = _of_chosen_parts(config)
     return sorted(key for key, option in options.items() if option.at_most == WIDTH and option.resume == SHAPES)
 
@@ -89,7 +89,7 @@ def _of_chosen_parts(config: Mapping[str, Any]) -> dict[str, Option]:
         for key, option in (entry.options or {} if entry is not None else {}).items():
             if options.setdefault(key, option) != option:
                 raise ConfigError(
-                    f"{declared_by[key]} and {kind}={config[kind]} both declare the key '{key}', each in its own way: "
+                    f"{declared_by[key]} and {kind}={config[kind]} declare the key '{key}' differently: "
                     "they do not go together."
                 )
             declared_by.setdefault(key, f"{kind}={config.get(kind)}")

@@ -8,7 +8,7 @@ from utils.errors import ConfigError
 
 
 def check_summary(config: dict) -> None:
-    """Refuse `summary=True` where the packages are missing that draw.
+    """Refuse `summary=True` without the packages for plots.
 
     Raises:
         ConfigError: which one, and how to install it.

@@ -14,7 +14,7 @@ EPSILON = {
         at_least=0,
         at_most=1,
     ),
-    "epsilon_anneal_time": Option(SHARED, "steps the decay takes", at_least=1, at_most=STEPS),
+    "epsilon_anneal_time": Option(SHARED, "steps of the decay", at_least=1, at_most=STEPS),
     "epsilon_decay": Option(SHARED, "shape of the decay: linear or exp", choices=("linear", "exp")),
 }
 GREEDY_TESTS = {

@@ -29,7 +29,7 @@ OPTIONS = {
 MIXER = {
     "mixer": Option(
         SHARED,
-        "how the agents' values become the team's (registry: mixers); null: not at all",
+        "how the agents' values become the team's (registry: mixers); null: no mixing",
         nullable=True,
         kind=str,
         resume=SHAPES,

@@ -14,7 +14,7 @@ REGISTRY.declare(
     "in other processes, stepped side by side",
     options={
         "env_transport": Option(
-            "shared_memory", "how steps get to other processes and back (registry: transports)", resume=FREE
+            "shared_memory", "how steps travel to worker processes and back (registry: transports)", resume=FREE
         ),
         "envs_per_worker": Option(1, "environments of one process", at_least=1, at_most=COPIES, resume=FREE),
         "worker_timeout": Option(

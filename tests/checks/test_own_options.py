@@ -140,7 +140,7 @@ def test_a_key_of_two_learners_is_that_of_the_chosen_one(two_learners):
 def test_two_chosen_parts_agree_on_a_key(two_learners):
     config = {**default_config(), "mixer": "third"}
     assert completed({**config, "learner": "first"})["toy_passes"] == 1
-    with pytest.raises(ConfigError, match="learner=second and mixer=third both declare the key 'toy_passes'"):
+    with pytest.raises(ConfigError, match="learner=second and mixer=third declare the key 'toy_passes' differently"):
         completed({**config, "learner": "second"})
 
 

@@ -11,7 +11,7 @@ REGISTRY.declare(
     options={
         "batch_size": Option(SHARED, "buffer episodes: episodes in a training sample", at_least=1, at_most=EPISODES),
         "buffer_size": Option(
-            SHARED, "buffer episodes: how many it holds", at_least=1, at_most=EPISODES, resume=EXPERIENCE
+            SHARED, "buffer episodes: its capacity in episodes", at_least=1, at_most=EPISODES, resume=EXPERIENCE
         ),
         "buffer_cpu_only": Option(
             SHARED, "keep the replay buffer in main memory even when training on a GPU", resume=FREE
