@@ -29,7 +29,7 @@ def _dispatch(argv: list[str]) -> None:
 
     from cli.arguments import parse_arguments
 
-    # sacred still imports pkg_resources, which warns whoever starts a run
+    # sacred still imports pkg_resources, which prints a warning at every start
     warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
     arguments = parse_arguments(argv)
     if arguments.action == "help":

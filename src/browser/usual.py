@@ -17,7 +17,7 @@ def metric_counts(results: Results, runs: Iterable[Lineage]) -> dict[str, int]:
     """How many runs have each statistic, sorted by name.
 
     Runs of one algorithm on one map log alike, so the newest of each kind, and the newest that has ended, stand for the
-    others: reading the logs of all would take seconds, and a statistic that is thereby missed can be asked for by name.
+    others: reading the logs of all would take seconds, and a statistic that this misses can be requested by name.
     """
     kinds: dict[tuple, list[Lineage]] = defaultdict(list)
     for run in runs:

@@ -63,7 +63,7 @@ def _is_leaf(value: Any, seen: set[int]) -> bool:
 def load_state(part: Any, state: dict, where: str = "") -> None:
     """Give `part`, built from the same config, the state that `state_of` returned.
 
-    Only attributes are set that the part has already and that would be saved, each to a value of its kind: whoever
+    Only attributes are set that the part has already and that would be saved, each to a value of its kind: code that
     made the checkpoint cannot replace a method, say.
 
     Raises:

@@ -15,7 +15,7 @@ def batch_bytes(
     columns: int,
     kind: type[EpisodeBatch] = EpisodeBatch,
 ) -> int:
-    """Bytes of a batch of so many episodes with so many columns (steps, the closing state included).
+    """Bytes of a batch of `batch_size` episodes with that number of columns (steps and the closing state).
 
     Args:
         scheme: of one step; it must fit the available memory (`envs.sizes.check_sizes`).

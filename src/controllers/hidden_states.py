@@ -19,7 +19,7 @@ def for_all_agents(initial: Tree, batch_size: int, n_agents: int) -> Tree:
 
 
 def has_rows(hidden: Any, rows: int) -> bool:
-    """Whether it is a memory of so many agents: a tree of tensors that can be divided into that many rows."""
+    """Whether it is a memory of that number of agents: a tree of tensors that divide into as many rows."""
     return is_tree(hidden) and all(leaf.numel() % rows == 0 for _, leaf in leaves(hidden))
 
 

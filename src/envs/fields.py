@@ -91,20 +91,20 @@ class EnvSpec:
         return {path: spec for path, spec in self.fields.items() if spec.kind in kinds}
 
     def array_shape(self, path: str, environments: int) -> tuple[int, ...]:
-        """Shape of the array of a field of so many environments."""
+        """Shape of the array of a field for a number of environments."""
         spec = self.fields[path]
         agents = () if spec.group is None else (self.groups[spec.group],)
         return (environments, *agents, *spec.entry_shape)
 
     def layout(self, environments: int) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-        """Shape and dtype of every array of one step of so many environments, the two ends included."""
+        """Shape and dtype of every array of one step for a number of environments, the two ends included."""
         arrays = {
             path: (self.array_shape(path, environments), np.dtype(spec.dtype)) for path, spec in self.fields.items()
         }
         return arrays | {end: ((environments,), np.dtype(bool)) for end in ENDS}
 
     def nbytes(self, environments: int) -> int:
-        """Bytes of one step of so many environments."""
+        """Bytes of one step for a number of environments."""
         return sum(prod(shape) * dtype.itemsize for shape, dtype in self.layout(environments).values())
 
     @cached_property

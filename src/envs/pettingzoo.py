@@ -44,7 +44,7 @@ def _parameters(module: ModuleType) -> dict[str, inspect.Parameter]:
 
 
 def _try_arguments(key: str, module: ModuleType, kwargs: dict) -> None:
-    """Make an environment of them, which knows best what they may be; name those it cannot be made of."""
+    """Make an environment with them, which checks them best; an error names the invalid ones."""
     try:
         module.parallel_env(**kwargs).close()
     except Exception as error:

@@ -28,7 +28,7 @@ def recreation_seed(first_seed: int, recreated: int) -> int:
 
 
 def copies_seeds(seed: int | Sequence[int], copies: int) -> list[int]:
-    """The seeds of so many copies of an environment: those given, or those of environments 0, 1, ... of a run.
+    """The seeds of copies of an environment: the given ones, or those of environments 0, 1, ... of a run.
 
     Raises:
         ValueError: seeds for another number of copies.

@@ -11,7 +11,7 @@ from utils.plain_values import shown
 
 COUNTS = ("n_agents", "n_actions", "episode_limit")
 SHAPES = ("obs_shape", "state_shape")
-# NumPy and torch have arrays of so many axes, a batch's included
+# the largest number of axes of NumPy's and torch's arrays, with those of a batch
 MOST_AXES = 16
 # actions and steps are counted in 32 bits by NumPy, torch and numba here and there
 LARGEST = 2**31 - 1
@@ -31,7 +31,7 @@ def checked_spec(said: Any, environments: int = 1) -> EnvSpec:
     """The declaration that `announced` returned.
 
     Raises:
-        MusterError: it is invalid, or one step of so many environments does not fit the available memory.
+        MusterError: it is invalid, or one step of all environments does not fit the available memory.
     """
     if isinstance(said, EnvSpec):
         check_fields(said, environments)

@@ -7,7 +7,7 @@ import numpy as np
 from utils.errors import MusterError
 from utils.plain_values import shown
 
-# moments of each environment, from its first reset on, that are looked at closely
+# steps of each environment, from its first reset, with thorough checks
 FIRST_MOMENTS = 100
 # kinds of NumPy's dtypes that are plain numbers: bool, signed, unsigned, float; not complex, text or objects
 NUMBERS = "biuf"

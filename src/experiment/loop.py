@@ -29,7 +29,7 @@ class TrainingLoop:
         parts: of the run.
         logger: where statistics go.
         saver: of the run's checkpoints.
-        signals: looked at after every rollout.
+        signals: handled after every rollout.
     """
 
     def __init__(self, args: SimpleNamespace, parts: Parts, logger: Logger, saver: RunSaver, signals: StopSignals):

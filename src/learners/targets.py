@@ -50,7 +50,7 @@ class TargetNetworks:
                 kept.copy_(new)
 
     def state_dict(self) -> dict[str, int]:
-        """The count at the last hard copy; the networks are saved by whoever holds them."""
+        """The count at the last hard copy; the networks' owner saves them."""
         return {"last_update": self.last_update}
 
     def load_state_dict(self, state: dict[str, int]) -> None:

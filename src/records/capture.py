@@ -6,7 +6,7 @@ TeeingStreamProxy = stdout_capturing.TeeingStreamProxy
 
 
 class CapturedStream(TeeingStreamProxy):
-    """Stands in for `sys.stdout` and `sys.stderr` while a run is recorded, and whoever keeps it may keep it.
+    """Stands in for `sys.stdout` and `sys.stderr` while a run is recorded; code that keeps it may use it afterwards.
 
     Libraries imported during a run take the present `sys.stdout` for the terminal and write to it at any time, at exit
     at the latest. Sacred's own proxy fails by then, since the record is closed.

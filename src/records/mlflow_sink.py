@@ -20,7 +20,7 @@ def _prepare_environment() -> None:
         "MLFLOW_DISABLE_TELEMETRY": "true",
         # MLflow refuses its file store otherwise, which needs neither a server nor a database
         "MLFLOW_ALLOW_FILE_STORE": "true",
-        # a server that does not answer holds up training for so many seconds, once in a while
+        # a server that does not answer delays training for that number of seconds, once in a while
         "MLFLOW_HTTP_REQUEST_TIMEOUT": "3",
         "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
     }.items():

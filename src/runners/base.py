@@ -113,7 +113,7 @@ class BaseRunner:
 
         An episode whose environment crashed (`crashed` in its last info) is in none: it was neither won nor lost.
         A test counts exactly `test_nepisode` episodes. If the last rollout of a test brings more, those of the
-        first environments count, whoever finished first: taking the fastest would favour short episodes.
+        first environments count, in any order of their ends: taking the fastest would favour short episodes.
         """
         if not test_mode:
             self.t_env += sum(lengths) if steps is None else steps

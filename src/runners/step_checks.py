@@ -14,7 +14,7 @@ from vector_envs.contract import StepOutcome
 class StepChecks:
     """Checks B environments and the actions chosen for them.
 
-    The first moments are looked at closely. After them, a step costs one look at the legality of each chosen action,
+    The first steps get thorough checks. After them, a step costs one check of the legality of each chosen action,
     which finds an agent without legal actions as well, and one at the length of the episodes.
 
     Args:
@@ -26,7 +26,7 @@ class StepChecks:
         self._spec, self._size = spec, size
         self._limit = spec.episode_limit
         masks = {field.of: path for path, field in spec.of_kind("mask").items() if field.of}
-        # of each categorical action: the field of its legal choices, if there is one, and their number
+        # of each categorical action: the field of its legal choices, or None, and their number
         self._choices = {
             path: _Choices(masks.get(path), spec.array_shape(path, size), field.n)
             for path, field in spec.of_kind("action").items()

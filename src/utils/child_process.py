@@ -68,7 +68,7 @@ class ChildProcess:
         return f"did not answer to {doing} for {seconds:g} seconds ({key}) and was killed."
 
     def end(self, seconds: float = CLOSE_TIMEOUT) -> None:
-        """Wait for its end for so many seconds, then kill it: it does not hear SIGTERM."""
+        """Wait for its end for `seconds`, then kill it: it ignores SIGTERM."""
         self._process.join(timeout=seconds)
         if self.alive:
             self.kill()

@@ -47,7 +47,7 @@ def _broken(line: str, width: int) -> str:
 
 
 def outlive_readers() -> None:
-    """Let this process print on when the reader of its output, such as `head`, has seen enough and is gone.
+    """Let this process continue when the reader of its output, such as `head`, has ended.
 
     `sys.stdout` and `sys.stderr` then drop all output; no BrokenPipeError is raised, not even at exit.
     """

@@ -33,7 +33,7 @@ class StopSignals:
     in `save`. Outside the main thread, where Python has no signals, nothing is noted.
 
     Attributes:
-        watched: the loop looks at `stop` between rollouts.
+        watched: the loop checks `stop` between rollouts.
     """
 
     def __init__(self) -> None:

@@ -51,7 +51,7 @@ class Fault:
 
     @property
     def indices(self) -> list[int]:
-        """The environments that are gone with it."""
+        """The environments lost with it."""
         return self.hosted if self.index is None else [self.index]
 
     def warning(self, restarts: int, max_restarts: int) -> str:

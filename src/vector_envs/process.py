@@ -38,7 +38,7 @@ class Channel:
         return self._reader.recv()
 
     def wait(self, seconds: float) -> bool:
-        """Whether within so many seconds there is something to receive, or the other end is closed."""
+        """Wait for a message or the closing of the other end. Returns whether either came within `seconds`."""
         if self._poll is None:
             if not hasattr(select, "poll"):
                 return self._reader.poll(seconds)
@@ -105,11 +105,11 @@ class WorkerProcess:
         port.close()
 
     def died(self, command: str) -> Fault:
-        """The fault of a process whose pipe has ended while it was doing `command`; nothing is left of it."""
+        """The fault of a process whose pipe has ended during `command`; its group is killed."""
         return self._lost(self.process.died(f"{command}()"))
 
     def hangs(self, command: str, seconds: float) -> Fault:
-        """The fault of a process that has not answered to `command` for so long; nothing is left of it."""
+        """The fault of a process that has not answered `command` within `seconds`; its group is killed."""
         return self._lost(self.process.hangs(f"{command}()", seconds, "worker_timeout"))
 
     def failed(self, index: int, command: str, failure: Failure) -> Fault:
@@ -132,5 +132,5 @@ class WorkerProcess:
         self.channel.close()
 
     def end(self, seconds: float = CLOSE_TIMEOUT) -> None:
-        """Wait for its end for so many seconds, then kill it."""
+        """Wait for its end for `seconds`, then kill it."""
         self.process.end(seconds)

@@ -31,7 +31,7 @@ def short(text: str, longest: int = LONGEST_CELL) -> str:
 
 
 def fitting(items: Iterable[Any], characters: int = TABLE) -> list[Any]:
-    """The first of the items that take no more than so many characters together, as JSON."""
+    """The first items that fit a number of characters together, as JSON."""
     kept = []
     for item in items:
         characters -= len(json.dumps(item, default=str))

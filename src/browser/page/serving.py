@@ -1,4 +1,4 @@
-"""Serving the page: the folder is looked at first, a free port is found, and nothing is printed but the address."""
+"""Serving the page: check the folder, find a free port, and print the address only."""
 
 import contextlib
 import io

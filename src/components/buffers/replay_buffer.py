@@ -119,7 +119,7 @@ class ReplayBuffer(EpisodeBatch):
             start = stop
 
     def count_to(self, inserted: int) -> None:
-        """Set the counts to those of a buffer that has taken in so many episodes."""
+        """Set the counts to those of a buffer after that number of episodes."""
         self.inserted = inserted
         self.buffer_index = inserted % self.buffer_size
         self.episodes_in_buffer = min(inserted, self.buffer_size)

@@ -27,7 +27,7 @@ class StarCraftEnv(MultiAgentEnv):
 
     Args:
         env: the package's environment, before its first reset.
-        max_restarts: how many crashes in a row are borne.
+        max_restarts: the number of tolerated crashes in a row.
         game_timeout: seconds without an answer after which a game counts as crashed.
 
     Raises:

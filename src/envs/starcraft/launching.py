@@ -14,7 +14,7 @@ GUARD = Path(__file__).with_name("guard.py")
 
 
 class GameFolder:
-    """A temporary folder for the games of one environment, which is removed with them when this process is gone.
+    """A temporary folder for the games of one environment, removed with them when this process ends.
 
     pysc2 removes its own temporary folder, and ends its game, only when it is closed in good order. A guard process
     does it after a kill, too: it waits for the end of a pipe that only this process holds open.

@@ -57,7 +57,7 @@ REGISTRY.declare(
 
 
 def build_mixer(name: str, args: Any) -> Any:
-    """The mixer of this name; one whose constructor takes nothing, as PyMARL's VDN, is made of nothing."""
+    """The mixer of this name; a constructor without parameters, such as that of PyMARL's VDN, gets no arguments."""
     mixer = REGISTRY[name]
     takes = [p for p in inspect.signature(mixer).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     return mixer(args) if takes else mixer()
