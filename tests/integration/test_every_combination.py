@@ -43,6 +43,7 @@ def _sources(environment):
     return [name for name in SOURCES if name != "native" or config["env"] in batched_names()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", SCHEDULES)
 @pytest.mark.parametrize(
     ("environment", "source"), [(e, s) for e in ("skirmish", "lbf", "two_step", "mpe") for s in _sources(e)]

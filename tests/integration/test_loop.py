@@ -260,6 +260,7 @@ def test_a_separate_acting_controller_has_the_learners_weights_in_tests(tmp_path
     assert all(seen)
 
 
+@pytest.mark.slow
 def test_compiled_networks_learn_the_same(tmp_path, watched, monkeypatch):
     """With torch's own tracing, but without the minutes that making machine code takes."""
     compiled = []

@@ -93,6 +93,7 @@ def models(folder):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", SCHEDULES)
 @pytest.mark.parametrize(("source", "transport", "count"), SOURCES)
 def test_every_team_learns_on_every_schedule_and_source(tmp_path, logged, runner, source, transport, count):
@@ -138,6 +139,7 @@ def test_teams_that_act_ahead(tmp_path, logged, runner):
     assert set(logged["weight_lag"]) <= {0, 1}
 
 
+@pytest.mark.slow
 def test_schedules_and_sources_play_the_same(tmp_path, logged):
     """With the same seed, wherever the environments live."""
     seen = []
@@ -254,6 +256,7 @@ def test_a_team_plays_against_its_earlier_self(tmp_path, logged, monkeypatch):
     assert max(map(len, chosen["blue"].values())) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", ["episodes", "rollout"])
 def test_pictures_rewards_by_agent_and_agents_that_come_and_go_need_no_team(tmp_path, logged, runner):
     algorithm = {"episodes": "iql", "rollout": "pqn_vdn"}[runner]
@@ -273,6 +276,7 @@ def test_what_a_reward_by_agent_needs(tmp_path):
         run(alone(tmp_path, "scouts", "coma", runner="episodes", batch_size_run=1, batch_size=1, buffer_size=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", SCHEDULES)
 def test_killed_runs_end_as_undisturbed_ones(tmp_path, runner):
     config = config_of(tmp_path, runner, vector_env="in_process", t_max=200, learner_log_interval=5)
