@@ -20,26 +20,26 @@ usage() {
     cat <<END
 usage: bash install_sc2.sh --accept-eula [options]
 
-Installs what --env-config=sc2 needs: the game StarCraft II for Linux, the maps of SMAC and SMACv2, and the Python
-packages smac and smacv2. What is there already is left alone, and a download that stopped is continued.
+Installs the parts of --env-config=sc2: the game StarCraft II for Linux, the maps of SMAC and SMACv2, and the Python
+packages smac and smacv2. Keeps installed parts, and resumes interrupted downloads.
 
   --accept-eula     You accept Blizzard's AI and Machine Learning License, which the game comes under:
                     $LICENCE
   --version V       The version of the game (default: 4.10). SMAC's authors published results on 4.6.2.
-  --maps-only       Only the maps, for a game that is there already.
+  --maps-only       Only the maps, for an installed game.
   --packages-only   Only the Python packages.
-  --no-packages     Only the game and the maps: the container has packages of its own.
+  --no-packages     Only the game and the maps: the container has its own packages.
   --python PYTHON   Install the packages for this Python (default: .venv/bin/python).
-  --dry-run         Say what would be done, and do nothing.
-  --help            Say this.
+  --dry-run         Print the steps, and do nothing.
+  --help            Print this page.
 
-The game goes into 3rdparty/StarCraftII, or where the environment variable SC2PATH says.
+The game goes into 3rdparty/StarCraftII, or into the folder in the environment variable SC2PATH.
 END
 }
 
 say() { printf '%s\n' "$*"; }
 
-# fail STEP MESSAGE: every failure names the step, because only that one has to be looked at.
+# fail STEP MESSAGE: every failure names the step, the only one to look at.
 fail() {
     printf 'install_sc2.sh: %s: %s\n' "$1" "$2" >&2
     exit 1
@@ -50,7 +50,7 @@ refuse() {
     exit 2
 }
 
-# What was begun and not finished goes away, however the script ends; only a partial download is worth keeping.
+# Unfinished parts are removed, however the script ends; only a partial download is worth keeping.
 clean_up() { ((${#leftovers[@]} == 0)) || rm -rf "${leftovers[@]}"; }
 trap clean_up EXIT
 
@@ -124,7 +124,7 @@ check_installed_version() {
     elif [[ $there == "$version" ]]; then
         say "StarCraft II $version is already in $SC2PATH."
     else
-        fail game "$SC2PATH holds version $there, and $version was asked for. Set SC2PATH to another folder for it."
+        fail game "$SC2PATH holds version $there, not $version. Set SC2PATH to another folder for it."
     fi
 }
 
@@ -187,10 +187,10 @@ install_game() {
         return
     fi
     if has_content "$SC2PATH"; then
-        fail game "$SC2PATH is there, but holds no game. Move it away, or set SC2PATH to another folder."
+        fail game "$SC2PATH exists, but holds no game. Move it away, or set SC2PATH to another folder."
     fi
     if $dry_run; then
-        say "Would download $url to $file, or continue what is there, and unpack it to $SC2PATH."
+        say "Would download $url to $file, or resume a partial download, and unpack it to $SC2PATH."
         return
     fi
     need game curl
@@ -241,7 +241,7 @@ maps_are_there() {
     done < <(map_files)
 }
 
-# All maps are copied beside the folder and then renamed into it, so that no map is ever half there.
+# All maps are copied beside the folder and then renamed into it: no map is ever incomplete.
 install_maps() {
     local target=$SC2PATH/Maps/SMAC_Maps staging=$SC2PATH/Maps/SMAC_Maps.partial map count=0
     if maps_are_there; then
@@ -253,7 +253,7 @@ install_maps() {
             "at $SMACV2_COMMIT, to $target."
         return
     fi
-    has_game "$SC2PATH" || fail maps "there is no StarCraft II in $SC2PATH. Install it, or set SC2PATH to where it is."
+    has_game "$SC2PATH" || fail maps "there is no StarCraft II in $SC2PATH. Install it, or set SC2PATH to its folder."
     fetch_sources
     leftovers+=("$staging")
     rm -rf "$staging"
@@ -292,7 +292,7 @@ check_imports() {
     local statement
     for statement in "from smac.env import StarCraft2Env" "from smacv2.env import StarCraftCapabilityEnvWrapper"; do
         PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=python "$python" -P -c "$statement" ||
-            fail packages "they are installed, but '$statement' fails with $python; its last line above says why."
+            fail packages "they are installed, but '$statement' fails with $python; see its last line above."
     done
 }
 
@@ -309,7 +309,7 @@ install_packages() {
     fi
     fetch_sources
     say "Installing the Python packages for $python"
-    # --no-deps: what smac and pysc2 declare includes a protobuf that TensorBoard cannot use, and much that is never imported
+    # --no-deps: smac and pysc2 declare a protobuf that TensorBoard cannot use, and many packages that they never import
     "$python" -m pip install --quiet --disable-pip-version-check --no-deps \
         -r "$ROOT/requirements-sc2.txt" "$SMAC_SOURCE" "$SMACV2_SOURCE" ||
         fail packages "pip could not install them; its message is above."

@@ -8,7 +8,7 @@ usage() {
     cat <<END
 usage: bash run.sh GPU COMMAND...
 
-Runs a command in the container that docker/build.sh builds, in this checkout and as you: what it writes is yours.
+Runs a command in the container that docker/build.sh builds, in this checkout and as you: its files are yours.
 
   GPU   the number of a GPU, several as 0,1, or all; cpu for none
 
@@ -25,7 +25,7 @@ refuse() {
     exit 2
 }
 
-# muster_<user>_<gpu>_<time>_<process>: says in `docker ps` whose it is and where it runs, and is nobody else's.
+# muster_<user>_<gpu>_<time>_<process>: shows in `docker ps` its user and its device, and is unique.
 container_name() {
     local user name
     user=$(id -un 2>/dev/null) || user=$(id -u)
@@ -33,7 +33,7 @@ container_name() {
     printf '%s\n' "${name//[^a-zA-Z0-9_.-]/-}"
 }
 
-# The game is in the checkout, which is mounted anyhow, or elsewhere, perhaps behind a link: then it gets a mount of its own.
+# The game is in the checkout, which is mounted anyhow, or elsewhere, perhaps behind a link: then it gets its own mount.
 find_game() {
     local game=${SC2PATH:-$ROOT/3rdparty/StarCraftII}
     if [[ -d $game ]]; then
@@ -69,7 +69,7 @@ main() {
     image=${MUSTER_IMAGE:-$image}
     find_game
     command -v docker >/dev/null || refuse "The program docker was not found."
-    docker image inspect "$image" >/dev/null || refuse "Docker cannot use the image $image, as it says above. docker/build.sh builds it."
+    docker image inspect "$image" >/dev/null || refuse "Docker cannot use the image $image; see its message above. docker/build.sh builds it."
     # a terminal is passed on where there is one; a script or a log file has none, and -t would fail there
     if [[ -t 0 && -t 1 ]]; then options+=(--interactive --tty); fi
     echo "Container $name (to stop it: docker stop $name)" >&2

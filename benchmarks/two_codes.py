@@ -20,7 +20,7 @@ def codes(against: Path | None) -> dict[str, Path]:
 
 
 def fastest(script: str, rounds: int, found_in: Mapping[str, Path], *words: str) -> dict[str, dict]:
-    """What `script --child SRC *words` printed on its last line, as JSON with a "rate": the fastest of several rounds.
+    """The last line of `script --child SRC *words`, as JSON with a "rate": the fastest of several rounds.
 
     Raises:
         SystemExit: it failed, with what it said.

@@ -25,7 +25,7 @@ main() {
     case ${1:-} in
         --help | -h) usage && exit 0 ;;
         gpu | cpu) ;;
-        "") refuse "Say what to build for: gpu or cpu." ;;
+        "") refuse "Choose a target: gpu or cpu." ;;
         *) refuse "It builds for gpu or cpu, not for '$1'." ;;
     esac
     local variant=$1

@@ -35,7 +35,7 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 SCORES = ("final", "best")
-# what a comparison may leave out, and what is then left
+# the parts that a comparison may leave out, and the rest
 ONLY = {
     "newest": "the newest of a repeated seed",
     "complete": "where all runs have values",

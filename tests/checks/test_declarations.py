@@ -1,4 +1,4 @@
-"""What is declared is what the built-in parts read, and config/default.yaml holds exactly what they share."""
+"""The built-in parts read exactly their declared keys, and config/default.yaml holds exactly the shared ones."""
 
 import ast
 import subprocess

@@ -1,4 +1,4 @@
-"""What one team sees of batches of several groups."""
+"""Batches of several groups, as one team sees them."""
 
 import numpy as np
 import pytest

@@ -107,7 +107,7 @@ def test_every_team_learns_on_every_schedule_and_source(tmp_path, logged, runner
     assert logged["drones/return_mean"] and logged["test_trucks/return_mean"]
     assert "loss" not in logged
     if runner != "episodes_continuous":  # in which episodes outlast updates
-        # what was trained on is what was acted with
+        # training sees the same weights as acting
         assert max(logged["drones/off_policy"]) < 1e-4
 
 
@@ -225,7 +225,7 @@ def test_groups_that_are_alike_are_one_team(tmp_path, logged, runner, algorithm)
     run(alone(tmp_path, "duel", algorithm, runner=runner, minibatches=1, save_model=True))
     assert len(logged["loss"]) >= 3
     assert len(set(logged["epsilon"])) > 1
-    # what one group wins, the other loses
+    # one group's gain is the other's loss
     assert logged["test_red/return_mean"] == [-x for x in logged["test_blue/return_mean"]]
     assert set(logged["test_return_mean"]) == {0.0}
     assert list(tmp_path.glob("models/*/*/agent.th"))

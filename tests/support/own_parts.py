@@ -8,7 +8,7 @@ from checks.registries import REGISTRIES
 
 @contextmanager
 def registries_restored() -> Iterator[None]:
-    """What is registered meanwhile is removed at the end."""
+    """Parts registered meanwhile are removed at the end."""
     before = {key: dict(registry._entries) for key, registry in REGISTRIES.items()}
     try:
         yield

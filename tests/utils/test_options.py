@@ -1,4 +1,4 @@
-"""What an option takes and refuses."""
+"""Valid and invalid values of an option."""
 
 import pytest
 from hypothesis import given

@@ -23,7 +23,7 @@ def _mean_of_ten(curve: Curve) -> float:
     return final_value(curve, 10)
 
 
-# what a statistic of a run may come to
+# the outcomes of a statistic of a run
 ROLL_UPS: Mapping[str, Callable[[Curve], float]] = {
     "last": final_value,
     "best": best_value,

@@ -12,7 +12,7 @@ from browser.records.json_files import JsonObject, plain
 from records.limits import LONGEST_KEY, MOST_METRICS
 from records.metric_rows import LARGEST_STEP, Rows
 
-# what a curve may be drawn over, and what that counts
+# the axes of a curve, and their units
 AXES = {
     "steps": "training environment steps (t_env)",
     "episodes": "training episodes",

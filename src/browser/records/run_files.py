@@ -15,7 +15,7 @@ from utils.regular_files import problem_of
 
 # of one run; a checkpoint has a file per episode of its buffer
 MOST_FILES = 5000
-# what Sacred and the metric log write for every run
+# files of Sacred and the metric log, of every run
 _RECORDS = frozenset(("run.json", "config.json", "info.json", "metrics.json", "cout.txt"))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 # orders
 IDLE, MOVE, TARGET, ATTACK_MOVE = 0, 1, 2, 3
 NOBODY = -1
-# what the enemies do: nothing unless attacked, attack-move to a point, hunt the nearest of the other side
+# the enemies' behaviour: nothing unless attacked, attack-move to a point, hunt the nearest of the other side
 HOLD, ATTACK_POINT, ATTACK_NEAREST = 0, 1, 2
 # flags of `vision`, SMACv2: this agent may see that enemy; it never sees the enemy's health and type
 GRANTED, MASKED = 1, 2
