@@ -1,6 +1,6 @@
 """One measurement on two checkouts of Muster, in turns, so that what else the machine does meets both alike.
 
-Each is measured in a process of its own, because both have modules of the same names.
+Each is measured in a separate process, because both have modules of the same names.
 """
 
 import json
@@ -39,7 +39,7 @@ def fastest(script: str, rounds: int, found_in: Mapping[str, Path], *words: str)
 
 
 def ratio(best: Mapping[str, dict], code: str) -> str:
-    """The speed of a code against the other one's, "1.02×"; blanks if there is none."""
+    """The speed of a code against the other one's, "1.02×", or blanks."""
     return f"{best[code]['rate'] / best['other']['rate']:>6.2f}×" if "other" in best else " " * 7
 
 

@@ -199,7 +199,7 @@ def test_a_disk_that_is_full_leaves_the_checkpoint_before(tmp_path, monkeypatch,
     writer.close()
 
 
-def test_the_manifest_tells_what_people_ask(tmp_path):
+def test_the_manifest_has_the_figures_for_people(tmp_path):
     writer = CheckpointWriter(tmp_path, {"": new_buffer(2).journal}, keep=1)
     save(writer, 100, test_return_mean=0.5)
     manifest = json.loads((tmp_path / "checkpoints" / "100" / "manifest.json").read_text())

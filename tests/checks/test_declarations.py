@@ -37,7 +37,7 @@ def _read_in_source():
                 case ast.Subscript(value=ast.Name(id="config"), slice=ast.Constant(value=str(key))):
                     keys.add(key)
                 case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="args") | ast.Attribute(attr="args"), *_]):
-                    pytest.fail(f"{path}, line {node.lineno}: a default of its own")
+                    pytest.fail(f"{path}, line {node.lineno}: another default")
     return keys
 
 

@@ -68,7 +68,7 @@ def toy(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_it_runs_with_its_defaults_and_what_the_command_line_changes(toy, monkeypatch, caplog):
+def test_it_runs_with_its_defaults_and_the_changes_of_the_command_line(toy, monkeypatch, caplog):
     assert main([*toy, "with", *SMALL, "toy_clip=0.5", "toy_limit=null"]) == 0
     updates = watch_updates(monkeypatch, "toy_learner")
     assert main([*toy, "with", *SMALL, "toy_clip=0.5"]) == 0
@@ -95,7 +95,7 @@ def test_its_values_are_checked(toy, setting, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_only_what_it_declares_free_changes_when_it_is_resumed(toy, capsys):
+def test_only_keys_that_it_declares_free_change_when_it_is_resumed(toy, capsys):
     assert main([*toy, "with", *SMALL]) == 0
     again = ["--resume=latest", "with", "plugins=['registry_line.py']", "t_max=60"]
     assert main([*again, "toy_share=0.6"]) == 2
@@ -169,7 +169,7 @@ def test_layers_that_the_chosen_networks_have():
 
 
 @pytest.mark.parametrize("key", sorted(set(declared()) - {"seed"}))
-def test_exactly_what_is_declared_free_may_change(key):
+def test_exactly_the_keys_declared_free_may_change(key):
     option = declared()[key]
     before = {**default_config(), key: option.default}
     after = {**before, key: {"x": 1} if option.default == {} else "another"}
@@ -181,6 +181,6 @@ def test_exactly_what_is_declared_free_may_change(key):
 
 
 def test_a_config_from_python_needs_no_part_s_own_keys(tmp_path):
-    """As before they had a default of their own."""
+    """Defaults fill them in."""
     config = {"learner": "pqn_learner", "runner": "rollout", "env": "two_step", "batch_size_run": 2, "t_max": 40}
     assert run({**config, "test_nepisode": 1, "seed": 1, "local_results_path": str(tmp_path)}) is not None

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_reference_and_comments_are_up_to_date():
-    """In a process of its own: other tests register parts."""
+    """In another process: other tests register parts."""
     done = subprocess.run(
         [sys.executable, "-m", "cli.reference", "--check"], cwd=ROOT / "src", capture_output=True, text=True
     )

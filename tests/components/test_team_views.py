@@ -17,7 +17,7 @@ B, T = 2, 4
 
 
 def spec_of_groups(**sizes):
-    """Groups that see two numbers, have three actions and a reward of their own; all see one state."""
+    """Groups that see two numbers, have three actions and their own reward; all see one state."""
     fields = {"state": FieldSpec("observation", (5,), group=None)}
     for group in sizes:
         fields |= {

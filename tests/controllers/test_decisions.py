@@ -165,7 +165,7 @@ class _Branches:
         return Decision({"gear": th.ones(size, 2, dtype=th.int32), "steering": th.full((size, 2, 3), 0.5)})
 
 
-def test_branches_are_fields_of_their_own():
+def test_branches_are_separate_fields():
     agents = {"group": "agents"}
     scheme = {"gear": {"vshape": 1, "dtype": th.long, **agents}, "steering": {"vshape": 3, **agents}}
     batch = EpisodeBatch(scheme, {"agents": 2}, 4, 2)

@@ -205,7 +205,7 @@ def test_a_frozen_team_keeps_its_weights_and_explores_nothing(tmp_path, logged):
         ({}, ["drones and trucks differ in size", "teams"]),
     ],
 )
-def test_what_is_refused(tmp_path, teams, words):
+def test_invalid_teams_are_refused(tmp_path, teams, words):
     with pytest.raises(ConfigError) as refusal:
         run(config_of(tmp_path, "episodes", teams))
     assert all(word in str(refusal.value) for word in words), str(refusal.value)
@@ -269,7 +269,7 @@ def test_pictures_rewards_by_agent_and_agents_that_come_and_go_need_no_team(tmp_
     assert logged["test_return_mean"][-1] > 8.5
 
 
-def test_what_a_reward_by_agent_needs(tmp_path):
+def test_the_needs_of_a_reward_by_agent(tmp_path):
     with pytest.raises(ConfigError, match="mixer=vdn does not go with env=scouts, which has a reward for each agent"):
         run(alone(tmp_path, "scouts", "vdn", runner="episodes"))
     with pytest.raises(ConfigError, match="learner=coma_learner does not go with env=scouts"):
@@ -289,7 +289,7 @@ def test_killed_runs_end_as_undisturbed_ones(tmp_path, runner):
     assert differences(straight, resumed) == []
 
 
-def test_a_replay_has_what_all_teams_did(tmp_path):
+def test_a_replay_has_the_actions_of_all_teams(tmp_path):
     run(config_of(tmp_path, "episodes", save_replay=True))
     (path,) = tmp_path.glob("replays/*/*.jsonl")
     replay = read_replay(path)

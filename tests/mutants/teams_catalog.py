@@ -34,7 +34,5 @@ MUTANTS = (
     Edit(
         "fields: rewards of one agent only", "reward.sum(axis=tuple(range(1, reward.ndim)))", "reward[:, 0]", (TEAMS,)
     ),
-    Edit(
-        "fields: nothing is asked of parts", 'demand in entry.traits.get("takes", ())', "True", (TEAMS, "-k", "refused")
-    ),
+    Edit("fields: no demands on parts", 'demand in entry.traits.get("takes", ())', "True", (TEAMS, "-k", "refused")),
 )

@@ -54,7 +54,7 @@ def test_a_full_disk_loses_and_tears_nothing(tmp_path, caplog):
         chunk = b"0123456789abcde\n" * 63  # 1008 bytes: does not divide a page
         file.append(chunk)
         filler = fill_disk(disk)
-        for _ in range(10):  # the first still find room in the page that is begun
+        for _ in range(10):  # the first ones still fit the unfinished page
             file.append(chunk)
         content = (disk / "file").read_bytes()
         assert len(content) == file.size < 11 * len(chunk)

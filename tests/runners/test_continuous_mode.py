@@ -105,7 +105,7 @@ def test_a_controller_with_another_memory_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("parts", [{"runner": "batched", "batched_mode": "continuous"}, {"runner": "rollout"}])
-def test_tests_need_an_environment_of_their_own(parts):
+def test_tests_need_a_separate_environment(parts):
     config = recursive_dict_update(default_config(), {"env": "skirmish", "separate_test_env": False, **parts})
     with pytest.raises(ConfigError, match=r"separate_test_env=True"):
         check_config(config)

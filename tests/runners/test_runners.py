@@ -99,7 +99,7 @@ def test_one_parallel_environment_gives_the_same_batches_as_the_episode_runner()
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
-def test_tests_play_on_an_environment_of_their_own(runner):
+def test_tests_play_on_a_separate_environment(runner):
     with assembled(runner, env_args={"lengths": [3]}) as parts:
         first = parts.runner.run()
         test = parts.runner.run(test_mode=True)

@@ -1,4 +1,4 @@
-"""A plugin: the parts of `convoy_team` and `declared_envs`, for runs in processes of their own."""
+"""A plugin: the parts of `convoy_team` and `declared_envs`, for runs in separate processes."""
 
 import convoy_team
 import declared_envs

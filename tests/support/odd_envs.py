@@ -1,4 +1,4 @@
-"""Environments that break the contract, or that tell the same otherwise.
+"""Environments that break the contract, or that have the same contents in other forms.
 
 They stand here since a process of environments imports the file of its class, and files of tests import torch.
 """

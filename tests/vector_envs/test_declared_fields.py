@@ -71,7 +71,7 @@ def check_seen(env, copies, rows=range(SIZE)):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_shown_done_and_returned(make, way):
+def test_observations_actions_and_outcomes(make, way):
     env, copies, rng = make(way).play(False), by_hand(), np.random.default_rng(0)
     env.reset()
     for copy in copies:
@@ -150,7 +150,7 @@ class _WrongConvoy(Convoy):
     ],
 )
 @pytest.mark.parametrize("way", ["in_process", "workers shared_memory 2"])
-def test_what_differs_from_the_declaration_is_named(make, way, wrong, message):
+def test_differences_from_the_declaration_are_named(make, way, wrong, message):
     convoy_team.environments.declare("wrong_convoy", _WrongConvoy, "breaks its word")
     name, transport, count = [*way.split(), "pipe", "1"][:3]
     args = make_args(

@@ -1,4 +1,4 @@
-"""Runs that have begun to log and whose token Sacred does not yet name: it does so with its first heartbeat."""
+"""Runs that log, but whose token Sacred does not name before its first heartbeat."""
 
 from collections.abc import Sequence
 from dataclasses import replace
