@@ -86,11 +86,11 @@ def _of_chosen_parts(config: Mapping[str, Any]) -> dict[str, Option]:
         # a default of a part may choose a part of a later kind
         defaults = {key: option.default for key, option in options.items()}
         entry = chosen_entry({**defaults, **config}, kind)
+        reader = f"{kind}={config.get(kind)}"
         for key, option in (entry.options or {} if entry is not None else {}).items():
             if options.setdefault(key, option) != option:
                 raise ConfigError(
-                    f"{declared_by[key]} and {kind}={config[kind]} declare the key '{key}' differently: "
-                    "they do not go together."
+                    f"{declared_by[key]} and {reader} declare the key '{key}' differently: they do not go together."
                 )
-            declared_by.setdefault(key, f"{kind}={config.get(kind)}")
+            declared_by.setdefault(key, reader)
     return options

@@ -77,9 +77,11 @@ def all_keys() -> list[Key]:
     # a part may read keys that a later kind declares
     for kind, name, key, option in sorted(readings(), key=lambda reading: reading[3] is None):
         same = [known for known in found if known.name == key and option in (None, known.option)]
-        if not same:
+        if not same and option is not None:
             found.append(Key(key, option))
-        (same or found)[-1].readers.setdefault(kind, []).append(name)
+            same = found[-1:]
+        for known in same[:1]:  # or a user's part reads a key that nothing declares
+            known.readers.setdefault(kind, []).append(name)
     return found
 
 
@@ -140,15 +142,13 @@ def commented(text: str) -> str:
 
 def main(argv: list[str]) -> int:
     """Write both files, or with --check say which are not up to date."""
-    wrong = 0
-    for path, text in ((REFERENCE, reference()), (DEFAULTS, commented(DEFAULTS.read_text()))):
-        if path.read_text() == text if path.exists() else False:
-            continue
-        wrong = 1
+    texts = {REFERENCE: reference(), DEFAULTS: commented(DEFAULTS.read_text())}
+    stale = [path for path, text in texts.items() if path.read_text() != text]
+    for path in stale:
         print(f"{path.name} is {'not up to date: run make reference' if argv else 'written'}")
         if not argv:
-            path.write_text(text)
-    return wrong if argv else 0
+            path.write_text(texts[path])
+    return int(bool(stale and argv))
 
 
 if __name__ == "__main__":

@@ -76,6 +76,13 @@ def test_a_key_that_parts_declare_differently_is_explained_for_each(monkeypatch)
     assert option_help("toy_passes").count("toy_passes: passes\n") == 2
 
 
+def test_a_key_that_is_read_and_not_declared_is_no_key_of_the_reference(monkeypatch):
+    monkeypatch.setitem(REGISTRIES["learner"]._entries, "first", None)
+    REGISTRIES["learner"].declare("first", object, "own", reads=("my_key", "mixer"))
+    assert "my_key" not in reference()
+    assert "first" in option_help("mixer")
+
+
 def test_the_keys_of_a_part_are_listed():
     text = listing("learner=pqn_learner")
     assert text.startswith("learner=pqn_learner: PQN")
