@@ -3,7 +3,7 @@
 import pytest
 
 from checks.plugins import import_plugins
-from cli.compose import compose_config
+from cli.compose import compose_config, with_own_defaults
 from utils.config import config_names
 
 EPSILON_GREEDY = {"epsilon_start": 1.0, "epsilon_finish": 0.05, "epsilon_anneal_time": 50000, "double_q": True}
@@ -74,3 +74,22 @@ def test_a_plugin_lies_beside_the_file_that_names_it(tmp_path, monkeypatch):
     assert composed["plugins"] == [beside, "there.py", "some.module"]
     assert compose_config("../mine/one.yaml", "two_step").config["plugins"] == [beside]
     import_plugins(composed["plugins"][:2])
+
+
+@pytest.mark.parametrize(
+    ("settings", "own"),
+    [
+        ({}, {}),
+        ({"learner": "pqn_learner"}, {"epochs": 1, "minibatches": 1, "lr_finish": None}),
+        ({"learner": "pqn_learner", "epochs": 3}, {"epochs": 1, "minibatches": 1, "lr_finish": None}),
+        ({"epochs": 3, "seed": 2, "gamma": 0.5, "unknown": 1}, {"epochs": 1}),  # without effect, but known
+        ({"runner": "rollout"}, {"rollout_steps": 32}),
+    ],
+)
+def test_the_command_line_may_set_what_the_parts_read_that_it_chooses(settings, own):
+    """Sacred takes settings of keys that the config has before `with`, at their defaults."""
+    config = compose_config("vdn", "two_step").config
+    without = with_own_defaults(config, {})
+    completed = with_own_defaults(config, settings)
+    assert {key: value for key, value in completed.items() if key not in without} == own
+    assert completed.items() >= config.items()
