@@ -1,6 +1,7 @@
 """A learner with six keys: its file, its registry line and its preset are all there is to write."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,8 @@ from checks.effects import warnings_of
 from checks.options import completed, declared, layer_widths
 from checks.registries import REGISTRIES
 from controllers.basic_controller import BasicMAC
+from fakes import RecordingLogger
+from helpers import SIZES, empty_batch
 from learners import REGISTRY as LEARNERS
 from learners.q_learner import QLearner
 from main import main
@@ -184,3 +187,27 @@ def test_a_config_from_python_needs_no_part_s_own_keys(tmp_path):
     """Defaults fill them in."""
     config = {"learner": "pqn_learner", "runner": "rollout", "env": "two_step", "batch_size_run": 2, "t_max": 40}
     assert run({**config, "test_nepisode": 1, "seed": 1, "local_results_path": str(tmp_path)}) is not None
+
+
+def pymarl_args(**changes):
+    """PyMARL's keys only, as a program that builds parts by hand has them."""
+    environment = {"env": "two_step", "env_args": {"seed": 1}, "seed": 1}
+    return SimpleNamespace(
+        **{**default_config(), **SIZES, **environment, "device": "cpu", "use_cuda": False, **changes}
+    )
+
+
+def test_parts_built_by_hand_have_the_defaults_that_they_declare():
+    args = pymarl_args()
+    mac = BasicMAC(empty_batch(1, 2).scheme, None, args)
+    learner = LEARNERS["pqn_learner"](mac, {}, RecordingLogger(), args)
+    mixers, runners = REGISTRIES["mixer"], REGISTRIES["runner"]
+    runner = runners["rollout"](pymarl_args(), RecordingLogger())
+    assert mac.args.mask_before_softmax is True
+    assert (learner.args.epochs, learner.args.minibatches, learner.args.lr_finish) == (1, 1, None)
+    assert (mixers["qmix"](args).args.hypernet_layers, mixers["qtran_base"](args).args.network_size) == (1, "small")
+    assert runner.args.rollout_steps == 32
+    assert not hasattr(args, "epochs")
+    assert type(runners["batched"](pymarl_args(), RecordingLogger())) is runners["episodes"]
+    parallel = runners["parallel"](pymarl_args(batch_size_run=2), RecordingLogger())  # env_transport and others
+    parallel.close_env()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import cli.reference
 from checks.options import declared
 from checks.registries import REGISTRIES
 from cli.listing import listing
@@ -24,6 +25,21 @@ def test_reference_and_comments_are_up_to_date():
         [sys.executable, "-m", "cli.reference", "--check"], cwd=ROOT / "src", capture_output=True, text=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_stale_files_are_told_and_written(monkeypatch, tmp_path, capsys):
+    current = {name: getattr(cli.reference, name).read_text() for name in ("DEFAULTS", "REFERENCE")}
+    for name, text in current.items():
+        monkeypatch.setattr(cli.reference, name, tmp_path / name)
+        (tmp_path / name).write_text(text.replace("discount per step", "something else"))
+    assert cli.reference.main(["--check"]) == 1
+    assert capsys.readouterr().out == "".join(
+        f"{n} is not up to date: run make reference\n" for n in ("REFERENCE", "DEFAULTS")
+    )
+    assert "something else" in (tmp_path / "DEFAULTS").read_text()
+    assert cli.reference.main([]) == 0
+    assert (tmp_path / "DEFAULTS").read_text() == current["DEFAULTS"]
+    assert cli.reference.main([]) == 0 and "REFERENCE is" in capsys.readouterr().out
 
 
 def test_a_key_that_is_not_up_to_date_is_seen():

@@ -5,6 +5,7 @@ import collections
 import pytest
 
 from utils.errors import ConfigError
+from utils.options import SHARED, Option
 from utils.registry import Registry, lazy_classes
 
 
@@ -25,6 +26,24 @@ def test_plain_assignment_as_in_pymarl():
     assert "a" in registry
     del registry["a"]
     assert len(registry) == 0
+
+
+def test_a_class_has_the_defaults_that_it_or_an_ancestor_is_declared_with():
+    class Base:
+        pass
+
+    class Derived(Base):
+        pass
+
+    registry = Registry("thing")
+    registry.declare("derived", Derived, "", {"a": Option(2, ""), "shared": Option(SHARED, "")})
+    registry.declare("base", Base, "", {"a": Option(1, ""), "b": Option(3, "")})
+    registry.declare("lazy", f"{__name__}:Registry", "", {"c": Option(4, "")})
+    assert registry.defaults_of(Base) == {"a": 1, "b": 3}
+    assert registry.defaults_of(Derived) == {"a": 2, "b": 3}
+    assert registry.defaults_of(type("Users", (Derived,), {})) == {"a": 2, "b": 3}
+    assert registry.defaults_of(Registry) == {}
+    assert registry.entry("derived").reads == ("a", "shared")
 
 
 def test_lazy_entries_are_imported_when_asked_for():
