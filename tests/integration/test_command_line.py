@@ -12,7 +12,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from forked import run_command
 from terminals import on_a_terminal
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("command line")]  # one process: they share a fixture
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["t_max=120", "batch_size=4", "buffer_size=16", "seed=7"]

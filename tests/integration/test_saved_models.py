@@ -14,8 +14,6 @@ from experiment.evaluation import EpisodeTable
 from utils.errors import ConfigError
 from vector_envs.instances import seed_of_environment
 
-pytestmark = pytest.mark.xdist_group("saved models")  # one process: they share a fixture
-
 SETTINGS = "test_interval=10 save_model=True save_model_interval=10 test_nepisode=4 batch_size=4 lr=0.05 seed=3"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from terminals import ROOT, Typed, lines_of, on_a_terminal
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("terminal")]  # one process: they share a fixture
+pytestmark = pytest.mark.slow
 
 WIDTHS = (80, 100, 150)
 README = (ROOT / "README.md").read_text()

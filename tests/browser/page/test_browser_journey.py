@@ -12,7 +12,7 @@ from small_runs import shared_runs, start_training
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("journey")]  # one process: they share a fixture
+pytestmark = pytest.mark.slow
 WAIT = 40
 EVIL = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
 OURS = ("http://127.0.0.1:", "data:", "blob:", "chrome")  # chrome: and chrome-untrusted: are its new tab

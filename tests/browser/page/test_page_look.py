@@ -10,7 +10,7 @@ from replay_pages import chromium, page_over, write_replay
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("page look")]  # one process: they share a fixture
+pytestmark = pytest.mark.slow
 VIEWS = {
     "/": ".ag-row",
     "/compare": "#compare-figures .scatterlayer path",

@@ -16,7 +16,7 @@ from cli.experiment import run_experiment
 from replay_pages import chromium, page_over, requested, write_replay
 from replays.reader import read_replay
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("replay view")]  # one process: they share a fixture
+pytestmark = pytest.mark.slow
 
 PIXELS = "return document.querySelector(arguments[0]).toDataURL()"
 PICTURE, LINE = ".replay-picture", ".replay-line"
