@@ -2,95 +2,19 @@
 
 import math
 import random
-from pathlib import Path
 
 import pytest
 import torch as th
 from killed_runs import finished, killed_and_resumed
 
-import convoy_team
-import declared_envs
-from cli.compose import compose_config
-from controllers.teams import TeamControllers
-from own_parts import registries_restored
-from records.logger import Logger
 from replays.frames import frames
 from replays.reader import read_replay
 from run import run
+from team_runs import DRONES, SCHEDULES, SOURCES, alone, config_of, models
 from trees import differences
-from utils.config import recursive_dict_update
 from utils.errors import ConfigError
 
-DRONES = {"mac": "pilot_mac", "learner": "pilot_learner", "lr": 0.01}
-SCHEDULES = {"episodes": "qmix", "episodes_continuous": "vdn", "rollout": "pqn_vdn"}
-SOURCES = [
-    ("native", "pipe", 1),
-    ("in_process", "pipe", 1),
-    ("workers", "pipe", 2),
-    ("workers", "shared_memory", 1),
-]
-SETTINGS = {
-    "env": "convoy",
-    "env_args": {},
-    "plugins": [str(Path(convoy_team.__file__).with_name("convoy_plugin.py"))],
-    "batch_size_run": 2,
-    "batch_size": 4,
-    "buffer_size": 6,
-    "t_max": 150,
-    "test_nepisode": 2,
-    "test_interval": 70,
-    "learner_log_interval": 1,
-    "runner_log_interval": 1,
-    "log_interval": 50,
-    "rollout_steps": 5,
-    "rnn_hidden_dim": 8,
-    "epsilon_anneal_time": 100,
-    "seed": 3,
-}
-
-
-def config_of(folder, runner, teams=None, **changes):
-    config = compose_config("vdn", "two_step").config
-    config["env_args"] = {}
-    trucks = {"config": SCHEDULES[runner]}
-    if runner == "rollout":
-        trucks["minibatches"] = 1
-    changes = {"runner": runner, "local_results_path": str(folder), **changes}
-    return recursive_dict_update(
-        config, {**SETTINGS, **changes, "teams": {"drones": DRONES, "trucks": trucks} if teams is None else teams}
-    )
-
-
-@pytest.fixture(autouse=True)
-def parts():
-    with registries_restored():
-        convoy_team.register()
-        declared_envs.register()
-        yield
-
-
-@pytest.fixture
-def logged(monkeypatch):
-    """All statistics of the runs that follow: key -> values."""
-    stats = {}
-    log_stat = Logger.log_stat
-
-    def listen(self, key, value, t, to_sacred=True):
-        stats.setdefault(key, []).append(float(value))
-        return log_stat(self, key, value, t, to_sacred)
-
-    monkeypatch.setattr(Logger, "log_stat", listen)
-    return stats
-
-
-def models(folder):
-    """The newest saved weights: team -> file -> state."""
-    steps = [path for path in Path(folder).glob("models/*/*") if path.name.isdigit()]
-    newest = max(steps, key=lambda path: int(path.name))
-    return {
-        team.name: {file.name: th.load(file, weights_only=True) for file in team.glob("*.th")}
-        for team in newest.iterdir()
-    }
+pytestmark = pytest.mark.usefixtures("team_parts")
 
 
 @pytest.mark.slow
@@ -210,70 +134,6 @@ def test_invalid_teams_are_refused(tmp_path, teams, words):
         run(config_of(tmp_path, "episodes", teams))
     assert all(word in str(refusal.value) for word in words), str(refusal.value)
     assert list(tmp_path.rglob("*.csv")) == []
-
-
-def alone(folder, env, algorithm, **changes):
-    """A run of another environment, without teams."""
-    config = compose_config(algorithm, "two_step").config
-    config["env_args"] = {}
-    settings = {**SETTINGS, "env": env, "local_results_path": str(folder), "teams": {}}
-    return recursive_dict_update(config, {**settings, **changes})
-
-
-@pytest.mark.parametrize(("runner", "algorithm"), SCHEDULES.items())
-def test_groups_that_are_alike_are_one_team(tmp_path, logged, runner, algorithm):
-    run(alone(tmp_path, "duel", algorithm, runner=runner, minibatches=1, save_model=True))
-    assert len(logged["loss"]) >= 3
-    assert len(set(logged["epsilon"])) > 1
-    # one group's gain is the other's loss
-    assert logged["test_red/return_mean"] == [-x for x in logged["test_blue/return_mean"]]
-    assert set(logged["test_return_mean"]) == {0.0}
-    assert list(tmp_path.glob("models/*/*/agent.th"))
-
-
-def test_a_team_plays_against_its_earlier_self(tmp_path, logged, monkeypatch):
-    run(alone(tmp_path / "first", "duel", "vdn", runner="episodes", save_model=True))
-    path = str(next((tmp_path / "first").glob("models/*")))
-    teams = {"red": {"config": "qmix"}, "past": {"groups": ["blue"], "checkpoint_path": path, "frozen": True}}
-    chosen = {"red": {}, "blue": {}}
-    decide = TeamControllers.decide
-
-    def listen(self, batch, t, *rest, **options):
-        decision = decide(self, batch, t, *rest, **options)
-        for group, actions in chosen.items():
-            for b in range(batch.batch_size if t == 0 else 0):
-                for agent in range(2):
-                    seen = (agent, *batch[f"{group}/obs"][b, 0, agent].tolist())
-                    actions.setdefault(seen, set()).add(int(decision.actions[f"{group}/actions"][b, agent]))
-        return decision
-
-    monkeypatch.setattr(TeamControllers, "decide", listen)
-    logged.clear()
-    run(alone(tmp_path / "second", "duel", "vdn", runner="episodes", teams=teams))
-    assert logged["red/loss"] and "past/loss" not in logged and "past/epsilon" not in logged
-    # one explores, and the other does the same whenever it sees the same
-    assert max(map(len, chosen["red"].values())) == 3
-    assert max(map(len, chosen["blue"].values())) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("runner", ["episodes", "rollout"])
-def test_pictures_rewards_by_agent_and_agents_that_come_and_go_need_no_team(tmp_path, logged, runner):
-    algorithm = {"episodes": "iql", "rollout": "pqn_vdn"}[runner]
-    changes = {"mixer": None, "minibatches": 1, "t_max": 6000, "lr": 0.005, "rnn_hidden_dim": 32, "test_nepisode": 30}
-    changes |= {"batch_size_run": 8, "batch_size": 16, "buffer_size": 400, "rollout_steps": 8, "test_interval": 3000}
-    changes |= {"epsilon_anneal_time": 3000, "epsilon_finish": 0.02, "td_lambda": 0.0, "double_q": True}
-    run(alone(tmp_path, "scouts", algorithm, runner=runner, **changes))
-    # nine agents' steps of an episode are theirs, and the brightest column is right; absent ones are right by chance
-    assert logged["test_return_mean"][0] < 6
-    assert logged["test_return_mean"][-1] > 8.5
-
-
-def test_the_needs_of_a_reward_by_agent(tmp_path):
-    with pytest.raises(ConfigError, match="mixer=vdn does not go with env=scouts, which has a reward for each agent"):
-        run(alone(tmp_path, "scouts", "vdn", runner="episodes"))
-    with pytest.raises(ConfigError, match="learner=coma_learner does not go with env=scouts"):
-        run(alone(tmp_path, "scouts", "coma", runner="episodes", batch_size_run=1, batch_size=1, buffer_size=1))
 
 
 @pytest.mark.slow
