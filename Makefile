@@ -10,7 +10,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-# small networks are fastest with one thread; two tests run side by side
+# small networks are fastest with one thread; three tests run side by side, since many of them wait
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: train browse test test-fast lint format check-tests check-fast reference
@@ -33,10 +33,10 @@ lint: $(VENV)/.dev
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
 check-tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 check-fast: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow"
 
 reference: $(VENV)/.core
 	PYTHONPATH=src $(BIN)/python -m cli.reference

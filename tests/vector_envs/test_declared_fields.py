@@ -139,18 +139,18 @@ class _WrongConvoy(Convoy):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("way", "wrong", "message"),
     [
-        ("missing", r"observe\(\) has no 'trucks/obs'"),
-        ("rows", r"observe\(\)\['drones/obs/near'\]\[0\] has 4 rows, more than its capacity of 3"),
-        ("mask", r"trucks/avail_actions"),
-        ("picture", r"observe\(\)\['drones/obs/camera'\] has the shape \(2, 2, 2\)"),
-        ("reward", r"step\(\) returned no 'drones/reward'"),
-        ("both", r"returned terminated and truncated"),
+        ("in_process", "missing", r"observe\(\) has no 'trucks/obs'"),
+        ("workers shared_memory 2", "missing", r"observe\(\) has no 'trucks/obs'"),
+        ("in_process", "rows", r"observe\(\)\['drones/obs/near'\]\[0\] has 4 rows, more than its capacity of 3"),
+        ("in_process", "mask", r"trucks/avail_actions"),
+        ("in_process", "picture", r"observe\(\)\['drones/obs/camera'\] has the shape \(2, 2, 2\)"),
+        ("in_process", "reward", r"step\(\) returned no 'drones/reward'"),
+        ("workers shared_memory 2", "both", r"returned terminated and truncated"),
     ],
 )
-@pytest.mark.parametrize("way", ["in_process", "workers shared_memory 2"])
-def test_differences_from_the_declaration_are_named(make, way, wrong, message):
+def test_differences_from_the_declaration_are_named(way, wrong, message):
     convoy_team.environments.declare("wrong_convoy", _WrongConvoy, "breaks its word")
     name, transport, count = [*way.split(), "pipe", "1"][:3]
     args = make_args(
