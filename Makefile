@@ -10,8 +10,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
-# small networks are fastest with one thread; three tests run side by side, since many of them wait
+# small networks are fastest with one thread; two tests run side by side
 export OMP_NUM_THREADS ?= 1
+# the tests start hundreds of processes, each of which would compile the sources
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: train browse test test-fast lint format check-tests check-fast reference
 
@@ -33,10 +35,10 @@ lint: $(VENV)/.dev
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
 check-tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check-fast: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 reference: $(VENV)/.core
 	PYTHONPATH=src $(BIN)/python -m cli.reference
