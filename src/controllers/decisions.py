@@ -61,12 +61,12 @@ def extras_of_choice(outputs: th.Tensor, avail_actions: th.Tensor, chosen: th.Te
         chosen: `[rows, n]`.
         probs: of each action when it was chosen, `[rows, n, A]`; None if unknown.
     """
-    index = chosen.unsqueeze(-1)
-    extras: dict[str, Extra] = {"greedy": lambda: _is_best(outputs, avail_actions, index)}
+    # computed when asked for: most runs ask for none of them
+    extras: dict[str, Extra] = {"greedy": lambda: _is_best(outputs, avail_actions, chosen.unsqueeze(-1))}
     if probs is not None:
         policy = cache(probs) if callable(probs) else lambda: probs
         extras["probs"] = policy
-        extras["log_prob"] = lambda: policy().gather(-1, index).log()
+        extras["log_prob"] = lambda: policy().gather(-1, chosen.unsqueeze(-1)).log()
         extras["entropy"] = lambda: categorical_entropy(policy()).unsqueeze(-1)
     return extras
 
