@@ -19,6 +19,9 @@ class StepWriter:
     def __init__(self, batch: EpisodeBatch):
         self._tensors = batch.data.transition_data
         self._preprocess = batch.preprocess
+        self._ones = np.ones((batch.batch_size, 1))
+        # of values without the last axis
+        self._axes = {key: tensor.dim() - 2 for key, tensor in self._tensors.items()}
         self._views: dict[str, np.ndarray] = {}
         if all(tensor.device.type == "cpu" for tensor in self._tensors.values()):
             self._views = {key: tensor.numpy() for key, tensor in self._tensors.items()}
@@ -31,11 +34,11 @@ class StepWriter:
         `t`: one step for all, or int64 `[len(rows)]`, the step of each.
         """
         if mark_filled:
-            self._put("filled", np.ones((len(self._tensors["filled"]), 1)), rows, t)
+            self._put("filled", self._ones, rows, t)
         for key, value in values.items():
             if key not in self._tensors:
                 continue
-            if value.ndim == self._tensors[key].dim() - 2:  # one number, which has an axis there
+            if value.ndim == self._axes[key]:  # one number, which has an axis there
                 value = value[..., None]
             self._put(key, value, rows, t)
             if key in self._preprocess:

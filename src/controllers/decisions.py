@@ -37,6 +37,8 @@ class Decision:
         That is the actions, or the actions and their extras: a mapping from names to tensors or, as PyMARL2's
         selectors return it, one tensor, which is "probs".
         """
+        if isinstance(returned, th.Tensor):
+            return cls({"actions": returned})
         actions, offered = returned if isinstance(returned, tuple) else (returned, {})
         actions = dict(actions) if isinstance(actions, Mapping) else {"actions": actions}
         return cls(actions, dict(offered) if isinstance(offered, Mapping) else {"probs": offered})

@@ -115,6 +115,7 @@ class AgentInputs:
         self._scheme, self.n_agents, self._agent_id = scheme, args.n_agents, args.obs_agent_id
         self._observed = observed_fields(scheme)
         self._actions = action_fields(scheme) if args.obs_last_action else []
+        self._ids_of: tuple | None = None
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -149,7 +150,7 @@ class AgentInputs:
         return PackedInputs(batch, steps, self._parts(_FilledSteps(batch, steps)))
 
     def _rows(self, steps: "_OneStep | _AllSteps") -> th.Tensor:
-        observations = [x.flatten(len(steps.lead) + 1) for x in self._observations(steps).values()]
+        observations = [_in_one_axis(x, steps) for x in self._observations(steps).values()]
         return th.cat([*observations, *self._others(steps)], dim=-1)
 
     def _parts(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> StepInputs:
@@ -162,11 +163,17 @@ class AgentInputs:
         return {key: _as_numbers(steps.now(key)) for key in self._observed}
 
     def _others(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> list[th.Tensor]:
-        others = [_as_numbers(steps.before(key)).flatten(len(steps.lead) + 1) for key in self._actions]
+        others = [_in_one_axis(_as_numbers(steps.before(key)), steps) for key in self._actions]
         if self._agent_id:
-            ids = th.eye(self.n_agents, device=steps.device)
-            others.append(ids.expand(*steps.lead, -1, -1))
+            others.append(self._ids(steps))
         return others
+
+    def _ids(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> th.Tensor:
+        """Agent ids, one-hot: `[*steps.lead, n, n]`."""
+        if (steps.lead, steps.device) != self._ids_of:  # of acting, they are the same at every step
+            self._ids_of = (steps.lead, steps.device)
+            self._last_ids = th.eye(self.n_agents, device=steps.device).expand(*steps.lead, -1, -1)
+        return self._last_ids
 
 
 def behind_a_column(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
@@ -246,6 +253,12 @@ def _as_numbers(x: th.Tensor) -> th.Tensor:
     if x.dtype == th.uint8:
         return x.float() / 255
     return x if x.is_floating_point() else x.float()
+
+
+def _in_one_axis(x: th.Tensor, steps: "_OneStep | _AllSteps | _FilledSteps") -> th.Tensor:
+    """`[*lead, n, ...]` -> `[*lead, n, I]`."""
+    axes = len(steps.lead) + 2
+    return x if x.dim() == axes else x.flatten(axes - 1)
 
 
 def _shape(info: Mapping[str, Any]) -> tuple[int, ...]:

@@ -89,15 +89,19 @@ class AutoResetPlay:
         outcome = env.step(self._spec.actions_of(decisions))
         self._lengths += playing
         lost = outcome.lost & playing
-        self._checks.stepped(outcome, np.flatnonzero(playing), self._lengths)
-        playing &= ~lost
+        rows = np.flatnonzero(playing)
+        self._checks.stepped(outcome, rows, self._lengths)
+        if np.count_nonzero(lost):
+            playing &= ~lost
+            rows = np.flatnonzero(playing)
         terminated, truncated = outcome.terminated & playing, outcome.truncated & playing
-        self._returns.add(outcome.values, np.flatnonzero(playing))
+        self._returns.add(outcome.values, rows)
         ended = terminated | truncated
         finished = [self._finished(env, b) for b in np.flatnonzero(ended).tolist()]
         over = ended | lost
-        self._returns.clear(over)
-        self._lengths[over] = 0
+        if np.count_nonzero(over):
+            self._returns.clear(over)
+            self._lengths[over] = 0
         # lost copies restart at once, as do those that were closing
         self.closing = closing | lost
         self.begin_next()
@@ -133,7 +137,7 @@ class AutoResetPlay:
 
     def begin_next(self) -> None:
         """Start the next episode of the copies that are closing."""
-        if not self.closing.any():
+        if not np.count_nonzero(self.closing):
             return
         self._env.reset(self.closing)
         rows = th.as_tensor(self.closing, device=self._acting.device)

@@ -183,7 +183,7 @@ class EpisodesRunner(BaseRunner):
             store.write(observed, playing, self.t, mark_filled=True)
             ended = outcome.terminated | outcome.truncated | outcome.lost
             acting, playing = playing, playing[~ended[playing]]
-            if outcome.lost.any():
+            if np.count_nonzero(outcome.lost):
                 lost |= outcome.lost
                 acting = acting[~lost[acting]]
         return np.flatnonzero(lost)
