@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,19 @@ def pytest_sessionstart(session):
         quiet = subprocess.DEVNULL
         program = "from envs.skirmish.batch import prepare; prepare()"
         subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=quiet, stderr=quiet)
+
+
+WAYS_TO_PLAY = {"way", "runner", "source", "transport", "keys"}  # names of parameters
+IN_PROCESSES = re.compile(r"\b(parallel|workers|pipe|shared_memory)\b")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Cases that play in worker processes are slow; the same tests of the other sources are in the fast set."""
+    for item in items:
+        case = getattr(item, "callspec", None)
+        if case and WAYS_TO_PLAY & case.params.keys() and IN_PROCESSES.search(case.id):
+            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True)

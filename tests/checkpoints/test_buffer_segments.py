@@ -155,6 +155,7 @@ def test_lengths_that_are_none(tmp_path):
             read(path)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=100), st.integers(0, 400))
 def test_any_bytes(tmp_path_factory, data, position):
     path = one_file(tmp_path_factory.mktemp("bytes"))

@@ -72,6 +72,7 @@ def test_weights_that_do_not_fit(tmp_path):
             load_weights(th.nn.Linear(2, 3), path)
 
 
+@pytest.mark.slow
 def test_another_optimisers_state(tmp_path):
     path = tmp_path / "opt.th"
     parameters = list(th.nn.Linear(2, 3).parameters())

@@ -57,6 +57,7 @@ def tried(monkeypatch, tmp_path):
 BFLOAT16 = {"precision": "bfloat16", "learner_device": "cpu"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "how"),
     [
@@ -82,6 +83,7 @@ def test_bfloat16_is_tried_once_and_only_if_asked_for(tried):
     assert runs() == 1
 
 
+@pytest.mark.slow
 def test_the_trial_itself(tried):
     """Where it succeeds, so does computing in this process."""
     assert check_config(recursive_dict_update(default_config(), BFLOAT16))["precision"] == "bfloat16"

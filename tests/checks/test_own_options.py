@@ -71,6 +71,7 @@ def toy(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
+@pytest.mark.slow
 def test_it_runs_with_its_defaults_and_the_changes_of_the_command_line(toy, monkeypatch, caplog):
     assert main([*toy, "with", *SMALL, "toy_clip=0.5", "toy_limit=null"]) == 0
     updates = watch_updates(monkeypatch, "toy_learner")
@@ -98,6 +99,7 @@ def test_its_values_are_checked(toy, setting, message, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_only_keys_that_it_declares_free_change_when_it_is_resumed(toy, capsys):
     assert main([*toy, "with", *SMALL]) == 0
     again = ["--resume=latest", "with", "plugins=['registry_line.py']", "t_max=60"]

@@ -12,6 +12,7 @@ from utils.errors import ConfigError
 RUN = ["--config=vdn", "--env-config=two_step", "with", "t_max=200", "batch_size=4", "buffer_size=16", "seed=7"]
 
 
+@pytest.mark.slow
 def test_the_page_of_a_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = [*RUN, "summary=True", "test_interval=50", "label='<script>alert(1)</script>'"]

@@ -128,6 +128,7 @@ def test_processes_that_do_not_fit_are_not_started(monkeypatch):
         assemble(args, RecordingLogger())
 
 
+@pytest.mark.slow
 def test_battles_that_do_not_fit_are_not_allocated(monkeypatch):
     monkeypatch.setattr("envs.skirmish.batch.available_memory", lambda: 2**20)
     args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, runner="batched", batch_size_run=2**16)

@@ -145,6 +145,7 @@ def test_load_step_and_training_from_there(tmp_path, watched):
     assert _stats(watched, "return_mean")[0][0] == 24, "the nearest to 20 is 22, and one episode follows"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_run(tmp_path, watched):
     figures = []
     for _ in range(2):

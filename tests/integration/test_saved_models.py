@@ -88,6 +88,7 @@ def test_evaluate_takes_the_run_by_any_of_its_names(trained, name, capsys):
     assert {row["won"] for row in rows} == {""}
 
 
+@pytest.mark.slow
 def test_evaluate_needs_the_controller_only(trained, tmp_path, monkeypatch):
     shutil.copytree(trained, tmp_path / "results")
     (models,) = (tmp_path / "results" / "models").iterdir()

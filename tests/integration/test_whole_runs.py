@@ -72,6 +72,7 @@ def test_a_plugin_brings_a_learner_with_its_own_keys(tmp_path):
     assert run(config) is not None
 
 
+@pytest.mark.slow
 def test_a_plugin_environment_travels_to_its_processes(tmp_path):
     """It cannot be imported by name there."""
     (tmp_path / "plain_game.py").write_text(

@@ -197,6 +197,7 @@ class RecallBatch:
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["pqn_vdn", "pqn_qmix"])
 def test_it_learns_to_remember(algorithm, monkeypatch, tmp_path):
     """Rollouts of five steps cut the episodes of four everywhere; without memory the return is a quarter at best."""
@@ -216,6 +217,7 @@ def test_replay_is_refused():
         check_config(config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [{"batch_size": 2, "buffer_size": 2}, {"batch_size": 32, "buffer_size": 5000}, {}])
 def test_sizes_of_a_replay_buffer_do_not_matter(sizes, tmp_path):
     """Configs from before the buffer `rollout` state both sizes."""

@@ -89,6 +89,7 @@ def test_the_files_come_first_and_give_the_id(server, tmp_path):
     assert "metrics" not in run.info
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_a_warning(monkeypatch, caplog):
     monkeypatch.setattr(sacred_mongo, "TIMEOUT", 50)
     started = time.monotonic()

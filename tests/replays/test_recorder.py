@@ -115,6 +115,7 @@ def test_values_in_the_file_are_those_of_the_networks(tmp_path, algorithm):
     assert replay.footer["return"] == pytest.approx(batch["reward"][0].sum().item(), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_policy_is_recorded_as_probabilities(tmp_path):
     small = {"batch_size_run": 1, "batch_size": 1, "buffer_size": 1, "mask_before_softmax": True}
     with recorded_parts(tmp_path, "coma", **SKIRMISH, **small) as (_, parts), th.no_grad():

@@ -100,6 +100,7 @@ def test_without_tests_the_newest_model(results):
     assert (model.step, str(model.model)) == (100, "not tested")
 
 
+@pytest.mark.slow
 def test_it_plays_the_best_model(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings = "t_max=30 test_interval=10 test_nepisode=2 save_model=True save_model_interval=10 seed=3"

@@ -11,6 +11,8 @@ from helpers import recreation_seed_by_hand
 from utils.rl_utils import episode_starts, valid_transitions
 from vector_envs import TRANSPORTS
 
+pytestmark = pytest.mark.slow
+
 STEPS = 4
 
 

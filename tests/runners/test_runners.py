@@ -69,6 +69,7 @@ def test_a_cut_off_episode_is_truncated_and_not_terminated(runner, end, length):
     assert batch["filled"].sum() == length + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size_run", [1, 4, 8])
 def test_environments_of_the_parallel_runner_keep_their_rows_and_seeds(batch_size_run):
     with assembled("parallel", batch_size_run=batch_size_run, env_args={"lengths": [3, 5]}) as parts:

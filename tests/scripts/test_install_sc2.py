@@ -8,6 +8,8 @@ import pytest
 from sc2_machine import LICENCE, SCRIPT, SIZE, UNZIP
 from standins import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def test_without_the_licence_nothing_is_downloaded(machine):
     before = machine.files()

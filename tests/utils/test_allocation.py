@@ -25,6 +25,7 @@ print(kept, before, faults())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's setting")
 def test_large_tensors_come_from_memory_that_is_there():
     command = [sys.executable, "-c", "import sys; sys.path.insert(0, 'src')\n" + SCRIPT]

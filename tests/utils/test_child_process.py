@@ -13,7 +13,7 @@ import pytest
 from utils import child_process
 from utils.child_process import CONTEXT, ChildProcess
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and process groups")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="signals and process groups")]
 SRC = Path(__file__).resolve().parents[2] / "src"
 
 

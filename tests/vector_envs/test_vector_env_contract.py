@@ -20,11 +20,6 @@ THERE = [("pipe 1", "pipe 2"), ("pipe 2", "shared_memory 3"), ("shared_memory 1"
 WORKERS = [way for way in WAYS if way.split()[0] in TRANSPORTS]
 
 
-def with_slow_ones(ways):
-    """The same ways; those with processes are marked slow."""
-    return [pytest.param(way, marks=pytest.mark.slow if way in WORKERS else ()) for way in ways]
-
-
 def copy_of(b, env=CountingEnv, **options):
     """A factory of copy b alone, of a batch whose lengths and ends start with entry b."""
     turned = {"lengths": LENGTHS[b:] + LENGTHS[:b], "ends": ENDS[b:] + ENDS[:b]}
@@ -71,7 +66,7 @@ def seen(env):
     return env.observed()["state"][:, :2].astype(int).tolist()
 
 
-@pytest.mark.parametrize("way", with_slow_ones(WAYS))
+@pytest.mark.parametrize("way", WAYS)
 def test_arrays_are_those_that_were_announced(make, way):
     env = make(way)
     play = env.play(False)
@@ -85,7 +80,7 @@ def test_arrays_are_those_that_were_announced(make, way):
         assert (flags.shape, flags.dtype) == ((SIZE,), bool)
 
 
-@pytest.mark.parametrize("way", with_slow_ones(WAYS))
+@pytest.mark.parametrize("way", WAYS)
 def test_terminated_and_truncated_are_two_facts(make, way):
     play = make(way).play(False)
     play.reset()
@@ -101,7 +96,7 @@ def test_terminated_and_truncated_are_two_facts(make, way):
     assert not outcome.lost.any()
 
 
-@pytest.mark.parametrize("way", with_slow_ones(WAYS))
+@pytest.mark.parametrize("way", WAYS)
 def test_a_copy_whose_episode_has_ended_stays_as_it_is(make, way):
     play = make(way).play(False)
     play.reset()
@@ -117,7 +112,7 @@ def test_a_copy_whose_episode_has_ended_stays_as_it_is(make, way):
     assert play.info(0) == info
 
 
-@pytest.mark.parametrize("way", with_slow_ones(WAYS))
+@pytest.mark.parametrize("way", WAYS)
 def test_a_reset_is_of_those_that_are_named(make, way):
     play = make(way).play(False)
     play.reset()
@@ -133,7 +128,7 @@ def test_a_reset_is_of_those_that_are_named(make, way):
     assert seen(play) == [[0, 2], [1, 1], [0, 2]]
 
 
-@pytest.mark.parametrize("way", with_slow_ones(WAYS))
+@pytest.mark.parametrize("way", WAYS)
 def test_tests_leave_training_as_it_is(make, way):
     env = make(way)
     env.play(False).reset()
@@ -172,7 +167,7 @@ def test_a_state_is_resumed_during_episodes(make, way, there):
     assert seen(resumed) == [[1, 2], [0, 5], [0, 4]]
 
 
-@pytest.mark.parametrize("way", with_slow_ones(WORKERS))
+@pytest.mark.parametrize("way", WORKERS)
 @pytest.mark.parametrize("what", ["raise", "kill"])
 def test_an_episode_that_is_lost_is_marked_once(make, way, what):
     env = make(way, faults=FaultPolicy(restart=True, max_restarts=3), fault=(2, what), fault_seed=1)
@@ -189,7 +184,7 @@ def test_an_episode_that_is_lost_is_marked_once(make, way, what):
     assert env.restarts == 1
 
 
-@pytest.mark.parametrize("way", with_slow_ones([way for way in WORKERS if not way.endswith("1")]))
+@pytest.mark.parametrize("way", [way for way in WORKERS if not way.endswith("1")])
 def test_a_process_that_dies_in_a_test_loses_the_episodes_of_training(make, way):
     env = make(way, faults=FaultPolicy(restart=True, max_restarts=3), fault=(2, "kill"), fault_seed=1)
     env.play(False).reset()
@@ -213,7 +208,7 @@ class Broken(CountingEnv):
         return [np.zeros(5)] * (2 + (self.t > 1))
 
 
-@pytest.mark.parametrize("way", with_slow_ones([way for way in WAYS if way != "native"]))
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "native"])
 def test_breaches_of_the_contract_are_refused_on_every_source(make, way):
     play = make(way, Broken, faults=FaultPolicy(restart=True, max_restarts=3)).play(False)
     play.reset()

@@ -19,6 +19,8 @@ from browser.page.serving import listen
 from browser_folders import write_seeds
 from utils.errors import ConfigError
 
+pytestmark = pytest.mark.slow
+
 BROWSE = Path(__file__).parents[3] / "src" / "browse.py"
 
 

@@ -11,6 +11,8 @@ from browser.page import opening
 from replay_pages import write_replay
 from utils.errors import ConfigError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def served(tmp_path):

@@ -17,6 +17,7 @@ def test_written_content_is_read_back():
     assert address.link("/", {}) == "/"
 
 
+@pytest.mark.slow
 @given(st.text() | st.none())
 def test_any_query_is_read(text):
     query = address.parse(text)

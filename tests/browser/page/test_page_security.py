@@ -91,6 +91,7 @@ def test_every_answer_is_protected(root):
     assert "https://" not in text.replace("https:\\u002f\\u002fdash-version.plotly.com", "") and "cdn" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "evil",
     [

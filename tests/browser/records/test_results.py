@@ -54,6 +54,7 @@ def test_sacreds_own_files_are_read(tmp_path, monkeypatch):
     assert curves["return_mean"].values.tolist() == [0, 10, 20] and (curves["return_mean"].seconds >= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run.json", "config.json", "info.json"])
 def test_a_file_cut_at_any_byte_is_read_as_far_as_it_goes_or_as_it_last_was(tmp_path, name):
     folder = write_usual(tmp_path)

@@ -90,6 +90,7 @@ def test_thresholds_say_how_many_got_there(results, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_images_and_export(results, tmp_path):
     words = ["--png", tmp_path / "png", "--svg", tmp_path / "svg", "--marl-eval", tmp_path / "runs.json"]
     report(results, tmp_path, *map(str, words))

@@ -100,6 +100,7 @@ print(*figures, resident())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_is_taken_as_episodes_arrive():
     program = GROWTH.format(path=[str(Path(__file__).resolve().parents[3] / "src")])

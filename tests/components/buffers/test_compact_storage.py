@@ -19,6 +19,7 @@ INSERTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(st.integers(1, 5), INSERTS, st.sampled_from(["float32", "float16"]))
 def test_samples_are_those_of_pymarls_layout(size, inserts, buffer_dtype):
     """Each insert: lengths of its episodes, is its batch as long as the limit, do closing steps have actions?"""

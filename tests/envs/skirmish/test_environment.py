@@ -22,6 +22,7 @@ def run_out_of_time(**args):
     return env, reward, ended, info
 
 
+@pytest.mark.slow
 def test_a_time_limit_looks_like_a_defeat_unless_episodes_continue():
     env, reward, ended, info = run_out_of_time()
     assert (reward, ended) == (0.0, True)

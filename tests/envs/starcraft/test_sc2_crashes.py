@@ -223,6 +223,9 @@ def test_a_folder_that_is_closed_is_gone_and_closing_twice_does_no_harm():
 TURNS = """
 import time
 from envs.starcraft.launching import GameFolder
+
+pytestmark = pytest.mark.slow
+
 folder = GameFolder()
 with folder.launching():
     begun = time.time()
