@@ -79,7 +79,7 @@ class Option:
 
     def bounds(self) -> dict[str, Callable[[float], bool]]:
         """The bounds of a number, in words, with the condition."""
-        if (self.at_least, self.at_most) == (0, 1):
+        if (self.at_least, self.above, self.at_most) == (0, None, 1):
             return {"between 0 and 1": lambda x: 0 <= x <= 1}
         bounds: dict[str, Callable[[float], bool]] = {}
         if self.at_least is not None:

@@ -1,7 +1,7 @@
 """Valid and invalid values of an option."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from utils.errors import ConfigError
@@ -81,6 +81,7 @@ def test_refused(option, value, message):
 BOUNDS = st.integers(-5, 5)
 
 
+@example(0, 0, 1, 0)
 @given(st.none() | BOUNDS, st.none() | BOUNDS, st.none() | BOUNDS, st.integers(-8, 8) | st.floats(-8, 8))
 def test_exactly_the_range_is_taken(at_least, above, at_most, value):
     option = Option(0, "", kind=float, at_least=at_least, above=above, at_most=at_most)

@@ -15,6 +15,8 @@ from envs.starcraft.environment import StarCraftEnv
 from envs.starcraft.launching import GameFolder
 from utils.errors import MusterError
 
+pytestmark = pytest.mark.slow
+
 SRC = str(Path(__file__).resolve().parents[3] / "src")
 
 
@@ -223,9 +225,6 @@ def test_a_folder_that_is_closed_is_gone_and_closing_twice_does_no_harm():
 TURNS = """
 import time
 from envs.starcraft.launching import GameFolder
-
-pytestmark = pytest.mark.slow
-
 folder = GameFolder()
 with folder.launching():
     begun = time.time()
