@@ -30,8 +30,12 @@ def reaching(config: Mapping[str, Any]) -> dict[str, Any]:
         settings["wandb_mode"] = config.get("wandb_mode")
     name = config.get("env")
     if isinstance(name, str) and name in environments:
-        key = environments.entry(name).traits.get("imports")
-        if key and str(env_args.get(key, "")).partition(".")[0] not in ("", *OWN_PACKAGES):
+        traits = environments.entry(name).traits
+        key = traits.get("imports")
+        module = str(env_args.get(key, ""))
+        if sign := traits.get("imports_before"):
+            module = module.rpartition(sign)[0]
+        if key and module.partition(".")[0] not in ("", *OWN_PACKAGES):
             settings[f"env_args.{key}"] = env_args[key]
     settings["env_args.replay_dir"] = env_args.get("replay_dir")
     return {key: value for key, value in settings.items() if value}

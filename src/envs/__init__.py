@@ -11,7 +11,7 @@ REGISTRY.declare(
     "matrix", "envs.payoffs:MatrixGame", "one-state matrix games: climbing, penalty, QTRAN's, your own", **LIGHT
 )
 REGISTRY.declare("lbf", "envs.lbf:LevelBasedForaging", "level-based foraging (package lbforaging)", **LIGHT)
-# `imports`: the argument that names a module, which is imported
+# `imports`: the argument that names a module, which is imported; `imports_before`: only what stands before this sign
 REGISTRY.declare(
     "pettingzoo",
     "envs.pettingzoo:PettingZooEnv",
@@ -24,6 +24,14 @@ REGISTRY.declare(
     "envs.pettingzoo:PettingZooEnv",
     "the same: multi-agent particle environments (package mpe2)",
     imports="key",
+    **LIGHT,
+)
+REGISTRY.declare(
+    "gymnasium",
+    "envs.gymnasium.environment:GymnasiumEnv",
+    "any environment of Gymnasium, one agent",
+    imports="key",
+    imports_before=":",
     **LIGHT,
 )
 REGISTRY.declare(

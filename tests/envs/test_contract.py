@@ -1,4 +1,4 @@
-"""Every registered environment keeps the contract; a new entry is covered without a new test."""
+"""Every registered environment keeps PyMARL's contract; a new entry is covered without a new test."""
 
 import json
 
@@ -38,6 +38,7 @@ CASES = [
     pytest.param(name, args, id=f"{name} {args.get('key', args.get('map_name', ''))}".strip())
     for name in REGISTRY
     if not name.startswith("sc2")  # needs the game
+    if not hasattr(REGISTRY[name], "fields")  # test_declared_contract.py
     for args in VARIANTS.get(name, [{}])
 ]
 

@@ -5,13 +5,14 @@ from functools import cache
 from checks.options import completed
 from cli.compose import compose_config
 from envs import REGISTRY as environments
+from envs.sizes import spec_of
 from learners import REGISTRY as learners
 from run import run
 from utils.config import recursive_dict_update
 from watched_training import watch_updates
 
 # episodes of a few steps, where an environment has an argument for that
-SHORT = {"lbf": {"time_limit": 5}, "mpe": {"time_limit": 5}}
+SHORT = {"lbf": {"time_limit": 5}, "mpe": {"time_limit": 5}, "gymnasium": {"time_limit": 5}}
 SETTINGS = {
     "batch_size": 2,
     "buffer_size": 4,
@@ -45,7 +46,7 @@ def episode_limit(environment):
     config = compose_config("vdn", environment).config
     env = environments[config["env"]](**{**config["env_args"], **SHORT.get(environment, {}), "seed": 1})
     try:
-        return env.get_env_info()["episode_limit"]
+        return spec_of(env).episode_limit
     finally:
         env.close()
 

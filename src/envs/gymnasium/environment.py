@@ -1,0 +1,160 @@
+"""Any environment of Gymnasium (Towers et al. 2024), as one agent in one group."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from envs.fields import AGENTS, FieldSpec
+from envs.gymnasium import states, tasks, values
+from utils.errors import ConfigError
+from utils.plain_values import shown
+
+MASK = "action_mask"  # of the info, where a few environments say what is legal
+
+
+class GymnasiumEnv:
+    """One agent, its spaces as fields.
+
+    `obs`, or `obs/<key>` for each part of a Dict or Tuple: a vector or a picture. `actions`, or `actions/<k>` for each
+    branch of a MultiDiscrete or MultiBinary; continuous ones have their bounds. Where observations are one vector of
+    floats it is also the `state`, with all of its entries. One choice has `avail_actions`, from the info's
+    `action_mask` if there is one.
+
+    Args:
+        key: gymnasium's id, e.g. "CartPole-v1"; "module:Name-v0" imports a module that registers it.
+        kwargs: arguments of the environment.
+        time_limit: steps of an episode, after which it is truncated; None: those that the id is registered with.
+        observe: which entries of a vector the agent sees; None: all.
+        seed: given to the first reset; None: a random one.
+
+    Raises:
+        ConfigError: an unknown id, a missing package, or arguments that do not fit.
+    """
+
+    def __init__(
+        self,
+        key: str = "CartPole-v1",
+        kwargs: dict[str, Any] | None = None,
+        time_limit: int | None = None,
+        observe: list[int] | None = None,
+        seed: int | None = None,
+    ):
+        self._env = tasks.made(key, time_limit, kwargs)
+        self.key, self.groups, self.episode_limit = key, {AGENTS: 1}, tasks.limit_of(key, time_limit)
+        self._observations, self._show = values.observed("obs", self._env.observation_space)
+        self._actions, self._act = values.acted("actions", self._env.action_space)
+        self._has_state = _is_vector(self._observations)
+        self._observe = None if observe is None else _require_entries(observe, self._observations)
+        self._masked = list(self._actions) == ["actions"] and self._actions["actions"].categorical
+        self._seed = seed
+        self._seen: dict[str, np.ndarray] = {}
+
+    @classmethod
+    def check_args(cls, **env_args: Any) -> None:
+        """Refuse bad arguments before a run starts."""
+        time_limit, kwargs, observe = (env_args.get(name) for name in ("time_limit", "kwargs", "observe"))
+        if time_limit is not None and (type(time_limit) is not int or time_limit < 1):
+            raise ConfigError(f"env_args.time_limit is {shown(time_limit)}; it must be a whole number of at least 1.")
+        if kwargs is not None and not isinstance(kwargs, Mapping):
+            raise ConfigError(f"env_args.kwargs is {shown(kwargs)}; it must be a mapping of arguments.")
+        if observe is not None and (not isinstance(observe, list) or any(type(entry) is not int for entry in observe)):
+            raise ConfigError(f"env_args.observe is {shown(observe)}; it must be a list of whole numbers.")
+        cls(**env_args).close()
+
+    @classmethod
+    def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
+        """See `MultiAgentEnv`: the registered ids."""
+        return "key", [(key, "") for key in tasks.registered()]
+
+    def fields(self) -> dict[str, FieldSpec]:
+        fields = dict(self._observations)
+        if self._has_state:
+            fields["state"] = replace(fields["obs"], group=None)
+        if self._observe is not None:
+            fields["obs"] = _part_of(fields["obs"], self._observe)
+        if self._masked:
+            fields["avail_actions"] = FieldSpec("mask", (self._actions["actions"].n,), "uint8", of="actions")
+        return fields | self._actions | {"reward": FieldSpec("outcome", (), "float64", group=None)}
+
+    def reset(self) -> None:
+        seen, info = self._env.reset(seed=self._seed)
+        # later episodes continue with the generator's state
+        self._seed = None
+        self._keep(seen, info)
+
+    def observe(self) -> dict[str, np.ndarray]:
+        return self._seen
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, float], bool, bool, dict[str, Any]]:
+        seen, reward, terminated, truncated, info = self._env.step(self._act(actions))
+        self._keep(seen, info)
+        info = {name: value for name, value in info.items() if name != MASK}
+        # an end that lies in the task is one, also at the time limit
+        return {"reward": float(reward)}, bool(terminated), bool(truncated and not terminated), info
+
+    def _keep(self, seen: Any, info: Mapping[str, Any]) -> None:
+        shown_now = self._show(seen)
+        if self._has_state:
+            shown_now["state"] = shown_now["obs"][0]
+        if self._observe is not None:
+            shown_now["obs"] = shown_now["obs"][:, self._observe]
+        if self._masked:
+            shown_now["avail_actions"] = self._legal(info.get(MASK))
+        self._seen = shown_now
+
+    def _legal(self, mask: Any) -> np.ndarray:
+        if mask is None or not np.any(mask):
+            return np.ones((1, self._actions["actions"].n), dtype=np.uint8)
+        return (np.asarray(mask) != 0).astype(np.uint8)[None]
+
+    def state_dict(self) -> dict[str, Any]:
+        """At any time, see `MultiAgentEnv`; see `states` for which environments."""
+        seen = {path: np.array(value) for path, value in self._seen.items()}
+        return {"seed": self._seed, "seen": seen, "env": states.captured(self._env)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._seed = state["seed"]
+        self._seen = {path: np.array(value) for path, value in state["seen"].items()}
+        states.restore(self._env, state["env"])
+
+    def seed(self, seed: int | None = None) -> None:
+        self._seed = seed
+
+    def render(self) -> Any:
+        """Gymnasium's, of the `render_mode` in `kwargs`."""
+        return self._env.render()
+
+    def snapshot(self) -> dict[str, Any]:
+        """Gymnasium draws pictures and does not say where anything is."""
+        raise NotImplementedError(
+            f"{self.key} has no snapshots; watch it with env_args.kwargs.render_mode=human and evaluate=True"
+        )
+
+    def save_replay(self) -> None:
+        raise NotImplementedError(f"{self.key} cannot save replays")
+
+    def close(self) -> None:
+        self._env.close()
+
+
+def _is_vector(observations: Mapping[str, FieldSpec]) -> bool:
+    fields = list(observations.values())
+    return len(fields) == 1 and len(fields[0].shape) == 1 and fields[0].dtype == "float32"
+
+
+def _require_entries(observe: list[int], observations: Mapping[str, FieldSpec]) -> list[int]:
+    if not _is_vector(observations):
+        raise ConfigError("env_args.observe: observations are not one vector of floats, so no entry can be chosen.")
+    size = observations["obs"].shape[0]
+    if not observe or len(set(observe)) < len(observe) or not all(0 <= entry < size for entry in observe):
+        raise ConfigError(f"env_args.observe is {observe}; it must have different numbers from 0 to {size - 1}.")
+    return list(observe)
+
+
+def _part_of(field: FieldSpec, entries: list[int]) -> FieldSpec:
+    low, high = (
+        tuple(bound[k] for k in entries) if isinstance(bound, tuple) else bound for bound in (field.low, field.high)
+    )
+    return replace(field, shape=(len(entries),), low=low, high=high)

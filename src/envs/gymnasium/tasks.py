@@ -1,0 +1,106 @@
+"""The environments that Gymnasium knows by an id, and clear errors for those that cannot be made here."""
+
+import importlib
+import inspect
+import os
+from typing import Any
+
+from envs.optional import require
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
+
+SEE_LIST = ", which python src/main.py --list gymnasium shows"
+# gymnasium's extras, by a part of the module that an environment lies in
+EXTRAS = {".mujoco.": "mujoco", ".box2d.": "box2d", ".phys2d.": "jax", ".tabular.": "jax"}
+ATARI = "ALE/"
+
+
+def registered() -> tuple[str, ...]:
+    """The ids."""
+    return tuple(require("gymnasium", "env=gymnasium").registry)
+
+
+def task_of(key: str) -> Any:
+    """Gymnasium's `EnvSpec` of an id, which may name a module that registers it: "module:Name-v0".
+
+    Raises:
+        ConfigError: there is no such id, or no such module.
+    """
+    gymnasium = require("gymnasium", "env=gymnasium")
+    module, _, name = key.rpartition(":")
+    if module:
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise ConfigError(f"env_args.key={shown(key)}: there is no module '{shown(error.name)}'.") from None
+    if name not in gymnasium.registry:
+        if name.startswith(ATARI):
+            raise ConfigError(
+                f"env_args.key={shown(key)}: the package ale_py registers Atari's games. Install it with: "
+                f'pip install "gymnasium[atari]", and name it: env_args.key=ale_py:{shown(name)}'
+            )
+        raise ConfigError(
+            f"env_args.key: gymnasium has no environment '{shown(name)}'."
+            f"{suggestion(name, gymnasium.registry, 3, SEE_LIST)}"
+        )
+    return gymnasium.registry[name]
+
+
+def limit_of(key: str, time_limit: int | None) -> int:
+    """The most steps of an episode: `time_limit`, or what the id is registered with.
+
+    Raises:
+        ConfigError: neither of the two exists.
+    """
+    limit = time_limit if time_limit is not None else task_of(key).max_episode_steps
+    if limit is None:
+        raise ConfigError(
+            f"env_args.time_limit: gymnasium sets no limit for the episodes of {key}. Set the most steps that an "
+            "episode may have, such as env_args.time_limit=200."
+        )
+    return limit
+
+
+def made(key: str, time_limit: int | None, kwargs: dict[str, Any] | None) -> Any:
+    """The environment, in gymnasium's wrappers.
+
+    Raises:
+        ConfigError: it cannot be made, as packages are missing or `kwargs` do not fit.
+    """
+    # pygame, which many of them draw with, greets on standard output otherwise
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+    gymnasium, task, kwargs = require("gymnasium", "env=gymnasium"), task_of(key), dict(kwargs or {})
+    try:
+        _require_parameters(key, task, kwargs)
+        # Muster has checks of its own
+        return gymnasium.make(task, max_episode_steps=time_limit, disable_env_checker=True, **kwargs)
+    except ConfigError:
+        raise
+    except Exception as error:
+        extra = next((extra for part, extra in EXTRAS.items() if part in str(task.entry_point)), "")
+        if extra and isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled):
+            raise ConfigError(f"env_args.key={key} needs packages that are not installed. {_install(extra)}") from None
+        given = ", ".join(f"{name}={shown(repr(value))}" for name, value in kwargs.items())
+        raise ConfigError(
+            f"env_args.key={key} cannot be made{' with ' + given if given else ''}: {type(error).__name__}: "
+            f"{shown(str(error), 300)}"
+        ) from error
+
+
+def _require_parameters(key: str, task: Any, kwargs: dict[str, Any]) -> None:
+    if "max_episode_steps" in kwargs:
+        raise ConfigError("env_args.kwargs.max_episode_steps: set env_args.time_limit instead.")
+    creator = task.entry_point
+    if isinstance(creator, str):
+        creator = require("gymnasium.envs.registration", "env=gymnasium").load_env_creator(creator)
+    parameters = inspect.signature(creator).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for name in kwargs:
+        if name not in parameters:
+            raise ConfigError(f"env_args.kwargs: {key} takes no '{shown(name)}'.{suggestion(name, parameters)}")
+
+
+def _install(extra: str) -> str:
+    return f'Install them with: pip install "gymnasium[{extra}]"'

@@ -1,0 +1,213 @@
+"""Gymnasium's environments: their spaces as fields, their ends, and errors for those that cannot be made."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import gym_tasks
+from checks.recorded import reaching
+from envs.fields import FieldSpec
+from envs.gymnasium.environment import GymnasiumEnv
+from envs.sizes import spec_of
+from utils.config import default_config
+from utils.errors import ConfigError
+
+MAIN = Path(__file__).parents[2] / "src" / "main.py"
+
+
+def kinds(seed=3, **kwargs):
+    env = GymnasiumEnv(key="Kinds-v0", kwargs=kwargs, seed=seed)
+    env.reset()
+    return env
+
+
+def act(env, **own):
+    chosen = {
+        path: np.zeros((1, *field.shape), field.dtype) for path, field in env.fields().items() if field.kind == "action"
+    }
+    return env.step(chosen | own)
+
+
+def test_a_vector_a_choice_and_a_state():
+    spec = spec_of(GymnasiumEnv())
+    assert spec.groups == {"agents": 1}
+    assert spec.episode_limit == 500
+    assert spec.fields["obs"] == FieldSpec("observation", (4,))
+    assert spec.fields["state"] == FieldSpec("observation", (4,), group=None)
+    assert spec.fields["actions"] == FieldSpec("action", (), "int64", n=2)
+    assert spec.fields["avail_actions"] == FieldSpec("mask", (2,), "uint8", of="actions")
+    sizes = {"n_agents": 1, "n_actions": 2, "obs_shape": 4, "state_shape": 4, "episode_limit": 500}
+    assert spec.env_info == sizes  # what PyMARL's parts need
+
+
+def test_bounds_of_continuous_actions_are_declared():
+    fields = GymnasiumEnv(key="Pendulum-v1").fields()
+    assert fields["actions"] == FieldSpec("action", (1,), low=-2.0, high=2.0)
+    assert fields["obs"] == FieldSpec("observation", (3,), low=(-1.0, -1.0, -8.0), high=(1.0, 1.0, 8.0))
+    assert "avail_actions" not in fields
+
+
+def test_a_choice_that_is_seen_is_one_hot():
+    env = GymnasiumEnv(key="FrozenLake-v1", kwargs={"is_slippery": False})
+    env.reset()
+    act(env, actions=np.array([1]))  # down
+    assert env.observe()["obs"].tolist() == [np.eye(16)[4].tolist()]
+    assert env.observe()["state"].tolist() == np.eye(16)[4].tolist()
+
+
+def test_every_part_of_an_observation_is_a_field():
+    env = kinds()
+    fields = {path: field for path, field in env.fields().items() if field.kind == "observation"}
+    assert fields == {
+        "obs/camera": FieldSpec("observation", (2, 3, 1), "uint8", low=0.0, high=255.0),
+        "obs/own/speed": FieldSpec("observation", (2,), high=9.0),
+        "obs/own/gear": FieldSpec("observation", (3,), low=0.0, high=1.0),
+        "obs/lamps": FieldSpec("observation", (2,), low=0.0, high=1.0),
+        "obs/pair/0": FieldSpec("observation", (5,), low=0.0, high=1.0),
+        "obs/pair/1": FieldSpec("observation", (2,), low=0.0, high=1.0),
+    }
+    act(env)
+    seen = env.observe()
+    assert seen["obs/camera"].tolist() == np.full((1, 2, 3, 1), 10).tolist()
+    assert seen["obs/own/speed"].tolist() == [[env._env.unwrapped.noise, 1.0]]
+    assert seen["obs/own/gear"].tolist() == [[0, 1, 0]]
+    assert seen["obs/lamps"].tolist() == [[1, 1]]
+    assert seen["obs/pair/0"].tolist() == [[0, 1, 0, 1, 0]]
+    assert seen["obs/pair/1"].tolist() == [[0, 1]]
+
+
+def test_every_part_of_an_action_is_a_branch():
+    env = kinds()
+    assert {
+        path: (field.n, field.low, field.high) for path, field in env.fields().items() if field.kind == "action"
+    } == {
+        "actions/doors/0/0": (2, None, None),
+        "actions/doors/0/1": (2, None, None),
+        "actions/doors/1/0": (2, None, None),
+        "actions/doors/1/1": (3, None, None),
+        "actions/gear": (3, None, None),
+        "actions/steer": (None, (-1.0, 0.0), (1.0, 5.0)),
+    }
+    doors = {"actions/doors/0/1": np.array([1]), "actions/doors/1/0": np.array([1]), "actions/doors/1/1": np.array([2])}
+    act(env, **doors, **{"actions/gear": np.array([2]), "actions/steer": np.array([[0.25, 7.0]], np.float32)})
+    given = env._env.unwrapped.given[0]
+    assert gym_tasks.DONE.contains(given)
+    assert given["doors"][0].tolist() == [0, 1]
+    assert given["doors"][1].tolist() == [[6, 2]], "counted from the start of each"
+    assert given["gear"] == 3
+    assert given["steer"].tolist() == [0.25, 5.0], "clipped to its bounds"
+
+
+def test_what_is_legal_comes_from_the_info():
+    env = kinds(actions="choice")
+    legal = [env.observe()["avail_actions"].tolist()]
+    for _ in range(3):
+        info = act(env)[3]
+        legal.append(env.observe()["avail_actions"].tolist())
+    assert legal == [[[0, 1, 1]], [[1, 0, 0]], [[1, 0, 0]], [[1, 1, 1]]], "a mask without a legal action is none"
+    assert info == {"distance": 3}
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "limit", "expected"),
+    [
+        ({"length": 4}, None, (4, True, False)),
+        ({"length": 4, "ends": ["truncated"]}, None, (4, False, True)),
+        ({"length": 4, "ends": ["terminated", "truncated"]}, None, (4, True, False)),
+        ({"length": 6}, None, (6, True, False)),
+        ({"length": 99}, None, (6, False, True)),
+        ({"length": 99}, 2, (2, False, True)),
+        ({"length": 99}, 9, (9, False, True)),
+    ],
+)
+def test_terminated_and_truncated_are_two_facts(kwargs, limit, expected):
+    env = GymnasiumEnv(key="Kinds-v0", kwargs=kwargs, time_limit=limit)
+    for _ in range(2):
+        env.reset()
+        for t in range(1, 20):
+            outcomes, *ends, _ = act(env)
+            assert outcomes == {"reward": t / 2}
+            if any(ends):
+                break
+        assert (t, *ends) == expected
+        assert env.observe()["obs/own/speed"][0, 1] == t, "what is seen last is the end of this episode"
+
+
+def test_entries_of_a_vector_can_be_left_out():
+    whole, part = GymnasiumEnv(seed=1), GymnasiumEnv(seed=1, observe=[2, 0])
+    assert part.fields()["obs"].shape == (2,)
+    assert part.fields()["state"].shape == (4,)
+    for env in (whole, part):
+        env.reset()
+        act(env)
+    assert part.observe()["obs"].tolist() == whole.observe()["obs"][:, [2, 0]].tolist()
+    assert part.observe()["state"].tolist() == whole.observe()["obs"][0].tolist()
+    assert GymnasiumEnv(key="Pendulum-v1", observe=[2]).fields()["obs"].high == (8.0,)
+
+
+def test_the_course_is_gymnasiums():
+    ours, theirs = GymnasiumEnv(key="Pendulum-v1", seed=7), gymnasium.make("Pendulum-v1")
+    for seed in (7, None):
+        seen = theirs.reset(seed=seed)[0]
+        ours.reset()
+        for action in np.linspace(-2, 2, 200, dtype=np.float32):
+            assert ours.observe()["obs"].tolist() == [seen.tolist()]
+            seen, reward, *ends, _ = theirs.step(action[None])
+            outcomes, *our_ends, _ = act(ours, actions=action[None, None])
+            assert (outcomes["reward"], our_ends) == (reward, ends)
+        assert ends == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"key": "CartPol-v1"}, "no environment 'CartPol-v1'. Did you mean 'CartPole-v1'"),
+        ({"key": "no_such_module:X-v0"}, "no module 'no_such_module'"),
+        ({"key": "HalfCheetah-v5"}, r'Install them with: pip install "gymnasium\[mujoco\]"'),
+        ({"key": "LunarLander-v3"}, r'Install them with: pip install "gymnasium\[box2d\]"'),
+        ({"key": "ALE/Pong-v5"}, r'pip install "gymnasium\[atari\]", and name it: env_args.key=ale_py:ALE/Pong-v5'),
+        ({"key": "Blackjack-v1"}, "env_args.time_limit: gymnasium sets no limit for the episodes of Blackjack-v1"),
+        ({"time_limit": 0}, "time_limit is 0"),
+        ({"time_limit": 2.5}, r"time_limit is 2\.5"),
+        ({"kwargs": {"gravty": 1}}, "CartPole-v1 takes no 'gravty'"),
+        ({"kwargs": {"max_episode_steps": 9}}, "set env_args.time_limit"),
+        ({"kwargs": [1]}, r"kwargs is \[1\]"),
+        ({"key": "FrozenLake-v1", "kwargs": {"map_name": "3x"}}, "cannot be made with map_name='3x': KeyError"),
+        ({"observe": [0, 4]}, r"observe is \[0, 4\]; it must have different numbers from 0 to 3"),
+        ({"observe": 1}, "observe is 1; it must be a list"),
+        ({"key": "gym_tasks:Kinds-v0", "observe": [0]}, "not one vector"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_arguments_that_do_not_fit(changes, message):
+    with pytest.raises(ConfigError, match=message):
+        GymnasiumEnv.check_args(**changes)
+
+
+@pytest.mark.slow
+def test_a_wrong_id_ends_a_run_before_it_starts(tmp_path):
+    words = ["--config=vdn", "--env-config=gymnasium", "with", "env_args.key=CartPol-v1"]
+    run = subprocess.run([sys.executable, MAIN, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 2
+    assert "Did you mean 'CartPole-v1'" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_a_recorded_id_may_not_import_a_module_unseen():
+    config = {**default_config(), "env": "gymnasium"}
+    assert reaching({**config, "env_args": {"key": "phys2d/CartPole-v1"}}) == {}
+    named = {"key": "evil.module:CartPole-v1"}
+    assert reaching({**config, "env_args": named}) == {"env_args.key": "evil.module:CartPole-v1"}
+
+
+def test_an_environment_with_more_than_numbers_cannot_be_saved():
+    with pytest.raises(NotImplementedError, match=r"Kinds\.kept is a object"):
+        kinds(kept="world").state_dict()
+    env = kinds()
+    env._env.unwrapped.alias = env._env.unwrapped.given
+    with pytest.raises(NotImplementedError, match="shared"):
+        env.state_dict()
