@@ -44,7 +44,7 @@ def _check_learner(config: dict, traits: dict) -> None:
             f"agent_output_type={output} does not go with learner={learner}, which learns from '{wanted}'."
         )
     takes = traits["action_selector"].get("takes", output)
-    if output != takes and looked_up(config, "action_selector"):
+    if output != takes and "action_selector" in (reads(config, "mac") or ()):
         fitting = _names("action_selector", "takes", (output,))
         raise ConfigError(
             f"action_selector={config['action_selector']} does not go with agent_output_type={output}. "

@@ -37,7 +37,7 @@ class TeamView:
 
     def scheme(self, scheme: Mapping[str, dict]) -> dict[str, dict]:
         """The team's part of a scheme."""
-        return {own: _of_agents(scheme[paths[0]]) for own, paths in self.names(list(scheme)).items()}
+        return {own: self._own_entry(scheme[paths[0]]) for own, paths in self.names(list(scheme)).items()}
 
     def preprocess(self, preprocess: Mapping[str, tuple]) -> dict[str, tuple]:
         """The team's derived fields."""
@@ -55,7 +55,7 @@ class TeamView:
         scheme, constant = {}, {}
         data: dict[str, th.Tensor] = {}
         for own, paths in self.names(list(batch.scheme)).items():
-            scheme[own] = _of_agents(batch.scheme[paths[0]])
+            scheme[own] = self._own_entry(batch.scheme[paths[0]])
             values = self._joined([batch[path] for path in paths])
             (constant if scheme[own].get("episode_const") else data)[own] = values
         view = EpisodeBatch(
@@ -87,6 +87,10 @@ class TeamView:
         parts = values.unflatten(0, (-1, self.episodes))
         return {group: parts[:, g] for g, group in enumerate(self.groups)}
 
+    def _own_entry(self, entry: dict) -> dict:
+        own = {**entry, "group": AGENTS} if "group" in entry else dict(entry)
+        return own | {"of": own_path(entry["of"], owner(entry["of"], self.sizes))} if "of" in entry else own
+
     def _number(self, path: str) -> int:
         group = owner(path, self.sizes)
         return 0 if group is None else self.groups.index(group)
@@ -97,7 +101,3 @@ class TeamView:
         if len(values) == 1:  # common to all groups
             values = values * self.episodes
         return th.stack(values, dim=1).flatten(0, 1)
-
-
-def _of_agents(entry: dict) -> dict:
-    return {**entry, "group": AGENTS} if "group" in entry else entry

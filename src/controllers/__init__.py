@@ -4,25 +4,58 @@ from utils.options import SHAPES, SHARED, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("controller")
+INPUTS = {
+    "agent": Option(SHARED, "network of an agent (registry: agents)", resume=SHAPES),
+    "agent_output_type": Option(
+        SHARED,
+        "the agent's outputs: q (action values) or pi_logits (policy logits)",
+        choices=("q", "pi_logits"),
+        resume=SHAPES,
+    ),
+    "obs_agent_id": Option(SHARED, "append the agent's one-hot number to its observation", resume=SHAPES),
+    "obs_last_action": Option(SHARED, "append the agent's last action, one-hot, to its observation", resume=SHAPES),
+}
 REGISTRY.declare(
     "basic_mac",
     "controllers.basic_controller:BasicMAC",
     "one network shared by all agents (PyMARL)",
     options={
-        "agent": Option(SHARED, "network of an agent (registry: agents)", resume=SHAPES),
+        **INPUTS,
         "action_selector": Option(
             SHARED, "how actions are chosen from the agent's outputs (registry: action selectors)"
         ),
-        "agent_output_type": Option(
-            SHARED,
-            "the agent's outputs: q (action values) or pi_logits (policy logits)",
-            choices=("q", "pi_logits"),
-            resume=SHAPES,
-        ),
-        "obs_agent_id": Option(SHARED, "append the agent's one-hot number to its observation", resume=SHAPES),
-        "obs_last_action": Option(SHARED, "append the agent's last action, one-hot, to its observation", resume=SHAPES),
         "mask_before_softmax": Option(
             True, "pi_logits: give illegal actions probability 0 before the softmax, not after it"
+        ),
+    },
+)
+REGISTRY.declare(
+    "policy_mac",
+    "controllers.policy_controller:PolicyMAC",
+    "a stochastic policy over actions of any kind, for actor-critic learners",
+    takes=("continuous", "branches", "other_actions"),
+    reads=("test_greedy", "critic"),
+    options={
+        **INPUTS,
+        "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
+        "policy_gain": Option(0.01, "gain of the last layer's orthogonal weights", above=0),
+        "deviation": Option(
+            "parameter",
+            "of continuous actions: a parameter, or an output of the network",
+            choices=("parameter", "network"),
+            resume=SHAPES,
+        ),
+        "first_deviation": Option(
+            1.0, "the first deviation of continuous actions, in halves of their ranges", above=0, at_most=5
+        ),
+        "squash": Option(
+            "clip",
+            "how continuous actions keep to their bounds: clip (by the environment), or tanh (of a Gaussian)",
+            choices=("clip", "tanh"),
+        ),
+        "bernoulli": Option(False, "one output, not two, for each choice between two", resume=SHAPES),
+        "normalise_observations": Option(
+            False, "scale observations by their running mean and deviation, to between -10 and 10", resume=SHAPES
         ),
     },
 )

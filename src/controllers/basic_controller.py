@@ -1,6 +1,7 @@
 """The controller that shares one network between all agents."""
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -16,8 +17,9 @@ from controllers.hidden_states import for_all_agents, is_rollout
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.unroll import unroll_by_steps
 from modules.agents import REGISTRY as agent_REGISTRY
+from modules.policies.distributions import Categorical, Joint
 from utils.config import with_defaults
-from utils.rl_utils import episode_starts
+from utils.rl_utils import episode_starts, legal_policy
 from utils.tensor_trees import Tree, map_tree
 
 
@@ -57,7 +59,7 @@ class BasicMAC:
             unless_clear=type(self).forward is not BasicMAC.forward,
         )
         self.agent_output_type = args.agent_output_type
-        self.action_selector = action_REGISTRY[args.action_selector](args)
+        self.action_selector = self._build_selector()
         self.hidden_states = None
 
     def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False):
@@ -97,12 +99,19 @@ class BasicMAC:
         decision.extras = known | decision.extras
         return decision
 
+    def distribution(self, outputs: th.Tensor, masks: Mapping[str, th.Tensor]) -> Joint:
+        """The distribution of actions that probabilities `[..., n, A]` from `forward` are.
+
+        `masks`: the legal choices, "avail_actions" `[..., n, A]`.
+        """
+        return Joint({"actions": Categorical.of_probs(legal_policy(outputs, masks["avail_actions"]))})
+
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
         """Outputs at step `t`, `[B, n, A]`; advances `hidden_states`."""
         agent_inputs = self._build_inputs(ep_batch, t)
         agent_outs, self.hidden_states = self.agent(agent_inputs, self.hidden_states)
         agent_outs = agent_outs.reshape(ep_batch.batch_size, self.n_agents, -1)
-        return self._finish_outputs(agent_outs, ep_batch["avail_actions"][:, t], test_mode)
+        return self._finish_outputs(agent_outs, self._legal(ep_batch, t), test_mode)
 
     def unroll(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, Tree]:
         """`init_hidden` and `forward` at every step: outputs `[B, T, n, A]`, hidden states `[B, T, n, H]` (or a tree).
@@ -123,7 +132,7 @@ class BasicMAC:
         # agents unroll time first
         batch_first = lambda x: x.reshape(length, batch_size, self.n_agents, -1).transpose(0, 1)  # noqa: E731
         outs, hidden = batch_first(outs), map_tree(batch_first, hidden)
-        return self._finish_outputs(outs, ep_batch["avail_actions"], test_mode), hidden
+        return self._finish_outputs(outs, self._legal(ep_batch, slice(None)), test_mode), hidden
 
     def packed_inputs(self, ep_batch) -> PackedInputs | None:
         """Inputs for `unroll_packed`; None if these agents cannot be unrolled so, or if steps are missing."""
@@ -135,8 +144,10 @@ class BasicMAC:
             steps = PackedSteps.of(ep_batch["filled"])
         return None if steps is None else self.inputs.packed(ep_batch, steps.to(ep_batch["filled"].device))
 
-    def unroll_packed(self, inputs: PackedInputs, avail_actions: th.Tensor, test_mode: bool = False) -> th.Tensor:
-        """As `unroll`, but only at the P filled steps of a batch: outputs `[P, n, A]`.
+    def unroll_packed(
+        self, inputs: PackedInputs, avail_actions: th.Tensor | None, test_mode: bool = False
+    ) -> tuple[th.Tensor, Tree]:
+        """As `unroll`, but only at the P filled steps of a batch: outputs `[P, n, A]`, hidden states `[P, n, H]`.
 
         Args:
             inputs: of this controller, or of another that sees the same.
@@ -145,8 +156,9 @@ class BasicMAC:
         self.init_hidden(inputs.steps.sizes[0])
         self.hidden_states = inputs.hidden_at_start(self.hidden_states)
         sizes = [size * self.n_agents for size in inputs.steps.sizes]
-        outs, _ = self.agent.sequence(self.agent.encode(inputs.parts), sizes, self.hidden_states)
-        return self._finish_outputs(outs.view(avail_actions.shape), avail_actions, test_mode)
+        outs, hidden = self.agent.sequence(self.agent.encode(inputs.parts), sizes, self.hidden_states)
+        outs, hidden = map_tree(lambda x: x.unflatten(0, (-1, self.n_agents)), (outs, hidden))
+        return self._finish_outputs(outs, avail_actions, test_mode), hidden
 
     def _agent_supports_packing(self) -> bool:
         return getattr(self.agent, "supports_packing", False) and not self._agent_axis
@@ -192,6 +204,12 @@ class BasicMAC:
     def _build_agents(self, input_shape: int) -> None:
         agent = agent_REGISTRY[self.args.agent]
         self.agent = agent(self.inputs.shapes if getattr(agent, "takes_parts", False) else input_shape, self.args)
+
+    def _build_selector(self) -> Any:
+        return action_REGISTRY[self.args.action_selector](self.args)
+
+    def _legal(self, batch, t: int | slice) -> th.Tensor | None:
+        return batch["avail_actions"][:, t]
 
     def _build_inputs(self, batch, t: int) -> Any:
         """Inputs of the shared agent at step `t`: `[B * n, I]`, or `[B, n, I]` for one that takes an axis of agents.

@@ -116,6 +116,8 @@ class AgentInputs:
         self._observed = observed_fields(scheme)
         self._actions = action_fields(scheme) if args.obs_last_action else []
         self._ids_of: tuple | None = None
+        # of fields that are normalised
+        self.normalisers: Mapping[str, Any] = {}
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -160,7 +162,10 @@ class AgentInputs:
         return StepInputs(observations, th.cat(others, dim=-1).flatten(0, agents) if others else None)
 
     def _observations(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> dict[str, th.Tensor]:
-        return {key: _as_numbers(steps.now(key)) for key in self._observed}
+        observations = {key: _as_numbers(steps.now(key)) for key in self._observed}
+        for key, norm in self.normalisers.items():
+            observations[key] = norm.normalize(observations[key])
+        return observations
 
     def _others(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> list[th.Tensor]:
         others = [_in_one_axis(_as_numbers(steps.before(key)), steps) for key in self._actions]

@@ -75,12 +75,16 @@ class BatchUnroll:
         self._inputs = mac.packed_inputs(batch) if hasattr(mac, "packed_inputs") else None
         self.packed = self._inputs is not None
         self._steps = AllSteps() if self._inputs is None else self._inputs.steps
-        self.avail_actions = self.take(batch["avail_actions"])
+        self.avail_actions = self.take(batch["avail_actions"]) if "avail_actions" in batch.scheme else None
 
     def outputs(self, mac) -> th.Tensor:
         """Outputs of `mac` at every step, as `unroll_mac` makes them: `[*steps, n, A]`."""
+        return self.outputs_and_memory(mac)[0]
+
+    def outputs_and_memory(self, mac) -> tuple[th.Tensor, Tree]:
+        """The same, and its hidden states after every step, `[*steps, n, H]` or a tree of such."""
         if not self.packed:
-            return unroll_mac(mac, self.batch)[0]
+            return unroll_mac(mac, self.batch)
         return mac.unroll_packed(self._inputs, self.avail_actions)
 
     def take(self, x: th.Tensor) -> th.Tensor:

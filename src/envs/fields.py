@@ -112,9 +112,29 @@ class EnvSpec:
         """Of each action, whether it is one number for each agent."""
         return {path: not spec.shape for path, spec in self.of_kind("action").items()}
 
+    @cached_property
+    def _limits(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """The bounds of continuous actions, each of the shape of one action, or one number."""
+        return {
+            path: tuple(
+                np.reshape(bound, spec.shape if np.ndim(bound) else ()).astype(np.float32)
+                for bound in (spec.low, spec.high)
+            )
+            for path, spec in self.of_kind("action").items()
+            if not spec.categorical and spec.low is not None and spec.high is not None
+        }
+
     def actions_of(self, decisions: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The actions among a controller's decisions, in which each has a last axis, in the shapes declared here."""
-        return {path: decisions[path][..., 0] if number else decisions[path] for path, number in self._numbers.items()}
+        """The actions among a controller's decisions, in which each has a last axis, in the shapes declared here.
+
+        Continuous ones beyond their bounds are clipped.
+        """
+        actions = {
+            path: decisions[path][..., 0] if number else decisions[path] for path, number in self._numbers.items()
+        }
+        for path, (low, high) in self._limits.items():
+            actions[path] = np.clip(actions[path], low, high)
+        return actions
 
     def rewards(self) -> list[str]:
         """The outcomes that are rewards: "reward", or those of groups, such as "red/reward"."""

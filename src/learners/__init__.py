@@ -5,6 +5,22 @@ from utils.options import COPIES, SHAPES, SHARED, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("learner", OPTIONS)
+EPOCHS = {
+    "epochs": Option(1, "passes over each rollout", at_least=1, at_most=COPIES),
+    "minibatches": Option(
+        1,
+        "parts of a pass, as equal as may be, an update each; each environment is in one of them",
+        at_least=1,
+        at_most=COPIES,
+    ),
+}
+LR_FINISH = Option(
+    None,
+    "learning rate at t_max, to which it falls (or rises) linearly; null: it stays lr",
+    nullable=True,
+    kind=float,
+    at_least=0,
+)
 REGISTRY.declare(
     "q_learner",
     "learners.q_learner:QLearner",
@@ -57,21 +73,49 @@ REGISTRY.declare(
     options={
         **MIXER,
         **TD_LAMBDA,
-        "epochs": Option(1, "passes over each rollout", at_least=1, at_most=COPIES),
-        "minibatches": Option(
-            1,
-            "parts of a pass, as equal as may be, an update each; each environment is in one of them",
-            at_least=1,
-            at_most=COPIES,
-        ),
-        "lr_finish": Option(
-            None,
-            "learning rate at t_max, to which it falls (or rises) linearly; null: it stays lr",
-            nullable=True,
-            kind=float,
-            at_least=0,
-        ),
+        **EPOCHS,
+        "lr_finish": LR_FINISH,
     },
+)
+ACTOR_CRITIC = {
+    "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
+    "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
+    "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
+    "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0),
+    "value_coef": Option(0.5, "critic=trunk: weight of the values' loss", at_least=0),
+    "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),
+    "value_norm_beta": Option(0.99, "weight of the past in these, for each update", at_least=0, at_most=1),
+    "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
+    "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
+    "lr_finish": LR_FINISH,
+}
+REGISTRY.declare(
+    "ppo_learner",
+    "learners.ppo_learner:PPOLearner",
+    "PPO: clipped policy gradients in several epochs: IPPO, MAPPO, on-policy",
+    learns_from="pi_logits",
+    takes=("agent_rewards", "continuous", "branches", "other_actions"),
+    mixes=("nothing",),
+    on_policy=True,
+    buffers=("rollout",),
+    options={
+        **ACTOR_CRITIC,
+        **EPOCHS,
+        "eps_clip": Option(0.2, "how far the ratio of new and old probabilities may be from 1", above=0),
+        "value_clip": Option(True, "clip changes of values as those of the policy"),
+        "target_kl": Option(0.0, "stop the epochs when the policy has moved this far; 0: never", at_least=0),
+    },
+)
+REGISTRY.declare(
+    "a2c_learner",
+    "learners.a2c_learner:A2CLearner",
+    "A2C: policy gradients with a critic: IA2C, MAA2C, on-policy",
+    learns_from="pi_logits",
+    takes=("agent_rewards", "continuous", "branches", "other_actions"),
+    mixes=("nothing",),
+    on_policy=True,
+    buffers=("rollout",),
+    options=ACTOR_CRITIC,
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -60,8 +60,11 @@ def episode_starts(batch) -> th.Tensor:
     """The starts of episodes within a rollout, without its first column: bool `[B, T]` for a batch of T columns.
 
     A step that ends an episode is followed by the closing state, and that by the first state of the next episode. A
-    column that is not filled is of an episode that was lost; the next episode starts after it.
+    column that is not filled is of an episode that was lost; the next episode starts after it. A part of a rollout has
+    its starts in the field "starts" (`components.chunks`).
     """
+    if "starts" in batch.scheme:
+        return batch["starts"].bool().squeeze(2)
     ended = batch["terminated"].bool()
     if "truncated" in batch.scheme:
         ended = ended | batch["truncated"].bool()

@@ -1,10 +1,46 @@
 """Critics: the value estimates of actor-critic learners."""
 
+from utils.options import SHAPES, WIDTH, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("critic")
+VALUES = {
+    "critic_hidden_dim": Option(
+        64, "units of the hidden layers of a critic of state values", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "critic_agent_id": Option(True, "append the agent's one-hot number to what the critic sees", resume=SHAPES),
+    "critic_layer_norm": Option(False, "layer normalisation in a critic of state values", resume=SHAPES),
+}
 REGISTRY.declare(
     "coma", "modules.critics.coma:COMACritic", "values of an agent's actions, given the others' (COMA)", options={}
+)
+REGISTRY.declare(
+    "own",
+    "modules.critics.values:OwnCritic",
+    "values of an agent's own observation (IPPO)",
+    options=VALUES,
+    takes=("no_state",),
+)
+REGISTRY.declare("state", "modules.critics.values:StateCritic", "values of the state", options=VALUES)
+REGISTRY.declare(
+    "all_obs",
+    "modules.critics.values:AllObservationsCritic",
+    "values of the observations of all agents",
+    options=VALUES,
+    takes=("no_state",),
+)
+REGISTRY.declare(
+    "state_own",
+    "modules.critics.values:StateAndOwnCritic",
+    "values of the state and an agent's observation (MAPPO)",
+    options=VALUES,
+)
+REGISTRY.declare(
+    "trunk",
+    "modules.critics.trunk:TrunkValues",
+    "values from the network that acts (policy_mac)",
+    options={},
+    takes=("no_state",),
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -1,0 +1,117 @@
+"""The controller of actor-critic learners: a stochastic policy over actions of any kind."""
+
+import copy
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+
+from checkpoints.model_files import load_weights, save_weights
+from components.normalisers import RunningNorm
+from controllers import REGISTRY
+from controllers.basic_controller import BasicMAC
+from controllers.decisions import Decision
+from controllers.inputs import observed_fields
+from modules.initialisation import orthogonal
+from modules.policies.distributions import Joint
+from modules.policies.policy import Policy
+from utils.config import with_defaults
+
+# normalised observations are kept between -10 and 10
+CLIP = 10.0
+
+
+class PolicyMAC(BasicMAC):
+    """Observations (+ last actions, + agent ids) of all agents -> outputs of the agent -> distributions of actions.
+
+    Actions are one choice, several, or continuous (`modules.policies`). With `critic: trunk` the network has one more
+    output, the value of the agent's observation.
+    """
+
+    def __init__(self, scheme, groups, args):
+        args = copy.copy(with_defaults(args, REGISTRY.defaults_of(type(self))))
+        self.policy = Policy(scheme, args)
+        self.has_values = args.critic == "trunk"
+        # of the network
+        args.n_actions = self.policy.size + self.has_values
+        super().__init__(scheme, groups, args)
+        self.normalisers = nn.ModuleDict()
+        if args.normalise_observations:
+            for key in observed_fields(scheme):
+                if scheme[key].get("dtype", th.float32) != th.uint8:  # pictures are scaled already
+                    self.normalisers[key] = RunningNorm(scheme[key]["vshape"], clip=CLIP)
+            self.inputs.normalisers = self.normalisers
+        if args.orthogonal_init:
+            orthogonal(self.agent, args.policy_gain)
+
+    @th.no_grad()
+    def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
+        """Actions at step `t` of the episodes `rows`, with the extras "log_prob", "entropy" and, if it has, "value"."""
+        outputs = self.forward(batch, t, test_mode=test_mode)[rows]
+        policy = self.distribution(outputs, {mask: batch[mask][rows, t] for mask in self.policy.masks})
+        actions = policy.mode() if test_mode and self.args.test_greedy else policy.sample()
+        extras = {
+            "log_prob": lambda: policy.log_prob(actions).unsqueeze(-1),
+            "entropy": lambda: policy.entropy().unsqueeze(-1),
+        }
+        if self.has_values:
+            extras["value"] = lambda: self.values(outputs).unsqueeze(-1)
+        if list(policy.branches) == ["actions"] and hasattr(policy.branches["actions"], "probs"):
+            extras["policy"] = extras["probs"] = lambda: policy.branches["actions"].probs
+        return Decision(self.policy.shaped(actions), extras)
+
+    def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False) -> th.Tensor:
+        """PyMARL's call: actions `[len(bs), n]` where they are one choice."""
+        return self.decide(ep_batch, t_ep, t_env, bs, test_mode).actions["actions"]
+
+    supports_decide = True
+
+    def distribution(self, outputs: th.Tensor, masks: Mapping[str, th.Tensor]) -> Joint:
+        """The distribution of actions, by outputs `[..., n, size]` and legal choices `[..., n, A]` of each field."""
+        return self.policy.of(outputs, masks)
+
+    def values(self, outputs: th.Tensor) -> th.Tensor:
+        """The values among the outputs `[..., n, size + 1]`: `[..., n]`."""
+        return outputs[..., -1]
+
+    def take_in(self, batch: Any, mask: th.Tensor) -> None:
+        """Count the observations of a batch of T columns where `mask` `[B, T, 1]` is not 0 in their normalisation."""
+        for key, norm in self.normalisers.items():
+            norm.update(batch[key], mask.expand(-1, -1, self.n_agents))
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        yield from self.agent.parameters()
+        yield from self.policy.parameters()
+
+    def load_state(self, other: "PolicyMAC") -> None:
+        for mine, theirs in zip(self._networks().values(), other._networks().values(), strict=True):
+            mine.load_state_dict(theirs.state_dict())
+
+    def cuda(self) -> None:
+        for network in self._networks().values():
+            network.cuda()
+
+    def save_models(self, path: str) -> None:
+        """Write `agent.th` and, as far as they have a state, `policy.th` and `observations.th` into the folder."""
+        for name, network in self._networks().items():
+            if network.state_dict():
+                save_weights(network, os.path.join(path, f"{name}.th"))
+
+    def load_models(self, path: str) -> None:
+        for name, network in self._networks().items():
+            if network.state_dict():
+                load_weights(network, os.path.join(path, f"{name}.th"))
+
+    def _networks(self) -> dict[str, nn.Module]:
+        return {"agent": self.agent, "policy": self.policy, "observations": self.normalisers}
+
+    def _build_selector(self) -> None:
+        """Actions are drawn from the policy."""
+
+    def _legal(self, batch, t: int | slice) -> None:
+        """Illegal actions are masked in the distribution."""
+
+    def _finish_outputs(self, agent_outs: th.Tensor, avail_actions: Any, test_mode: bool) -> th.Tensor:
+        return agent_outs

@@ -1,0 +1,31 @@
+"""A2C: advantage actor-critic, synchronous (Mnih et al. 2016), for teams."""
+
+import torch as th
+
+from learners.actor_critic import ActorCriticLearner
+from learners.q_targets import masked_mean
+
+
+class A2CLearner(ActorCriticLearner):
+    """One step of policy gradient and one of the critic on each rollout."""
+
+    def train(self, batch, t_env: int, episode_num: int) -> None:
+        """One update from `batch`."""
+        self.anneal(t_env)
+        sample = self.sample(batch, self.estimates(batch))
+        mask, choices = sample["mask"], sample["choices"]
+        now = self.evaluate(sample)
+        entropy = masked_mean(now.entropy, choices)
+        pg_loss = -masked_mean(now.log_prob * sample["advantages"], choices)
+        value_loss = masked_mean((now.values - sample["returns"]) ** 2, mask)
+        norms = self.step(pg_loss - self.entropy_coef.eval(t_env) * entropy, value_loss)
+        self.finish(batch)
+        if self._log_due(t_env):
+            with th.no_grad():
+                stats = {
+                    "pg_loss": pg_loss.item(),
+                    "critic_loss": value_loss.item(),
+                    "entropy": entropy.item(),
+                    "target_mean": masked_mean(sample["returns"], mask).item(),
+                }
+            self._log(stats | norms, t_env)

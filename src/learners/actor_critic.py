@@ -1,0 +1,153 @@
+"""The common part of actor-critic learners: values, advantages, and the parts of a batch that updates see."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch as th
+
+from components.chunks import with_fields
+from components.schedules import Schedule
+from controllers.inputs import action_fields, observed_fields
+from controllers.unroll import BatchUnroll
+from learners.base import BaseLearner
+from learners.q_targets import masked_mean
+from modules.critics import REGISTRY as critic_REGISTRY
+from modules.policies.policy import plain
+from utils.optimisers import build_optimiser
+from utils.rl_utils import gae, rewards_of, terminations, valid_transitions
+from utils.value_norm import ValueNorm
+
+
+@dataclass
+class Evaluation:
+    """Of the actions taken, with the present weights, each `[B, T, n]`; zeros where nothing is filled."""
+
+    log_prob: th.Tensor
+    entropy: th.Tensor
+    values: th.Tensor
+
+
+class ActorCriticLearner(BaseLearner):
+    """A policy, and values of states by a critic or by the policy's own network; on-policy.
+
+    Generalised advantage estimates (Schulman et al. 2016); with `normalise_values` the critic's outputs are values in
+    units of their running deviation from their mean (MAPPO, Yu et al. 2022, after PopArt).
+    """
+
+    def __init__(self, mac, scheme, logger, args):
+        super().__init__(mac, scheme, logger, args)
+        self.critic = critic_REGISTRY[self.args.critic](scheme, self.args)
+        self.shared_trunk = hasattr(self.critic, "of_outputs")
+        self.agent_params = list(mac.parameters())
+        self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(
+            self.agent_params, self.args.lr, self.args
+        )
+        if not self.shared_trunk:
+            self.networks["critic"] = self.critic
+            self.critic_optimiser = self.optimisers["critic_opt"] = build_optimiser(
+                list(self.critic.parameters()), self.args.critic_lr, self.args
+            )
+        self.value_norm = None
+        if self.args.normalise_values:
+            self.value_norm = self.networks["value_norm"] = ValueNorm((), beta=self.args.value_norm_beta)
+        self.entropy_coef = Schedule.of(self.args.entropy_coef)
+        finish = 1.0 if self.args.lr_finish is None else self.args.lr_finish / self.args.lr
+        self.lr_share = Schedule([(0, 1.0), (self.args.t_max, finish)])
+        self._actions = [key for key, info in scheme.items() if info.get("kind") == "action"] or ["actions"]
+        self._masks = [key for key, info in scheme.items() if info.get("kind") == "mask" and info.get("of")]
+        inputs = [*observed_fields(scheme), *action_fields(scheme), *self._actions, *self._masks]
+        inputs += [key for key, info in scheme.items() if info.get("kind") == "observation"]
+        self._inputs = list(dict.fromkeys(key for key in inputs if key in scheme))
+
+    def evaluate(self, batch: Any) -> Evaluation:
+        """Log-probabilities and entropies of a batch's actions, and values, with gradients."""
+        unroll = BatchUnroll(batch, self.mac)
+        outputs = self._forward(unroll.outputs, self.mac)
+        field: Callable[[str], th.Tensor] = lambda key: unroll.take(batch[key])  # noqa: E731
+        lead = outputs.dim() - 1
+        policy = self.mac.distribution(outputs, {mask: field(mask) for mask in self._masks})
+        log_prob = policy.log_prob({action: plain(field(action), lead) for action in self._actions})
+        values = self._values_at(outputs, field, lead - 1)
+        return Evaluation(*(unroll.spread(x) for x in (log_prob, policy.entropy(), values)))
+
+    @th.no_grad()
+    def values(self, batch: Any) -> th.Tensor:
+        """Values of all states of a batch in the units of rewards, `[B, T, n]`."""
+        unroll = BatchUnroll(batch, self.mac) if self.shared_trunk else None
+        if unroll is None:
+            values = self._values_at(None, lambda key: batch[key], 2)
+        else:
+            values = unroll.spread(self._values_at(unroll.outputs(self.mac), lambda key: unroll.take(batch[key]), 0))
+        return values if self.value_norm is None else self.value_norm.denormalize(values)
+
+    def estimates(self, batch: Any) -> dict[str, th.Tensor]:
+        """What updates need of a batch of T + 1 columns, each `[B, T, n]`.
+
+        "advantages", normalised over those that had a choice; "returns" and "old_values", in the units of the critic's
+        outputs; "mask", 1 for transitions that were really taken, and "choices", 1 for those with a choice;
+        "old_log_prob" if the batch has the log-probabilities of acting.
+        """
+        args, values = self.args, self.values(batch)
+        mask, rewards = valid_transitions(batch, by_agent=True), rewards_of(batch)
+        ended = terminations(batch, by_agent=True)
+        advantages, returns = gae(rewards, ended, mask, values, args.gamma, args.gae_lambda)
+        mask = mask.expand_as(advantages)
+        choices = mask * self._had_choice(batch)
+        if args.normalise_advantages:
+            mean = masked_mean(advantages, choices)
+            deviation = masked_mean((advantages - mean) ** 2, choices).sqrt()
+            advantages = (advantages - mean) / (deviation + 1e-5)
+        old_values = values[:, :-1]
+        if self.value_norm is not None:
+            if mask.any():
+                self.value_norm.update(returns[mask > 0])
+            returns, old_values = self.value_norm.normalize(returns), self.value_norm.normalize(old_values)
+        found = {
+            "advantages": advantages,
+            "returns": returns,
+            "old_values": old_values,
+            "mask": mask,
+            "choices": choices,
+        }
+        if "log_prob" in batch.scheme:
+            found["old_log_prob"] = batch["log_prob"][:, :-1].squeeze(3)
+        return found
+
+    def sample(self, batch: Any, estimates: dict[str, th.Tensor]) -> Any:
+        """The transitions of a batch with their estimates, of which updates take parts."""
+        return with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates)
+
+    def anneal(self, t_env: int) -> None:
+        """Set the learning rates of step `t_env`."""
+        share = self.lr_share.eval(t_env)
+        for name, optimiser in self.optimisers.items():
+            for group in optimiser.param_groups:
+                group["lr"] = share * (self.args.critic_lr if name == "critic_opt" else self.args.lr)
+
+    def step(self, policy_loss: th.Tensor, value_loss: th.Tensor) -> dict[str, float]:
+        """One step of the policy and of the critic; of both at once if they share their trunk."""
+        if self.shared_trunk:
+            loss = policy_loss + self.args.value_coef * value_loss
+            return {"agent_grad_norm": self._step(self.agent_optimiser, loss)}
+        return {
+            "critic_grad_norm": self._step(self.critic_optimiser, value_loss),
+            "agent_grad_norm": self._step(self.agent_optimiser, policy_loss),
+        }
+
+    def finish(self, batch: Any) -> None:
+        """After the updates from a batch: count its observations in their normalisation."""
+        if hasattr(self.mac, "take_in"):
+            self.mac.take_in(batch, batch["filled"])
+
+    def _values_at(self, outputs: th.Tensor | None, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
+        if self.shared_trunk:
+            return self.critic.of_outputs(outputs)
+        return self._forward(self.critic.values, field, lead)
+
+    def _had_choice(self, batch: Any) -> th.Tensor | float:
+        """1 where an agent had a choice, `[B, T, n]`: not an agent that has died and can do nothing."""
+        if len(self._masks) < len(self._actions):
+            return 1.0
+        more = [batch[mask][:, :-1].sum(dim=-1) > 1 for mask in self._masks]
+        return th.stack(more).any(dim=0).float()

@@ -1,0 +1,67 @@
+"""PPO: proximal policy optimisation with clipping (Schulman et al. 2017), for teams (MAPPO, Yu et al. 2022)."""
+
+from collections import defaultdict
+
+import torch as th
+
+from components.schedules import Schedule
+from learners.actor_critic import ActorCriticLearner
+from learners.minibatches import epochs, rows
+from learners.q_targets import masked_mean
+
+
+class PPOLearner(ActorCriticLearner):
+    """Several epochs of minibatches on each rollout, with the ratio of new and old probabilities clipped.
+
+    A minibatch is some of the rollout's rows or, with `chunk_length`, of its parts of that length.
+    """
+
+    needs_acting = ("log_prob",)
+
+    def __init__(self, mac, scheme, logger, args):
+        super().__init__(mac, scheme, logger, args)
+        self.eps_clip = Schedule.of(self.args.eps_clip)
+
+    def train(self, batch, t_env: int, episode_num: int) -> None:
+        """`epochs` passes over `batch`, each in `minibatches` updates, unless the policy has moved too far before."""
+        self.anneal(t_env)
+        eps_clip, entropy_coef = self.eps_clip.eval(t_env), self.entropy_coef.eval(t_env)
+        sample = self.sample(batch, self.estimates(batch))
+        stats = defaultdict(list)
+        for part in epochs(rows(sample), self.args.epochs, self.args.minibatches):
+            found = self._update(sample[part], eps_clip, entropy_coef)
+            for key, value in found.items():
+                stats[key].append(value)
+            if self.args.target_kl and found["approx_kl"] > self.args.target_kl:
+                break
+        self.finish(batch)
+        if self._log_due(t_env):
+            self._log({key: sum(values) / len(values) for key, values in stats.items()}, t_env)
+
+    def _update(self, part, eps_clip: float, entropy_coef: float) -> dict[str, float]:
+        """One gradient step on some rows; returns its statistics."""
+        mask, choices, advantages = part["mask"], part["choices"], part["advantages"]
+        now = self.evaluate(part)
+        log_ratio = (now.log_prob - part["old_log_prob"]).masked_fill(choices == 0, 0.0)
+        ratio = log_ratio.exp()
+        # the smaller of both: no reward for moving further (eq. 7)
+        gain = th.minimum(ratio * advantages, ratio.clamp(1 - eps_clip, 1 + eps_clip) * advantages)
+        entropy = masked_mean(now.entropy, choices)
+        pg_loss = -masked_mean(gain, choices)
+        errors = (now.values - part["returns"]) ** 2
+        if self.args.value_clip:
+            near = part["old_values"] + (now.values - part["old_values"]).clamp(-eps_clip, eps_clip)
+            errors = th.maximum(errors, (near - part["returns"]) ** 2)
+        value_loss = masked_mean(errors, mask)
+        norms = self.step(pg_loss - entropy_coef * entropy, value_loss)
+        with th.no_grad():
+            return {
+                "pg_loss": pg_loss.item(),
+                "critic_loss": value_loss.item(),
+                "entropy": entropy.item(),
+                # the unbiased estimate of low variance (Schulman 2020)
+                "approx_kl": masked_mean(ratio - 1 - log_ratio, choices).item(),
+                "clip_fraction": masked_mean(((ratio - 1).abs() > eps_clip).float(), choices).item(),
+                "target_mean": masked_mean(part["returns"], mask).item(),
+                **norms,
+            }

@@ -1,0 +1,115 @@
+"""State values of each agent, from what the critic may see (Schulman et al. 2017; MAPPO, Yu et al. 2022)."""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from modules.initialisation import orthogonal
+from utils.config import with_defaults
+
+
+class ValueCritic(nn.Module):
+    """V of each agent: three linear layers with rectifiers, on the parts that `sees` names.
+
+    "obs": the agent's own observations; "state": the environment's; "all_obs": those of all agents. `critic_agent_id`
+    adds the agent's one-hot number; a critic without "obs" and without it has one value for all agents.
+    """
+
+    sees: tuple[str, ...] = ()
+
+    def __init__(self, scheme, args):
+        super().__init__()
+        from modules.critics import REGISTRY
+
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        self.n_agents, self._agent_id = args.n_agents, args.critic_agent_id
+        self._own = _observed(scheme, agents=True)
+        self._common = _observed(scheme, agents=False)
+        own = sum(prod(_shape(scheme[key])) for key in self._own)
+        sizes = {"obs": own, "all_obs": own * self.n_agents}
+        sizes["state"] = sum(prod(_shape(scheme[key])) for key in self._common)
+        self._sizes = [sizes[part] for part in self.sees] + ([self.n_agents] if self._agent_id else [])
+        width = args.critic_hidden_dim
+        self.fc1 = nn.Linear(sum(self._sizes), width)
+        self.fc2 = nn.Linear(width, width)
+        self.fc3 = nn.Linear(width, 1)
+        normalised = args.critic_layer_norm
+        self.norm1 = nn.LayerNorm(width) if normalised else nn.Identity()
+        self.norm2 = nn.LayerNorm(width) if normalised else nn.Identity()
+        if args.orthogonal_init:
+            orthogonal(self, 1.0)
+
+    def forward(self, batch, t: int | None = None) -> th.Tensor:
+        """Values `[B, T, n, 1]` at all steps of `batch`, or at step `t` (then T is 1)."""
+        steps = slice(None) if t is None else slice(t, t + 1)
+        return self.values(lambda key: batch[key][:, steps], 2).unsqueeze(-1)
+
+    def values(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
+        """Values `[*steps, n]`.
+
+        Args:
+            field: the steps' values of a field, `[*steps, n, ...]`, or `[*steps, ...]` of the environment.
+            lead: the number of axes of `steps`.
+        """
+        weights = list(self.fc1.weight.split(self._sizes, dim=1))
+        # what all agents share passes the first layer once
+        shared: Any = self.fc1.bias
+        x: Any = 0
+        for part in self.sees:
+            if part == "obs":
+                x = F.linear(self._joined(field, self._own, lead + 1), weights.pop(0))
+            else:
+                fields = self._common if part == "state" else self._own
+                shared = shared + F.linear(self._joined(field, fields, lead), weights.pop(0))
+        if self._agent_id:
+            x = x + weights.pop(0).t()
+        x = x + shared.unsqueeze(-2) if shared.dim() > 1 else x + shared
+        x = F.relu(self.norm1(x))
+        x = self.fc3(F.relu(self.norm2(self.fc2(x)))).squeeze(-1)
+        return x.expand(*x.shape[:-1], self.n_agents)
+
+    def _joined(self, field: Callable[[str], th.Tensor], keys: list[str], lead: int) -> th.Tensor:
+        parts = [_as_numbers(field(key)).flatten(lead) for key in keys]
+        return parts[0] if len(parts) == 1 else th.cat(parts, dim=-1)
+
+
+class OwnCritic(ValueCritic):
+    """V of the agent's own observation (IPPO, de Witt et al. 2020)."""
+
+    sees = ("obs",)
+
+
+class StateCritic(ValueCritic):
+    """V of the environment's state."""
+
+    sees = ("state",)
+
+
+class AllObservationsCritic(ValueCritic):
+    """V of the observations of all agents."""
+
+    sees = ("all_obs",)
+
+
+class StateAndOwnCritic(ValueCritic):
+    """V of the state and the agent's own observation (MAPPO's agent-specific state)."""
+
+    sees = ("obs", "state")
+
+
+def _observed(scheme, agents: bool) -> list[str]:
+    keys = [key for key, info in scheme.items() if info.get("kind") == "observation" and ("group" in info) == agents]
+    return keys or (["obs"] if agents else ["state"] if "state" in scheme else [])
+
+
+def _shape(info: dict) -> tuple[int, ...]:
+    vshape = info["vshape"]
+    return (vshape,) if isinstance(vshape, int) else tuple(vshape)
+
+
+def _as_numbers(x: th.Tensor) -> th.Tensor:
+    return x.float() / 255 if x.dtype == th.uint8 else x.float()

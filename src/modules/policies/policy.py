@@ -1,0 +1,130 @@
+"""From the outputs of an agent's network to the distribution of its actions, whatever these are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from types import SimpleNamespace
+
+import torch as th
+import torch.nn as nn
+
+from modules.policies.distributions import Bernoulli, Categorical, Gaussian, Joint, TanhGaussian
+from utils.config import with_defaults
+from utils.errors import ConfigError
+
+# of the logarithm of a deviation: beyond these, samples all look alike or overflow (Haarnoja et al. 2018)
+LEAST_LOG_STD, LARGEST_LOG_STD = -20.0, 2.0
+
+
+@dataclass
+class Branch:
+    """One action of an agent: its choices `n`, or the `numbers` of a continuous one; its outputs in the network's."""
+
+    outputs: slice
+    n: int | None = None
+    numbers: int = 0
+    mask: str | None = None
+
+
+class Policy(nn.Module):
+    """The distribution of all actions of an agent, as independent branches (`Joint`).
+
+    A categorical branch takes a logit of each choice (with `bernoulli`, one logit where there are two choices); a
+    continuous one the mean of each number, in units of half its range from the middle where it has bounds, and with
+    `deviation=network` the logarithm of its deviation. With `deviation=parameter` that is a weight, `log_std.<branch>`.
+
+    Args:
+        scheme: of the batches, where actions have the kind "action", and masks name theirs in "of".
+        args: `deviation`, `first_deviation`, `squash`, `bernoulli`.
+    """
+
+    def __init__(self, scheme: Mapping[str, dict], args: SimpleNamespace):
+        super().__init__()
+        args = with_defaults(args)
+        self._squash, self._network_deviates = args.squash, args.deviation == "network"
+        self._bernoulli, self._log_std_offset = args.bernoulli, th.tensor(args.first_deviation).log().item()
+        self.branches: dict[str, Branch] = {}
+        # of continuous actions that are not in one axis
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self.log_std = nn.ParameterDict()
+        masks = {info["of"]: key for key, info in scheme.items() if info.get("kind") == "mask" and info.get("of")}
+        # the number of outputs that it takes
+        self.size = 0
+        for path, info in scheme.items():
+            if info.get("kind") == "action":
+                self._add(path, info, scheme.get(f"{path}_onehot"), masks.get(path))
+
+    def of(self, outputs: th.Tensor, masks: Mapping[str, th.Tensor]) -> Joint:
+        """The distribution of actions.
+
+        Args:
+            outputs: of the network, `[..., size]`.
+            masks: the legal choices by the field that holds them, `[..., n]` each.
+        """
+        return Joint({path: self._branch(path, branch, outputs, masks) for path, branch in self.branches.items()})
+
+    def shaped(self, actions: dict[str, th.Tensor]) -> dict[str, th.Tensor]:
+        """Actions as decisions: continuous ones `[..., k]` in the shapes of their fields."""
+        return {path: x.unflatten(-1, shape) if (shape := self._shapes.get(path)) else x for path, x in actions.items()}
+
+    @property
+    def masks(self) -> list[str]:
+        """The fields of legal choices."""
+        return [branch.mask for branch in self.branches.values() if branch.mask is not None]
+
+    def _add(self, path: str, info: dict, onehot: dict | None, mask: str | None) -> None:
+        if onehot is not None:
+            n = onehot["vshape"][0]
+            width = 1 if self._bernoulli and n == 2 else n
+            branch = Branch(slice(self.size, self.size + width), n=n, mask=mask)
+        else:
+            numbers = prod(info["vshape"])
+            width = numbers * (2 if self._network_deviates else 1)
+            branch = Branch(slice(self.size, self.size + width), numbers=numbers)
+            if len(info["vshape"]) > 1:
+                self._shapes[path] = tuple(info["vshape"])
+            low, high = _bounds(path, info, numbers, self._squash)
+            self.register_buffer(_buffer("centre", path), (low + high) / 2, persistent=False)
+            self.register_buffer(_buffer("scale", path), (high - low) / 2, persistent=False)
+            if not self._network_deviates:
+                self.log_std[path.replace(".", "_")] = nn.Parameter(th.full((numbers,), self._log_std_offset))
+        self.branches[path] = branch
+        self.size += width
+
+    def _branch(self, path: str, branch: Branch, outputs: th.Tensor, masks: Mapping[str, th.Tensor]):
+        mine = outputs[..., branch.outputs]
+        if branch.n is None:
+            return self._continuous(path, branch, mine)
+        mask = None if branch.mask is None else masks[branch.mask]
+        if mine.size(-1) == 1 and branch.n == 2:
+            return Bernoulli(mine.squeeze(-1), mask)
+        return Categorical(mine, mask)
+
+    def _continuous(self, path: str, branch: Branch, outputs: th.Tensor) -> Gaussian:
+        if self._network_deviates:
+            mean, log_std = outputs.split(branch.numbers, dim=-1)
+            log_std = log_std + self._log_std_offset
+        else:
+            mean, log_std = outputs, self.log_std[path.replace(".", "_")].expand_as(outputs)
+        kind = TanhGaussian if self._squash == "tanh" else Gaussian
+        limits = getattr(self, _buffer("centre", path)), getattr(self, _buffer("scale", path))
+        return kind(mean, log_std.clamp(LEAST_LOG_STD, LARGEST_LOG_STD), *limits)
+
+
+def plain(field: th.Tensor, lead: int) -> th.Tensor:
+    """Actions of a batch's field, `[..., *shape]` with `lead` axes before the shape, as distributions take them."""
+    numbers = field.flatten(lead)
+    return numbers if field.is_floating_point() else numbers.squeeze(-1)
+
+
+def _bounds(path: str, info: dict, numbers: int, squash: str) -> tuple[th.Tensor, th.Tensor]:
+    low, high = info.get("low"), info.get("high")
+    if low is None or high is None:
+        if squash == "tanh":
+            raise ConfigError(f"squash=tanh: the action '{path}' has no bounds. Use squash=clip.")
+        low, high = -1.0, 1.0  # in its own units
+    return tuple(th.as_tensor(x, dtype=th.float32).expand(numbers).clone() for x in (low, high))
+
+
+def _buffer(name: str, path: str) -> str:
+    return f"{name}_{path}".replace("/", "_").replace(".", "_")
