@@ -1,6 +1,6 @@
 """Do the parts go together? Told from their declarations in the registries, and nowhere else."""
 
-from checks.registries import AUTO, REGISTRIES, chosen_name, looked_up, reads
+from checks.registries import AUTO, REGISTRIES, chosen_entry, chosen_name, looked_up, reads
 from envs import batched_names
 from utils.errors import ConfigError
 from utils.plain_values import shown
@@ -26,6 +26,8 @@ def check_pairings(config: dict) -> None:
         except ConfigError as error:
             raise ConfigError(f"{key}={shown(name)}: {error}") from None
     _check_learner(config, traits)
+    _check_critic(config, traits)
+    _check_chunks(config)
     _check_runner(config, traits)
     _check_sizes(config, traits)
     if traits["acting"].get("lag") and traits["learner"].get("on_policy"):
@@ -58,6 +60,31 @@ def _check_learner(config: dict, traits: dict) -> None:
     raise ConfigError(
         f"mixer={_shown(config['mixer'])} does not go with learner={learner}. With this learner, use mixer={choice}."
     )
+
+
+def _check_critic(config: dict, traits: dict) -> None:
+    if "critic" not in (reads(config, "learner") or ()):
+        return
+    wanted, offered = traits["learner"].get("values"), traits["critic"].get("values")
+    if None not in (wanted, offered) and wanted != offered:
+        raise ConfigError(
+            f"critic={config['critic']} does not go with learner={config['learner']}, which learns from values of "
+            f"{wanted}. These do: {_names('critic', 'values', (wanted,))}."
+        )
+    mac = chosen_entry(config, "mac")
+    if traits["critic"].get("of_mac") and mac is not None and mac.declared and not mac.traits.get("values"):
+        raise ConfigError(
+            f"critic={config['critic']} needs a controller that has values itself, which mac={config['mac']} does not. "
+            f"These do: {_names('mac', 'values', (True,))}."
+        )
+
+
+def _check_chunks(config: dict) -> None:
+    if "chunk_length" not in (reads(config, "learner") or ()) or "rollout_steps" not in (reads(config, "runner") or ()):
+        return
+    length, steps = config["chunk_length"], config["rollout_steps"]
+    if length and steps % length:
+        raise ConfigError(f"chunk_length={length} does not divide rollout_steps={steps} into equal parts.")
 
 
 def _check_runner(config: dict, traits: dict) -> None:

@@ -28,7 +28,8 @@ def cut(batch: EpisodeBatch, length: int, before: dict[str, th.Tensor]) -> Episo
 
     Args:
         batch: of K * length columns, as `with_fields` returns it.
-        before: the constant fields of a rollout (memory, last actions) from before each column, `[B, T, ...]`.
+        before: the constant fields of a rollout (memory, last actions) from before each row's first column,
+            `[B, K, ...]`.
     """
     count = batch.max_seq_length // length
     data = SimpleNamespace(
@@ -36,7 +37,7 @@ def cut(batch: EpisodeBatch, length: int, before: dict[str, th.Tensor]) -> Episo
             key: x.reshape(batch.batch_size * count, length, *x.shape[2:])
             for key, x in batch.data.transition_data.items()
         },
-        episode_data={key: x[:, ::length].flatten(0, 1) for key, x in before.items()},
+        episode_data={key: x.flatten(0, 1) for key, x in before.items()},
     )
     scheme = {key: batch.scheme[key] for key in (*data.transition_data, *data.episode_data)}
     return EpisodeBatch(scheme, batch.groups, batch.batch_size * count, length, data=data, device=batch.device)

@@ -35,6 +35,7 @@ REGISTRY.declare(
     "a stochastic policy over actions of any kind, for actor-critic learners",
     takes=("continuous", "branches", "other_actions"),
     reads=("test_greedy", "critic"),
+    values=True,
     options={
         **INPUTS,
         "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),

@@ -13,8 +13,8 @@ import torch.nn.functional as F
 
 from components.episode_batch import EpisodeBatch
 from components.packing import PackedSteps
-from controllers.hidden_states import fields_before, is_rollout, memory_before
-from utils.tensor_trees import Tree, map_tree
+from controllers.hidden_states import BEFORE, fields_before, is_rollout, memory_before
+from utils.tensor_trees import Tree, leaves, map_tree
 
 AGENTS = "agents"
 
@@ -49,6 +49,32 @@ def known_before(mac: Any, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.T
         return mac.known_before(hidden, acting)
     memory = fields_before(hidden, acting.batch_size, acting.groups[AGENTS])
     return memory | {field_before(key): acting[key][:, 0] for key in action_fields(acting.scheme)}
+
+
+def known_before_columns(
+    batch: EpisodeBatch, memory: Tree, initial: Tree, starts: th.Tensor, every: int
+) -> dict[str, th.Tensor]:
+    """The inputs from before the columns 0, `every`, 2 * `every`, ... of a rollout, by its fields: `[B, K, n, ...]`.
+
+    Args:
+        batch: a rollout of T columns.
+        memory: the controller's after every step, leaves `[B, T, n, H]`.
+        initial: its memory before a first step, leaves `[B, n, ...]`.
+        starts: the starts of episodes within the rollout, bool `[B, T]`.
+    """
+    first = fields_before(initial, batch.batch_size, batch.groups[AGENTS])
+    after = {f"{BEFORE}/{path}" if path else BEFORE: leaf for path, leaf in leaves(memory)}
+    for key in action_fields(batch.scheme):
+        after[field_before(key)], first[field_before(key)] = batch[key], th.zeros_like(batch[key][:, 0])
+    fresh = starts[:, ::every, None, None]
+    return {
+        key: th.where(
+            fresh.expand(-1, -1, *x.shape[2:]),
+            first[key].unsqueeze(1),
+            th.cat([batch[key].unsqueeze(1), x[:, every - 1 : -1 : every]], dim=1),
+        )
+        for key, x in after.items()
+    }
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners.options import DOUBLE_Q, MIXER, OPTIONS, TARGETS, TD_LAMBDA
-from utils.options import COPIES, SHAPES, SHARED, Option
+from utils.options import COPIES, SHAPES, SHARED, STEPS, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("learner", OPTIONS)
@@ -49,6 +49,7 @@ REGISTRY.declare(
     "learners.coma_learner:COMALearner",
     "COMA: policy gradients with a counterfactual baseline, on-policy",
     learns_from="pi_logits",
+    values="actions",
     mixes=("nothing",),
     on_policy=True,
     needs_episodes=True,
@@ -86,7 +87,6 @@ ACTOR_CRITIC = {
     "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),
     "value_norm_beta": Option(0.99, "weight of the past in these, for each update", at_least=0, at_most=1),
     "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
-    "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
     "lr_finish": LR_FINISH,
 }
 REGISTRY.declare(
@@ -94,6 +94,7 @@ REGISTRY.declare(
     "learners.ppo_learner:PPOLearner",
     "PPO: clipped policy gradients in several epochs: IPPO, MAPPO, on-policy",
     learns_from="pi_logits",
+    values="states",
     takes=("agent_rewards", "continuous", "branches", "other_actions"),
     mixes=("nothing",),
     on_policy=True,
@@ -103,6 +104,12 @@ REGISTRY.declare(
         **EPOCHS,
         "eps_clip": Option(0.2, "how far the ratio of new and old probabilities may be from 1", above=0),
         "value_clip": Option(True, "clip changes of values as those of the policy"),
+        "chunk_length": Option(
+            0,
+            "minibatches are drawn from parts of this many steps, with the memory they started from; 0: whole rows",
+            at_least=0,
+            at_most=STEPS,
+        ),
         "target_kl": Option(0.0, "stop the epochs when the policy has moved this far; 0: never", at_least=0),
     },
 )
@@ -111,6 +118,7 @@ REGISTRY.declare(
     "learners.a2c_learner:A2CLearner",
     "A2C: policy gradients with a critic: IA2C, MAA2C, on-policy",
     learns_from="pi_logits",
+    values="states",
     takes=("agent_rewards", "continuous", "branches", "other_actions"),
     mixes=("nothing",),
     on_policy=True,

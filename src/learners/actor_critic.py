@@ -6,16 +6,18 @@ from typing import Any
 
 import torch as th
 
-from components.chunks import with_fields
+from components.chunks import cut, with_fields
 from components.schedules import Schedule
-from controllers.inputs import action_fields, observed_fields
+from controllers.hidden_states import is_rollout
+from controllers.inputs import action_fields, known_before_columns, observed_fields
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.policy import plain
 from utils.optimisers import build_optimiser
-from utils.rl_utils import gae, rewards_of, terminations, valid_transitions
+from utils.rl_utils import episode_starts, gae, rewards_of, terminations, valid_transitions
+from utils.tensor_trees import map_tree
 from utils.value_norm import ValueNorm
 
 
@@ -73,13 +75,11 @@ class ActorCriticLearner(BaseLearner):
 
     @th.no_grad()
     def values(self, batch: Any) -> th.Tensor:
-        """Values of all states of a batch in the units of rewards, `[B, T, n]`."""
+        """The critic's outputs for all states of a batch, `[B, T, n]`."""
         unroll = BatchUnroll(batch, self.mac) if self.shared_trunk else None
         if unroll is None:
-            values = self._values_at(None, lambda key: batch[key], 2)
-        else:
-            values = unroll.spread(self._values_at(unroll.outputs(self.mac), lambda key: unroll.take(batch[key]), 0))
-        return values if self.value_norm is None else self.value_norm.denormalize(values)
+            return self._values_at(None, lambda key: batch[key], 2)
+        return unroll.spread(self._values_at(self._forward(unroll.outputs, self.mac), batch.__getitem__, 0))
 
     def estimates(self, batch: Any) -> dict[str, th.Tensor]:
         """What updates need of a batch of T + 1 columns, each `[B, T, n]`.
@@ -88,7 +88,8 @@ class ActorCriticLearner(BaseLearner):
         outputs; "mask", 1 for transitions that were really taken, and "choices", 1 for those with a choice;
         "old_log_prob" if the batch has the log-probabilities of acting.
         """
-        args, values = self.args, self.values(batch)
+        args, outputs = self.args, self.values(batch)
+        values = outputs if self.value_norm is None else self.value_norm.denormalize(outputs)
         mask, rewards = valid_transitions(batch, by_agent=True), rewards_of(batch)
         ended = terminations(batch, by_agent=True)
         advantages, returns = gae(rewards, ended, mask, values, args.gamma, args.gae_lambda)
@@ -98,15 +99,13 @@ class ActorCriticLearner(BaseLearner):
             mean = masked_mean(advantages, choices)
             deviation = masked_mean((advantages - mean) ** 2, choices).sqrt()
             advantages = (advantages - mean) / (deviation + 1e-5)
-        old_values = values[:, :-1]
-        if self.value_norm is not None:
-            if mask.any():
-                self.value_norm.update(returns[mask > 0])
-            returns, old_values = self.value_norm.normalize(returns), self.value_norm.normalize(old_values)
+        if self.value_norm is not None and mask.any():
+            self.value_norm.update(returns[mask > 0])
+            returns = self.value_norm.normalize(returns)
         found = {
             "advantages": advantages,
             "returns": returns,
-            "old_values": old_values,
+            "old_values": outputs[:, :-1],
             "mask": mask,
             "choices": choices,
         }
@@ -114,9 +113,24 @@ class ActorCriticLearner(BaseLearner):
             found["old_log_prob"] = batch["log_prob"][:, :-1].squeeze(3)
         return found
 
-    def sample(self, batch: Any, estimates: dict[str, th.Tensor]) -> Any:
-        """The transitions of a batch with their estimates, of which updates take parts."""
-        return with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates)
+    def sample(self, batch: Any, estimates: dict[str, th.Tensor], chunk_length: int = 0) -> Any:
+        """The transitions of a batch with their estimates, of which updates take rows.
+
+        With `chunk_length`, a row is a part of a rollout of that many steps, and starts from the memory that the policy
+        had there. Whole episodes stay whole.
+        """
+        sample = with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates)
+        if chunk_length in (0, sample.max_seq_length) or not is_rollout(batch):
+            return sample
+        with th.no_grad():
+            unroll = BatchUnroll(sample, self.mac)
+            _, memory = unroll.outputs_and_memory(self.mac)
+            if unroll.packed:
+                memory = map_tree(unroll.spread, memory)
+            self.mac.init_hidden(batch.batch_size)
+            starts = episode_starts(sample)
+            before = known_before_columns(sample, memory, self.mac.hidden_states, starts, chunk_length)
+        return cut(sample, chunk_length, before)
 
     def anneal(self, t_env: int) -> None:
         """Set the learning rates of step `t_env`."""

@@ -138,6 +138,6 @@ def _number(value: Any) -> int | float | None:
     """A finite number, whole where its value is, then of at most 64 bits; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if abs(value) > LARGEST_NUMBER or value != value:
+    if not -LARGEST_NUMBER - 1 <= value <= LARGEST_NUMBER:
         return value if isinstance(value, float) and math.isfinite(value) else None
     return int(value) if isinstance(value, float) and value.is_integer() else value

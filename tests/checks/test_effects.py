@@ -46,7 +46,10 @@ def test_no_preset_sets_unused_keys(algorithm):
         ({"rollout_steps": 8}, "rollout_steps=8 has no effect: runner=episode does not read it."),
         ({"env_transport": "pipe"}, "env_transport=pipe has no effect: vector_env=in_process does not read it."),
         ({"envs_per_worker": 2}, "envs_per_worker=2 has no effect: vector_env=in_process does not read it."),
-        ({"test_greedy": False}, "test_greedy=False has no effect: action_selector=epsilon_greedy does not read it."),
+        (
+            {"test_greedy": False},
+            "test_greedy=False has no effect: mac=basic_mac and action_selector=epsilon_greedy do not read it.",
+        ),
         (
             {**COMA, "action_selector": "soft_policies", "epsilon_start": 0.5},
             "epsilon_start=0.5 has no effect: action_selector=soft_policies does not read it.",
@@ -79,13 +82,33 @@ def test_a_run_says_it(caplog):
 
 
 def _read_by(cls):
-    """Config keys that stand in a function, or in the modules of a class, its ancestors and their helpers."""
+    """Config keys that stand in a function, or in the methods of a class, the functions beside it and their helpers."""
     if inspect.isfunction(cls):
         return set(re.findall(r"\bargs\)?\.([a-z_]\w*)", inspect.getsource(cls)))
-    modules = {c.__module__ for c in cls.__mro__ if c.__module__.split(".")[0] not in ("builtins", "torch", "typing")}
-    helpers = re.findall(r"^from (controllers\.inputs) import", "".join(map(_source, modules)), re.MULTILINE)
-    text = "".join(map(_source, {*modules, *helpers}))
+    ours = [c for c in cls.__mro__ if c.__module__.split(".")[0] not in ("builtins", "torch", "typing")]
+    modules = {c.__module__ for c in ours}
+    helpers = re.findall(
+        r"^from (controllers\.inputs|modules\.policies\.policy) import", "".join(map(_source, modules)), re.MULTILINE
+    )
+    beside = [
+        f for m in modules for _, f in inspect.getmembers(sys.modules[m], inspect.isfunction) if f.__module__ == m
+    ]
+    text = "".join([*map(_source, helpers), *map(inspect.getsource, beside), *_methods(ours)])
     return set(re.findall(r"\bargs\.([a-z_]\w*)", text))
+
+
+def _methods(classes):
+    """The sources of methods, from a class to its ancestors; without those that a class replaces."""
+    replaced = set()
+    for cls in classes:
+        for name, member in vars(cls).items():
+            function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            if name in replaced or not inspect.isfunction(inspect.unwrap(function)):
+                continue
+            source = inspect.getsource(inspect.unwrap(function))
+            yield source
+            if f"super().{name}(" not in source:
+                replaced.add(name)
 
 
 def _source(module):

@@ -27,6 +27,8 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
     parts = {"learner": learner, "mixer": mixer, "action_selector": selector, "agent_output_type": output}
     if REGISTRIES["learner"].entry(learner).traits.get("on_policy"):
         parts |= {"batch_size": 1, "buffer_size": 1}
+    critics, values = REGISTRIES["critic"], REGISTRIES["learner"].entry(learner).traits.get("values")
+    parts["critic"] = next((name for name in critics if critics.entry(name).traits["values"] == values), "coma")
     try:
         check_pairings(completed({**default_config(), **parts}))
     except ConfigError as error:
@@ -80,3 +82,17 @@ def test_one_plan_of_updates_only():
     check_pairings(completed({**default_config(), "replay_ratio": 0.5}))
     with pytest.raises(ConfigError, match=r"replay_ratio=0\.5 and updates_per_rollout=4 both say"):
         check_pairings(completed({**default_config(), "replay_ratio": 0.5, "updates_per_rollout": 4}))
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"learner": "ppo_learner", "critic": "coma"}, "critic=coma does not go with learner=ppo_learner"),
+        ({"learner": "coma_learner", "critic": "state"}, "critic=state does not go with learner=coma_learner"),
+        ({"learner": "ppo_learner", "critic": "trunk"}, "critic=trunk needs .* mac=basic_mac does not"),
+    ],
+)
+def test_critics_that_do_not_fit(parts, message):
+    usual = {"agent_output_type": "pi_logits", "action_selector": "soft_policies", "batch_size": 1, "buffer_size": 1}
+    with pytest.raises(ConfigError, match=message):
+        check_pairings(completed({**default_config(), **usual, **parts}))

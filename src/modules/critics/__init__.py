@@ -9,24 +9,31 @@ VALUES = {
         64, "units of the hidden layers of a critic of state values", at_least=1, at_most=WIDTH, resume=SHAPES
     ),
     "critic_agent_id": Option(True, "append the agent's one-hot number to what the critic sees", resume=SHAPES),
+    "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
     "critic_layer_norm": Option(False, "layer normalisation in a critic of state values", resume=SHAPES),
 }
 REGISTRY.declare(
-    "coma", "modules.critics.coma:COMACritic", "values of an agent's actions, given the others' (COMA)", options={}
+    "coma",
+    "modules.critics.coma:COMACritic",
+    "values of an agent's actions, given the others' (COMA)",
+    options={},
+    values="actions",
 )
 REGISTRY.declare(
     "own",
     "modules.critics.values:OwnCritic",
     "values of an agent's own observation (IPPO)",
     options=VALUES,
+    values="states",
     takes=("no_state",),
 )
-REGISTRY.declare("state", "modules.critics.values:StateCritic", "values of the state", options=VALUES)
+REGISTRY.declare("state", "modules.critics.values:StateCritic", "values of the state", options=VALUES, values="states")
 REGISTRY.declare(
     "all_obs",
     "modules.critics.values:AllObservationsCritic",
     "values of the observations of all agents",
     options=VALUES,
+    values="states",
     takes=("no_state",),
 )
 REGISTRY.declare(
@@ -34,12 +41,15 @@ REGISTRY.declare(
     "modules.critics.values:StateAndOwnCritic",
     "values of the state and an agent's observation (MAPPO)",
     options=VALUES,
+    values="states",
 )
 REGISTRY.declare(
     "trunk",
     "modules.critics.trunk:TrunkValues",
     "values from the network that acts (policy_mac)",
     options={},
+    values="states",
+    of_mac=True,
     takes=("no_state",),
 )
 
