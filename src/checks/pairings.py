@@ -1,7 +1,7 @@
 """Do the parts go together? Told from their declarations in the registries, and nowhere else."""
 
 from checks.registries import AUTO, REGISTRIES, chosen_entry, chosen_name, looked_up, reads
-from envs import batched_names
+from envs import batched_names, has_batched_form
 from utils.errors import ConfigError
 from utils.plain_values import shown
 
@@ -89,10 +89,11 @@ def _check_chunks(config: dict) -> None:
 
 def _check_runner(config: dict, traits: dict) -> None:
     runner = traits["runner"]
-    if chosen_name(config, "vector_env") == "native" and config["env"] not in batched_names():
+    if chosen_name(config, "vector_env") == "native" and not has_batched_form(config["env"], config["env_args"]):
+        these = " with these env_args" if config["env"] in batched_names() else ""
         raise ConfigError(
             "vector_env=native needs an environment that exists as one batch of many copies, which "
-            f"env={config['env']} does not. These do: {', '.join(batched_names())}. "
+            f"env={config['env']}{these} does not. These do: {', '.join(batched_names())}. "
             "Use vector_env=workers or in_process for the others."
         )
     continuous = config["runner"] == "batched" and config["batched_mode"] == "continuous"

@@ -1,7 +1,10 @@
 """Environments: what is played. Registered here, imported when chosen."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from envs.multiagentenv import MultiAgentEnv
-from utils.registry import Registry
+from utils.registry import Registry, loaded
 
 REGISTRY = Registry("environment")
 # a step takes less time than a message to another process
@@ -12,6 +15,7 @@ REGISTRY.declare(
 )
 REGISTRY.declare("lbf", "envs.lbf:LevelBasedForaging", "level-based foraging (package lbforaging)", **LIGHT)
 # `imports`: the argument that names a module, which is imported; `imports_before`: only what stands before this sign
+# `batched`: the form of many copies; `batched_if`: says for which arguments it exists
 REGISTRY.declare(
     "pettingzoo",
     "envs.pettingzoo:PettingZooEnv",
@@ -32,6 +36,8 @@ REGISTRY.declare(
     "any environment of Gymnasium, one agent",
     imports="key",
     imports_before=":",
+    batched="envs.gymnasium.cartpole:CartPoleBatch",
+    batched_if="envs.gymnasium.cartpole:is_cartpole",
     **LIGHT,
 )
 REGISTRY.declare(
@@ -49,9 +55,19 @@ def batched_names() -> list[str]:
     return [name for name in REGISTRY if "batched" in REGISTRY.entry(name).traits]
 
 
+def has_batched_form(name: str, env_args: Mapping[str, Any]) -> bool:
+    """Whether an environment with these arguments does."""
+    traits = REGISTRY.entry(name).traits
+    return "batched" in traits and loaded(traits.get("batched_if", _always))(**env_args)
+
+
+def _always(**env_args: Any) -> bool:
+    return True
+
+
 def env_fn(env: type[MultiAgentEnv], **kwargs) -> MultiAgentEnv:
     """PyMARL's factory: `REGISTRY["x"] = partial(env_fn, env=X)`."""
     return env(**kwargs)
 
 
-__all__ = ["REGISTRY", "MultiAgentEnv", "batched_names", "env_fn"]
+__all__ = ["REGISTRY", "MultiAgentEnv", "batched_names", "env_fn", "has_batched_form"]

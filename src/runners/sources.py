@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from envs import REGISTRY as environments
+from envs import has_batched_form
 
 AUTO = "auto"
 
@@ -13,7 +14,8 @@ def source_of(config: Mapping[str, Any], lives: str = "") -> str:
 
     `auto`: the runner's own source, if it names one, as PyMARL's `episode` and `parallel` do; else one native
     batch, if the environment exists as one; else this process, if there is only one or a step of it takes less time
-    than a message to another process (the trait `light`); else worker processes.
+    than a message to another process (the trait `light`); else worker processes. A single light environment is
+    faster by itself than as a batch of one.
 
     Args:
         lives: of the runner.
@@ -23,7 +25,8 @@ def source_of(config: Mapping[str, Any], lives: str = "") -> str:
     if lives:
         return lives
     name = config["env"]
-    traits = environments.entry(name).traits if isinstance(name, str) and name in environments else {}
-    if "batched" in traits:
+    known, alone = isinstance(name, str) and name in environments, config["batch_size_run"] == 1
+    light = known and environments.entry(name).traits.get("light")
+    if known and not (light and alone) and has_batched_form(name, config.get("env_args") or {}):
         return "native"
-    return "in_process" if config["batch_size_run"] == 1 or traits.get("light") else "workers"
+    return "in_process" if alone or light else "workers"

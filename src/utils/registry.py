@@ -96,11 +96,7 @@ class Registry(MutableMapping):
         return found
 
     def __getitem__(self, name: str) -> Any:
-        target = self.entry(name).target
-        if not isinstance(target, str):
-            return target
-        module, _, attribute = target.partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        return loaded(self.entry(name).target)
 
     def __setitem__(self, name: str, target: Any) -> None:
         text = (getattr(target, "__doc__", None) or "").strip()
@@ -120,6 +116,14 @@ class Registry(MutableMapping):
 
     def __repr__(self) -> str:
         return f"Registry({self.kind}: {', '.join(self._entries)})"
+
+
+def loaded(target: Any) -> Any:
+    """A target of an entry or a trait: a "module:attribute" string is imported, anything else is what it means."""
+    if not isinstance(target, str):
+        return target
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
 
 
 def lazy_classes(module_name: str, registry: Registry) -> Callable[[str], Any]:

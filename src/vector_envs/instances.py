@@ -1,6 +1,5 @@
 """The environments that a run makes, and the seed of each."""
 
-import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,6 +8,7 @@ from typing import Any
 
 from envs import REGISTRY
 from envs.seeds import SEED_LIMIT, environment_seed, recreation_seed
+from utils.registry import loaded
 
 # far above any number of parallel environments: test environments never repeat the seeds of training ones
 TEST_SEED_OFFSET = 1_000_003
@@ -58,10 +58,7 @@ def batched_environment_factory(args: SimpleNamespace, test_mode: bool) -> Calla
 
     It gets them as a list, one for each copy.
     """
-    factory = REGISTRY.entry(args.env).traits["batched"]
-    if isinstance(factory, str):
-        module, _, name = factory.partition(":")
-        factory = getattr(importlib.import_module(module), name)
+    factory = loaded(REGISTRY.entry(args.env).traits["batched"])
     env_args = _seeded(args, env_parameters(REGISTRY[args.env]), range(args.batch_size_run), test_mode)
     return partial(_make_batched, factory, {"batch_size": args.batch_size_run, **env_args})
 
