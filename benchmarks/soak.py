@@ -93,7 +93,9 @@ class Soak:
             return file.read()
 
     def play(self, seconds: float) -> None:
-        """Let things happen for so long."""
+        """Let things happen for so long, once the run trains."""
+        while self.process.poll() is None and not self._trains():
+            self._sleep(0.2)
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
             self._sleep(self.rng.uniform(self.pause / 8, self.pause))
@@ -187,7 +189,7 @@ class Soak:
     def finish(self) -> None:
         """Stop the run and let it come to its end a little later."""
         while self.process.poll() is None and not self._trains():
-            self._sleep(0.5)
+            self._sleep(0.2)
         if self.process.poll() is None:
             self._end(signal.SIGTERM, 128 + signal.SIGTERM)
         steps = [int(path.name) for path in self.results.glob("runs/*/checkpoints/[0-9]*")]

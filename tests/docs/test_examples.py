@@ -18,13 +18,13 @@ def _final_return(tmp_path, *words):
 
 def test_the_learner_finds_the_best_action_of_the_climbing_game(tmp_path):
     """Independent Q-learning settles for less: its agents fear the -30 beside the 11."""
-    words = ["--env-config=matrix", "with", "env_args.game=climbing", "t_max=700", "seed=1"]
+    words = ["--env-config=matrix", "with", "env_args.game=climbing", "t_max=500", "lr=0.001", "seed=1"]
     assert _final_return(tmp_path / "own", "--config=docs/examples/hysteretic.yaml", *words) == 11
     assert _final_return(tmp_path / "plain", "--config=iql", *words, "epsilon_finish=1.0") < 11
 
 
 def test_the_environment_can_be_learned(tmp_path):
     """Agents that do not see each other can agree on a cell; random play meets late."""
-    settings = ["t_max=3000", "epsilon_anneal_time=1500", "batch_size=16", "lr=0.001", "test_interval=10000", "seed=1"]
+    settings = ["t_max=1000", "epsilon_anneal_time=500", "batch_size=16", "lr=0.005", "test_interval=10000", "seed=1"]
     final = _final_return(tmp_path, "--config=vdn", "--env-config=docs/examples/meeting.yaml", "with", *settings)
     assert final > 0.8

@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-SECONDS = 4
+SECONDS = 2
 LIMITS = ["-runs=100000", f"-max_total_time={SECONDS}", "-seed=7", "-timeout=30", "-rss_limit_mb=4096", "-max_len=300"]
 
 

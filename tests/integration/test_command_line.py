@@ -10,7 +10,6 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from forked import run_command
-from terminals import on_a_terminal
 
 pytestmark = pytest.mark.slow
 
@@ -128,13 +127,3 @@ def test_results_of_a_relative_and_an_absolute_path(tmp_path):
     assert done.returncode == 0, done.stderr
     assert os.listdir(tmp_path) == ["elsewhere"]
     assert sorted(os.listdir(elsewhere)) == ["runs", "sacred"]
-
-
-def test_on_a_terminal_a_bar_shows_progress_and_the_record_has_plain_lines(tmp_path):
-    code, text = on_a_terminal(["--config=vdn", "--env-config=two_step", "with", *SMALL], tmp_path, columns=120)
-    assert code == 0
-    assert "steps/s" in text
-    assert "test return=" in text
-    console = (tmp_path / "results" / "sacred" / "1" / "cout.txt").read_text()
-    assert "steps/s" not in console
-    assert "Recent Stats" in console

@@ -33,21 +33,21 @@ SETTINGS = {
 
 
 def cases():
-    """Every learner with every runner that carries it, in every mode, and with overlap where that is possible.
+    """The Q-learner with every runner, in every mode, in turn and overlapping; every learner on a native batch.
 
-    Of `episodes` and `episodes_continuous`, which PyMARL's names stand for, one learner shows that they resume.
+    Those that learn from what was just played also with episodes that continue over an update, and with rollouts.
     """
     for runner in sorted(runners):
         for learner in sorted(learners):
             traits, needs = runners.entry(runner).traits, learners.entry(learner).traits
             if traits.get("cuts_episodes") and needs.get("needs_episodes"):
                 continue
-            if runner.startswith("episodes") and learner != "q_learner":
-                continue
-            modes = ("synchronous", "continuous") if runner == "batched" else ("synchronous",)
-            for mode in modes:
-                for overlap in (False,) if needs.get("on_policy") else (False, True):
-                    yield pytest.param(runner, learner, mode, overlap, id=f"{runner}-{learner}-{mode}-{overlap}")
+            everywhere, on_policy = learner == "q_learner", needs.get("on_policy")
+            for mode in ("synchronous", "continuous") if runner == "batched" else ("synchronous",):
+                native = runner == "batched" and (on_policy or mode == "synchronous")
+                if everywhere or native or (on_policy and runner == "rollout"):
+                    for overlap in (False, True) if everywhere else (False,):
+                        yield pytest.param(runner, learner, mode, overlap, id=f"{runner}-{learner}-{mode}-{overlap}")
 
 
 def config_of(runner, learner, mode, overlap):

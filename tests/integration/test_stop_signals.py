@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from forked import run_command
 from helpers import hear_ctrl_c
 
 pytestmark = pytest.mark.slow
@@ -78,9 +79,7 @@ REGISTRY["impatient"] = Impatient
 def test_a_signal_whose_exception_is_swallowed_still_stops_the_run(tmp_path):
     (tmp_path / "impatient.py").write_text(IMPATIENT)
     settings = ["plugins=['impatient.py']", "env=impatient", "env_args={}"]
-    done = subprocess.run(
-        [sys.executable, str(MAIN), *WORDS, *settings], cwd=tmp_path, capture_output=True, text=True, timeout=120
-    )
+    done = run_command(*WORDS, *settings, cwd=tmp_path)
     assert done.returncode == 143, done.stderr
     assert "Interrupted by SIGTERM before training started" in done.stderr
     record = json.loads((tmp_path / "results" / "sacred" / "1" / "run.json").read_text())

@@ -33,19 +33,24 @@ def only_files(path, *arguments, **options):
 
 os.open = only_files
 """
+TWO_SESSIONS = """
+from main import main
+
+if __name__ == "__main__":
+    small = "t_max=40 test_nepisode=2 checkpoint_interval=20 runner=parallel batch_size_run=2 env_transport=pipe seed=1"
+    code = main(["--config=qmix", "--env-config=two_step", "with", *small.split()])
+    raise SystemExit(code or main(["--resume=latest", "with", "t_max=80"]))
+"""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="takes away what Linux has")
 def test_a_run_needs_nothing_that_only_posix_systems_have(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(SITE)
-    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'src'}"}
 
-    def main(*words):
-        command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    small = "t_max=40 test_nepisode=2 checkpoint_interval=20 runner=parallel batch_size_run=2 env_transport=pipe seed=1"
-    main("--config=qmix", "--env-config=two_step", "with", *small.split())
-    assert "cannot" not in main("--resume=latest", "with", "t_max=80")
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_SESSIONS], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("Finished Training") == 2
+    assert "cannot" not in done.stdout

@@ -26,7 +26,7 @@ def assembled(runner, env_args, **changes):
     seed_everything(4)
     env_args = {**env_args, "seed": 4}
     args = make_args(
-        env="skirmish", env_args=env_args, runner=runner, batch_size_run=3, runner_log_interval=1, **changes
+        env="skirmish", env_args=env_args, runner=runner, batch_size_run=2, runner_log_interval=1, **changes
     )
     logger = RecordingLogger()
     parts = assemble(args, logger)

@@ -1,34 +1,24 @@
 """Small, quick runs of the project, for tests of readers of results."""
 
 import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from forked import Command, run_command
+
 ALGORITHMS = ("qmix", "vdn", "iql")
 GAMES = ("two_step", "matrix")
 SEEDS = (1, 2, 3)
 
-_PROGRAM = """
-import sys, main
-for words in map(str.split, sys.stdin.read().splitlines()):
-    code = main.main(words)
-    if code:
-        sys.exit(code)
-"""
 
-
-def command(results, algorithm, game, seed, t_max=200, **changes):
-    """The words of a command line that trains for some hundred steps and logs often."""
+def command(results, algorithm, game, seed, t_max=100, **changes):
+    """The words of a command line that trains for a hundred steps and logs often."""
     settings = {
         "t_max": t_max,
-        "test_interval": 100,
-        "log_interval": 100,
-        "runner_log_interval": 50,
-        "learner_log_interval": 50,
-        "epsilon_anneal_time": 100,
+        "test_interval": 50,
+        "log_interval": 50,
+        "runner_log_interval": 25,
+        "learner_log_interval": 25,
+        "epsilon_anneal_time": 50,
         "seed": seed,
         "local_results_path": results,
         **changes,
@@ -42,17 +32,13 @@ def command(results, algorithm, game, seed, t_max=200, **changes):
 
 
 def make_runs(results):
-    """Three algorithms on two games with three seeds, in one process."""
-    lines = [
-        " ".join(command(results, algorithm, game, seed, save_replay=seed == 1))
-        for game in GAMES
-        for algorithm in ALGORITHMS
-        for seed in SEEDS
-    ]
-    done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM], input="\n".join(lines), text=True, capture_output=True, env=environment()
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    """Three algorithms on two games with three seeds."""
+    for game in GAMES:
+        for algorithm in ALGORITHMS:
+            for seed in SEEDS:
+                words = command(results, algorithm, game, seed, save_replay=seed == 1)
+                done = run_command(*words, cwd=results.parent)
+                assert done.returncode == 0, done.stderr
 
 
 def shared_runs(tmp_path_factory):
@@ -74,13 +60,4 @@ def shared_runs(tmp_path_factory):
 
 def start_training(results):
     """A training that continues until it is ended."""
-    words = command(results, "vdn", "two_step", 9, t_max=10_000_000)
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    training = subprocess.Popen([sys.executable, "-c", _PROGRAM], text=True, env=environment(), **pipes)
-    training.stdin.write(" ".join(words))
-    training.stdin.close()
-    return training
-
-
-def environment():
-    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")}
+    return Command(*command(results, "vdn", "two_step", 9, t_max=10_000_000), cwd=results)

@@ -69,8 +69,10 @@ def check_equal(batches, others):
             assert th.equal(batch[key], other[key]), key
 
 
-@pytest.mark.parametrize("env", ENVIRONMENTS)
-@pytest.mark.parametrize("runner", ["episode", "parallel"])
+@pytest.mark.parametrize(
+    ("runner", "env"),
+    [*(("episode", env) for env in ENVIRONMENTS), *(("parallel", env) for env in ("counting", "lbf", "skirmish"))],
+)
 def test_another_runner_plays_on(runner, env):
     copies = 2 if env == "skirmish" else 3  # each of its processes loads a compiled simulator
     with running(runner, env, copies, worker_timeout=0) as first:

@@ -82,12 +82,11 @@ def test_batches_are_those_of_environments_played_by_hand(uneven, transport, env
 
 
 def test_batches_and_statistics_are_equal_on_every_transport(uneven):
-    first, *others = (played(*case) for case in (("pipe", 1), ("shared_memory", 1), ("pipe", 3), ("shared_memory", 3)))
-    for batches, values in others:
-        assert values == first[1]
-        for batch, expected in zip(batches, first[0], strict=True):
-            for key in expected.scheme:
-                assert th.equal(batch[key], expected[key]), key
+    first, second = played("pipe", 3), played("shared_memory", 2)
+    assert second[1] == first[1]
+    for batch, expected in zip(second[0], first[0], strict=True):
+        for key in expected.scheme:
+            assert th.equal(batch[key], expected[key]), key
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

@@ -17,6 +17,7 @@ import pytest
 from envs import REGISTRY
 from experiment.assembly import assemble
 from fakes import CountingEnv, MisshapenEnv, RecordingLogger, StubbornEnv, TalkativeEnv
+from forked import Command
 from helpers import hear_ctrl_c, make_args
 from utils.errors import MusterError
 from vector_envs import TRANSPORTS
@@ -47,14 +48,14 @@ def _parts(env_transport, envs_per_worker=1, worker_timeout=300, **env_args):
     return assemble(args, RecordingLogger())
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("transport", "how", "words"),
     [
-        ("raise", ["Environment 1 failed in step()", "the simulator lost its map", "Traceback", "fakes.py"]),
-        ("exit", ["Environment 1's process", "died in step()", "exit code 7"]),
-        ("kill", ["Environment 1's process", "died in step()", "SIGKILL"]),
-        ("hang", ["Environment 1's process", "did not answer to step() for 1.5 seconds (worker_timeout)"]),
+        ("pipe", "raise", ["Environment 1 failed in step()", "the simulator lost its map", "Traceback", "fakes.py"]),
+        ("shared_memory", "raise", ["Environment 1 failed in step()", "the simulator lost its map"]),
+        ("pipe", "exit", ["Environment 1's process", "died in step()", "exit code 7"]),
+        ("shared_memory", "kill", ["Environment 1's process", "died in step()", "SIGKILL"]),
+        ("pipe", "hang", ["Environment 1's process", "did not answer to step() for 1.5 seconds (worker_timeout)"]),
     ],
 )
 def test_a_failing_worker_ends_the_rollout_within_seconds(transport, how, words):
@@ -145,32 +146,18 @@ def test_workers_that_ignore_close_are_ended(monkeypatch, transport):
     assert not any(process.alive for process in processes)
 
 
+WORDS = (
+    "--config=vdn_beta --env-config=two_step with batch_size_run=2 t_max=100000000 on_worker_fault=stop seed=1".split()
+)
+
+
 @pytest.fixture
 def training(tmp_path):
     """A command that trains until it is stopped."""
-    command = [sys.executable, str(ROOT / "src" / "main.py"), "--config=vdn_beta", "--env-config=two_step", "with"]
-    command += [
-        "batch_size_run=2",
-        "t_max=100000000",
-        "on_worker_fault=stop",
-        f"local_results_path={tmp_path}",
-        "seed=1",
-    ]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=hear_ctrl_c,
-    )
-    try:
-        _wait_until(lambda: any("spawn_main" in " ".join(_command(c)) for c in _children(process.pid)))
-        if not any("t_env" in line for line in process.stdout):
-            raise AssertionError(f"training did not start: {process.stderr.read()}")
-        yield process
-    finally:
-        process.kill()
+    command = Command(*WORDS, "log_interval=100", cwd=tmp_path).wait_for("Recent Stats")
+    yield command
+    if command.is_running():
+        command.kill()
 
 
 def _children(pid):
@@ -187,6 +174,10 @@ def _command(process):
         return []
 
 
+def _workers(pid):
+    return [child for child in _children(pid) if "spawn_main" in " ".join(_command(child))]
+
+
 def _wait_until(condition, seconds=120):
     deadline = time.time() + seconds
     while not condition():
@@ -198,13 +189,21 @@ def _gone(processes):
     return all(not p.is_running() or p.status() == psutil.STATUS_ZOMBIE for p in processes)
 
 
-def test_ctrl_c_closes_every_child(training):
-    children = _children(training.pid)
-    assert len(children) >= 2
-    # a terminal sends it to the whole group
-    os.killpg(training.pid, signal.SIGINT)
-    _, errors = training.communicate(timeout=120)
-    assert training.returncode == 130
+def test_ctrl_c_closes_every_child(tmp_path):
+    """A terminal sends it to the whole group."""
+    command = [sys.executable, str(ROOT / "src" / "main.py"), *WORDS]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, preexec_fn=hear_ctrl_c, **pipes)
+    try:
+        _wait_until(lambda: len(_workers(process.pid)) == 2)
+        if not any("t_env" in line for line in process.stdout):
+            raise AssertionError(f"training did not start: {process.stderr.read()}")
+        children = _children(process.pid)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130
     assert "Interrupted by SIGINT" in errors
     assert "Traceback" not in errors
     assert "resource_tracker" not in errors
@@ -213,21 +212,21 @@ def test_ctrl_c_closes_every_child(training):
 
 def test_workers_end_with_a_trainer_that_was_killed(training):
     children = _children(training.pid)
+    assert len(children) >= 2
     training.kill()
-    # its workers write to the same place
-    assert training.communicate(timeout=120)[1] == ""
     _wait_until(lambda: _gone(children))
+    # its workers write to the same place
+    assert training.end().stderr == ""
 
 
 def test_a_killed_worker_ends_the_command_with_a_message(training, tmp_path):
-    worker = next(c for c in _children(training.pid) if "spawn_main" in " ".join(_command(c)))
-    worker.kill()
-    _, errors = training.communicate(timeout=120)
-    assert training.returncode == 1
-    assert "stopped: Environment" in errors
-    assert "SIGKILL" in errors
-    assert "Traceback" not in errors
-    assert '"status": "FAILED"' in (tmp_path / "sacred" / "1" / "run.json").read_text()
+    _workers(training.pid)[0].kill()
+    done = training.end()
+    assert done.returncode == 1
+    assert "stopped: Environment" in done.stderr
+    assert "SIGKILL" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert '"status": "FAILED"' in (tmp_path / "results" / "sacred" / "1" / "run.json").read_text()
 
 
 def test_a_process_that_cannot_be_started_is_reported(monkeypatch):

@@ -81,8 +81,10 @@ def check_row(batch, row, seed, episode, lengths=LENGTHS):
     assert not batch["reward"][row, length:].any()
 
 
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize(
+    ("transport", "how"),
+    [("pipe", "raise"), ("pipe", "kill"), *(("shared_memory", how) for how in ("exit", "kill", "hang"))],
+)
 def test_only_the_unfinished_episode_of_the_environment_is_lost(transport, how, caplog):
     caplog.set_level(logging.WARNING, "muster")
     with running(transport, [[11, 1, 4, how]]) as runner:

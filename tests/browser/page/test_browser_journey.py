@@ -2,6 +2,7 @@
 
 import csv
 import json
+import signal
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
@@ -225,8 +226,8 @@ def test_a_training_is_watched_while_it_runs(window, tmp_path, monkeypatch):
             page.until(lambda driver: len(page.find("#run-console").text) > printed)
             assert page.script("return window.notReloaded")
         finally:
-            training.terminate()
-            training.wait(timeout=60)
+            training.send_signal(signal.SIGTERM)
+            training.end()
             page.driver.get("about:blank")  # or it would ask a server that is gone
 
 

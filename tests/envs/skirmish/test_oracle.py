@@ -124,7 +124,7 @@ def compare_view(battles, c):
     np.testing.assert_allclose(outputs.state[0], oracle.state(c, now), rtol=2e-7, atol=1e-9)
 
 
-EXAMPLES = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("name", map_names())
