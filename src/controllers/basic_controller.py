@@ -18,6 +18,7 @@ from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.unroll import unroll_by_steps
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.distributions import Categorical, Joint
+from modules.unshared import unshare
 from utils.config import with_defaults
 from utils.rl_utils import episode_starts, legal_policy
 from utils.tensor_trees import Tree, map_tree
@@ -204,6 +205,8 @@ class BasicMAC:
     def _build_agents(self, input_shape: int) -> None:
         agent = agent_REGISTRY[self.args.agent]
         self.agent = agent(self.inputs.shapes if getattr(agent, "takes_parts", False) else input_shape, self.args)
+        if not self.args.share_params:
+            unshare(self.agent, self.n_agents, "agents")
 
     def _build_selector(self) -> Any:
         return action_REGISTRY[self.args.action_selector](self.args)

@@ -9,11 +9,11 @@ from typing import Any
 
 import torch as th
 import torch.nn as nn
-import torch.nn.functional as F
 
 from components.episode_batch import EpisodeBatch
 from components.packing import PackedSteps
 from controllers.hidden_states import BEFORE, fields_before, is_rollout, memory_before
+from modules.unshared import linear
 from utils.tensor_trees import Tree, leaves, map_tree
 
 AGENTS = "agents"
@@ -96,10 +96,10 @@ class StepInputs:
         parts = [part.flatten(1) for part in self.observations.values()]
         if self.others is None:
             return layer(parts[0] if len(parts) == 1 else th.cat(parts, dim=1))
-        *of_observations, of_others = layer.weight.split([x.size(1) for x in (*parts, self.others)], dim=1)
-        outputs = F.linear(self.others, of_others, layer.bias)
+        *of_observations, of_others = layer.weight.split([x.size(1) for x in (*parts, self.others)], dim=-1)
+        outputs = linear(self.others, of_others, layer.bias)
         for part, weights in zip(parts, of_observations, strict=True):
-            outputs = outputs + F.linear(part, weights)
+            outputs = outputs + linear(part, weights)
         return outputs
 
 

@@ -1,6 +1,9 @@
 """Initial weights."""
 
+import torch as th
 import torch.nn as nn
+
+from modules.unshared import AgentGRUCell, AgentLinear, AgentLSTMCell
 
 # of layers before a rectifier
 RELU_GAIN = 2**0.5
@@ -12,12 +15,22 @@ def orthogonal(network: nn.Module, last_gain: float, gain: float = RELU_GAIN) ->
     Those of linear layers are scaled by `gain`, and of the last one by `last_gain`: a small one starts a policy near
     uniform (Andrychowicz et al. 2021). Recurrent ones are not scaled.
     """
-    layers = [module for module in network.modules() if isinstance(module, nn.Linear)]
+    layers = [module for module in network.modules() if isinstance(module, nn.Linear | AgentLinear)]
     for layer in layers:
-        nn.init.orthogonal_(layer.weight, last_gain if layer is layers[-1] else gain)
-        if layer.bias is not None:
+        for weight in _matrices(layer.weight):
+            nn.init.orthogonal_(weight, last_gain if layer is layers[-1] else gain)
+        if getattr(layer, "bias", None) is not None:
             nn.init.zeros_(layer.bias)
     for module in network.modules():
-        if isinstance(module, nn.RNNCellBase):
+        if isinstance(module, nn.RNNCellBase | AgentGRUCell | AgentLSTMCell):
             for name, weight in module.named_parameters(recurse=False):
-                nn.init.orthogonal_(weight) if name.startswith("weight") else nn.init.zeros_(weight)
+                if name.startswith("bias"):
+                    nn.init.zeros_(weight)
+                    continue
+                for matrix in _matrices(weight):
+                    nn.init.orthogonal_(matrix)
+
+
+def _matrices(weight: th.Tensor) -> list[th.Tensor]:
+    """One, or that of each agent."""
+    return [weight.data] if weight.dim() == 2 else list(weight.data)

@@ -32,7 +32,9 @@ def test_every_number_in_range_is_taken(key, data):
     whole = type(option.example) is int and option.kind is not float
     lowest, highest = limits(option)
     if whole:
-        value = data.draw(st.integers(-(2**63) if lowest is None else lowest, 2**63 - 1 if highest is None else highest))
+        value = data.draw(
+            st.integers(-(2**63) if lowest is None else lowest, 2**63 - 1 if highest is None else highest)
+        )
     else:
         value = data.draw(st.floats(lowest, highest, allow_infinity=False, allow_nan=False))
     assume(not option.choices or value in option.choices)

@@ -5,8 +5,9 @@ import torch as th
 
 from controllers.inputs import RowInputs
 from helpers import fill, make_args
-from modules.agents import REGISTRY, FFAgent, RNNAgent, RNNLayerNormAgent
+from modules.agents import REGISTRY, FFAgent, LSTMAgent, RNNAgent, RNNLayerNormAgent
 from modules.agents.agent import Agent
+from utils.tensor_trees import leaves
 
 
 def unrolled(agent, inputs, start):
@@ -52,6 +53,28 @@ def test_the_feed_forward_agent():
     assert th.equal(same, state)
 
 
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_the_lstm_agent_is_an_lstm_between_two_layers(layer_norm):
+    agent = LSTMAgent(6, make_args(rnn_hidden_dim=5, layer_norm=layer_norm))
+    fill(agent.parameters())
+    w = agent.state_dict()
+    lstm = th.nn.LSTM(5, 5)
+    lstm.load_state_dict({f"{name}_l0": w[f"rnn.{name}"] for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")})
+    norm = [
+        (lambda x, k=k: th.nn.functional.layer_norm(x, (5,), w[f"norm{k}.weight"], w[f"norm{k}.bias"]))
+        if layer_norm
+        else (lambda x: x)
+        for k in (1, 2)
+    ]
+    inputs, start = th.randn(7, 4, 6), (th.randn(1, 4, 5), th.randn(1, 4, 5))
+    hidden, (_, cell) = lstm(norm[0](inputs @ w["fc1.weight"].T + w["fc1.bias"]).clamp(min=0), start)
+    encoded = agent.encode(RowInputs(inputs.flatten(0, 1)))
+    outputs, (states, cells) = agent.sequence(encoded, [4] * 7, start)
+    th.testing.assert_close(outputs.view(7, 4, -1), norm[1](hidden) @ w["fc2.weight"].T + w["fc2.bias"])
+    th.testing.assert_close(states.view(7, 4, 5), hidden)
+    th.testing.assert_close(cells.view(7, 4, 5)[-1:], cell)
+
+
 def test_the_agent_with_layer_normalisation():
     agent = RNNLayerNormAgent(6, make_args(rnn_hidden_dim=5))
     fill(agent.parameters())
@@ -77,9 +100,9 @@ def test_the_agent_with_layer_normalisation():
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_hidden_states_start_at_zero(name):
-    hidden = REGISTRY[name](6, make_args(rnn_hidden_dim=5)).init_hidden()
-    assert hidden.shape == (1, 5)
-    assert hidden.abs().sum() == 0
+    for _, hidden in leaves(REGISTRY[name](6, make_args(rnn_hidden_dim=5)).init_hidden()):
+        assert hidden.shape == (1, 5)
+        assert hidden.abs().sum() == 0
 
 
 class _Shifted:

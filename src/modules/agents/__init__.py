@@ -7,15 +7,19 @@ REGISTRY = Registry("agent")
 WIDTHS = {
     "rnn_hidden_dim": Option(SHARED, "units of the agent's hidden layers", at_least=1, at_most=WIDTH, resume=SHAPES)
 }
+LAYER_NORM = {"layer_norm": Option(False, "layer normalisation in the agent's hidden layers", resume=SHAPES)}
 REGISTRY.declare("rnn", "modules.agents.rnn_agent:RNNAgent", "linear, GRU cell, linear (PyMARL)", options=WIDTHS)
 REGISTRY.declare(
-    "ff", "modules.agents.ff_agent:FFAgent", "feed-forward, three linear layers, no memory", options=WIDTHS
+    "ff", "modules.agents.ff_agent:FFAgent", "feed-forward, three linear layers, no memory", options=WIDTHS | LAYER_NORM
 )
 REGISTRY.declare(
     "rnn_layernorm",
     "modules.agents.rnn_layernorm_agent:RNNLayerNormAgent",
     "linear, GRU cell, linear, with layer normalisation (PQN)",
     options=WIDTHS,
+)
+REGISTRY.declare(
+    "lstm", "modules.agents.lstm_agent:LSTMAgent", "linear, LSTM cell, linear", options=WIDTHS | LAYER_NORM
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -4,19 +4,24 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
-from modules.agents.agent import Agent
+from modules.agents import REGISTRY
+from modules.agents.agent import Agent, layer_norms
 from utils.config import with_defaults
 
 
 class FFAgent(Agent):
-    """Linear -> ReLU -> linear -> ReLU -> linear; hidden states pass through unchanged."""
+    """Linear -> ReLU -> linear -> ReLU -> linear; hidden states pass through unchanged.
+
+    With `layer_norm`, what enters each ReLU is normalised.
+    """
 
     def __init__(self, input_shape: int, args):
         super().__init__()
-        self.args = args = with_defaults(args)
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.fc1 = nn.Linear(input_shape, args.rnn_hidden_dim)
         self.fc2 = nn.Linear(args.rnn_hidden_dim, args.rnn_hidden_dim)
         self.fc3 = nn.Linear(args.rnn_hidden_dim, args.n_actions)
+        self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, args.layer_norm)
 
     def init_hidden(self) -> th.Tensor:
         """Zeros `[1, rnn_hidden_dim]`: the contract of an agent has a hidden state."""
@@ -36,5 +41,5 @@ class FFAgent(Agent):
         return self._after_fc1(encoded), th.cat([hidden[:size] for size in sizes])
 
     def _after_fc1(self, x: th.Tensor) -> th.Tensor:
-        x = F.relu(self.fc2(F.relu(x)))
+        x = F.relu(self.norm2(self.fc2(F.relu(self.norm1(x)))))
         return self.fc3(x)

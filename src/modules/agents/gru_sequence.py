@@ -3,11 +3,13 @@
 import torch as th
 import torch.nn as nn
 
+from modules.unshared import AgentGRUCell
+
 # Rows of a block of steps: the gates of 64 hidden units are then 400 kB, which fits a core's cache
 BLOCK_ROWS = 512
 
 
-def gru_sequence(cell: nn.GRUCell, x: th.Tensor, sizes: list[int], hidden: th.Tensor) -> th.Tensor:
+def gru_sequence(cell: nn.GRUCell | AgentGRUCell, x: th.Tensor, sizes: list[int], hidden: th.Tensor) -> th.Tensor:
     """Hidden states of `cell` over packed sequences (the order of `torch.nn.utils.rnn.PackedSequence`).
 
     Args:
@@ -18,6 +20,8 @@ def gru_sequence(cell: nn.GRUCell, x: th.Tensor, sizes: list[int], hidden: th.Te
     Returns:
         Hidden states after each step, `[P, H]`.
     """
+    if isinstance(cell, AgentGRUCell):
+        return cell.sequence(x, sizes, hidden)
     weights = (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
     if x.is_cuda:  # there the number of launches decides, and cuDNN makes one of all steps
         return th.gru(x, th.tensor(sizes), hidden.unsqueeze(0), weights, True, 1, 0.0, cell.training, False)[0]

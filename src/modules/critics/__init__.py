@@ -8,6 +8,7 @@ VALUES = {
     "critic_hidden_dim": Option(
         64, "units of the hidden layers of a critic of state values", at_least=1, at_most=WIDTH, resume=SHAPES
     ),
+    "share_critic_params": Option(True, "one critic for all agents; False: each has weights of its own", resume=SHAPES),
     "critic_agent_id": Option(True, "append the agent's one-hot number to what the critic sees", resume=SHAPES),
     "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
     "critic_layer_norm": Option(False, "layer normalisation in a critic of state values", resume=SHAPES),

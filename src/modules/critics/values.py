@@ -9,6 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.initialisation import orthogonal
+from modules.unshared import linear, linear_for_all, unshare
 from utils.config import with_defaults
 
 
@@ -40,6 +41,8 @@ class ValueCritic(nn.Module):
         normalised = args.critic_layer_norm
         self.norm1 = nn.LayerNorm(width) if normalised else nn.Identity()
         self.norm2 = nn.LayerNorm(width) if normalised else nn.Identity()
+        if not args.share_critic_params:
+            unshare(self, self.n_agents, "critics")
         if args.orthogonal_init:
             orthogonal(self, 1.0)
 
@@ -55,19 +58,16 @@ class ValueCritic(nn.Module):
             field: the steps' values of a field, `[*steps, n, ...]`, or `[*steps, ...]` of the environment.
             lead: the number of axes of `steps`.
         """
-        weights = list(self.fc1.weight.split(self._sizes, dim=1))
-        # what all agents share passes the first layer once
-        shared: Any = self.fc1.bias
-        x: Any = 0
-        for part in self.sees:
+        weights = self.fc1.weight.split(self._sizes, dim=-1)
+        x: Any = self.fc1.bias
+        for part, of_part in zip(self.sees, weights, strict=False):
             if part == "obs":
-                x = F.linear(self._joined(field, self._own, lead + 1), weights.pop(0))
-            else:
+                x = x + linear(self._joined(field, self._own, lead + 1), of_part)
+            else:  # what all agents share passes the first layer once
                 fields = self._common if part == "state" else self._own
-                shared = shared + F.linear(self._joined(field, fields, lead), weights.pop(0))
+                x = x + linear_for_all(self._joined(field, fields, lead), of_part)
         if self._agent_id:
-            x = x + weights.pop(0).t()
-        x = x + shared.unsqueeze(-2) if shared.dim() > 1 else x + shared
+            x = x + (weights[-1].t() if weights[-1].dim() == 2 else weights[-1].diagonal(dim1=0, dim2=2).t())
         x = F.relu(self.norm1(x))
         x = self.fc3(F.relu(self.norm2(self.fc2(x)))).squeeze(-1)
         return x.expand(*x.shape[:-1], self.n_agents)

@@ -1,0 +1,141 @@
+"""Separate weights for each of n agents, in the place of weights that all share, computed for all at once.
+
+Rows stand agent by agent: row b * n + i, or index i of the last axis but one, belongs to agent i.
+"""
+
+import copy
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class PerAgent(nn.Module):
+    """A layer of n agents: its parameters have a leading axis of n."""
+
+    def __init__(self, layers: list[nn.Module]):
+        super().__init__()
+        self.n_agents = len(layers)
+        for name, _ in layers[0].named_parameters(recurse=False):
+            self.register_parameter(name, nn.Parameter(th.stack([getattr(layer, name).detach() for layer in layers])))
+
+
+class AgentLinear(PerAgent):
+    """`nn.Linear` of each agent."""
+
+    def forward(self, x: th.Tensor) -> th.Tensor:
+        return linear(x, self.weight, self._parameters.get("bias"))
+
+
+class AgentLayerNorm(PerAgent):
+    """`nn.LayerNorm` of each agent, over the last axis."""
+
+    def __init__(self, layers: list[nn.LayerNorm]):
+        super().__init__(layers)
+        self._eps = layers[0].eps
+
+    def forward(self, x: th.Tensor) -> th.Tensor:
+        rows = F.layer_norm(x, x.shape[-1:], eps=self._eps).reshape(-1, self.n_agents, x.size(-1))
+        return (rows * self.weight + self.bias).reshape(x.shape)
+
+
+class AgentGRUCell(PerAgent):
+    """`nn.GRUCell` of each agent."""
+
+    def forward(self, x: th.Tensor, hidden: th.Tensor) -> th.Tensor:
+        return self.step(linear(x, self.weight_ih, self.bias_ih), hidden)
+
+    def step(self, from_x: th.Tensor, hidden: th.Tensor) -> th.Tensor:
+        """One step, with what comes from the inputs, `[N, 3 H]`."""
+        r_x, z_x, n_x = from_x.chunk(3, dim=-1)
+        r_h, z_h, n_h = linear(hidden, self.weight_hh, self.bias_hh).chunk(3, dim=-1)
+        new = th.tanh(n_x + th.sigmoid(r_x + r_h) * n_h)
+        return th.lerp(new, hidden, th.sigmoid(z_x + z_h))
+
+    def sequence(self, x: th.Tensor, sizes: list[int], hidden: th.Tensor) -> th.Tensor:
+        """As `gru_sequence`."""
+        states = []
+        for from_x in linear(x, self.weight_ih, self.bias_ih).split(sizes):
+            hidden = self.step(from_x, hidden[: len(from_x)])
+            states.append(hidden)
+        return th.cat(states)
+
+
+class AgentLSTMCell(PerAgent):
+    """`nn.LSTMCell` of each agent."""
+
+    def forward(self, x: th.Tensor, state: tuple[th.Tensor, th.Tensor]) -> tuple[th.Tensor, th.Tensor]:
+        hidden, cell = state
+        gates = linear(x, self.weight_ih, self.bias_ih) + linear(hidden, self.weight_hh, self.bias_hh)
+        i, f, g, o = gates.chunk(4, dim=-1)
+        cell = th.sigmoid(f) * cell + th.sigmoid(i) * th.tanh(g)
+        return th.sigmoid(o) * th.tanh(cell), cell
+
+
+KINDS: dict[type, type[PerAgent]] = {
+    nn.Linear: AgentLinear,
+    nn.LayerNorm: AgentLayerNorm,
+    nn.GRUCell: AgentGRUCell,
+    nn.LSTMCell: AgentLSTMCell,
+}
+
+
+def linear(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = None) -> th.Tensor:
+    """`F.linear`; with weights of each agent, `[n, out, in]`, of rows that belong to them."""
+    if weight.dim() == 2:
+        return F.linear(x, weight, bias)
+    rows = x.reshape(-1, weight.size(0), x.size(-1)).transpose(0, 1)
+    out = th.bmm(rows, weight.mT) if bias is None else th.baddbmm(bias.unsqueeze(1), rows, weight.mT)
+    return out.transpose(0, 1).reshape(*x.shape[:-1], weight.size(1))
+
+
+def linear_for_all(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = None) -> th.Tensor:
+    """What all agents share, `[..., I]`, through the weights of all or of each: `[..., 1 or n, out]`."""
+    if weight.dim() == 2:
+        return F.linear(x, weight, bias).unsqueeze(-2)
+    out = th.einsum("...i,noi->...no", x, weight)
+    return out if bias is None else out + bias
+
+
+def unshare(network: nn.Module, n_agents: int, name: str) -> None:
+    """Give each agent weights of its own, in place; the first agent's are those that the network has.
+
+    In `state_dict`s they are `<name>.<i>.<layer>.<weight>`, as EPyMARL's `agents.0.fc1.weight`.
+
+    Raises:
+        TypeError: a layer with weights that is none of `KINDS`.
+    """
+    for path, module in list(network.named_modules()):
+        if next(iter(module.parameters(recurse=False)), None) is None:
+            continue
+        kind = KINDS.get(type(module))
+        if kind is None:
+            raise TypeError(f"{type(network).__name__}.{path} ({type(module).__name__}) cannot be one for each agent")
+        layers = [module, *(copy.deepcopy(module) for _ in range(n_agents - 1))]
+        for layer in layers[1:]:
+            layer.reset_parameters()
+        parent, _, attribute = path.rpartition(".")
+        setattr(network.get_submodule(parent), attribute, kind(layers))
+    network.unshared_name = name
+    network._register_state_dict_hook(_split)
+    network.register_load_state_dict_pre_hook(_stack)
+
+
+def _split(network: Any, state: dict, prefix: str, _metadata: Any) -> None:
+    for layer, path, weight in _weights(network):
+        values = state.pop(f"{prefix}{path}.{weight}")
+        for i in range(layer.n_agents):
+            state[f"{prefix}{network.unshared_name}.{i}.{path}.{weight}"] = values[i]
+
+
+def _stack(network: Any, state: dict, prefix: str, *_others: Any) -> None:
+    for layer, path, weight in _weights(network):
+        keys = [f"{prefix}{network.unshared_name}.{i}.{path}.{weight}" for i in range(layer.n_agents)]
+        if all(key in state for key in keys):
+            state[f"{prefix}{path}.{weight}"] = th.stack([state.pop(key) for key in keys])
+
+
+def _weights(network: nn.Module) -> list[tuple[PerAgent, str, str]]:
+    layers = ((path, module) for path, module in network.named_modules() if isinstance(module, PerAgent))
+    return [(layer, path, name) for path, layer in layers for name, _ in layer.named_parameters(recurse=False)]

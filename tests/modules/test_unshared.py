@@ -1,0 +1,138 @@
+"""Weights of each agent: as many separate networks would compute, by the same names as in EPyMARL."""
+
+import copy
+
+import pytest
+import torch as th
+
+from controllers.basic_controller import BasicMAC
+from controllers.inputs import RowInputs
+from controllers.policy_controller import PolicyMAC
+from controllers.unroll import BatchUnroll, unroll_by_steps
+from helpers import fill, make_args, random_batch
+from modules.agents import REGISTRY
+from modules.critics import REGISTRY as critics
+from modules.unshared import unshare
+from utils.tensor_trees import leaves, map_tree
+
+N, ROWS = 3, 4
+
+
+def separate(agent):
+    """A separate network for each agent, with the weights of the unshared one."""
+    state = agent.state_dict()
+    found = []
+    for i in range(N):
+        network = type(agent)(6, agent.args)
+        prefix = f"agents.{i}."
+        network.load_state_dict({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
+        found.append(network)
+    return found
+
+
+def of_agent(tree, i):
+    return map_tree(lambda x: x.reshape(-1, N, x.size(-1))[:, i], tree)
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_every_agent_computes_as_separate_networks_do(name, layer_norm):
+    agent = REGISTRY[name](6, make_args(n_agents=N, rnn_hidden_dim=5, layer_norm=layer_norm))
+    unshare(agent, N, "agents")
+    fill(agent.parameters())
+    sizes = [ROWS * N, ROWS * N, 2 * N]
+    x = th.randn(sum(sizes), 6, requires_grad=True)
+    start = map_tree(lambda h: th.randn(ROWS * N, h.size(-1)), agent.init_hidden())
+    outputs, memory = agent.sequence(agent.encode(RowInputs(x)), sizes, start)
+    outputs.sum().backward()
+    for i, network in enumerate(separate(agent)):
+        mine = x.detach().view(-1, N, 6)[:, i]
+        expected, after = network.sequence(
+            network.encode(RowInputs(mine)), [size // N for size in sizes], of_agent(start, i)
+        )
+        th.testing.assert_close(of_agent(outputs.detach(), i), expected)
+        for (_, one), (_, other) in zip(leaves(of_agent(memory, i)), leaves(after), strict=True):
+            th.testing.assert_close(one.detach(), other.detach())
+        expected.sum().backward()
+        for path, weight in network.named_parameters():
+            th.testing.assert_close(agent.get_parameter(path).grad[i], weight.grad)
+        step, _ = network(mine[:ROWS], of_agent(start, i))
+        th.testing.assert_close(step, expected[:ROWS])
+    together, _ = agent(x.detach()[: ROWS * N], start)
+    th.testing.assert_close(together, outputs[: ROWS * N].detach())
+
+
+def test_names_of_the_weights_are_epymarls_and_they_are_loaded():
+    agent = REGISTRY["rnn"](6, make_args(n_agents=2, rnn_hidden_dim=5))
+    shared = {f"agents.{i}.{key}" for i in range(2) for key in agent.state_dict()}
+    unshare(agent, 2, "agents")
+    assert set(agent.state_dict()) == shared
+    other = copy.deepcopy(agent)
+    fill(agent.parameters())
+    other.load_state_dict(agent.state_dict())
+    for one, two in zip(agent.parameters(), other.parameters(), strict=True):
+        assert th.equal(one, two)
+    with pytest.raises(RuntimeError, match=r"Missing key.*fc1\.weight"):
+        other.load_state_dict({k: v for k, v in agent.state_dict().items() if k != "agents.1.fc1.weight"})
+
+
+def test_agents_start_from_different_weights():
+    agent = REGISTRY["rnn"](6, make_args(n_agents=2))
+    unshare(agent, 2, "agents")
+    assert not th.equal(agent.fc1.weight[0], agent.fc1.weight[1])
+
+
+class Odd(th.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = th.nn.Embedding(3, 4)
+
+
+def test_a_layer_of_another_kind_is_refused_by_name():
+    with pytest.raises(TypeError, match=r"Odd.table \(Embedding\)"):
+        unshare(Odd(), 2, "agents")
+
+
+@pytest.mark.parametrize("kind", [BasicMAC, PolicyMAC])
+def test_controllers_unroll_as_they_act(kind):
+    batch = random_batch([3, 5, 2], 6)
+    args = make_args(share_params=False, rnn_hidden_dim=8, critic="own")
+    mac = kind(batch.scheme, batch.groups, args)
+    fill(mac.parameters())
+    unroll = BatchUnroll(batch, mac)
+    assert unroll.packed
+    expected, _ = unroll_by_steps(mac, batch)
+    found = unroll.spread(unroll.outputs(mac))
+    filled = batch["filled"].squeeze(2) > 0
+    th.testing.assert_close(found[filled], expected[filled])
+
+
+@pytest.mark.parametrize("with_id", [True, False])
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize(
+    "name", [n for n in critics if critics.entry(n).options and "critic_agent_id" in critics.entry(n).options]
+)
+def test_critics_against_their_inputs_written_out(name, shared, with_id):
+    batch = random_batch([3, 5], 6)
+    args = make_args(share_critic_params=shared, critic_agent_id=with_id, critic_layer_norm=True)
+    critic = critics[name](batch.scheme, args)
+    fill(critic.parameters())
+    size, length, n = *batch["obs"].shape[:2], 2
+    own = batch["obs"]
+    every = own.flatten(2).unsqueeze(2).expand(-1, -1, n, -1)
+    state = batch["state"].unsqueeze(2).expand(-1, -1, n, -1)
+    parts = {"own": [own], "state": [state], "all_obs": [every], "state_own": [own, state]}[name]
+    if with_id:
+        parts = [*parts, th.eye(n).expand(size, length, -1, -1)]
+    inputs = th.cat(parts, dim=-1)
+    weights = critic.state_dict()
+    for i in range(n):
+        key = "" if shared else f"critics.{i}."
+        w = {k.removeprefix(key): v for k, v in weights.items() if k.startswith(key)}
+        x = inputs[:, :, i]
+        for layer in "12":
+            x = x @ w[f"fc{layer}.weight"].T + w[f"fc{layer}.bias"]
+            x = th.nn.functional.layer_norm(x, x.shape[-1:], w[f"norm{layer}.weight"], w[f"norm{layer}.bias"]).relu()
+        expected = x @ w["fc3.weight"].T + w["fc3.bias"]
+        th.testing.assert_close(critic(batch)[:, :, i], expected)
+    th.testing.assert_close(critic(batch, t=2), critic(batch)[:, 2:3])
