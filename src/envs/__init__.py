@@ -18,14 +18,14 @@ REGISTRY.declare("lbf", "envs.lbf:LevelBasedForaging", "level-based foraging (pa
 # `batched`: the form of many copies; `batched_if`: says for which arguments it exists
 REGISTRY.declare(
     "pettingzoo",
-    "envs.pettingzoo:PettingZooEnv",
-    "any PettingZoo parallel environment, discrete actions",
+    "envs.pettingzoo.environment:PettingZoo",
+    "any PettingZoo parallel environment, as one team or in groups",
     imports="key",
     **LIGHT,
 )
 REGISTRY.declare(
     "mpe",
-    "envs.pettingzoo:PettingZooEnv",
+    "envs.pettingzoo.environment:PettingZoo",
     "the same: multi-agent particle environments (package mpe2)",
     imports="key",
     **LIGHT,

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from envs.fields import AGENTS, FieldSpec
-from envs.gymnasium import states, tasks, values
+from envs.gymnasium import states, tasks
+from envs.space_values import acted, observed
 from utils.errors import ConfigError
 from utils.plain_values import shown
 
@@ -43,8 +44,8 @@ class GymnasiumEnv:
     ):
         self._env = tasks.made(key, time_limit, kwargs)
         self.key, self.groups, self.episode_limit = key, {AGENTS: 1}, tasks.limit_of(key, time_limit)
-        self._observations, self._show = values.observed("obs", self._env.observation_space)
-        self._actions, self._act = values.acted("actions", self._env.action_space)
+        self._observations, self._show = observed("obs", self._env.observation_space)
+        self._actions, self._act = acted("actions", self._env.action_space)
         self._has_state = _is_vector(self._observations)
         self._observe = None if observe is None else _require_entries(observe, self._observations)
         self._masked = list(self._actions) == ["actions"] and self._actions["actions"].categorical
@@ -88,14 +89,14 @@ class GymnasiumEnv:
         return self._seen
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, float], bool, bool, dict[str, Any]]:
-        seen, reward, terminated, truncated, info = self._env.step(self._act(actions))
+        seen, reward, terminated, truncated, info = self._env.step(self._act(actions, 0))
         self._keep(seen, info)
         info = {name: value for name, value in info.items() if name != MASK}
         # an end that lies in the task is one, also at the time limit
         return {"reward": float(reward)}, bool(terminated), bool(truncated and not terminated), info
 
     def _keep(self, seen: Any, info: Mapping[str, Any]) -> None:
-        shown_now = self._show(seen)
+        shown_now = {path: value[None] for path, value in self._show(seen).items()}
         if self._has_state:
             shown_now["state"] = shown_now["obs"][0]
         if self._observe is not None:

@@ -1,0 +1,142 @@
+"""PettingZoo environments with discrete actions, as a team with one reward."""
+
+import numpy as np
+
+from envs.multiagentenv import MultiAgentEnv
+from envs.pettingzoo import modules
+from envs.pettingzoo.game import ParallelGame, plain_observation
+from envs.pettingzoo.particles import MOVES
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+REWARDS = {"sum": np.sum, "mean": np.mean}
+
+
+class OtherActionsError(ConfigError):
+    """Agents have other actions than one choice each."""
+
+
+class PettingZooEnv(ParallelGame, MultiAgentEnv):
+    """Any `parallel_env` whose agents have Discrete actions, as a team with one reward.
+
+    Observations are flattened and padded with zeros to the longest; actions an agent does not have are illegal.
+    An `action_mask`, in the observation or the info, is respected. An agent that has died sees zeros, can only
+    do action 0 (which is not passed on), and earns nothing. The episode terminates when the last agents do; it is
+    truncated when time is up or the environment truncates agents that did not terminate.
+
+    Args:
+        key: module that has `parallel_env`, e.g. "mpe2.simple_spread_v3".
+        time_limit: steps of an episode, if the environment does not end it before.
+        kwargs: arguments of `parallel_env`.
+        reward: "sum" or "mean" of all agents' rewards.
+        seed: given to the first reset; None: a random one.
+
+    Raises:
+        ConfigError: the package is missing, or the arguments do not fit it.
+    """
+
+    def __init__(
+        self,
+        key: str = "mpe2.simple_spread_v3",
+        time_limit: int = 25,
+        kwargs: dict | None = None,
+        reward: str = "sum",
+        seed: int | None = None,
+    ):
+        self.check_args(key=key, time_limit=time_limit, kwargs=kwargs, reward=reward)
+        super().__init__(modules.made(key, time_limit, kwargs), time_limit, seed)
+        self._obs_spaces = {agent: self.plain_space(agent) for agent in self._agents}
+        self._n_actions = [self._count_actions(key, agent) for agent in self._agents]
+        self._obs_size = max(self._spaces.flatdim(space) for space in self._obs_spaces.values())
+        self._team_reward = REWARDS[reward]
+        self.n_agents = len(self._agents)
+        self.reset()
+        self._has_state = self.own_state() is not None
+        self._state_size = self.get_state().size
+        self.forget_episode(seed)
+
+    @classmethod
+    def check_args(
+        cls,
+        key: str = "mpe2.simple_spread_v3",
+        time_limit: int = 25,
+        kwargs: dict | None = None,
+        reward: str = "sum",
+        **others,
+    ) -> None:
+        """Refuse bad arguments before a run starts."""
+        modules.require_arguments(key, time_limit, kwargs)
+        if reward not in REWARDS:
+            raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, REWARDS)}")
+
+    def _count_actions(self, key: str, agent: str) -> int:
+        space = self._env.action_space(agent)
+        if not isinstance(space, self._spaces.Discrete) or space.start != 0:
+            raise OtherActionsError(
+                f"env_args.key={key}: the actions of {agent} are {space}; only Discrete ones are supported."
+            )
+        return int(space.n)
+
+    def reset(self) -> None:
+        self._keep(*self.begin(), self._env.agents)
+
+    def step(self, actions) -> tuple[float, bool, dict]:
+        step = self.play(dict(zip(self._agents, map(int, actions), strict=True)))
+        # learning bootstraps from the closing state of a truncated agent, so it keeps its legal actions there
+        self._keep(step.obs, step.infos, [*self._env.agents, *step.cut])
+        reward = float(self._team_reward([float(step.rewards.get(agent, 0.0)) for agent in self._agents]))
+        return reward, step.ended, {"episode_limit": step.truncated}
+
+    def _keep(self, obs: dict, infos: dict, able: list[str]) -> None:
+        """Flatten and pad what the agents see, and note what those that are `able` to act can do."""
+        self._obs = np.zeros((self.n_agents, self._obs_size), dtype=np.float32)
+        self._avail_actions = np.zeros((self.n_agents, max(self._n_actions)), dtype=np.int32)
+        for i, agent in enumerate(self._agents):
+            seen, mask = plain_observation(obs.get(agent), infos.get(agent, {}))
+            if seen is not None:
+                flat = self._spaces.flatten(self._obs_spaces[agent], seen)
+                self._obs[i, : flat.size] = flat
+            if agent not in able:
+                self._avail_actions[i, 0] = 1
+            elif mask is None:
+                self._avail_actions[i, : self._n_actions[i]] = 1
+            else:
+                self._avail_actions[i, : self._n_actions[i]] = np.asarray(mask) != 0
+
+    def get_obs(self) -> np.ndarray:
+        return self._obs
+
+    def get_obs_agent(self, agent_id: int) -> np.ndarray:
+        return self._obs[agent_id]
+
+    def get_obs_size(self) -> int:
+        return self._obs_size
+
+    def get_state(self) -> np.ndarray:
+        """The environment's own global state, or the observations of all agents if it has none."""
+        state = self._env.state() if self._has_state else self._obs
+        return np.asarray(state, dtype=np.float32).reshape(-1)
+
+    def get_state_size(self) -> int:
+        return self._state_size
+
+    def get_avail_actions(self) -> np.ndarray:
+        return self._avail_actions
+
+    def get_avail_agent_actions(self, agent_id: int) -> np.ndarray:
+        return self._avail_actions[agent_id]
+
+    def get_total_actions(self) -> int:
+        return max(self._n_actions)
+
+    def action_names(self) -> list[list[str]]:
+        """See `MultiAgentEnv`; agents with fewer actions than others have names for all the same."""
+        names = super().action_names()
+        try:
+            moving = {agent.name for agent in self.world().agents if agent.movable and agent.silent}
+        except NotImplementedError:
+            return names
+        return [
+            [*MOVES, *own[len(MOVES) :]] if name in moving and count == len(MOVES) else own
+            for name, count, own in zip(self._agents, self._n_actions, names, strict=True)
+        ]
