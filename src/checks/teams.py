@@ -66,7 +66,8 @@ def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict
         for key in own:
             if key not in allowed:
                 raise ConfigError(f"{shown(key)} is not a key of a team.{did_you_mean(key, allowed)}")
-        keys = {**{key: value for key, value in preset.items() if key in allowed}, **own}
+        # a part that the preset leaves out, such as the mixer, is not the run's
+        keys = {**{key: value for key, value in preset.items() if key in allowed or key in PARTS}, **own}
         keys = {"checkpoint_path": "", "load_step": 0, **keys}
         typed = {key: value for key, value in keys.items() if key not in UNTYPED}
         checked = normalised(completed({**config, **typed, "teams": {}}))

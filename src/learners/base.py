@@ -13,6 +13,7 @@ from learners import REGISTRY
 from learners.non_finite import NonFiniteError, non_finite_figure
 from learners.targets import Pairs, TargetNetworks
 from utils.config import with_defaults
+from utils.tensor_trees import map_tree
 
 
 class BaseLearner:
@@ -53,9 +54,7 @@ class BaseLearner:
             return network(*inputs)
         with th.autocast(th.device(self.args.device).type, dtype=th.bfloat16):
             outputs = network(*inputs)
-        if isinstance(outputs, tuple):
-            return tuple(x if x is None else x.float() for x in outputs)
-        return outputs.float()
+        return map_tree(th.Tensor.float, outputs)
 
     def _followed(self) -> Pairs:
         if self.target_mac is not None:

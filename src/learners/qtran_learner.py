@@ -12,6 +12,7 @@ from learners.targets import last_update
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
 from utils.rl_utils import terminations, valid_transitions
+from utils.tensor_trees import leaves
 
 
 class QLearner(BaseLearner):
@@ -32,7 +33,7 @@ class QLearner(BaseLearner):
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One gradient step on the three losses of `batch`; now and then, new target networks."""
         mask = valid_transitions(batch).reshape(-1, 1)
-        mac_out, hidden_states = self._forward(unroll_mac, self.mac, batch)
+        mac_out, hidden_states = self._forward(_unrolled, self.mac, batch)
         chosen_action_qvals = gather_actions(mac_out[:, :-1], batch["actions"][:, :-1])
         max_qvals, greedy = legal_values(mac_out, batch["avail_actions"]).max(dim=3, keepdim=True)
 
@@ -81,7 +82,7 @@ class QLearner(BaseLearner):
     @th.no_grad()
     def _targets(self, batch, greedy: th.Tensor) -> th.Tensor:
         """r + gamma Q'_jt(s', greedy joint action): `[B * (T - 1), 1]`."""
-        target_mac_out, target_hidden_states = self._forward(unroll_mac, self.target_mac, batch)
+        target_mac_out, target_hidden_states = self._forward(_unrolled, self.target_mac, batch)
         if not self.args.double_q:
             greedy = legal_values(target_mac_out, batch["avail_actions"]).argmax(dim=3, keepdim=True)
         next_values, _ = self._forward(
@@ -93,3 +94,9 @@ class QLearner(BaseLearner):
 
     def _onehot(self, actions: th.Tensor) -> th.Tensor:
         return F.one_hot(actions.squeeze(3), self.args.n_actions).float()
+
+
+def _unrolled(mac, batch) -> tuple[th.Tensor, th.Tensor]:
+    """Outputs, and hidden states `[B, T, n, H]`: of a memory of several tensors, such as an LSTM's, the first."""
+    outputs, memory = unroll_mac(mac, batch)
+    return outputs, next(leaf for _, leaf in leaves(memory))

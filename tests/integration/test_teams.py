@@ -35,6 +35,21 @@ def test_every_team_learns_on_every_schedule_and_source(tmp_path, logged, runner
         assert max(logged["drones/off_policy"]) < 1e-4
 
 
+@pytest.mark.parametrize("runner", ["rollout", "episodes"])
+@pytest.mark.parametrize("agent", ["rnn", "lstm"])
+def test_policies_over_actions_of_any_kind(tmp_path, logged, runner, agent):
+    """Drones fly (two floats) and switch a lamp, and see a picture, numbers and a ragged list."""
+    own = {"minibatches": 1, "agent": agent, "critic_lr": 0.01, "lr_finish": 0.01, "lr": 0.01}
+    teams = {"drones": {"config": "ppo", "critic": "own", "epochs": 2, "chunk_length": 5, **own}}
+    teams["trucks"] = {"config": "mappo", "epochs": 2, "share_params": False, **own}
+    run(config_of(tmp_path, runner, teams=teams))
+    for team in teams:
+        assert len(logged[f"{team}/pg_loss"]) >= 3
+        for key in ("pg_loss", "critic_loss", "entropy", "approx_kl"):
+            assert all(map(math.isfinite, logged[f"{team}/{key}"]))
+        assert max(logged[f"{team}/agent_grad_norm"]) > 0
+
+
 @pytest.mark.parametrize(
     "changes",
     [
