@@ -59,6 +59,8 @@ def config_of(runner, learner, mode, overlap):
     changes["t_max"] = 600 if skirmish else 300
     if not skirmish:
         changes["env_args"] = {"game": "climbing", "episode_limit": 4}
+    if config["agent_output_type"] == "pi_logits":
+        changes["test_greedy"] = False  # tests draw random numbers, too
     recursive_dict_update(config, changes)
     if learners.entry(learner).traits.get("on_policy"):
         config["batch_size"] = config["buffer_size"] = environments

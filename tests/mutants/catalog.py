@@ -11,6 +11,7 @@ from mutations import (
     hidden_once,
     ignores,
     keeps_the_first_rollout,
+    leaves_out,
     logs_copies,
     never_updates_targets,
     nothing_terminates,
@@ -91,9 +92,9 @@ def _of_learners():
             yield Mutant(f"{learner}: {key} is always {value}", f"{place}.__init__", ignores, (own,), (key, value))
 
 
-def _state(name, part):
+def _state(name, part, learner="q_learner"):
     """A part that resumes without its state."""
-    return Mutant(f"resuming: {name} is left out", part, returns_at_once, (RESUME, "-k", "q_learner-continuous"))
+    return Mutant(f"resuming: {name} is left out", part, returns_at_once, (RESUME, "-k", f"{learner}-continuous"))
 
 
 MUTANTS: tuple[Mutant | Edit, ...] = (
@@ -179,7 +180,13 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
         ("tests/utils/test_rl_utils.py", "tests/runners/test_rollout_faults.py"),
     ),
     Mutant("no part is restored", "experiment.state:RunState.restore", returns_at_once, ("tests/experiment",)),
-    _state("the learner", "checkpoints.parts:load_state"),
+    Mutant(
+        "resuming: the learner is left out",
+        "checkpoints.parts:load_state",
+        leaves_out,
+        (RESUME, "-k", "q_learner-continuous"),
+        ("learner",),
+    ),
     _state("the replay buffer", "components.buffers.episodes:EpisodeReplay.load_state_dict"),
     _state("the replay buffer's episodes", "components.buffers.episode_journal:EpisodeJournal.put"),
     Mutant(
@@ -192,6 +199,6 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
     _state("acting", "acting.in_turn:InTurn.load_state_dict"),
     _state("the loop", "experiment.state:LoopState.load_state_dict"),
     _state("the logger", "records.logger:Logger.load_state_dict"),
-    _state("the random numbers of tests", "utils.random_streams:RandomStream.load_state_dict"),
+    _state("the random numbers of tests", "utils.random_streams:RandomStream.load_state_dict", "coma_learner"),
     _state("the random generators", "utils.random_streams:set_global_generators"),
 )

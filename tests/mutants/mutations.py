@@ -9,6 +9,14 @@ def returns_at_once(original):
     return lambda *args, **kwargs: None
 
 
+def leaves_out(original, name):
+    def mutated(part, state, where=""):
+        if name not in where:
+            original(part, state, where)
+
+    return mutated
+
+
 def never_updates_targets(train):
     def mutated(self, batch, t_env, episode_num):
         import copy

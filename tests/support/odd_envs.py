@@ -5,6 +5,7 @@ They stand here since a process of environments imports the file of its class, a
 
 import numpy as np
 
+from convoy import DRONES, GEARS, TRUCKS, Convoy
 from fakes import CountingBatch, CountingEnv
 
 
@@ -81,3 +82,29 @@ class DrawableEnv(CountingEnv):
                 raise KeyError("position")
             return {"units": {1}}
         return {"units": [{"id": 0, "x": self.t, "y": 0}]}
+
+
+class WrongConvoy(Convoy):
+    """Differs from its declaration in the way that `wrong` names."""
+
+    def __init__(self, wrong="", **options):
+        self.wrong = wrong
+        super().__init__(**options)
+
+    def observe(self):
+        seen = super().observe()
+        if self.wrong == "missing":
+            seen.pop("trucks/obs")
+        elif self.wrong == "rows":
+            seen["drones/obs/near"] = [np.zeros((TRUCKS + 1, 2))] * DRONES
+        elif self.wrong == "mask":
+            seen["trucks/avail_actions"] = np.zeros((TRUCKS, GEARS))
+        elif self.wrong == "picture":
+            seen["drones/obs/camera"] = np.zeros((DRONES, 2, 2))
+        return seen
+
+    def step(self, actions):
+        outcomes, terminated, truncated, info = super().step(actions)
+        if self.wrong == "reward":
+            outcomes.pop("drones/reward")
+        return (outcomes, True, True, info) if self.wrong == "both" else (outcomes, terminated, truncated, info)

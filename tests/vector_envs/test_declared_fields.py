@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import convoy_team
-from convoy import DRONES, GEARS, LAMPS, TRUCKS, Convoy
+from convoy import DRONES, LAMPS, TRUCKS, Convoy
 from envs.seeds import environment_seed
 from envs.validation import InvalidEnvironmentError
 from helpers import make_args
+from odd_envs import WrongConvoy
 from own_parts import registries_restored
 from vector_envs import REGISTRY as SOURCES
 from vector_envs import TRANSPORTS
@@ -114,30 +115,6 @@ def test_a_state_is_resumed_in_the_midst_of_an_episode(make, way):
         assert all(np.array_equal(ours[path], theirs[path]) for path in ours)
 
 
-class _WrongConvoy(Convoy):
-    def __init__(self, wrong="", **options):
-        self.wrong = wrong
-        super().__init__(**options)
-
-    def observe(self):
-        seen = super().observe()
-        if self.wrong == "missing":
-            seen.pop("trucks/obs")
-        elif self.wrong == "rows":
-            seen["drones/obs/near"] = [np.zeros((TRUCKS + 1, 2))] * DRONES
-        elif self.wrong == "mask":
-            seen["trucks/avail_actions"] = np.zeros((TRUCKS, GEARS))
-        elif self.wrong == "picture":
-            seen["drones/obs/camera"] = np.zeros((DRONES, 2, 2))
-        return seen
-
-    def step(self, actions):
-        outcomes, terminated, truncated, info = super().step(actions)
-        if self.wrong == "reward":
-            outcomes.pop("drones/reward")
-        return (outcomes, True, True, info) if self.wrong == "both" else (outcomes, terminated, truncated, info)
-
-
 @pytest.mark.parametrize(
     ("way", "wrong", "message"),
     [
@@ -151,7 +128,7 @@ class _WrongConvoy(Convoy):
     ],
 )
 def test_differences_from_the_declaration_are_named(way, wrong, message):
-    convoy_team.environments.declare("wrong_convoy", _WrongConvoy, "breaks its word")
+    convoy_team.environments.declare("wrong_convoy", WrongConvoy, "breaks its word")
     name, transport, count = [*way.split(), "pipe", "1"][:3]
     args = make_args(
         env="wrong_convoy",
