@@ -52,10 +52,9 @@ def test_an_unknown_need_is_refused(monkeypatch):
         batch_fields("own", ENV_INFO)
 
 
-def test_built_in_learners_need_none():
-    built_in = [name for name in REGISTRY if str(REGISTRY.entry(name).target).startswith("learners.")]
-    assert built_in
-    assert all(batch_fields(name, ENV_INFO) == {} for name in built_in)
+@pytest.mark.parametrize("learner", ["q_learner", "qtran_learner", "coma_learner", "pqn_learner"])
+def test_learners_that_need_none_keep_pymarls_scheme(learner):
+    assert batch_fields(learner, ENV_INFO) == {}
 
 
 @pytest.mark.parametrize(
