@@ -1,8 +1,9 @@
-"""Normalising observations or predictions by all values so far."""
+"""Normalising observations, predictions or rewards by all values so far."""
 
 from typing import Any
 
 import torch as th
+import torch.nn as nn
 
 from utils.normaliser import Normaliser
 from utils.running_moments import merged_moments
@@ -51,3 +52,34 @@ class RunningNorm(Normaliser):
     def running_mean_var(self) -> tuple[th.Tensor, th.Tensor]:
         """Mean and variance, float32, each of `shape`."""
         return self.mean.float(), self.var.clamp(min=LEAST_VARIANCE).float()
+
+
+class ReturnScale(nn.Module):
+    """Divides rewards by the deviation of discounted returns so far (Engstrom et al. 2020, section 3).
+
+    A return is the discounted sum of an episode's rewards up to a step.
+
+    Args:
+        gamma: discount.
+    """
+
+    def __init__(self, gamma: float):
+        super().__init__()
+        self._gamma, self.moments = gamma, RunningNorm()
+
+    @th.no_grad()
+    def forward(self, rewards: th.Tensor, ended: th.Tensor, mask: th.Tensor, returns: th.Tensor) -> th.Tensor:
+        """Rewards `[B, T, k]` in units of the deviation.
+
+        Args:
+            ended: 1 after the last step of an episode, `[B, T, 1]`.
+            mask: 1 where a step was taken, `[B, T, 1 or k]`.
+            returns: those in progress before the first step, `[B, k]`; becomes those after the last one.
+        """
+        seen = th.empty_like(rewards)
+        for t in range(rewards.size(1)):
+            returns.mul_(self._gamma).add_(rewards[:, t])
+            seen[:, t] = returns
+            returns.mul_(1 - ended[:, t])
+        self.moments.update(seen, mask.expand_as(seen))
+        return rewards / self.moments.running_mean_var()[1].sqrt()

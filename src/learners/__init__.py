@@ -86,6 +86,7 @@ ACTOR_CRITIC = {
     "value_coef": Option(0.5, "critic=trunk: weight of the values' loss", at_least=0),
     "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),
     "value_norm_beta": Option(0.99, "weight of the past in these, for each update", at_least=0, at_most=1),
+    "normalise_rewards": Option(False, "divide rewards by the running deviation of returns", resume=SHAPES),
     "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
     "lr_finish": LR_FINISH,
 }

@@ -7,6 +7,7 @@ from typing import Any
 import torch as th
 
 from components.chunks import cut, with_fields
+from components.normalisers import ReturnScale
 from components.schedules import Schedule
 from controllers.hidden_states import is_rollout
 from controllers.inputs import action_fields, known_before_columns, observed_fields
@@ -53,6 +54,12 @@ class ActorCriticLearner(BaseLearner):
         self.value_norm = None
         if self.args.normalise_values:
             self.value_norm = self.networks["value_norm"] = ValueNorm((), beta=self.args.value_norm_beta)
+        self.reward_scale = None
+        if self.args.normalise_rewards:
+            self.reward_scale = self.networks["reward_scale"] = ReturnScale(self.args.gamma)
+        # those in progress where a rollout ends
+        by_agent = "reward" in scheme and "group" in scheme["reward"]
+        self.returns_so_far = th.zeros(self.args.batch_size_run, self.args.n_agents if by_agent else 1)
         self.entropy_coef = Schedule.of(self.args.entropy_coef)
         finish = 1.0 if self.args.lr_finish is None else self.args.lr_finish / self.args.lr
         self.lr_share = Schedule([(0, 1.0), (self.args.t_max, finish)])
@@ -90,7 +97,7 @@ class ActorCriticLearner(BaseLearner):
         """
         args, outputs = self.args, self.values(batch)
         values = outputs if self.value_norm is None else self.value_norm.denormalize(outputs)
-        mask, rewards = valid_transitions(batch, by_agent=True), rewards_of(batch)
+        mask, rewards = valid_transitions(batch, by_agent=True), self._rewards(batch)
         ended = terminations(batch, by_agent=True)
         advantages, returns = gae(rewards, ended, mask, values, args.gamma, args.gae_lambda)
         mask = mask.expand_as(advantages)
@@ -158,6 +165,18 @@ class ActorCriticLearner(BaseLearner):
         if self.shared_trunk:
             return self.critic.of_outputs(outputs)
         return self._forward(self.critic.values, field, lead)
+
+    def _rewards(self, batch: Any) -> th.Tensor:
+        rewards = rewards_of(batch)
+        if self.reward_scale is None:
+            return rewards
+        over = th.maximum(batch["terminated"], batch["truncated"])[:, :-1].float()
+        before = rewards.new_zeros(len(rewards), rewards.size(2))
+        if is_rollout(batch):  # the same environments as in the last one
+            before += self.returns_so_far.to(before.device)
+        rewards = self.reward_scale(rewards, over, valid_transitions(batch), before)
+        self.returns_so_far = before.cpu()
+        return rewards
 
     def _had_choice(self, batch: Any) -> th.Tensor | float:
         """1 where an agent had a choice, `[B, T, n]`: not an agent that has died and can do nothing."""

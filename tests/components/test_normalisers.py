@@ -6,7 +6,7 @@ import torch as th
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.normalisers import RunningNorm
+from components.normalisers import ReturnScale, RunningNorm
 
 
 def test_by_hand_and_padding_is_not_seen():
@@ -62,3 +62,18 @@ def test_frozen_it_takes_nothing_in_and_its_state_is_all_it_knows():
     assert other.mean.item() == pytest.approx(3)
     assert norm.mean.item() == 2
     assert not list(norm.parameters())
+
+
+def test_rewards_are_divided_by_the_deviation_of_returns():
+    scale, so_far = ReturnScale(0.5), th.zeros(2, 1)
+    rewards = th.tensor([[1.0, 2.0, 0.0, 4.0], [3.0, 0.0, 1.0, 1.0]]).unsqueeze(2)
+    ended = th.tensor([[0, 1, 0, 0], [0, 0, 0, 0]]).unsqueeze(2).float()
+    mask = th.tensor([[1, 1, 0, 1], [1, 1, 1, 1]]).unsqueeze(2).float()
+    found = scale(rewards, ended, mask, so_far)
+    returns = [1, 0.5 + 2, 4, 3, 1.5, 0.75 + 1, 0.875 + 1]
+    th.testing.assert_close(found, rewards / np.std(returns))
+    assert so_far.flatten().tolist() == [4, 1.875]
+    # the episodes continue
+    scale(rewards[:, :1], ended[:, :1], mask[:, :1], so_far)
+    returns += [2 + 1, 0.9375 + 3]
+    th.testing.assert_close(scale.moments.running_mean_var()[1].sqrt(), th.tensor(np.std(returns), dtype=th.float32))

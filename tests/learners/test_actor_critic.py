@@ -223,3 +223,18 @@ def test_returns_are_learned_in_units_of_their_deviation():
     returns = found["returns"][found["mask"] > 0]
     assert float(returns.mean()) == pytest.approx(0, abs=1e-4)
     assert float(returns.std(correction=0)) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("continued", [True, False])
+def test_scaled_rewards_continue_from_rollout_to_rollout(continued):
+    batch, mac, args = random_rollout(normalise_rewards=True, batch_size_run=3)
+    if not continued:  # whole episodes
+        batch = EpisodeBatch(
+            {k: v for k, v in batch.scheme.items() if not k.endswith("before")}, batch.groups, 3, 9, data=batch.data
+        )
+    learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
+    learner.returns_so_far += 1000
+    learner.estimates(batch)
+    deviation = learner.reward_scale.moments.running_mean_var()[1].sqrt()
+    assert (deviation > 10) == continued
+    assert (learner.returns_so_far.abs().max() < 1000) and learner.returns_so_far.any()
