@@ -1,26 +1,10 @@
 """Learners: batches of episodes in, better weights out."""
 
-from learners.options import DOUBLE_Q, MIXER, OPTIONS, TARGETS, TD_LAMBDA
-from utils.options import COPIES, SHAPES, SHARED, STEPS, Option
+from learners.options import ACTOR_CRITIC, DOUBLE_Q, EPOCHS, LR_FINISH, MIXER, OPTIONS, TARGETS, TD_LAMBDA
+from utils.options import SHAPES, SHARED, STEPS, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("learner", OPTIONS)
-EPOCHS = {
-    "epochs": Option(1, "passes over each rollout", at_least=1, at_most=COPIES),
-    "minibatches": Option(
-        1,
-        "parts of a pass, as equal as may be, an update each; each environment is in one of them",
-        at_least=1,
-        at_most=COPIES,
-    ),
-}
-LR_FINISH = Option(
-    None,
-    "learning rate at t_max, to which it falls (or rises) linearly; null: it stays lr",
-    nullable=True,
-    kind=float,
-    at_least=0,
-)
 REGISTRY.declare(
     "q_learner",
     "learners.q_learner:QLearner",
@@ -78,18 +62,6 @@ REGISTRY.declare(
         "lr_finish": LR_FINISH,
     },
 )
-ACTOR_CRITIC = {
-    "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
-    "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
-    "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
-    "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0),
-    "value_coef": Option(0.5, "critic=trunk: weight of the values' loss", at_least=0),
-    "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),
-    "value_norm_beta": Option(0.99, "weight of the past in these, for each update", at_least=0, at_most=1),
-    "normalise_rewards": Option(False, "divide rewards by the running deviation of returns", resume=SHAPES),
-    "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
-    "lr_finish": LR_FINISH,
-}
 REGISTRY.declare(
     "ppo_learner",
     "learners.ppo_learner:PPOLearner",

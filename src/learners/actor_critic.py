@@ -1,4 +1,4 @@
-"""The common part of actor-critic learners: values, advantages, and the parts of a batch that updates see."""
+"""The common part of actor-critic learners: a policy, a critic, and the parts of a batch that their updates see."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,19 +7,17 @@ from typing import Any
 import torch as th
 
 from components.chunks import cut, with_fields
-from components.normalisers import ReturnScale
 from components.schedules import Schedule
 from controllers.hidden_states import is_rollout
 from controllers.inputs import action_fields, known_before_columns, observed_fields
 from controllers.unroll import BatchUnroll
+from learners.advantages import AdvantageEstimator
 from learners.base import BaseLearner
-from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.policy import plain
 from utils.optimisers import build_optimiser
-from utils.rl_utils import episode_starts, gae, rewards_of, terminations, valid_transitions
+from utils.rl_utils import episode_starts
 from utils.tensor_trees import map_tree
-from utils.value_norm import ValueNorm
 
 
 @dataclass
@@ -32,11 +30,7 @@ class Evaluation:
 
 
 class ActorCriticLearner(BaseLearner):
-    """A policy, and values of states by a critic or by the policy's own network; on-policy.
-
-    Generalised advantage estimates (Schulman et al. 2016); with `normalise_values` the critic's outputs are values in
-    units of their running deviation from their mean (MAPPO, Yu et al. 2022, after PopArt).
-    """
+    """A policy, and values of states by a critic or by the policy's own network; on-policy."""
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
@@ -51,15 +45,8 @@ class ActorCriticLearner(BaseLearner):
             self.critic_optimiser = self.optimisers["critic_opt"] = build_optimiser(
                 list(self.critic.parameters()), self.args.critic_lr, self.args
             )
-        self.value_norm = None
-        if self.args.normalise_values:
-            self.value_norm = self.networks["value_norm"] = ValueNorm((), beta=self.args.value_norm_beta)
-        self.reward_scale = None
-        if self.args.normalise_rewards:
-            self.reward_scale = self.networks["reward_scale"] = ReturnScale(self.args.gamma)
-        # those in progress where a rollout ends
-        by_agent = "reward" in scheme and "group" in scheme["reward"]
-        self.returns_so_far = th.zeros(self.args.batch_size_run, self.args.n_agents if by_agent else 1)
+        self.estimator = AdvantageEstimator(scheme, self.args)
+        self.networks |= self.estimator.networks
         self.entropy_coef = Schedule.of(self.args.entropy_coef)
         finish = 1.0 if self.args.lr_finish is None else self.args.lr_finish / self.args.lr
         self.lr_share = Schedule([(0, 1.0), (self.args.t_max, finish)])
@@ -89,36 +76,8 @@ class ActorCriticLearner(BaseLearner):
         return unroll.spread(self._values_at(self._forward(unroll.outputs, self.mac), batch.__getitem__, 0))
 
     def estimates(self, batch: Any) -> dict[str, th.Tensor]:
-        """What updates need of a batch of T + 1 columns, each `[B, T, n]`.
-
-        "advantages", normalised over those that had a choice; "returns" and "old_values", in the units of the critic's
-        outputs; "mask", 1 for transitions that were really taken, and "choices", 1 for those with a choice;
-        "old_log_prob" if the batch has the log-probabilities of acting.
-        """
-        args, outputs = self.args, self.values(batch)
-        values = outputs if self.value_norm is None else self.value_norm.denormalize(outputs)
-        mask, rewards = valid_transitions(batch, by_agent=True), self._rewards(batch)
-        ended = terminations(batch, by_agent=True)
-        advantages, returns = gae(rewards, ended, mask, values, args.gamma, args.gae_lambda)
-        mask = mask.expand_as(advantages)
-        choices = mask * self._had_choice(batch)
-        if args.normalise_advantages:
-            mean = masked_mean(advantages, choices)
-            deviation = masked_mean((advantages - mean) ** 2, choices).sqrt()
-            advantages = (advantages - mean) / (deviation + 1e-5)
-        if self.value_norm is not None and mask.any():
-            self.value_norm.update(returns[mask > 0])
-            returns = self.value_norm.normalize(returns)
-        found = {
-            "advantages": advantages,
-            "returns": returns,
-            "old_values": outputs[:, :-1],
-            "mask": mask,
-            "choices": choices,
-        }
-        if "log_prob" in batch.scheme:
-            found["old_log_prob"] = batch["log_prob"][:, :-1].squeeze(3)
-        return found
+        """See `AdvantageEstimator.of`."""
+        return self.estimator.of(batch, self.values(batch))
 
     def sample(self, batch: Any, estimates: dict[str, th.Tensor], chunk_length: int = 0) -> Any:
         """The transitions of a batch with their estimates, of which updates take rows.
@@ -165,22 +124,3 @@ class ActorCriticLearner(BaseLearner):
         if self.shared_trunk:
             return self.critic.of_outputs(outputs)
         return self._forward(self.critic.values, field, lead)
-
-    def _rewards(self, batch: Any) -> th.Tensor:
-        rewards = rewards_of(batch)
-        if self.reward_scale is None:
-            return rewards
-        over = th.maximum(batch["terminated"], batch["truncated"])[:, :-1].float()
-        before = rewards.new_zeros(len(rewards), rewards.size(2))
-        if is_rollout(batch):  # the same environments as in the last one
-            before += self.returns_so_far.to(before.device)
-        rewards = self.reward_scale(rewards, over, valid_transitions(batch), before)
-        self.returns_so_far = before.cpu()
-        return rewards
-
-    def _had_choice(self, batch: Any) -> th.Tensor | float:
-        """1 where an agent had a choice, `[B, T, n]`: not an agent that has died and can do nothing."""
-        if len(self._masks) < len(self._actions):
-            return 1.0
-        more = [batch[mask][:, :-1].sum(dim=-1) > 1 for mask in self._masks]
-        return th.stack(more).any(dim=0).float()

@@ -88,7 +88,9 @@ def _read_by(cls):
     ours = [c for c in cls.__mro__ if c.__module__.split(".")[0] not in ("builtins", "torch", "typing")]
     modules = {c.__module__ for c in ours}
     helpers = re.findall(
-        r"^from (controllers\.inputs|modules\.policies\.policy) import", "".join(map(_source, modules)), re.MULTILINE
+        r"^from (controllers\.inputs|learners\.advantages|modules\.policies\.policy) import",
+        "".join(map(_source, modules)),
+        re.MULTILINE,
     )
     beside = [
         f for m in modules for _, f in inspect.getmembers(sys.modules[m], inspect.isfunction) if f.__module__ == m

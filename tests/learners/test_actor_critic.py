@@ -233,8 +233,8 @@ def test_scaled_rewards_continue_from_rollout_to_rollout(continued):
             {k: v for k, v in batch.scheme.items() if not k.endswith("before")}, batch.groups, 3, 9, data=batch.data
         )
     learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
-    learner.returns_so_far += 1000
+    learner.estimator.returns_so_far += 1000
     learner.estimates(batch)
-    deviation = learner.reward_scale.moments.running_mean_var()[1].sqrt()
+    deviation = learner.estimator.reward_scale.moments.running_mean_var()[1].sqrt()
     assert (deviation > 10) == continued
-    assert (learner.returns_so_far.abs().max() < 1000) and learner.returns_so_far.any()
+    assert (learner.estimator.returns_so_far.abs().max() < 1000) and learner.estimator.returns_so_far.any()

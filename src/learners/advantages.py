@@ -1,0 +1,93 @@
+"""What actor-critics learn from in a rollout: advantages and returns."""
+
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+
+from components.normalisers import ReturnScale
+from controllers.hidden_states import is_rollout
+from learners.q_targets import masked_mean
+from utils.rl_utils import gae, rewards_of, terminations, valid_transitions
+from utils.value_norm import ValueNorm
+
+
+class AdvantageEstimator:
+    """Generalised advantage estimates (Schulman et al. 2016), of rewards and values in any units.
+
+    With `normalise_values` the critic's outputs are values in units of their running deviation from their mean (MAPPO,
+    Yu et al. 2022, after PopArt). `networks`: by the names of their files, those that have a state.
+    """
+
+    def __init__(self, scheme, args):
+        self.args = args
+        self.value_norm = ValueNorm((), beta=args.value_norm_beta) if args.normalise_values else None
+        self.reward_scale = ReturnScale(args.gamma) if args.normalise_rewards else None
+        by_agent = "reward" in scheme and "group" in scheme["reward"]
+        # those in progress where a rollout ends
+        self.returns_so_far = th.zeros(args.batch_size_run, args.n_agents if by_agent else 1)
+        known = {"value_norm": self.value_norm, "reward_scale": self.reward_scale}
+        self.networks: dict[str, nn.Module] = {name: part for name, part in known.items() if part is not None}
+        # of the legal choices, and whether all actions are choices
+        self._masks = [key for key, info in scheme.items() if info.get("kind") == "mask" and info.get("of")]
+        self._all_masked = len(self._masks) >= sum(info.get("kind") == "action" for info in scheme.values())
+
+    def of(self, batch: Any, outputs: th.Tensor) -> dict[str, th.Tensor]:
+        """What updates need of a batch of T + 1 columns, each `[B, T, n]`.
+
+        "advantages", normalised over those that had a choice; "returns" and "old_values", in the units of the critic's
+        outputs; "mask", 1 for transitions that were really taken, and "choices", 1 for those with a choice;
+        "old_log_prob" if the batch has the log-probabilities of acting.
+
+        Args:
+            outputs: of the critic, `[B, T + 1, n]`.
+        """
+        args = self.args
+        values = outputs if self.value_norm is None else self.value_norm.denormalize(outputs)
+        mask, ended = valid_transitions(batch, by_agent=True), terminations(batch, by_agent=True)
+        advantages, returns = gae(self._rewards(batch), ended, mask, values, args.gamma, args.gae_lambda)
+        mask = mask.expand_as(advantages)
+        choices = mask * self._had_choice(batch)
+        if args.normalise_advantages:
+            mean = masked_mean(advantages, choices)
+            deviation = masked_mean((advantages - mean) ** 2, choices).sqrt()
+            advantages = (advantages - mean) / (deviation + 1e-5)
+        if self.value_norm is not None and mask.any():
+            self.value_norm.update(returns[mask > 0])
+            returns = self.value_norm.normalize(returns)
+        found = {
+            "advantages": advantages,
+            "returns": returns,
+            "old_values": outputs[:, :-1],
+            "mask": mask,
+            "choices": choices,
+        }
+        if "log_prob" in batch.scheme:
+            found["old_log_prob"] = batch["log_prob"][:, :-1].squeeze(3)
+        return found
+
+    def state_dict(self) -> dict[str, th.Tensor]:
+        """Beside that of its networks."""
+        return {"returns_so_far": self.returns_so_far}
+
+    def load_state_dict(self, state: dict[str, th.Tensor]) -> None:
+        self.returns_so_far.copy_(state["returns_so_far"])
+
+    def _rewards(self, batch: Any) -> th.Tensor:
+        rewards = rewards_of(batch)
+        if self.reward_scale is None:
+            return rewards
+        over = th.maximum(batch["terminated"], batch["truncated"])[:, :-1].float()
+        before = rewards.new_zeros(len(rewards), rewards.size(2))
+        if is_rollout(batch):  # the same environments as in the last one
+            before += self.returns_so_far.to(before.device)
+        rewards = self.reward_scale(rewards, over, valid_transitions(batch), before)
+        self.returns_so_far = before.cpu()
+        return rewards
+
+    def _had_choice(self, batch: Any) -> th.Tensor | float:
+        """1 where an agent had a choice, `[B, T, n]`: not an agent that has died and can do nothing."""
+        if not self._all_masked:
+            return 1.0
+        more = [batch[mask][:, :-1].sum(dim=-1) > 1 for mask in self._masks]
+        return th.stack(more).any(dim=0).float()
