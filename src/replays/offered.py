@@ -2,15 +2,19 @@
 
 from typing import Any
 
+MISSING = {"snapshot": "has no snapshots", "save_replay": "cannot save replays"}
+
 
 def offered(env: Any, name: str) -> Any:
-    """The value of `env.snapshot()`, `env.scene()` or `env.action_names()`; without a scene {}, without names None.
+    """The value of one of an environment's methods `snapshot`, `scene`, `action_names` and `save_replay`.
+
+    Without a scene it is {}, and without names None.
 
     Raises:
-        NotImplementedError: it has no snapshot.
+        NotImplementedError: it has no snapshot, or saves no replay.
     """
     if hasattr(env, name):
         return getattr(env, name)()
-    if name == "snapshot":
-        raise NotImplementedError(f"{type(env).__name__} has no snapshots")
+    if name in MISSING:
+        raise NotImplementedError(f"{type(env).__name__} {MISSING[name]}")
     return {"scene": {}, "action_names": None}[name]

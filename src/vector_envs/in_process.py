@@ -68,7 +68,7 @@ class InProcessEnv:
         return offered(self.envs[0], "action_names")
 
     def save_replay(self) -> Any:
-        return self.envs[0].save_replay()
+        return offered(self.envs[0], "save_replay")
 
     def state_dict(self) -> dict[str, Any]:
         """The state of the environments.

@@ -49,7 +49,7 @@ class NativeEnv:
         return offered(self.env, "action_names")
 
     def save_replay(self) -> Any:
-        return self.env.save_replay()
+        return offered(self.env, "save_replay")
 
     def state_dict(self) -> dict[str, Any]:
         """Where the copies are.

@@ -67,7 +67,7 @@ class WorkerEnvironment:
     def save_replay(self, _) -> str | None:
         """Save a replay of the last episode; or return why not."""
         try:
-            (self._env or self._environment(False)).save_replay()
+            offered(self._env or self._environment(False), "save_replay")
         except NotImplementedError as error:
             return str(error)
         return None

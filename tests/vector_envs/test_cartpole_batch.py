@@ -122,3 +122,14 @@ def test_the_source_that_is_chosen():
     assert chosen_name({**config, "batch_size_run": 8}, "vector_env") == "native"
     assert chosen_name({**config, "batch_size_run": 1}, "vector_env") == "in_process"
     assert chosen_name({**config, "batch_size_run": 8, "env_args": {"key": "Acrobot-v1"}}, "vector_env") == "in_process"
+
+
+@pytest.mark.parametrize("way", ["native", "in_process", pytest.param("workers", marks=pytest.mark.slow)])
+def test_there_are_no_replays_and_a_reason(way):
+    """A run with save_replay=True logs it."""
+    env = source(way)
+    env.play(False).reset()
+    for method in (env.play(False).snapshot, env.save_replay):
+        with pytest.raises(NotImplementedError, match=r"has no snapshots|cannot save replays"):
+            method()
+    env.close()

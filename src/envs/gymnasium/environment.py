@@ -133,9 +133,6 @@ class GymnasiumEnv:
             f"{self.key} has no snapshots; watch it with env_args.kwargs.render_mode=human and evaluate=True"
         )
 
-    def save_replay(self) -> None:
-        raise NotImplementedError(f"{self.key} cannot save replays")
-
     def close(self) -> None:
         self._env.close()
 
