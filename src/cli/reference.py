@@ -60,7 +60,7 @@ class Key:
             words = ", ".join([*([AUTO] if self.default == AUTO else []), *REGISTRIES[self.name]])
         else:
             words = ", ".join([TYPES[option.kind or type(self.default)], *option.bounds()])
-        return words + ", or null" * option.nullable
+        return words + ", or a schedule" * option.schedule + ", or null" * option.nullable
 
     @property
     def read_by(self) -> str:

@@ -75,7 +75,7 @@ REGISTRY.declare(
     options={
         **ACTOR_CRITIC,
         **EPOCHS,
-        "eps_clip": Option(0.2, "how far the ratio of new and old probabilities may be from 1", above=0),
+        "eps_clip": Option(0.2, "how far the ratio of new and old probabilities may be from 1", above=0, schedule=True),
         "value_clip": Option(True, "clip changes of values as those of the policy"),
         "chunk_length": Option(
             0,

@@ -7,7 +7,6 @@ from typing import Any
 import torch as th
 
 from components.chunks import cut, with_fields
-from components.schedules import Schedule
 from controllers.hidden_states import is_rollout
 from controllers.inputs import action_fields, known_before_columns, observed_fields
 from controllers.unroll import BatchUnroll
@@ -17,6 +16,7 @@ from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.policy import plain
 from utils.optimisers import build_optimiser
 from utils.rl_utils import episode_starts
+from utils.schedules import Schedule
 from utils.tensor_trees import map_tree
 
 

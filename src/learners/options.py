@@ -69,7 +69,7 @@ ACTOR_CRITIC = {
     "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
     "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
     "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
-    "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0),
+    "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0, schedule=True),
     "value_coef": Option(0.5, "critic=trunk: weight of the values' loss", at_least=0),
     "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),
     "value_norm_beta": Option(0.99, "weight of the past in these, for each update", at_least=0, at_most=1),

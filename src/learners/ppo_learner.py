@@ -4,10 +4,10 @@ from collections import defaultdict
 
 import torch as th
 
-from components.schedules import Schedule
 from learners.actor_critic import ActorCriticLearner
 from learners.minibatches import epochs, rows
 from learners.q_targets import masked_mean
+from utils.schedules import Schedule
 
 
 class PPOLearner(ActorCriticLearner):

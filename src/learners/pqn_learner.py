@@ -4,7 +4,6 @@ from collections import defaultdict
 
 import torch as th
 
-from components.schedules import Schedule
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.minibatches import epochs, rows
@@ -12,6 +11,7 @@ from learners.q_targets import gather_actions, legal_values, masked_mean
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
 from utils.rl_utils import rewards_of, td_lambda_returns, terminations, valid_transitions
+from utils.schedules import Schedule
 
 
 class PQNLearner(BaseLearner):

@@ -8,6 +8,7 @@ from typing import Any
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import LARGEST_NUMBER, shown
+from utils.schedules import Schedule
 
 # The largest sensible values, by the unit of a key; whether they fit a machine's memory is checked once the sizes of
 # the environment are known (experiment/assembly.py, runners/base.py). The system waits for 2^31 milliseconds at most.
@@ -40,6 +41,7 @@ class Option:
         at_least, above, at_most: bounds of a number.
         choices: the only values; YAML's `on` and `off` are taken for these words if they are among them.
         nullable: whether it may be null.
+        schedule: whether it may change over the run (`utils.schedules`), in place of one number.
         kind: type of the value where the default does not show it: null, or a whole number for fractions, too.
         resume: the matter that the key decides, for which a resumed run keeps it; FREE: the run may change it.
     """
@@ -51,6 +53,7 @@ class Option:
     at_most: float | None = None
     choices: tuple = ()
     nullable: bool = False
+    schedule: bool = False
     kind: type | None = None
     resume: str = LEARNING
 
@@ -62,6 +65,8 @@ class Option:
         """
         if value is None and self.nullable:
             return None
+        if self.schedule and isinstance(value, list | tuple | dict):
+            return self._checked_schedule(key, value)
         if isinstance(value, bool) and {"on", "off"} <= {*self.choices}:
             value = "on" if value else "off"
         value = converted(key, value, self.example, self.kind)
@@ -70,6 +75,16 @@ class Option:
                 raise ConfigError(f"{key}={shown(value)}: it must be {wanted}.")
         if self.choices and value not in self.choices:
             raise ConfigError(f"{key}={shown(value)}: no such choice.{suggestion(value, self.choices)}")
+        return value
+
+    def _checked_schedule(self, key: str, value: Any) -> Any:
+        try:
+            points = Schedule.of(value).points
+        except ValueError as error:
+            raise ConfigError(f"{key}={shown(str(value))}: {error}") from None
+        for wanted, holds in self.bounds().items():
+            if not all(holds(number) for _, number in points):
+                raise ConfigError(f"{key}={shown(str(value))}: every value of the schedule must be {wanted}.")
         return value
 
     @property

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from checks.options import declared
+from checks.options import completed, declared
 from checks.values import normalised
 from utils.config import default_config
 from utils.errors import ConfigError
@@ -65,3 +65,25 @@ def test_null_is_taken_where_it_is_declared(key):
     else:
         with pytest.raises(ConfigError, match=f"^{key}=None: expected .*null"):
             normalised(config)
+
+
+@pytest.mark.parametrize(
+    "value", [[[0, 0.3], [1000, 0.1]], {"staircase": [[0, 0.3], [1000, 0.1]]}, {"exponential": [[0, 1], [9, 0.1]]}]
+)
+def test_a_schedule_may_stand_in_place_of_a_number(value):
+    assert normalised({**completed(default_config()), "learner": "ppo_learner", "eps_clip": value})["eps_clip"] == value
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([[0, 0.3], [10, -0.1]], "every value of the schedule must be above 0"),
+        ({"linaer": [[0, 1]]}, "linear, exponential or staircase, not 'linaer'"),
+        ([], "at least one point"),
+        ([[5, 1], [5, 2]], "ascend"),
+        ("fast", "expected a number"),
+    ],
+)
+def test_invalid_schedules_are_named(value, message):
+    with pytest.raises(ConfigError, match=f"^eps_clip=.*{message}"):
+        normalised({**completed(default_config()), "learner": "ppo_learner", "eps_clip": value})
