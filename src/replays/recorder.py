@@ -109,7 +109,8 @@ class _Recording:
             self.guarded(self._keep, decision, batch, t)
 
     def _keep(self, decision: Any, batch: Any, t: int) -> None:
-        if list(decision.actions) != ["actions"]:  # of several teams, or several branches
+        # of several teams, several branches, or continuous
+        if list(decision.actions) != ["actions"] or "avail_actions" not in batch.scheme:
             self._decision = {"decisions": {path: chosen[0].tolist() for path, chosen in decision.actions.items()}}
             return
         actions, outputs = decision.actions["actions"], decision.extra(self._recorder.outputs)

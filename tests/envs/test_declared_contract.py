@@ -1,6 +1,7 @@
 """Every registered environment that declares its fields keeps its declaration, its seed and its state."""
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from checkpoints.tree import load_tree, save_tree
 from envs import REGISTRY
 from envs.saving import state_or_none
 from envs.sizes import spec_of
+from replays.drawing import draw
+from replays.plain import plain
 from vector_envs.environment_row import EnvironmentRow
 from vector_envs.step_arrays import StepArrays
 
@@ -142,3 +145,22 @@ def test_a_saved_state_continues_bit_for_bit(tmp_path, name, args, steps):
         other.resume()
     expected, seen = (play(one, np.random.default_rng(5), 100, ended) for one in (row, other))
     np.testing.assert_equal(seen, expected)
+
+
+@pytest.mark.parametrize(("name", "args"), CASES)
+def test_snapshots_can_be_written_and_drawn_and_change_nothing(name, args):
+    row, other = Row(name, args), Row(name, args)
+    row.reset()
+    other.reset()
+    try:
+        row.env.snapshot()
+    except NotImplementedError as error:
+        assert "has no snapshots" in str(error)
+        return
+    pictures = set()
+    for t in range(8):
+        scene, snapshot = plain(row.env.scene()), plain(row.env.snapshot())
+        assert json.loads(json.dumps([scene, snapshot], allow_nan=False)) == [scene, snapshot]
+        pictures.add(draw(scene, snapshot, 12, scene["bounds"]).tobytes())
+        np.testing.assert_equal(row.step(np.random.default_rng(t)), other.step(np.random.default_rng(t)))
+    assert len(pictures) > 1, "something moves"

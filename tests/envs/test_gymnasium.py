@@ -211,3 +211,22 @@ def test_an_environment_with_more_than_numbers_cannot_be_saved():
     env._env.unwrapped.alias = env._env.unwrapped.given
     with pytest.raises(NotImplementedError, match="shared"):
         env.state_dict()
+
+
+def _placed(key, *state):
+    env = GymnasiumEnv(key=key)
+    env.reset()
+    env._env.unwrapped.state = np.array(state)
+    units, links = env.snapshot()["units"], env.snapshot()["links"]
+    assert [(link["from"], link["to"]) for link in links] == [(i, i + 1) for i in range(len(units) - 1)]
+    return [(round(unit["x"], 6), round(unit["y"], 6)) for unit in units]
+
+
+def test_parts_are_where_gymnasium_draws_them():
+    right = np.pi / 2
+    assert _placed("CartPole-v1", 0.5, 0, right, 0) == [(0.5, 0), (1.5, 0)]
+    assert _placed("Pendulum-v1", 0, 0) == [(0, 0), (0, 1)]
+    assert _placed("Pendulum-v1", right, 0) == [(0, 0), (-1, 0)]
+    assert _placed("MountainCar-v0", -np.pi / 6, 0) == [(round(-np.pi / 6, 6), 0.1)]
+    assert _placed("Acrobot-v1", 0, 0, 0, 0) == [(0, 0), (0, -1), (0, -2)]
+    assert _placed("Acrobot-v1", right, right, 0, 0) == [(0, 0), (1, 0), (1, 1)]

@@ -90,6 +90,18 @@ def _recorded_by(folder, runner, settings):
     return replay
 
 
+def test_continuous_actions_are_recorded(tmp_path):
+    env_args = {"key": "mpe2.simple_spread_v3", "time_limit": 3, "kwargs": {"continuous_actions": True}}
+    sizes = {"batch_size_run": 1, "rollout_steps": 3, "chunk_length": 0, "minibatches": 1}
+    with recorded_parts(tmp_path, "mappo", env="mpe", env_args=env_args, **sizes) as (_, parts), th.no_grad():
+        parts.runner.run(test_mode=True)
+    replay = replays_in(tmp_path)[0]
+    assert [step["t"] for step in replay.steps] == [0, 1, 2, 3]
+    for step in replay.steps[:-1]:
+        assert th.tensor(step["decisions"]["actions"]).shape == (3, 5)
+    assert replay.footer is not None
+
+
 @pytest.mark.parametrize("algorithm", ["qmix", "vdn"])
 def test_values_in_the_file_are_those_of_the_networks(tmp_path, algorithm):
     with recorded_parts(tmp_path, algorithm, runner="batched", batch_size_run=3, **SKIRMISH) as (_, parts):

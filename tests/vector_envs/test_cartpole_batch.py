@@ -125,11 +125,19 @@ def test_the_source_that_is_chosen():
 
 
 @pytest.mark.parametrize("way", ["native", "in_process", pytest.param("workers", marks=pytest.mark.slow)])
-def test_there_are_no_replays_and_a_reason(way):
-    """A run with save_replay=True logs it."""
+def test_it_has_snapshots_and_saves_no_replays(way):
+    """Pushes to the right let the pole fall to the left."""
     env = source(way)
-    env.play(False).reset()
-    for method in (env.play(False).snapshot, env.save_replay):
-        with pytest.raises(NotImplementedError, match=r"has no snapshots|cannot save replays"):
-            method()
+    play = env.play(False)
+    play.reset()
+    for _ in range(8):
+        play.step({"actions": np.ones((SIZE, 1), dtype=np.int64)})
+    x, _, angle, _ = play.observed()["state"][0]
+    cart, pole = play.snapshot()["units"]
+    assert (cart["x"], cart["y"]) == (pytest.approx(x), 0)
+    assert (pole["x"], pole["y"]) == (pytest.approx(x + np.sin(angle)), pytest.approx(np.cos(angle)))
+    assert pole["x"] < cart["x"]
+    assert play.scene() == {"bounds": [-3.0, -0.6, 3.0, 1.6]}
+    with pytest.raises(NotImplementedError, match="cannot save replays"):
+        env.save_replay()
     env.close()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from envs.fields import FieldSpec
-from envs.gymnasium import tasks
+from envs.gymnasium import drawings, tasks
 from envs.gymnasium.environment import GymnasiumEnv
 
 VECTOR_FORM = "gymnasium.envs.classic_control.cartpole:CartPoleVectorEnv"
@@ -90,6 +90,12 @@ class CartPoleBatch:
 
     def info(self, b: int) -> dict[str, Any]:
         return {}
+
+    def snapshot(self) -> dict[str, Any]:
+        return drawings.snapshot("CartPoleEnv", self._env.state[:, 0])
+
+    def scene(self) -> dict[str, Any]:
+        return drawings.scene("CartPoleEnv")
 
     def state_dict(self) -> dict[str, Any]:
         ends = (self._playing, self._terminated, self._truncated)

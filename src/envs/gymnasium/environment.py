@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from envs.fields import AGENTS, FieldSpec
-from envs.gymnasium import states, tasks
+from envs.gymnasium import drawings, states, tasks
 from envs.space_values import acted, observed
 from utils.errors import ConfigError
 from utils.plain_values import shown
@@ -128,10 +128,16 @@ class GymnasiumEnv:
         return self._env.render()
 
     def snapshot(self) -> dict[str, Any]:
-        """Gymnasium draws pictures and does not say where anything is."""
-        raise NotImplementedError(
-            f"{self.key} has no snapshots; watch it with env_args.kwargs.render_mode=human and evaluate=True"
-        )
+        """Of classic control, where its parts are; other environments do not say it."""
+        inner = self._env.unwrapped
+        if type(inner).__name__ not in drawings.DRAWN:
+            raise NotImplementedError(
+                f"{self.key} has no snapshots; watch it with env_args.kwargs.render_mode=human and evaluate=True"
+            )
+        return drawings.snapshot(type(inner).__name__, inner.state)
+
+    def scene(self) -> dict[str, Any]:
+        return drawings.scene(type(self._env.unwrapped).__name__)
 
     def close(self) -> None:
         self._env.close()
