@@ -85,6 +85,12 @@ def _check_chunks(config: dict) -> None:
     length, steps = config["chunk_length"], config["rollout_steps"]
     if length and steps % length:
         raise ConfigError(f"chunk_length={length} does not divide rollout_steps={steps} into equal parts.")
+    burn_in, before = config.get("burn_in", 0), steps - length if length else 0
+    if burn_in > before:
+        raise ConfigError(
+            f"burn_in={burn_in}: with rollout_steps={steps} and chunk_length={length}, a part has {before} steps "
+            "before it at most."
+        )
 
 
 def _check_runner(config: dict, traits: dict) -> None:

@@ -1,11 +1,15 @@
 """Rollouts cut into shorter ones, for recurrent networks that learn from parts of sequences."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import torch as th
 
 from components.episode_batch import EpisodeBatch
 from utils.rl_utils import episode_starts
+
+# fields that say which transitions count
+LEARNED = ("mask", "choices")
 
 
 def with_fields(batch: EpisodeBatch, keys: list[str], columns: int, fields: dict[str, th.Tensor]) -> EpisodeBatch:
@@ -23,21 +27,26 @@ def with_fields(batch: EpisodeBatch, keys: list[str], columns: int, fields: dict
     return EpisodeBatch(scheme, batch.groups, batch.batch_size, columns, data=data, device=batch.device)
 
 
-def cut(batch: EpisodeBatch, length: int, before: dict[str, th.Tensor]) -> EpisodeBatch:
-    """Rows of `length` columns: row b * K + k has the columns from k * length on of row b.
+def cut(batch: EpisodeBatch, length: int, burn_in: int, known: Callable[[th.Tensor], dict]) -> EpisodeBatch:
+    """Rows of `burn_in + length` columns: row b * K + k learns from `length` columns of row b, from k * length on.
+
+    It starts `burn_in` columns before these, or at column 0. In the fields `LEARNED`, the others' values are 0.
 
     Args:
         batch: of K * length columns, as `with_fields` returns it.
-        before: the constant fields of a rollout (memory, last actions) from before each row's first column,
-            `[B, K, ...]`.
+        known: returns the constant fields of a rollout (memory, last actions) from before columns (int64 `[K]`),
+            `[B, K, ...]` each.
     """
-    count = batch.max_seq_length // length
+    own = th.arange(0, batch.max_seq_length, length, device=batch.device)
+    first, shown = (own - burn_in).clamp(min=0), length + burn_in
+    columns = first.unsqueeze(1) + th.arange(shown, device=batch.device)
+    inside = (columns >= own.unsqueeze(1)) & (columns < own.unsqueeze(1) + length)
+    transitions = {key: x[:, columns] for key, x in batch.data.transition_data.items()}
+    for key in LEARNED:
+        transitions[key] = transitions[key] * inside.unsqueeze(2)
     data = SimpleNamespace(
-        transition_data={
-            key: x.reshape(batch.batch_size * count, length, *x.shape[2:])
-            for key, x in batch.data.transition_data.items()
-        },
-        episode_data={key: x.flatten(0, 1) for key, x in before.items()},
+        transition_data={key: x.flatten(0, 1) for key, x in transitions.items()},
+        episode_data={key: x.flatten(0, 1) for key, x in known(first).items()},
     )
     scheme = {key: batch.scheme[key] for key in (*data.transition_data, *data.episode_data)}
-    return EpisodeBatch(scheme, batch.groups, batch.batch_size * count, length, data=data, device=batch.device)
+    return EpisodeBatch(scheme, batch.groups, batch.batch_size * len(own), shown, data=data, device=batch.device)

@@ -52,26 +52,27 @@ def known_before(mac: Any, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.T
 
 
 def known_before_columns(
-    batch: EpisodeBatch, memory: Tree, initial: Tree, starts: th.Tensor, every: int
+    batch: EpisodeBatch, memory: Tree, initial: Tree, starts: th.Tensor, columns: th.Tensor
 ) -> dict[str, th.Tensor]:
-    """The inputs from before the columns 0, `every`, 2 * `every`, ... of a rollout, by its fields: `[B, K, n, ...]`.
+    """The inputs from before some columns of a rollout, by its fields: `[B, K, n, ...]`.
 
     Args:
         batch: a rollout of T columns.
         memory: the controller's after every step, leaves `[B, T, n, H]`.
         initial: its memory before a first step, leaves `[B, n, ...]`.
         starts: the starts of episodes within the rollout, bool `[B, T]`.
+        columns: int64 `[K]`.
     """
     first = fields_before(initial, batch.batch_size, batch.groups[AGENTS])
     after = {f"{BEFORE}/{path}" if path else BEFORE: leaf for path, leaf in leaves(memory)}
     for key in action_fields(batch.scheme):
         after[field_before(key)], first[field_before(key)] = batch[key], th.zeros_like(batch[key][:, 0])
-    fresh = starts[:, ::every, None, None]
+    fresh = starts[:, columns, None, None]
     return {
         key: th.where(
             fresh.expand(-1, -1, *x.shape[2:]),
             first[key].unsqueeze(1),
-            th.cat([batch[key].unsqueeze(1), x[:, every - 1 : -1 : every]], dim=1),
+            th.cat([batch[key].unsqueeze(1), x], dim=1)[:, columns],
         )
         for key, x in after.items()
     }

@@ -83,6 +83,12 @@ REGISTRY.declare(
             at_least=0,
             at_most=STEPS,
         ),
+        "burn_in": Option(
+            0,
+            "steps before each part that its memory is computed from, and that nothing is learned from",
+            at_least=0,
+            at_most=STEPS,
+        ),
         "target_kl": Option(0.0, "stop the epochs when the policy has moved this far; 0: never", at_least=0),
     },
 )

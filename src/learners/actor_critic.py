@@ -79,11 +79,11 @@ class ActorCriticLearner(BaseLearner):
         """See `AdvantageEstimator.of`."""
         return self.estimator.of(batch, self.values(batch))
 
-    def sample(self, batch: Any, estimates: dict[str, th.Tensor], chunk_length: int = 0) -> Any:
+    def sample(self, batch: Any, estimates: dict[str, th.Tensor], chunk_length: int = 0, burn_in: int = 0) -> Any:
         """The transitions of a batch with their estimates, of which updates take rows.
 
-        With `chunk_length`, a row is a part of a rollout of that many steps, and starts from the memory that the policy
-        had there. Whole episodes stay whole.
+        With `chunk_length`, a row is a part of a rollout of that many steps and `burn_in` before them, and starts from
+        the memory that the policy had there. Whole episodes stay whole.
         """
         sample = with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates)
         if chunk_length in (0, sample.max_seq_length) or not is_rollout(batch):
@@ -91,12 +91,10 @@ class ActorCriticLearner(BaseLearner):
         with th.no_grad():
             unroll = BatchUnroll(sample, self.mac)
             _, memory = unroll.outputs_and_memory(self.mac)
-            if unroll.packed:
-                memory = map_tree(unroll.spread, memory)
-            self.mac.init_hidden(batch.batch_size)
-            starts = episode_starts(sample)
-            before = known_before_columns(sample, memory, self.mac.hidden_states, starts, chunk_length)
-        return cut(sample, chunk_length, before)
+        memory = map_tree(unroll.spread, memory)
+        self.mac.init_hidden(batch.batch_size)
+        before = sample, memory, self.mac.hidden_states, episode_starts(sample)
+        return cut(sample, chunk_length, burn_in, lambda columns: known_before_columns(*before, columns))
 
     def anneal(self, t_env: int) -> None:
         """Set the learning rates of step `t_env`."""

@@ -26,7 +26,7 @@ class PPOLearner(ActorCriticLearner):
         """`epochs` passes over `batch`, each in `minibatches` updates, unless the policy has moved too far before."""
         self.anneal(t_env)
         eps_clip, entropy_coef = self.eps_clip.eval(t_env), self.entropy_coef.eval(t_env)
-        sample = self.sample(batch, self.estimates(batch), self.args.chunk_length)
+        sample = self.sample(batch, self.estimates(batch), self.args.chunk_length, self.args.burn_in)
         stats = defaultdict(list)
         for part in epochs(rows(sample), self.args.epochs, self.args.minibatches):
             found = self._update(sample[part], eps_clip, entropy_coef)

@@ -65,7 +65,7 @@ class Option:
         """
         if value is None and self.nullable:
             return None
-        if self.schedule and isinstance(value, list | tuple | dict):
+        if self.schedule and isinstance(value, list | tuple):
             return self._checked_schedule(key, value)
         if isinstance(value, bool) and {"on", "off"} <= {*self.choices}:
             value = "on" if value else "off"

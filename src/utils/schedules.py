@@ -2,12 +2,12 @@
 
 import bisect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 KINDS = ("linear", "exponential", "staircase")
-FORMS = "a number, points [[step, value], ...], or one of " + ", ".join(f"{{{kind}: points}}" for kind in KINDS)
+FORMS = "a number, points [[step, value], ...], or a kind before its points, as in [staircase, [0, 0.1], [1000, 0.01]]"
 
 
 class Schedule:
@@ -44,20 +44,19 @@ class Schedule:
         """The schedule that a config describes.
 
         Args:
-            description: a number; points `[[step, value], ...]`, which are joined by straight lines; or a kind and
-                its points: `{"exponential": [[step, value], ...]}`.
+            description: a number; points `[[step, value], ...]`, which are joined by straight lines; or a kind before
+                its points: `["exponential", [step, value], ...]`.
 
         Raises:
             ValueError: it has another form.
         """
         if _is_number(description):
             return cls([(0, description)])
-        kind, points = "linear", description
-        if isinstance(description, Mapping) and len(description) == 1:
-            ((kind, points),) = description.items()
-        if not isinstance(points, list | tuple):
+        if not isinstance(description, list | tuple):
             raise ValueError(f"A schedule is {FORMS}; not {description!r}.")
-        return cls(points, kind)
+        if description and isinstance(description[0], str):
+            return cls(description[1:], description[0])
+        return cls(description)
 
     def eval(self, T: float) -> float:
         """The value at step `T`."""

@@ -68,7 +68,7 @@ def test_null_is_taken_where_it_is_declared(key):
 
 
 @pytest.mark.parametrize(
-    "value", [[[0, 0.3], [1000, 0.1]], {"staircase": [[0, 0.3], [1000, 0.1]]}, {"exponential": [[0, 1], [9, 0.1]]}]
+    "value", [[[0, 0.3], [1000, 0.1]], ["staircase", [0, 0.3], [1000, 0.1]], ["exponential", [0, 1], [9, 0.1]]]
 )
 def test_a_schedule_may_stand_in_place_of_a_number(value):
     assert normalised({**completed(default_config()), "learner": "ppo_learner", "eps_clip": value})["eps_clip"] == value
@@ -78,7 +78,7 @@ def test_a_schedule_may_stand_in_place_of_a_number(value):
     ("value", "message"),
     [
         ([[0, 0.3], [10, -0.1]], "every value of the schedule must be above 0"),
-        ({"linaer": [[0, 1]]}, "linear, exponential or staircase, not 'linaer'"),
+        (["linaer", [0, 1]], "linear, exponential or staircase, not 'linaer'"),
         ([], "at least one point"),
         ([[5, 1], [5, 2]], "ascend"),
         ("fast", "expected a number"),

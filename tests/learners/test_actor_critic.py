@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch as th
-from test_pqn_learner import rollout
+from test_pqn_learner import Recall, RecallBatch, rollout
 
 from checks import check_config
 from cli.compose import compose_config
@@ -12,13 +12,17 @@ from components.transforms import OneHot
 from controllers.hidden_states import reset_where
 from controllers.inputs import behind_a_column
 from controllers.policy_controller import PolicyMAC
+from envs import REGISTRY
 from fakes import RecordingLogger
 from helpers import fill, make_args
 from learners.a2c_learner import A2CLearner
 from learners.ppo_learner import PPOLearner
 from modules.policies.distributions import Categorical, Joint
+from run import run
+from utils.config import config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.rl_utils import episode_starts
+from utils.yaml_files import load_yaml
 
 GAMMA, LAMBDA = 0.9, 0.5
 # V of the observations 0 to 4, and GAE of the rollout by hand; column 2 is the closing state
@@ -183,6 +187,25 @@ def test_learning_sees_the_policy_that_acted(agent, chunk_length):
     th.testing.assert_close(now.values, sample["old_values"], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("burn_in", [1, 3])
+def test_a_burn_in_is_seen_and_not_learned_from(burn_in):
+    batch, mac, args = random_rollout()
+    learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
+    estimates = learner.estimates(batch)
+    sample = learner.sample(batch, estimates, 4, burn_in)
+    assert (sample.batch_size, sample.max_seq_length) == (6, 4 + burn_in)
+    now = learner.evaluate(sample)
+    th.testing.assert_close(now.log_prob, sample["old_log_prob"], rtol=1e-4, atol=1e-5)
+    # the first part starts where the rollout does, the second so many steps before column 4
+    for part, columns in ((0, slice(0, 4)), (1, slice(burn_in, None))):
+        inside = th.zeros(4 + burn_in, 1)
+        inside[columns] = 1
+        mask = sample["mask"][part::2]
+        assert (mask * (1 - inside)).sum() == 0
+        assert th.equal(mask[:, columns], estimates["mask"][:, 4 * part : 4 * part + 4])
+    assert th.equal(sample["mask"].sum(), estimates["mask"].sum())
+
+
 def test_the_same_gradient_from_chunks_of_length_one_without_memory():
     """A feed-forward policy learns the same from steps as from rows."""
     grads = []
@@ -200,6 +223,8 @@ def test_chunks_that_do_not_divide_a_rollout_are_refused():
     config = compose_config("mappo", "skirmish").config | {"chunk_length": 5}
     with pytest.raises(ConfigError, match="chunk_length=5 does not divide rollout_steps=32"):
         check_config(config)
+    with pytest.raises(ConfigError, match=r"burn_in=25: .* a part has 24 steps before it"):
+        check_config(config | {"chunk_length": 8, "burn_in": 25})
 
 
 def test_agents_without_a_choice_have_no_part_in_the_policy():
@@ -238,3 +263,16 @@ def test_scaled_rewards_continue_from_rollout_to_rollout(continued):
     deviation = learner.estimator.reward_scale.moments.running_mean_var()[1].sqrt()
     assert (deviation > 10) == continued
     assert (learner.estimator.returns_so_far.abs().max() < 1000) and learner.estimator.returns_so_far.any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("algorithm", "changes"), [("ippo", {}), ("mappo", {"chunk_length": 3, "agent": "lstm"})])
+def test_it_learns_to_remember(algorithm, changes, monkeypatch, tmp_path):
+    """Rollouts of six steps, and parts of three, cut the episodes of four; without memory a quarter is the best."""
+    monkeypatch.setitem(REGISTRY._entries, "recall", None)
+    REGISTRY.declare("recall", Recall, "recall", batched=RecallBatch)
+    config = recursive_dict_update(default_config(), load_yaml(config_path(algorithm, "algs")))
+    sizes = {"batch_size_run": 32, "rollout_steps": 6, "rnn_hidden_dim": 16, "lr": 0.002, "critic_lr": 0.002}
+    experiment = {"env": "recall", "t_max": 15000, "test_interval": 20000, "test_nepisode": 64, "seed": 1}
+    recursive_dict_update(config, {**sizes, **experiment, **changes, "local_results_path": str(tmp_path)})
+    assert run(config) > 0.9
