@@ -36,9 +36,8 @@ class ActorCriticLearner(BaseLearner):
         super().__init__(mac, scheme, logger, args)
         self.critic = critic_REGISTRY[self.args.critic](scheme, self.args)
         self.shared_trunk = hasattr(self.critic, "of_outputs")
-        self.agent_params = list(mac.parameters())
         self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(
-            self.agent_params, self.args.lr, self.args
+            list(mac.parameters()), self.args.lr, self.args
         )
         if not self.shared_trunk:
             self.networks["critic"] = self.critic
@@ -115,10 +114,12 @@ class ActorCriticLearner(BaseLearner):
 
     def finish(self, batch: Any) -> None:
         """After the updates from a batch: count its observations in their normalisation."""
-        if hasattr(self.mac, "take_in"):
-            self.mac.take_in(batch, batch["filled"])
+        if hasattr(self.mac, "take_in"):  # the last column of a rollout is the first of the next one
+            self.mac.take_in(batch[:, :-1], batch["filled"][:, :-1])
 
     def _values_at(self, outputs: th.Tensor | None, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
         if self.shared_trunk:
             return self.critic.of_outputs(outputs)
-        return self._forward(self.critic.values, field, lead)
+        norms = getattr(self.mac, "normalisers", {})
+        seen = lambda key: norms[key].normalize(field(key)) if key in norms else field(key)  # noqa: E731
+        return self._forward(self.critic.values, seen, lead)
