@@ -87,8 +87,7 @@ class PettingZooGroups(ParallelGame):
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
         step = self.play({agent: act for group in self._groups for agent, act in group.actions(actions).items()})
-        # learning bootstraps from the closing state of a truncated agent, so it is still there
-        self._keep(step.obs, step.infos, [*self._env.agents, *step.cut])
+        self._keep(step.obs, step.infos, self.able(step))
         outcomes = {path: value for group in self._groups for path, value in self._outcomes(group, step).items()}
         return outcomes, step.ended and not step.truncated, step.truncated, {}
 

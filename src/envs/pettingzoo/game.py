@@ -34,6 +34,10 @@ class ParallelGame:
         self._spaces, self._env, self._seed = spaces, env, seed
         self._agents = list(env.possible_agents)
         self.episode_limit = time_limit
+        self._repeats = type(getattr(env, "unwrapped", env)).__module__.startswith("mpe2.")
+        # what the present episode started from, and its actions
+        self._start: dict[str, Any] = {}
+        self._played: list[Mapping[str, Any]] = []
 
     def plain_space(self, agent: str) -> Any:
         """What it sees, without the mask of its legal actions."""
@@ -44,6 +48,8 @@ class ParallelGame:
 
     def begin(self) -> tuple[dict, dict]:
         """Start an episode: observations and infos by agent."""
+        if self._repeats:
+            self._start, self._played = self._beginning(), []
         obs, infos = self._env.reset(seed=self._seed)
         # later episodes continue with the generator's state
         self._seed = None
@@ -53,6 +59,8 @@ class ParallelGame:
 
     def play(self, actions: Mapping[str, Any]) -> Step:
         """Let every agent that is still there act."""
+        if self._repeats:
+            self._played.append(actions)
         living = list(self._env.agents)
         chosen = {agent: action for agent, action in actions.items() if agent in living}
         obs, rewards, terminations, truncations, infos = self._env.step(chosen)
@@ -62,6 +70,14 @@ class ParallelGame:
         time_up = bool(left) and self._steps >= self.episode_limit
         self._ended = ended = not left or time_up
         return Step(obs, rewards, terminations, infos, cut, ended, ended and (time_up or bool(cut)))
+
+    def able(self, step: Step) -> list[str]:
+        """The agents that are there after a step; also those cut off: learning bootstraps from their last state."""
+        return [*self._env.agents, *step.cut]
+
+    def _keep(self, obs: dict, infos: dict, able: list[str]) -> None:
+        """Note what agents see, and what those that are `able` to act can do."""
+        raise NotImplementedError(f"{type(self).__name__} keeps no observations")
 
     def own_state(self) -> Any:
         """The environment's own global state; None if it has none."""
@@ -76,20 +92,31 @@ class ParallelGame:
         self._ended = True
 
     def state_dict(self) -> dict[str, Any]:
-        """Between episodes, of the particle environments (package mpe2); see `MultiAgentEnv`.
+        """At any time, of the particle environments (package mpe2); see `MultiAgentEnv`.
 
-        Their episodes depend on their generator only. For other environments that is unknown.
+        Their episodes depend on their generator and the actions only, so an episode is played again up to where it
+        was. For other environments that is unknown.
         """
-        if not type(self._env.unwrapped).__module__.startswith("mpe2."):
+        if not self._repeats:
             raise NotImplementedError("PettingZoo environments cannot be saved, except those of mpe2")
         if not self._ended:
-            raise NotImplementedError("particle environments cannot be saved during an episode")
-        return {"seed": self._seed, "generator": self._env.unwrapped.np_random.bit_generator.state}
+            return {**self._start, "actions": [dict(chosen) for chosen in self._played]}
+        return {**self._beginning(), "actions": None}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._seed = state["seed"]
+        self._seed, self._ended = state["seed"], True
         self._env.unwrapped.np_random.bit_generator.state = state["generator"]
-        self._ended = True
+        if state["actions"] is None:
+            return
+        shown = (*self.begin(), self._env.agents)
+        for chosen in state["actions"]:
+            step = self.play(chosen)
+            shown = step.obs, step.infos, self.able(step)
+        self._keep(*shown)
+
+    def _beginning(self) -> dict[str, Any]:
+        """What the next episode depends on."""
+        return {"seed": self._seed, "generator": self._env.unwrapped.np_random.bit_generator.state}
 
     def snapshot(self) -> dict:
         """Of particle environments, the agents and landmarks; others do not say where anything is."""

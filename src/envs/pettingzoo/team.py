@@ -82,8 +82,7 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
 
     def step(self, actions) -> tuple[float, bool, dict]:
         step = self.play(dict(zip(self._agents, map(int, actions), strict=True)))
-        # learning bootstraps from the closing state of a truncated agent, so it keeps its legal actions there
-        self._keep(step.obs, step.infos, [*self._env.agents, *step.cut])
+        self._keep(step.obs, step.infos, self.able(step))
         reward = float(self._team_reward([float(step.rewards.get(agent, 0.0)) for agent in self._agents]))
         return reward, step.ended, {"episode_limit": step.truncated}
 
