@@ -139,6 +139,39 @@ def test_a_policy_that_moved_far_ends_the_epochs():
     assert steps == [4, 1]
 
 
+def test_values_are_clipped_as_the_policy_is():
+    """The larger error counts: that of the value, or that of one at most 0.2 away from the old value."""
+    batch = with_log_prob(rollout(5, ["truncated"]), th.full((1, 5, 2, 1), -1.0))
+    learner = learner_of(PPOLearner, TablePolicy(), batch.scheme)
+    found = learner.estimates(batch)
+    found["old_values"] = found["old_values"] - 1  # the critic has moved by 1
+    returns, old = found["returns"], found["old_values"]
+    near = (old + 0.2 - returns) ** 2
+    expected = th.maximum(near, (old + 1 - returns) ** 2)[found["mask"] > 0].mean()
+    assert learner._update(learner.sample(batch, found), 0.2, 0.0)["critic_loss"] == pytest.approx(float(expected))
+    learner.args.value_clip = False
+    plain = ((old + 1 - returns) ** 2)[found["mask"] > 0].mean()
+    assert learner._update(learner.sample(batch, found), 0.2, 0.0)["critic_loss"] == pytest.approx(float(plain))
+
+
+@pytest.mark.parametrize(
+    ("changes", "shapes"),
+    [
+        ({}, [(3, 8)]),
+        ({"epochs": 2, "minibatches": 3}, [(1, 8)] * 6),
+        ({"chunk_length": 4, "minibatches": 2}, [(3, 4)] * 2),
+        ({"chunk_length": 4, "burn_in": 2}, [(6, 6)]),
+    ],
+)
+def test_updates_see_the_parts_that_the_config_asks_for(changes, shapes):
+    batch, mac, args = random_rollout(**changes)
+    learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
+    update, seen = learner._update, []
+    learner._update = lambda part, *rest: seen.append((part.batch_size, part.max_seq_length)) or update(part, *rest)
+    learner.train(batch, 10, 0)
+    assert seen == shapes
+
+
 def random_rollout(agent="rnn", rows=3, columns=9, **changes):
     """A rollout of random episodes, acted by a controller from random memory; returns both."""
     rng = np.random.default_rng(0)

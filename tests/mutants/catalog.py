@@ -76,13 +76,31 @@ LEARNERS_AND_KEYS = {
         "learners.pqn_learner:PQNLearner",
         {"gamma": 0.5, "td_lambda": 0.0, "epochs": 1, "minibatches": 1},
     ),
+    "a2c_learner": (
+        "learners.a2c_learner:A2CLearner",
+        {"gamma": 0.5, "gae_lambda": 1.0, "entropy_coef": 0.0, "normalise_values": False, "normalise_rewards": False},
+    ),
+    "ppo_learner": (
+        "learners.ppo_learner:PPOLearner",
+        {
+            "epochs": 1,
+            "minibatches": 1,
+            "eps_clip": 9.0,
+            "value_clip": False,
+            "target_kl": 0.0,
+            "chunk_length": 0,
+            "burn_in": 0,
+            "normalise_advantages": False,
+        },
+    ),
 }
+TESTS_OF = {"a2c_learner": "actor_critic", "ppo_learner": "actor_critic"}
 WITH_TARGETS = ("q_learner", "qtran_learner", "coma_learner")
 
 
 def _of_learners():
     for learner, (place, keys) in LEARNERS_AND_KEYS.items():
-        own = f"tests/learners/test_{learner}.py"
+        own = f"tests/learners/test_{TESTS_OF.get(learner, learner)}.py"
         runs = (own, COMBINATIONS, "-k", f"test_{learner} or two_step")
         yield Mutant(f"{learner}: train returns at once", f"{place}.train", returns_at_once, runs)
         if learner in WITH_TARGETS:
