@@ -332,3 +332,23 @@ def test_it_learns_to_remember(algorithm, changes, monkeypatch, tmp_path):
     experiment = {"env": "recall", "t_max": 15000, "test_interval": 20000, "test_nepisode": 64, "seed": 1}
     recursive_dict_update(config, {**sizes, **experiment, **changes, "local_results_path": str(tmp_path)})
     assert run(config) > 0.9
+
+
+def test_saved_models_are_complete(tmp_path):
+    batch, _, args = random_rollout(normalise_observations=True, normalise_rewards=True, batch_size_run=3)
+    learners = []
+    for seed in (1, 2):
+        mac = PolicyMAC(batch.scheme, batch.groups, args)
+        fill(mac.parameters(), seed=seed)
+        learners.append(PPOLearner(mac, batch.scheme, RecordingLogger(), args))
+    first, second = learners
+    first.train(batch, 10, 0)
+    first.save_models(str(tmp_path))
+    second.load_models(str(tmp_path))
+    second.estimator.load_state_dict(first.estimator.state_dict())
+    for learner in learners:
+        np.random.seed(0)
+        learner.train(batch, 20, 0)
+    for one, two in zip(first.mac.parameters(), second.mac.parameters(), strict=True):
+        assert th.equal(one, two)
+    assert th.equal(first.values(batch), second.values(batch))
