@@ -1,28 +1,18 @@
-"""PPO and A2C: estimates and losses by hand, acting and learning see the same policy, whole or in chunks."""
+"""PPO and A2C: estimates and losses by hand, what they see and keep."""
 
 import numpy as np
 import pytest
 import torch as th
-from test_pqn_learner import Recall, RecallBatch, rollout
+from test_pqn_learner import rollout
 
-from checks import check_config
-from cli.compose import compose_config
 from components.episode_buffer import EpisodeBatch
-from components.transforms import OneHot
-from controllers.hidden_states import reset_where
-from controllers.inputs import behind_a_column
 from controllers.policy_controller import PolicyMAC
-from envs import REGISTRY
 from fakes import RecordingLogger
 from helpers import fill, make_args
 from learners.a2c_learner import A2CLearner
 from learners.ppo_learner import PPOLearner
 from modules.policies.distributions import Categorical, Joint
-from run import run
-from utils.config import config_path, default_config, recursive_dict_update
-from utils.errors import ConfigError
-from utils.rl_utils import episode_starts
-from utils.yaml_files import load_yaml
+from random_rollouts import random_rollout
 
 GAMMA, LAMBDA = 0.9, 0.5
 # V of the observations 0 to 4, and GAE of the rollout by hand; column 2 is the closing state
@@ -154,112 +144,6 @@ def test_values_are_clipped_as_the_policy_is():
     assert learner._update(learner.sample(batch, found), 0.2, 0.0)["critic_loss"] == pytest.approx(float(plain))
 
 
-@pytest.mark.parametrize(
-    ("changes", "shapes"),
-    [
-        ({}, [(3, 8)]),
-        ({"epochs": 2, "minibatches": 3}, [(1, 8)] * 6),
-        ({"chunk_length": 4, "minibatches": 2}, [(3, 4)] * 2),
-        ({"chunk_length": 4, "burn_in": 2}, [(6, 6)]),
-    ],
-)
-def test_updates_see_the_parts_that_the_config_asks_for(changes, shapes):
-    batch, mac, args = random_rollout(**changes)
-    learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
-    update, seen = learner._update, []
-    learner._update = lambda part, *rest: seen.append((part.batch_size, part.max_seq_length)) or update(part, *rest)
-    learner.train(batch, 10, 0)
-    assert seen == shapes
-
-
-def random_rollout(agent="rnn", rows=3, columns=9, **changes):
-    """A rollout of random episodes, acted by a controller from random memory; returns both."""
-    rng = np.random.default_rng(0)
-    batch = rollout(2, ["terminated"])
-    scheme = {k: v for k, v in batch.scheme.items() if k not in ("filled", "actions_onehot")}
-    scheme |= {"obs": {**scheme["obs"], "vshape": (5,)}, "log_prob": {"vshape": (1,), "group": "agents"}}
-    hidden = {"vshape": (64,), "group": "agents", "episode_const": True}
-    scheme["hidden_before"] = hidden
-    batch = EpisodeBatch(scheme, batch.groups, rows, columns, preprocess={"actions": ("actions_onehot", [OneHot(3)])})
-    args = make_args(agent=agent, critic="own", obs_last_action=True, obs_shape=5, n_agents=2, **changes)
-    mac = PolicyMAC(batch.scheme, batch.groups, args)
-    fill(mac.parameters(), scale=0.4)
-    batch["hidden_before"].normal_(generator=th.Generator().manual_seed(1))
-    batch["last_actions_before"][:, :, 1] = 1
-    ends = rng.random((rows, columns)) < 0.2
-    ends[:, 1:] &= ~ends[:, :-1]
-    ends[:, -2:] = False
-    ends[0, 3], ends[0, 2], ends[0, 4] = True, False, False  # the closing state starts a chunk of four
-    mac.init_hidden(rows)
-    initial = mac.hidden_states
-    mac.hidden_states = batch["hidden_before"]
-    th.manual_seed(0)
-    for t in range(columns):
-        legal = rng.integers(2, size=(rows, 2, 3))
-        legal[..., 0] = 1
-        seen = {"obs": rng.normal(size=(rows, 2, 5)), "state": np.zeros((rows, 1)), "avail_actions": legal}
-        batch.update({**seen, "terminated": ends[:, t, None], "reward": rng.normal(size=(rows, 1))}, ts=t)
-        starts = episode_starts(batch)
-        mac.hidden_states = reset_where(starts[:, t], mac.hidden_states, initial)
-        decision = mac.decide(behind_a_column(batch, starts), t + 1, 0)
-        batch.update({"actions": decision.actions["actions"], "log_prob": decision.extra("log_prob")}, ts=t)
-    return batch, mac, args
-
-
-@pytest.mark.parametrize("chunk_length", [0, 1, 2, 4, 8])
-@pytest.mark.parametrize("agent", ["rnn", "ff"])
-def test_learning_sees_the_policy_that_acted(agent, chunk_length):
-    """Also from parts of a rollout: their memory and last actions are those that acting had there."""
-    batch, mac, args = random_rollout(agent)
-    learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
-    sample = learner.sample(batch, learner.estimates(batch), chunk_length)
-    length = chunk_length or 8
-    assert (sample.batch_size, sample.max_seq_length) == (3 * 8 // length, length)
-    now = learner.evaluate(sample)
-    th.testing.assert_close(now.log_prob, sample["old_log_prob"], rtol=1e-4, atol=1e-5)
-    th.testing.assert_close(now.values, sample["old_values"], rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("burn_in", [1, 3])
-def test_a_burn_in_is_seen_and_not_learned_from(burn_in):
-    batch, mac, args = random_rollout()
-    learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
-    estimates = learner.estimates(batch)
-    sample = learner.sample(batch, estimates, 4, burn_in)
-    assert (sample.batch_size, sample.max_seq_length) == (6, 4 + burn_in)
-    now = learner.evaluate(sample)
-    th.testing.assert_close(now.log_prob, sample["old_log_prob"], rtol=1e-4, atol=1e-5)
-    # the first part starts where the rollout does, the second so many steps before column 4
-    for part, columns in ((0, slice(0, 4)), (1, slice(burn_in, None))):
-        inside = th.zeros(4 + burn_in, 1)
-        inside[columns] = 1
-        mask = sample["mask"][part::2]
-        assert (mask * (1 - inside)).sum() == 0
-        assert th.equal(mask[:, columns], estimates["mask"][:, 4 * part : 4 * part + 4])
-    assert th.equal(sample["mask"].sum(), estimates["mask"].sum())
-
-
-def test_the_same_gradient_from_chunks_of_length_one_without_memory():
-    """A feed-forward policy learns the same from steps as from rows."""
-    grads = []
-    for chunk_length in (0, 1):
-        batch, mac, args = random_rollout("ff")
-        learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
-        sample = learner.sample(batch, learner.estimates(batch), chunk_length)
-        learner._update(sample, 0.2, 0.01)
-        grads.append([p.grad.clone() for p in mac.parameters()])
-    for one, other in zip(*grads, strict=True):
-        th.testing.assert_close(one, other, rtol=1e-3, atol=1e-6)
-
-
-def test_chunks_that_do_not_divide_a_rollout_are_refused():
-    config = compose_config("mappo", "skirmish").config | {"chunk_length": 5}
-    with pytest.raises(ConfigError, match="chunk_length=5 does not divide rollout_steps=32"):
-        check_config(config)
-    with pytest.raises(ConfigError, match=r"burn_in=25: .* a part has 24 steps before it"):
-        check_config(config | {"chunk_length": 8, "burn_in": 25})
-
-
 def test_policy_and_critic_see_normalised_observations():
     batch, mac, args = random_rollout(normalise_observations=True)
     learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
@@ -319,19 +203,6 @@ def test_scaled_rewards_continue_from_rollout_to_rollout(continued):
     deviation = learner.estimator.reward_scale.moments.running_mean_var()[1].sqrt()
     assert (deviation > 10) == continued
     assert (learner.estimator.returns_so_far.abs().max() < 1000) and learner.estimator.returns_so_far.any()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("algorithm", "changes"), [("ippo", {}), ("mappo", {"chunk_length": 3, "agent": "lstm"})])
-def test_it_learns_to_remember(algorithm, changes, monkeypatch, tmp_path):
-    """Rollouts of six steps, and parts of three, cut the episodes of four; without memory a quarter is the best."""
-    monkeypatch.setitem(REGISTRY._entries, "recall", None)
-    REGISTRY.declare("recall", Recall, "recall", batched=RecallBatch)
-    config = recursive_dict_update(default_config(), load_yaml(config_path(algorithm, "algs")))
-    sizes = {"batch_size_run": 32, "rollout_steps": 6, "rnn_hidden_dim": 16, "lr": 0.002, "critic_lr": 0.002}
-    experiment = {"env": "recall", "t_max": 15000, "test_interval": 20000, "test_nepisode": 64, "seed": 1}
-    recursive_dict_update(config, {**sizes, **experiment, **changes, "local_results_path": str(tmp_path)})
-    assert run(config) > 0.9
 
 
 def test_saved_models_are_complete(tmp_path):

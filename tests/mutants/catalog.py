@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from mutations import (
     always_updates_targets,
@@ -76,38 +77,31 @@ LEARNERS_AND_KEYS = {
         "learners.pqn_learner:PQNLearner",
         {"gamma": 0.5, "td_lambda": 0.0, "epochs": 1, "minibatches": 1},
     ),
-    "a2c_learner": (
-        "learners.a2c_learner:A2CLearner",
-        {"gamma": 0.5, "gae_lambda": 1.0, "entropy_coef": 0.0, "normalise_values": False, "normalise_rewards": False},
-    ),
+    "a2c_learner": ("learners.a2c_learner:A2CLearner", {}),
     "ppo_learner": (
         "learners.ppo_learner:PPOLearner",
-        {
-            "epochs": 1,
-            "minibatches": 1,
-            "eps_clip": 9.0,
-            "value_clip": False,
-            "target_kl": 0.0,
-            "chunk_length": 0,
-            "burn_in": 0,
-            "normalise_advantages": False,
-        },
+        {"epochs": 1, "minibatches": 1, "value_clip": False, "target_kl": 0.0, "chunk_length": 0, "burn_in": 0},
     ),
 }
-TESTS_OF = {"a2c_learner": "actor_critic", "ppo_learner": "actor_critic"}
+ESTIMATOR = "learners.advantages:AdvantageEstimator.__init__"
+OF_ESTIMATOR = {"gamma": 0.5, "gae_lambda": 1.0, "normalise_advantages": False}
+ACTOR_CRITIC = ("tests/learners/test_actor_critic.py", "tests/learners/test_rollout_parts.py")
+TESTS_OF = {"a2c_learner": ACTOR_CRITIC, "ppo_learner": ACTOR_CRITIC}
 WITH_TARGETS = ("q_learner", "qtran_learner", "coma_learner")
 
 
 def _of_learners():
     for learner, (place, keys) in LEARNERS_AND_KEYS.items():
-        own = f"tests/learners/test_{TESTS_OF.get(learner, learner)}.py"
-        runs = (own, COMBINATIONS, "-k", f"test_{learner} or two_step")
+        own = TESTS_OF.get(learner, (f"tests/learners/test_{learner}.py",))
+        runs = (*own, COMBINATIONS, "-k", f"{' or '.join(Path(file).stem for file in own)} or two_step")
         yield Mutant(f"{learner}: train returns at once", f"{place}.train", returns_at_once, runs)
         if learner in WITH_TARGETS:
-            yield Mutant(f"{learner}: the targets never change", f"{place}.train", never_updates_targets, (own,))
-            yield Mutant(f"{learner}: the targets always follow", f"{place}.train", always_updates_targets, (own,))
+            yield Mutant(f"{learner}: the targets never change", f"{place}.train", never_updates_targets, own)
+            yield Mutant(f"{learner}: the targets always follow", f"{place}.train", always_updates_targets, own)
         for key, value in keys.items():
-            yield Mutant(f"{learner}: {key} is always {value}", f"{place}.__init__", ignores, (own,), (key, value))
+            yield Mutant(f"{learner}: {key} is always {value}", f"{place}.__init__", ignores, own, (key, value))
+    for key, value in OF_ESTIMATOR.items():
+        yield Mutant(f"advantages: {key} is always {value}", ESTIMATOR, ignores, ACTOR_CRITIC, (key, value))
 
 
 def _state(name, part, learner="q_learner"):
