@@ -1,6 +1,6 @@
 """The inputs of agents: the fields of the batch's scheme that are observations, their last actions, and their ids."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -14,24 +14,8 @@ from components.episode_batch import EpisodeBatch
 from components.packing import PackedSteps
 from controllers.hidden_states import BEFORE, fields_before, is_rollout, memory_before
 from modules.unshared import linear
+from utils.schemes import AGENTS, action_fields, as_numbers, observed_fields, shape_of
 from utils.tensor_trees import Tree, leaves, map_tree
-
-AGENTS = "agents"
-
-
-def observed_fields(scheme: Mapping[str, dict]) -> list[str]:
-    """Fields that agents see: those of kind "observation"; "obs" in a scheme without kinds."""
-    return [key for key, kind in _kinds(scheme) if kind == "observation"] or ["obs"]
-
-
-def action_fields(scheme: Mapping[str, dict]) -> list[str]:
-    """The fields of agents' actions as inputs of a network: categorical ones one-hot, others as they are."""
-    actions = [key for key, kind in _kinds(scheme) if kind == "action"] or ["actions"]
-    return list(dict.fromkeys(f"{key}_onehot" if f"{key}_onehot" in scheme else key for key in actions))
-
-
-def _kinds(scheme: Mapping[str, dict]) -> Iterator[tuple[str, str | None]]:
-    return ((key, info.get("kind")) for key, info in scheme.items() if info.get("group") == AGENTS)
 
 
 def field_before(key: str) -> str:
@@ -149,8 +133,8 @@ class AgentInputs:
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of each observation; and of all others together, "others", if there are any."""
-        shapes = {key: _shape(self._scheme[key]) for key in self._observed}
-        others = sum(prod(_shape(self._scheme[key])) for key in self._actions) + self.n_agents * self._agent_id
+        shapes = {key: shape_of(self._scheme[key]) for key in self._observed}
+        others = sum(prod(shape_of(self._scheme[key])) for key in self._actions) + self.n_agents * self._agent_id
         return {**shapes, "others": (others,)} if others else shapes
 
     @cached_property
@@ -189,13 +173,13 @@ class AgentInputs:
         return StepInputs(observations, th.cat(others, dim=-1).flatten(0, agents) if others else None)
 
     def _observations(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> dict[str, th.Tensor]:
-        observations = {key: _as_numbers(steps.now(key)) for key in self._observed}
+        observations = {key: as_numbers(steps.now(key)) for key in self._observed}
         for key, norm in self.normalisers.items():
             observations[key] = norm.normalize(observations[key])
         return observations
 
     def _others(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> list[th.Tensor]:
-        others = [_in_one_axis(_as_numbers(steps.before(key)), steps) for key in self._actions]
+        others = [_in_one_axis(as_numbers(steps.before(key)), steps) for key in self._actions]
         if self._agent_id:
             others.append(self._ids(steps))
         return others
@@ -280,19 +264,7 @@ class _FilledSteps:
         return th.cat([at_start, flat.index_select(0, steps.rows[first:] - 1)])
 
 
-def _as_numbers(x: th.Tensor) -> th.Tensor:
-    """Pictures (uint8) in [0, 1]; other whole numbers and truth values as floats."""
-    if x.dtype == th.uint8:
-        return x.float() / 255
-    return x if x.is_floating_point() else x.float()
-
-
 def _in_one_axis(x: th.Tensor, steps: "_OneStep | _AllSteps | _FilledSteps") -> th.Tensor:
     """`[*lead, n, ...]` -> `[*lead, n, I]`."""
     axes = len(steps.lead) + 2
     return x if x.dim() == axes else x.flatten(axes - 1)
-
-
-def _shape(info: Mapping[str, Any]) -> tuple[int, ...]:
-    vshape = info["vshape"]
-    return (vshape,) if isinstance(vshape, int) else tuple(vshape)

@@ -13,11 +13,11 @@ from components.normalisers import RunningNorm
 from controllers import REGISTRY
 from controllers.basic_controller import BasicMAC
 from controllers.decisions import Decision
-from controllers.inputs import observed_fields
 from modules.initialisation import orthogonal
 from modules.policies.distributions import Joint
 from modules.policies.policy import Policy
 from utils.config import with_defaults
+from utils.schemes import observed_fields
 
 # normalised observations are kept between -10 and 10
 CLIP = 10.0
@@ -29,6 +29,8 @@ class PolicyMAC(BasicMAC):
     Actions are one choice, several, or continuous (`modules.policies`). With `critic: trunk` the network has one more
     output, the value of the agent's observation.
     """
+
+    supports_decide = True
 
     def __init__(self, scheme, groups, args):
         args = copy.copy(with_defaults(args, REGISTRY.defaults_of(type(self))))
@@ -65,8 +67,6 @@ class PolicyMAC(BasicMAC):
     def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False) -> th.Tensor:
         """PyMARL's call: actions `[len(bs), n]` where they are one choice."""
         return self.decide(ep_batch, t_ep, t_env, bs, test_mode).actions["actions"]
-
-    supports_decide = True
 
     def distribution(self, outputs: th.Tensor, masks: Mapping[str, th.Tensor]) -> Joint:
         """The distribution of actions, by outputs `[..., n, size]` and legal choices `[..., n, A]` of each field."""

@@ -62,16 +62,19 @@ REGISTRY.declare(
         "lr_finish": LR_FINISH,
     },
 )
+POLICY_GRADIENTS = {
+    "learns_from": "pi_logits",
+    "values": "states",
+    "takes": ("agent_rewards", "continuous", "branches", "other_actions"),
+    "mixes": ("nothing",),
+    "on_policy": True,
+    "buffers": ("rollout",),
+}
 REGISTRY.declare(
     "ppo_learner",
     "learners.ppo_learner:PPOLearner",
     "PPO: clipped policy gradients in several epochs: IPPO, MAPPO, on-policy",
-    learns_from="pi_logits",
-    values="states",
-    takes=("agent_rewards", "continuous", "branches", "other_actions"),
-    mixes=("nothing",),
-    on_policy=True,
-    buffers=("rollout",),
+    **POLICY_GRADIENTS,
     options={
         **ACTOR_CRITIC,
         **EPOCHS,
@@ -96,12 +99,7 @@ REGISTRY.declare(
     "a2c_learner",
     "learners.a2c_learner:A2CLearner",
     "A2C: policy gradients with a critic: IA2C, MAA2C, on-policy",
-    learns_from="pi_logits",
-    values="states",
-    takes=("agent_rewards", "continuous", "branches", "other_actions"),
-    mixes=("nothing",),
-    on_policy=True,
-    buffers=("rollout",),
+    **POLICY_GRADIENTS,
     options=ACTOR_CRITIC,
 )
 

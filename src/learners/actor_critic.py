@@ -8,7 +8,7 @@ import torch as th
 
 from components.chunks import cut, with_fields
 from controllers.hidden_states import is_rollout
-from controllers.inputs import action_fields, known_before_columns, observed_fields
+from controllers.inputs import known_before_columns
 from controllers.unroll import BatchUnroll
 from learners.advantages import AdvantageEstimator
 from learners.base import BaseLearner
@@ -17,6 +17,7 @@ from modules.policies.policy import plain
 from utils.optimisers import build_optimiser
 from utils.rl_utils import episode_starts
 from utils.schedules import Schedule
+from utils.schemes import action_fields, choice_masks, chosen_fields, observed_fields
 from utils.tensor_trees import map_tree
 
 
@@ -49,8 +50,8 @@ class ActorCriticLearner(BaseLearner):
         self.entropy_coef = Schedule.of(self.args.entropy_coef)
         finish = 1.0 if self.args.lr_finish is None else self.args.lr_finish / self.args.lr
         self.lr_share = Schedule([(0, 1.0), (self.args.t_max, finish)])
-        self._actions = [key for key, info in scheme.items() if info.get("kind") == "action"] or ["actions"]
-        self._masks = [key for key, info in scheme.items() if info.get("kind") == "mask" and info.get("of")]
+        self._actions = chosen_fields(scheme)
+        self._masks = list(choice_masks(scheme).values())
         inputs = [*observed_fields(scheme), *action_fields(scheme), *self._actions, *self._masks]
         inputs += [key for key, info in scheme.items() if info.get("kind") == "observation"]
         self._inputs = list(dict.fromkeys(key for key in inputs if key in scheme))

@@ -9,6 +9,7 @@ from components.normalisers import ReturnScale
 from controllers.hidden_states import is_rollout
 from learners.q_targets import masked_mean
 from utils.rl_utils import gae, rewards_of, terminations, valid_transitions
+from utils.schemes import choice_masks, chosen_fields
 from utils.value_norm import ValueNorm
 
 
@@ -29,8 +30,8 @@ class AdvantageEstimator:
         known = {"value_norm": self.value_norm, "reward_scale": self.reward_scale}
         self.networks: dict[str, nn.Module] = {name: part for name, part in known.items() if part is not None}
         # of the legal choices, and whether all actions are choices
-        self._masks = [key for key, info in scheme.items() if info.get("kind") == "mask" and info.get("of")]
-        self._all_masked = len(self._masks) >= sum(info.get("kind") == "action" for info in scheme.values())
+        self._masks = list(choice_masks(scheme).values())
+        self._all_masked = len(self._masks) >= len(chosen_fields(scheme))
 
     def of(self, batch: Any, outputs: th.Tensor) -> dict[str, th.Tensor]:
         """What updates need of a batch of T + 1 columns, each `[B, T, n]`.

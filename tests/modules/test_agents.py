@@ -75,8 +75,9 @@ def test_the_lstm_agent_is_an_lstm_between_two_layers(layer_norm):
     th.testing.assert_close(cells.view(7, 4, 5)[-1:], cell)
 
 
-def test_the_agent_with_layer_normalisation():
-    agent = RNNLayerNormAgent(6, make_args(rnn_hidden_dim=5))
+@pytest.mark.parametrize(("kind", "options"), [(RNNLayerNormAgent, {}), (RNNAgent, {"layer_norm": True})])
+def test_the_recurrent_agent_with_layer_normalisation(kind, options):
+    agent = kind(6, make_args(rnn_hidden_dim=5, **options))
     fill(agent.parameters())
     w = agent.state_dict()
 

@@ -35,15 +35,7 @@ class PettingZooGroups(ParallelGame):
         ConfigError: as `PettingZooEnv`; agents of one group differ; or unknown agents.
     """
 
-    def __init__(
-        self,
-        key: str = "mpe2.simple_spread_v3",
-        time_limit: int = 25,
-        kwargs: dict | None = None,
-        reward: str = "sum",
-        groups: Any = None,
-        seed: int | None = None,
-    ):
+    def __init__(self, key: str, time_limit: int, kwargs: dict | None, reward: str, groups: Any, seed: int | None):
         modules.require_arguments(key, time_limit, kwargs)
         super().__init__(modules.made(key, time_limit, kwargs), time_limit, seed)
         members = grouped(self._agents, groups)

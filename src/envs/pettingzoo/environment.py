@@ -36,4 +36,4 @@ class PettingZoo:
         if env_args.get("groups") is None and reward != EACH:
             PettingZooEnv.check_args(**env_args)
         else:
-            PettingZooGroups(**env_args).close()
+            cls(**env_args).close()

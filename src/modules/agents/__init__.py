@@ -8,7 +8,9 @@ WIDTHS = {
     "rnn_hidden_dim": Option(SHARED, "units of the agent's hidden layers", at_least=1, at_most=WIDTH, resume=SHAPES)
 }
 LAYER_NORM = {"layer_norm": Option(False, "layer normalisation in the agent's hidden layers", resume=SHAPES)}
-REGISTRY.declare("rnn", "modules.agents.rnn_agent:RNNAgent", "linear, GRU cell, linear (PyMARL)", options=WIDTHS)
+REGISTRY.declare(
+    "rnn", "modules.agents.rnn_agent:RNNAgent", "linear, GRU cell, linear (PyMARL)", options=WIDTHS | LAYER_NORM
+)
 REGISTRY.declare(
     "ff", "modules.agents.ff_agent:FFAgent", "feed-forward, three linear layers, no memory", options=WIDTHS | LAYER_NORM
 )

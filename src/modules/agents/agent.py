@@ -51,8 +51,3 @@ class Agent(nn.Module):
         """One step of N agents: a sequence of length 1 each."""
         encoded = self.encode(inputs)
         return self.sequence(encoded, [len(encoded)], hidden_state)
-
-
-def layer_norms(width: int, wanted: bool) -> tuple[nn.Module, nn.Module]:
-    """Of the two hidden layers of an agent, if `wanted`; else layers that change nothing."""
-    return (nn.LayerNorm(width), nn.LayerNorm(width)) if wanted else (nn.Identity(), nn.Identity())

@@ -5,7 +5,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.agents import REGISTRY
-from modules.agents.agent import Agent, layer_norms
+from modules.agents.agent import Agent
+from modules.layer_norms import layer_norms
 from utils.config import with_defaults
 
 

@@ -4,20 +4,26 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+from modules.agents import REGISTRY
 from modules.agents.agent import Agent
+from modules.layer_norms import layer_norms
 from modules.agents.gru_sequence import gru_sequence
 from utils.config import with_defaults
 
 
 class RNNAgent(Agent):
-    """Linear -> ReLU -> GRU cell -> linear; H = `rnn_hidden_dim`, A = `n_actions`."""
+    """Linear -> ReLU -> GRU cell -> linear; H = `rnn_hidden_dim`, A = `n_actions`.
+
+    With `layer_norm`, the outputs of the first layer and of the cell are normalised.
+    """
 
     def __init__(self, input_shape: int, args):
         super().__init__()
-        self.args = args = with_defaults(args)
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.fc1 = nn.Linear(input_shape, args.rnn_hidden_dim)
         self.rnn = nn.GRUCell(args.rnn_hidden_dim, args.rnn_hidden_dim)
         self.fc2 = nn.Linear(args.rnn_hidden_dim, args.n_actions)
+        self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, args.layer_norm)
 
     def init_hidden(self) -> th.Tensor:
         """Zeros `[1, H]` on the network's device."""
@@ -40,8 +46,8 @@ class RNNAgent(Agent):
 
     def _activated(self, encoded: th.Tensor) -> th.Tensor:
         """From the first layer to the GRU; may overwrite its inputs."""
-        return F.relu_(encoded)
+        return F.relu_(self.norm1(encoded))
 
     def _values(self, hidden: th.Tensor) -> th.Tensor:
         """From the GRU to the outputs."""
-        return self.fc2(hidden)
+        return self.fc2(self.norm2(hidden))

@@ -8,9 +8,12 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+from modules.critics import REGISTRY
 from modules.initialisation import orthogonal
+from modules.layer_norms import layer_norms
 from modules.unshared import linear, linear_for_all, unshare
 from utils.config import with_defaults
+from utils.schemes import as_numbers, observed_fields, shape_of, state_fields
 
 
 class ValueCritic(nn.Module):
@@ -24,23 +27,19 @@ class ValueCritic(nn.Module):
 
     def __init__(self, scheme, args):
         super().__init__()
-        from modules.critics import REGISTRY
-
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.n_agents, self._agent_id = args.n_agents, args.critic_agent_id
-        self._own = _observed(scheme, agents=True)
-        self._common = _observed(scheme, agents=False)
-        own = sum(prod(_shape(scheme[key])) for key in self._own)
+        self._own = observed_fields(scheme)
+        self._common = state_fields(scheme)
+        own = sum(prod(shape_of(scheme[key])) for key in self._own)
         sizes = {"obs": own, "all_obs": own * self.n_agents}
-        sizes["state"] = sum(prod(_shape(scheme[key])) for key in self._common)
+        sizes["state"] = sum(prod(shape_of(scheme[key])) for key in self._common)
         self._sizes = [sizes[part] for part in self.sees] + ([self.n_agents] if self._agent_id else [])
         width = args.critic_hidden_dim
         self.fc1 = nn.Linear(sum(self._sizes), width)
         self.fc2 = nn.Linear(width, width)
         self.fc3 = nn.Linear(width, 1)
-        normalised = args.critic_layer_norm
-        self.norm1 = nn.LayerNorm(width) if normalised else nn.Identity()
-        self.norm2 = nn.LayerNorm(width) if normalised else nn.Identity()
+        self.norm1, self.norm2 = layer_norms(width, args.critic_layer_norm)
         if not args.share_critic_params:
             unshare(self, self.n_agents, "critics")
         if args.orthogonal_init:
@@ -73,7 +72,7 @@ class ValueCritic(nn.Module):
         return x.expand(*x.shape[:-1], self.n_agents)
 
     def _joined(self, field: Callable[[str], th.Tensor], keys: list[str], lead: int) -> th.Tensor:
-        parts = [_as_numbers(field(key)).flatten(lead) for key in keys]
+        parts = [as_numbers(field(key)).flatten(lead) for key in keys]
         return parts[0] if len(parts) == 1 else th.cat(parts, dim=-1)
 
 
@@ -99,17 +98,3 @@ class StateAndOwnCritic(ValueCritic):
     """V of the state and the agent's own observation (MAPPO's agent-specific state)."""
 
     sees = ("obs", "state")
-
-
-def _observed(scheme, agents: bool) -> list[str]:
-    keys = [key for key, info in scheme.items() if info.get("kind") == "observation" and ("group" in info) == agents]
-    return keys or (["obs"] if agents else ["state"] if "state" in scheme else [])
-
-
-def _shape(info: dict) -> tuple[int, ...]:
-    vshape = info["vshape"]
-    return (vshape,) if isinstance(vshape, int) else tuple(vshape)
-
-
-def _as_numbers(x: th.Tensor) -> th.Tensor:
-    return x.float() / 255 if x.dtype == th.uint8 else x.float()

@@ -11,6 +11,7 @@ import torch.nn as nn
 from modules.policies.distributions import Bernoulli, Categorical, Gaussian, Joint, TanhGaussian
 from utils.config import with_defaults
 from utils.errors import ConfigError
+from utils.schemes import choice_masks
 
 # of the logarithm of a deviation: beyond these, samples all look alike or overflow (Haarnoja et al. 2018)
 LEAST_LOG_STD, LARGEST_LOG_STD = -20.0, 2.0
@@ -47,7 +48,7 @@ class Policy(nn.Module):
         # of continuous actions that are not in one axis
         self._shapes: dict[str, tuple[int, ...]] = {}
         self.log_std = nn.ParameterDict()
-        masks = {info["of"]: key for key, info in scheme.items() if info.get("kind") == "mask" and info.get("of")}
+        masks = choice_masks(scheme)
         # the number of outputs that it takes
         self.size = 0
         for path, info in scheme.items():

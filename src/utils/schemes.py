@@ -1,0 +1,55 @@
+"""What a batch's scheme says of its fields: which of them agents see, do and may do, and their shapes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch as th
+
+AGENTS = "agents"
+Scheme = Mapping[str, Mapping[str, Any]]
+
+
+def observed_fields(scheme: Scheme) -> list[str]:
+    """Fields that agents see: those of kind "observation"; "obs" in a scheme without kinds."""
+    return _of_kind(scheme, "observation", by_agent=True) or ["obs"]
+
+
+def state_fields(scheme: Scheme) -> list[str]:
+    """Observations of the environment as a whole; "state", if there is one, in a scheme without kinds."""
+    return _of_kind(scheme, "observation", by_agent=False) or (["state"] if "state" in scheme else [])
+
+
+def chosen_fields(scheme: Scheme) -> list[str]:
+    """The fields of agents' actions; "actions" in a scheme without kinds."""
+    return _of_kind(scheme, "action", by_agent=True) or ["actions"]
+
+
+def action_fields(scheme: Scheme) -> list[str]:
+    """The fields of agents' actions as inputs of a network: categorical ones one-hot, others as they are."""
+    return [f"{key}_onehot" if f"{key}_onehot" in scheme else key for key in chosen_fields(scheme)]
+
+
+def choice_masks(scheme: Scheme) -> dict[str, str]:
+    """The fields of legal choices, by the action that they are of."""
+    return {info["of"]: key for key, info in scheme.items() if info.get("kind") == "mask" and info.get("of")}
+
+
+def shape_of(info: Mapping[str, Any]) -> tuple[int, ...]:
+    """The shape of a field at one step, of one agent if it belongs to agents."""
+    vshape = info["vshape"]
+    return (vshape,) if isinstance(vshape, int) else tuple(vshape)
+
+
+def as_numbers(x: th.Tensor) -> th.Tensor:
+    """Pictures (uint8) in [0, 1]; other whole numbers and truth values as floats."""
+    if x.dtype == th.uint8:
+        return x.float() / 255
+    return x if x.is_floating_point() else x.float()
+
+
+def _of_kind(scheme: Scheme, kind: str, by_agent: bool) -> list[str]:
+    return [
+        key
+        for key, info in scheme.items()
+        if info.get("kind") == kind and (info.get("group") == AGENTS if by_agent else "group" not in info)
+    ]
