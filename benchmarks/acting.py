@@ -3,21 +3,20 @@
 Once with environments that cost nothing, to measure the runner alone, and once with Skirmish.
 
     python benchmarks/acting.py
-    python benchmarks/acting.py --environments skirmish --shapes 3m --seconds 5
+    python benchmarks/acting.py --environments skirmish --shapes 3m --slices 50
     git worktree add ../before <commit>; python benchmarks/acting.py --against ../before/src
 
 With `--against`, another checkout's code plays in turns with this one's, and the ratio is printed (`two_codes.py`).
 """
 
 import argparse
-import json
 import logging
 import time
 from pathlib import Path
 from types import SimpleNamespace
 
 from free_shapes import SHAPES
-from two_codes import assembly, codes, fastest, ratio
+from two_codes import assembly, codes, in_turns, ratio, serve
 
 # runners with their transports and modes
 RUNNERS = ("episode", "parallel pipe", "parallel shared_memory", "batched", "batched continuous")
@@ -32,8 +31,8 @@ class NoLogger:
         pass
 
 
-def measure(src: str, env: str, shape: str, name: str, count: str, options: argparse.Namespace) -> dict[str, float]:
-    """Steps a second of one code, all environments together, whole episodes."""
+def measure(src: str, env: str, shape: str, name: str, count: str, options: argparse.Namespace) -> None:
+    """Play rollouts of one code when asked (`two_codes.serve`); steps are those of all environments together."""
     module = assembly(src)
     import torch as th
 
@@ -61,13 +60,17 @@ def measure(src: str, env: str, shape: str, name: str, count: str, options: argp
     config["env_args"]["seed"] = 1
     seed_everything(1)
     playing = module.assemble(SimpleNamespace(**config, device="cpu", unique_token="benchmark"), NoLogger()).runner
-    try:
+    now = time.process_time if options.cpu_time else time.perf_counter
+
+    def play(rollouts: int) -> dict[str, float]:
+        start, before = now(), playing.t_env
         with th.no_grad():
-            playing.run()
-            start, before = time.perf_counter(), playing.t_env
-            while (passed := time.perf_counter() - start) < options.seconds:
+            for _ in range(rollouts):
                 playing.run()
-        return {"rate": (playing.t_env - before) / passed}
+        return {"steps": playing.t_env - before, "seconds": now() - start}
+
+    try:
+        serve(play)
     finally:
         playing.close_env()
 
@@ -78,13 +81,14 @@ def main() -> None:
     parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=SHAPES)
     parser.add_argument("--counts", nargs="+", type=int, default=[1, 8, 32, 128], help="environments side by side")
     parser.add_argument("--workers", type=int, default=8, help="processes at most; they share the environments")
-    parser.add_argument("--seconds", type=float, default=2.0, help="for each figure")
-    parser.add_argument("--rounds", type=int, default=3, help="the fastest of so many counts")
+    parser.add_argument("--slices", type=int, default=15, help="of a fifth of a second or so, in each round")
+    parser.add_argument("--rounds", type=int, default=3, help="so many processes, one after another")
+    parser.add_argument("--cpu-time", action="store_true", help="count the trainer's CPU time: steadier if others run")
     parser.add_argument("--against", type=Path, help="src folder of another checkout")
     parser.add_argument("--child", nargs=5, metavar=("SRC", "ENV", "SHAPE", "RUNNER", "COUNT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(measure(*options.child, options)))
+        measure(*options.child, options)
         return
     print(f"environment steps per second; up to {options.workers} workers\n")
     print(f"{'environment':<14}{'shape':<14}{'count':>6}  {'runner':<24}{'code':<8}{'steps/s':>10}{'ratio':>8}")
@@ -94,9 +98,9 @@ def main() -> None:
                 for name in RUNNERS:
                     if name == "episode" and count > 1:
                         continue
-                    best = fastest(__file__, options.rounds, codes(options.against), env, shape, name, str(count))
-                    for code, found in best.items():
-                        figures = f"{found['rate']:>10,.0f} {ratio(best, code)}"
+                    words, both = (env, shape, name, str(count)), codes(options.against)
+                    for code, found in in_turns(__file__, options.rounds, options.slices, both, *words).items():
+                        figures = f"{found['rate']:>10,.0f} {ratio(found)}"
                         print(f"{env:<14}{shape:<14}{count:>6}  {name:<24}{code:<8}{figures}", flush=True)
 
 

@@ -9,12 +9,11 @@ checkout's code goes through the same loop in turns with this one's, and the rat
 
 import argparse
 import contextlib
-import json
 from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 
-from two_codes import OURS, assembly, codes, fastest, ratio
+from two_codes import OURS, assembly, codes, in_turns, ratio, serve
 
 PARTS = ("env", "acting", "insert", "sample", "train")
 SCHEDULES = {"episode": 1, "batched": 8}
@@ -24,34 +23,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--maps", nargs="+", default=["3m", "8m"])
     parser.add_argument("--schedules", nargs="+", choices=SCHEDULES, default=list(SCHEDULES))
-    parser.add_argument("--rollouts", type=int, default=100, help="measured after 40 for warming up")
-    parser.add_argument("--rounds", type=int, default=3, help="the fastest of so many counts")
+    parser.add_argument("--slices", type=int, default=10, help="of a fifth of a second or more, in each round")
+    parser.add_argument("--rounds", type=int, default=3, help="so many processes, one after another")
     parser.add_argument("--against", type=Path, help="src folder of another checkout")
     parser.add_argument("--cpu-time", action="store_true", help="count CPU time: steadier on a busy machine")
     parser.add_argument("--with", dest="changes", nargs="*", default=[], help="config changes for this code, key=value")
     parser.add_argument("--child", nargs=3, metavar=("SRC", "MAP", "SCHEDULE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(measure(*options.child, options)))
+        measure(*options.child, options)
         return
     clock = "CPU" if options.cpu_time else "wall-clock"
     print(f"environment steps per second ({clock}), and the share of each part of the loop\n")
     print(f"{'map':<12}{'schedule':<14}{'code':<9}{'steps/s':>9}{'ratio':>7}" + "".join(f"{p:>9}" for p in PARTS))
     for map_name in options.maps:
         for schedule in options.schedules:
-            best = fastest(__file__, options.rounds, codes(options.against), map_name, schedule)
-            for code, found in best.items():
+            both = codes(options.against)
+            for code, found in in_turns(__file__, options.rounds, options.slices, both, map_name, schedule).items():
                 shares = "".join(f"{found['parts'].get(part, 0):>9.0%}" for part in PARTS)
                 name = f"{schedule} {SCHEDULES[schedule]}"
-                print(f"{map_name:<12}{name:<14}{code:<9}{found['rate']:>9,.0f}{ratio(best, code)}{shares}", flush=True)
+                print(f"{map_name:<12}{name:<14}{code:<9}{found['rate']:>9,.0f}{ratio(found)}{shares}", flush=True)
 
 
 def _silent(*_, **__) -> None:
     """In the place of a logger."""
 
 
-def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace) -> dict:
-    """Steps a second, and the share of each part, of one code on one map."""
+def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace) -> None:
+    """Learn from rollouts of one code on one map when asked (`two_codes.serve`)."""
     module = assembly(src)
     import time
 
@@ -121,13 +120,17 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
             loop._gather_and_learn()
         (loop.acting if hasattr(loop, "acting") else loop.rollouts).take()
 
-    rollouts(40)
-    spent.clear()
-    before, start = runner.t_env, now()
-    rollouts(options.rollouts)
-    total = now() - start
-    runner.close_env()
-    return {"rate": (runner.t_env - before) / total, "parts": {part: spent[part] / total for part in PARTS}}
+    def learn(count: int) -> dict:
+        spent.clear()
+        before, start = runner.t_env, now()
+        rollouts(count)
+        return {"steps": runner.t_env - before, "seconds": now() - start, "parts": dict(spent)}
+
+    try:
+        rollouts(40)  # until the buffer has a batch
+        serve(learn)
+    finally:
+        runner.close_env()
 
 
 if __name__ == "__main__":

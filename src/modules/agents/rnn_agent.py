@@ -6,8 +6,8 @@ import torch.nn.functional as F
 
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
-from modules.layer_norms import layer_norms
 from modules.agents.gru_sequence import gru_sequence
+from modules.layer_norms import layer_norms
 from utils.config import with_defaults
 
 
