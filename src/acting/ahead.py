@@ -40,7 +40,7 @@ class Ahead(InTurn):
         return self._experience(batch, lag=1)
 
     def begin_next(self) -> None:
-        self._update_weights()
+        self._choose_players()
         self._next = self._pool.submit(self._play_ahead)
 
     def settle(self) -> None:

@@ -17,12 +17,14 @@ class Experience:
         t_env: environment steps of the run up to its end.
         episodes: the number of its episodes.
         lag: the number of rollouts before it that its weights have not learned from.
+        learning: the groups that were played by the newest models, which learn from it; None: all.
     """
 
     batch: EpisodeBatch
     t_env: int
     episodes: int
     lag: int
+    learning: frozenset[str] | None = None
 
 
 class Acting(Protocol):
@@ -30,6 +32,8 @@ class Acting(Protocol):
 
     # environment steps up to the last rollout taken; the runner's own count may be ahead
     t_env: int
+    # chooses who plays which group (`acting.opponents`); None: the newest models all
+    opponents: Any
 
     def take(self) -> Experience:
         """The next rollout. Its log entries are written now; a fault in it is raised here."""

@@ -18,9 +18,10 @@ class InTurn:
     def __init__(self, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: Any = None):
         self._runner, self._mac, self._acting_mac = runner, mac, acting_mac
         self.t_env = runner.t_env
+        self.opponents: Any = None
 
     def take(self) -> Experience:
-        self._update_weights()
+        self._choose_players()
         return self._experience(self._play(), lag=0)
 
     def begin_next(self) -> None:
@@ -28,6 +29,8 @@ class InTurn:
 
     def test(self, stream: RandomStream, played: int = 0) -> Iterator[int]:
         self._update_weights()
+        if self.opponents is not None:
+            self.opponents.rest()
         runner = self._runner
         planned = -(-runner.args.test_nepisode // runner.batch_size)
         # episodes whose environment crashed do not count, so there may be more than planned
@@ -61,7 +64,14 @@ class InTurn:
             self._mac.action_selector.anneal(self.t_env)
         self.t_env = self._runner.t_env
         episodes = getattr(self._runner, "episodes_brought", self._runner.batch_size)
-        return Experience(batch, self.t_env, episodes, lag)
+        learning = None if self.opponents is None else self.opponents.learning
+        return Experience(batch, self.t_env, episodes, lag, learning)
+
+    def _choose_players(self) -> None:
+        """Before a rollout of training: with which weights, and against whom."""
+        self._update_weights()
+        if self.opponents is not None:
+            self.opponents.draw(self._runner.t_env)
 
     def _play(self, test_mode: bool = False) -> Any:
         # acting needs no gradients, whatever a user's own controller computes

@@ -7,6 +7,7 @@ from checks.checkpoints import check_checkpoint
 from checks.devices import check_compiler, check_devices, check_precision
 from checks.environments import check_environment
 from checks.keys import check_keys
+from checks.opponents import check_opponents
 from checks.options import completed
 from checks.pairings import check_pairings
 from checks.paths import check_results_path
@@ -37,6 +38,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     config["teams"] = expanded(config)
     check_environment(config)
     check_checkpoint(config)
+    check_opponents(config)
     check_devices(config)
     check_compiler(config)
     check_precision(config)

@@ -36,6 +36,10 @@ OPTIONS = {
         SHARED,
         "several teams, each with its own algorithm: {team: {groups: [...], config: preset, ...}} (docs/fields.md)",
     ),
+    "opponents": Option(
+        SHARED,
+        "who plays groups that do not learn (registry: opponents): newest (all learn), pool (past models: self-play)",
+    ),
     "plugins": Option(
         SHARED,
         "Python files (beside the config that names them, or in the current folder) or modules that register parts",

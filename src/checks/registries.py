@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from acting import REGISTRY as acting
+from acting.opponents import REGISTRY as opponents
 from components.action_selectors import REGISTRY as action_selectors
 from components.buffers import REGISTRY as buffers
 from controllers import REGISTRY as controllers
@@ -29,6 +30,7 @@ REGISTRIES: dict[str, Registry] = {
     "action_selector": Registry.of("action selector", action_selectors),
     "learner": learners,
     "acting": acting,
+    "opponents": opponents,
     "buffer": buffers,
     "mixer": mixers,
     "critic": critics,

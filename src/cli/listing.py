@@ -20,6 +20,7 @@ HEADINGS = {
     "action_selector": "Action selectors (action_selector=...)",
     "learner": "Learners (learner=...)",
     "acting": "Acting (acting=...)",
+    "opponents": "Opponents of groups that learn (opponents=...)",
     "buffer": "Buffers (buffer=...; auto: the learner's)",
     "mixer": "Mixers (mixer=...)",
     "critic": "Critics (critic=...)",

@@ -25,6 +25,15 @@ class TeamView:
         self.episodes = len(self.groups)
         self._n_agents = sizes[self.groups[0]]
         self._last: tuple[EpisodeBatch | None, EpisodeBatch | None] = None, None
+        self._parts: dict[tuple[str, ...], TeamView] = {}
+
+    def part(self, groups: Sequence[str]) -> "TeamView":
+        """The view of some of its groups only."""
+        if (chosen := tuple(groups)) == self.groups:
+            return self
+        if chosen not in self._parts:
+            self._parts[chosen] = TeamView(self.sizes, chosen)
+        return self._parts[chosen]
 
     def names(self, paths: Sequence[str]) -> dict[str, list[str]]:
         """Own name -> paths of that field, one for each group, or for all."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -12,33 +12,51 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.team_views import TeamView
 from controllers.decisions import Decider, Decision
+from controllers.hidden_states import reset_where
 from controllers.inputs import known_before
-from utils.tensor_trees import Tree
+from controllers.team_memory import memory_of_all, memory_of_some
+from utils.tensor_trees import Tree, map_tree
 
 
 @dataclass
 class Team:
-    """A team's controller and its view of batches; a `frozen` one acts as in tests and is not trained."""
+    """A team's controller and its view of batches; a `frozen` one acts as in tests and is not trained.
+
+    `stand_ins`: group -> the controller that plays it instead, of the same kind, with weights of the past, say.
+    """
 
     mac: Any
     view: TeamView
     frozen: bool = False
+    stand_ins: dict[str, Any] = field(default_factory=dict)
+
+    def players(self) -> list[tuple[Any, TeamView]]:
+        """The controllers that act, each with the view of its groups."""
+        own = [group for group in self.view.groups if group not in self.stand_ins]
+        others = [(mac, self.view.part([group])) for group, mac in self.stand_ins.items()]
+        return [*([(self.mac, self.view.part(own))] if own else []), *others]
 
 
 class TeamControllers:
     """Asks each team's controller for the actions of its groups.
 
-    Its memory, `hidden_states`, is the tree {team: memory}; models lie in a folder for each team.
+    Its memory, `hidden_states`, is the tree {team: memory}; models lie in a folder for each team. Whichever controllers
+    play a team's groups, its memory has a row for each group of each episode, in the order of the team's view.
 
     Args:
         teams: by name.
+
+    Attributes:
+        taken_over: groups that another controller plays since the last rollout; see `renewed`.
     """
 
     supports_decide = True
 
     def __init__(self, teams: Mapping[str, Team]):
         self.teams = dict(teams)
-        self._deciders: dict[str, tuple[EpisodeBatch, Decider]] = {}
+        self.taken_over: frozenset[str] = frozenset()
+        self._deciders: dict[tuple[str, tuple[str, ...]], tuple[EpisodeBatch, Any, Decider]] = {}
+        self._episodes = 0
 
     def decide(
         self, batch: EpisodeBatch, t: int, t_env: int, rows: Any = slice(None), test_mode: bool = False
@@ -47,28 +65,43 @@ class TeamControllers:
         actions: dict[str, th.Tensor] = {}
         extras: dict[str, Any] = {}
         for name, team in self.teams.items():
-            view, t_there = team.view.at(batch, t)
-            asked = self._decider(name, team.mac, view)
-            decision = asked.ask(t_there, t_env, team.view.rows(rows), test_mode or team.frozen)
-            for branch, chosen in decision.actions.items():
-                actions |= {f"{group}/{branch}": part for group, part in team.view.by_group(chosen).items()}
-            for key in decision.extras:
-                for group in team.view.groups:
-                    extras[f"{group}/{key}"] = partial(_extra_of, decision, key, team.view, group)
+            for mac, view in team.players():
+                seen, t_there = view.at(batch, t)
+                asked = self._decider((name, view.groups), mac, seen)
+                decision = asked.ask(t_there, t_env, view.rows(rows), test_mode or team.frozen)
+                for branch, chosen in decision.actions.items():
+                    actions |= {f"{group}/{branch}": part for group, part in view.by_group(chosen).items()}
+                for key in decision.extras:
+                    for group in view.groups:
+                        extras[f"{group}/{key}"] = partial(_extra_of, decision, key, view, group)
         return Decision(actions, extras)
 
     def init_hidden(self, batch_size: int) -> None:
+        self._episodes = batch_size
         for team in self.teams.values():
-            team.mac.init_hidden(batch_size * team.view.episodes)
+            for mac, view in team.players():
+                mac.init_hidden(batch_size * view.episodes)
 
     @property
     def hidden_states(self) -> Tree:
-        return {name: getattr(team.mac, "hidden_states", None) for name, team in self.teams.items()}
+        return {name: self._memory(team) for name, team in self.teams.items()}
 
     @hidden_states.setter
     def hidden_states(self, hidden: Tree) -> None:
         for name, team in self.teams.items():
-            team.mac.hidden_states = hidden[name]
+            for mac, view in team.players():
+                mac.hidden_states = memory_of_some(hidden[name], view, team.view, self._episodes)
+
+    def renewed(self, hidden: Tree, initial: Tree) -> Tree:
+        """The memory `hidden`, but `initial` in the groups that were taken over: nobody has the memory of another."""
+        taken, self.taken_over = self.taken_over, frozenset()
+        renewed = dict(hidden)
+        for name, team in self.teams.items():
+            if any(which := [group in taken for group in team.view.groups]):
+                rows = th.tensor(which).expand(self._episodes, -1)
+                fresh = lambda now, first, rows=rows: reset_where(rows.to(now.device), now, first)  # noqa: E731
+                renewed[name] = map_tree(fresh, hidden[name], initial[name])
+        return renewed
 
     def known_before(self, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.Tensor]:
         """The fields of a rollout with each team's memory from before its first column; see `known_before`."""
@@ -124,11 +157,16 @@ class TeamControllers:
         for name, team in self.teams.items():
             team.mac.load_models(os.path.join(path, name))
 
-    def _decider(self, name: str, mac: Any, view: EpisodeBatch) -> Decider:
-        last = self._deciders.get(name)
-        if last is None or last[0] is not view:
-            last = self._deciders[name] = view, Decider(mac, view)
-        return last[1]
+    def _decider(self, place: tuple[str, tuple[str, ...]], mac: Any, batch: EpisodeBatch) -> Decider:
+        last = self._deciders.get(place)
+        if last is None or last[0] is not batch or last[1] is not mac:
+            last = self._deciders[place] = batch, mac, Decider(mac, batch)
+        return last[2]
+
+    def _memory(self, team: Team) -> Tree:
+        players = team.players()
+        memories = [getattr(mac, "hidden_states", None) for mac, _ in players]
+        return memory_of_all(memories, [view for _, view in players], team.view, self._episodes)
 
 
 def _extra_of(decision: Decision, key: str, view: TeamView, group: str) -> th.Tensor:

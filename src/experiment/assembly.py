@@ -19,6 +19,7 @@ from components.scheme import scheme_of
 from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesPerTransition
 from controllers import REGISTRY as mac_REGISTRY
 from envs.fields import pymarl_spec
+from experiment.opponents import opponents_of
 from experiment.state import LoopState, RunState
 from experiment.teams import Member, TeamModels, controller_of, members_of
 from learners import REGISTRY as le_REGISTRY
@@ -54,8 +55,9 @@ class Players:
 class Parts:
     """The parts of the loop; `acting_mac` is `mac` or a copy of it, which `acting` keeps up to date.
 
-    `teams`: each with its buffer, update plan and learner. `models`: saves and loads those of all teams. `test_stream`:
-    the random numbers of tests. `state`: all of them that have a state.
+    `teams`: each with its buffer, update plan and learner. `models`: saves and loads those of all teams. `opponents`:
+    who plays which group, or None (`acting.opponents`). `test_stream`: the random numbers of tests. `state`: all of
+    them that have a state.
     """
 
     runner: Any
@@ -64,6 +66,7 @@ class Parts:
     mac: Any
     acting_mac: Any
     models: Any
+    opponents: Any
     loop: LoopState
     test_stream: RandomStream
     state: RunState
@@ -146,12 +149,14 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
                 team.mac.cuda()
         like = EpisodeBatch(scheme, players.groups, 1, 1, preprocess=players.preprocess, device="meta")
         playing = acting.build(args, runner, mac, players.acting_mac, logger, like=like)
+        playing.opponents = opponents_of(args, teams, mac, players.acting_mac, runner, logger)
         loop, test_stream = LoopState(), RandomStream(args.seed + TEST_SEED_OFFSET)
         state = RunState(logger.console_logger)
         # acting is the first: it waits for what is being played, which changes the others
         state.register("acting", playing)
         for team in teams:
             team.register(state, None if players.acting_mac is mac else players.acting_mac)
+        state.register("opponents", playing.opponents, optional=True)
         state.register("loop", loop)
         state.register("logger", logger)
         state.register("test_stream", test_stream)
@@ -160,7 +165,8 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         runner.close_env()
         raise
     models = TeamModels(teams) if args.teams else teams[0].learner
-    return Parts(runner, playing, teams, mac, players.acting_mac, models, loop, test_stream, state)
+    opponents = playing.opponents
+    return Parts(runner, playing, teams, mac, players.acting_mac, models, opponents, loop, test_stream, state)
 
 
 def _add_learner(team: Member, scheme: dict, players: Players, columns: int, logger: Any) -> None:

@@ -107,7 +107,9 @@ class TrainingLoop:
             self.acting.begin_next()
         if self._is_finite(batch, t_env):
             for team in parts.learning:
-                added = team.buffer.insert(team.seen(batch))
+                if (seen := team.learns_from(batch, experience.learning)) is None:
+                    continue
+                added = team.buffer.insert(seen)
                 for _ in range(team.plan.due(added)):
                     if team.buffer.ready():
                         self._learn(team, t_env)
@@ -153,6 +155,9 @@ class TrainingLoop:
         for played in self.acting.test(self.parts.test_stream, state.testing):
             state.testing = played
             self._heed_signals()
+        if self.parts.opponents is not None:
+            for _ in self.parts.opponents.test(self.parts.runner, self.parts.test_stream):
+                self._heed_signals()
         state.testing = None
         self.logger.print_test(self.acting.t_env)
         if self.args.save_model:

@@ -53,9 +53,12 @@ class Member:
     def groups(self, groups: Mapping[str, int]) -> dict[str, int]:
         return dict(groups) if self.view is None else self.view.own_groups
 
-    def seen(self, batch: EpisodeBatch) -> EpisodeBatch:
-        """A batch as the team sees it."""
-        return batch if self.view is None else self.view.of(batch)
+    def learns_from(self, batch: EpisodeBatch, learning: frozenset[str] | None) -> EpisodeBatch | None:
+        """A rollout as the team sees it: with its groups among those that learn (None: all); None if there are none."""
+        if self.view is None:
+            return batch
+        groups = [group for group in self.view.groups if learning is None or group in learning]
+        return self.view.part(groups).of(batch) if groups else None
 
     def fields(self) -> dict[str, dict]:
         """Scheme entries of the extras of decisions that its learner needs, by the paths of its groups."""

@@ -16,6 +16,7 @@ EPISODES, SUMMARY = "episodes.csv", "summary.html"
 MANIFEST = "manifest.json"
 # in models/<token>, and in that
 BEST, BEST_RECORD = "best", "best.json"
+POOL = "pool"
 
 
 def place_of_run(path: Path) -> tuple[Path, str, str] | None:

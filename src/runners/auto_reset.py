@@ -135,6 +135,11 @@ class AutoResetPlay:
         for key, tensor in self._acting.data.transition_data.items():
             tensor.copy_(state["acting"][key])
 
+    def take_over(self) -> None:
+        """Let groups that another model plays from now on start without memory, if the controller knows of such."""
+        if hasattr(self._mac, "renewed"):
+            self.hidden_states = self._mac.renewed(self.hidden_states, self._initial_hidden())
+
     def begin_next(self) -> None:
         """Start the next episode of the copies that are closing."""
         if not np.count_nonzero(self.closing):

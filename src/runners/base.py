@@ -38,6 +38,8 @@ class BaseRunner:
         self.test_stats: dict[str, float] = {}
         # called with each episode that counts in a test: copy, return, length, info
         self.on_test_episode: Callable[[int, float, int, dict], None] | None = None
+        # if set, test episodes are none of a test: it gets the info of each that was not lost
+        self.on_match_episode: Callable[[dict], None] | None = None
         self.crashed_episodes = 0
         # whether `load_state_dict` restored the environments too, so that episodes continue where they were
         self.environments_restored = False
@@ -122,6 +124,10 @@ class BaseRunner:
         rows = zip(range(len(returns)), returns, lengths, infos, strict=True)
         finished = [row for row in rows if not row[3].get("crashed", False)]
         self.crashed_episodes += len(returns) - len(finished)
+        if test_mode and self.on_match_episode is not None:
+            for *_, info in finished:
+                self.on_match_episode(info)
+            return
         if test_mode:
             self.test_unfinished = True
             finished = finished[: self.args.test_nepisode - len(cur_returns)]

@@ -56,6 +56,7 @@ class RolloutRunner(EpisodesRunner):
     def _play(self) -> EpisodeBatch:
         play, everyone = self.ongoing, np.arange(self.batch_size)
         play.begin_next()
+        play.take_over()
         batch = self.new_rollout()
         for key, known in play.known_before().items():
             batch[key].copy_(known)

@@ -1,0 +1,44 @@
+"""Opponents: which models play the groups that do not learn in a rollout (self-play)."""
+
+from utils.options import EPISODES, FREE, STEPS, WIDTH, Option
+from utils.registry import Registry
+
+REGISTRY = Registry("choice of opponents")
+REGISTRY.declare(
+    "newest",
+    "acting.opponents.newest:newest",
+    "every group is played by the newest model of its team, and every team learns from every rollout",
+    options={},
+)
+REGISTRY.declare(
+    "pool",
+    "acting.opponents.self_play:SelfPlay",
+    "self-play: in some rollouts one group learns, and the others are played by past or fixed models",
+    options={
+        "opponent_newest": Option(
+            0.5, "share of rollouts in which the newest models play all groups, and all learn", at_least=0, at_most=1
+        ),
+        "opponent_pool": Option(
+            10,
+            "number of past models that are kept as opponents; a new one replaces the oldest",
+            at_least=0,
+            at_most=WIDTH,
+        ),
+        "opponent_interval": Option(
+            50000,
+            "steps after which the newest model is added to the pool, the first at step 0",
+            at_least=1,
+            at_most=STEPS,
+        ),
+        "opponent_models": Option(
+            [], "folders of saved models that are opponents from start to end, beside the pool; of each the newest"
+        ),
+        "opponent_nepisode": Option(
+            20,
+            "episodes in each test for each group against each opponent, which give win rates; 0: none",
+            at_least=0,
+            at_most=EPISODES,
+            resume=FREE,
+        ),
+    },
+)

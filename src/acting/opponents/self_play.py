@@ -1,0 +1,166 @@
+"""Self-play: in some rollouts one group learns, and the others are played by past or fixed models."""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch as th
+
+from acting.opponents.pool import Pool, Weights
+from acting.opponents.pool_files import PoolFiles
+from acting.opponents.win_rates import Scores, won
+from checkpoints.model_files import find_checkpoint
+from checkpoints.parts import load_state, state_of
+from controllers.teams import TeamControllers
+from records.logger import Logger
+from utils.errors import ConfigError
+from utils.random_streams import RandomStream
+
+
+class SelfPlay:
+    """Chooses who plays which group, before each rollout, and tests the newest models against all opponents.
+
+    Args:
+        args: the config.
+        mac: the learners' controllers, whose weights enter the pool.
+        acting_mac: those that act: `mac`, or a copy of it.
+        learning: the teams that learn, each with its groups.
+        logger: of the run.
+
+    Raises:
+        ConfigError: a fixed model does not fit any team.
+    """
+
+    def __init__(
+        self,
+        args: SimpleNamespace,
+        mac: TeamControllers,
+        acting_mac: TeamControllers,
+        learning: Mapping[str, Sequence[str]],
+        logger: Logger,
+    ):
+        self._mac, self._acting, self._teams, self._logger = mac, acting_mac, learning, logger
+        # of each group that learns, its team
+        self._sides = {group: team for team, groups in learning.items() for group in groups}
+        self._stand_ins = {group: copy.deepcopy(acting_mac.teams[team].mac) for group, team in self._sides.items()}
+        self._nepisode = args.opponent_nepisode
+        self._files = PoolFiles(args, logger.console_logger.warning)
+        self._pool = Pool(args.opponent_pool, args.opponent_interval, args.opponent_newest, args.seed)
+        self._pool.fixed = {f"fixed_{k + 1}": self._fixed(path) for k, path in enumerate(args.opponent_models)}
+        self._scores = Scores()
+        # the groups that were not played by their newest model in the last rollout of training, and who played them
+        self._playing: dict[str, str] = {}
+
+    @property
+    def learning(self) -> frozenset[str]:
+        """The groups that were played by the newest models in the last rollout of training."""
+        return frozenset(self._sides) - set(self._playing)
+
+    def draw(self, t_env: int) -> None:
+        """Choose who plays the next rollout of training; before, the newest model enters the pool if that is due."""
+        pool = self._pool
+        if pool.due(t_env):
+            pool.add(t_env, {team: copy.deepcopy(state_of(self._mac.teams[team].mac)) for team in self._teams})
+            self._files.sync(list(pool.past), self._saved)
+        before, self._playing = self._playing, pool.draw(self._sides)
+        self._play_as(self._playing)
+        self._acting.taken_over = frozenset(
+            group for group in self._sides if before.get(group) != self._playing.get(group)
+        )
+
+    def rest(self) -> None:
+        """Let the newest models play all groups."""
+        self._play_as({})
+
+    def test(self, runner: Any, stream: RandomStream) -> Iterator[None]:
+        """Play what is left of the matches of a test, with its random numbers, and log the win rates.
+
+        Yields:
+            after each rollout.
+        """
+        try:
+            for group, opponent in self._matches():
+                self._play_as(dict.fromkeys(self._others(group, opponent), opponent))
+                runner.on_match_episode = lambda info, match=(group, opponent): self._add(*match, info)
+                while self._scores.count(group, opponent) < self._nepisode:
+                    with stream.active(), th.no_grad():
+                        runner.run(test_mode=True)
+                    yield
+        finally:
+            runner.on_match_episode = None
+        for team, groups in self._teams.items():
+            for key, value in self._scores.figures(groups, self._pool.ranks()).items():
+                self._logger.log_stat(f"{team}/{key}".lstrip("/"), value, runner.t_env)
+        self._scores.clear()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"pool": self._pool.state_dict(), "scores": self._scores.state_dict(), "playing": self._playing}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Resume from where `state_dict` was taken; the next rollout or test chooses who plays."""
+        self._pool.load_state_dict(state["pool"])
+        self._scores.load_state_dict(state["scores"])
+        self._playing = dict(state["playing"])
+
+    def _matches(self) -> Iterator[tuple[str, str]]:
+        """Each group that learns, with each opponent."""
+        for group in self._sides:
+            for opponent in self._pool.models:
+                if self._others(group, opponent):
+                    yield group, opponent
+
+    def _others(self, group: str, opponent: str) -> list[str]:
+        """The other groups that the opponent can play."""
+        return [
+            other for other, team in self._sides.items() if other != group and opponent in self._pool.opponents(team)
+        ]
+
+    def _add(self, group: str, opponent: str, info: Mapping[str, Any]) -> None:
+        if self._scores.count(group, opponent) < self._nepisode:
+            win = won(group, self._others(group, opponent), info)
+            self._scores.add(group, opponent, win, info[f"{group}/return"])
+
+    def _play_as(self, models: Mapping[str, str]) -> None:
+        """Let the models (group -> name) play these groups, and the newest ones all others."""
+        for name, team in self._acting.teams.items():
+            team.stand_ins = {}
+            for group, model in models.items():
+                if self._sides[group] == name:
+                    team.stand_ins[group] = self._loaded(group, self._pool.models[model][name])
+
+    def _loaded(self, group: str, weights: Any) -> Any:
+        load_state(self._stand_ins[group], copy.deepcopy(weights), f"the opponent {group}")
+        return self._stand_ins[group]
+
+    def _fixed(self, path: str) -> Weights:
+        """The weights of all teams that a folder of saved models has."""
+        folder, _ = find_checkpoint(path, 0)
+        found: Weights = {}
+        for team, (group, *_) in self._teams.items():
+            own = folder / team if (folder / team).is_dir() else folder
+            if any(own.glob("*.th")):
+                self._stand_ins[group].load_models(str(own))
+                found[team] = copy.deepcopy(state_of(self._stand_ins[group]))
+        if not found:
+            raise ConfigError(f"opponent_models: {Path(path)} has no model of {' or '.join(self._teams)}.")
+        return found
+
+    def _saved(self, step: str) -> "_Saved":
+        """A past model, to be saved."""
+        weights = self._pool.past[step]
+        return _Saved({team: self._loaded(groups[0], weights[team]) for team, groups in self._teams.items()})
+
+
+class _Saved:
+    """Controllers by team, in the files of saved models."""
+
+    def __init__(self, macs: Mapping[str, Any]):
+        self._macs = macs
+
+    def save_models(self, path: str) -> None:
+        for team, mac in self._macs.items():
+            folder = Path(path, team)
+            folder.mkdir(exist_ok=True)
+            mac.save_models(str(folder))

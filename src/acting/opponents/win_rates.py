@@ -1,0 +1,67 @@
+"""Who has won an episode, and the win rates of a test against each opponent."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+WON = "battle_won"
+
+
+def won(group: str, others: Collection[str], info: Mapping[str, Any]) -> float:
+    """1 if a group won an episode, 0.5 for a draw, 0 if it lost.
+
+    The environment decides by `<group>/battle_won` in the last info. Without that the highest return wins.
+
+    Args:
+        others: the groups that it played against.
+        info: of the last step, with the return of each group: `<group>/return`.
+    """
+    if (decided := info.get(f"{group}/{WON}")) is not None:
+        return float(bool(decided))
+    own, best = info[f"{group}/return"], max(info[f"{other}/return"] for other in others)
+    return float(own > best) + 0.5 * float(own == best)
+
+
+class Scores:
+    """The episodes of a test against opponents: for each group and opponent, its wins and its returns."""
+
+    def __init__(self) -> None:
+        self._episodes: dict[str, dict[str, list[list[float]]]] = {}
+
+    def add(self, group: str, opponent: str, win: float, episode_return: float) -> None:
+        self._of(group, opponent).append([win, episode_return])
+
+    def count(self, group: str, opponent: str) -> int:
+        """Episodes so far."""
+        return len(self._of(group, opponent))
+
+    def figures(self, groups: Collection[str], names: Mapping[str, str]) -> dict[str, float]:
+        """Statistics of the team of these groups: against each opponent, and "pool", the mean over all of them.
+
+        Args:
+            names: opponent -> its name in statistics.
+        """
+        found: dict[str, float] = {}
+        for k, what in enumerate(("win_rate", "return")):
+            by_name = {
+                name: np.mean([one[k] for group in groups for one in self._of(group, opponent)])
+                for opponent, name in names.items()
+                if any(self._of(group, opponent) for group in groups)
+            }
+            if by_name:
+                by_name["pool"] = np.mean(list(by_name.values()))
+            found |= {f"test_{what}_{name}": float(value) for name, value in by_name.items()}
+        return found
+
+    def clear(self) -> None:
+        self._episodes = {}
+
+    def _of(self, group: str, opponent: str) -> list[list[float]]:
+        return self._episodes.setdefault(group, {}).setdefault(opponent, [])
+
+    def state_dict(self) -> dict[str, Any]:
+        return self._episodes
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._episodes = state

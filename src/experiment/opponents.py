@@ -1,0 +1,39 @@
+"""The opponents of a run's teams (the key `opponents`)."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from acting.opponents import REGISTRY
+from experiment.teams import Member
+from records.logger import Logger
+from utils.errors import ConfigError
+
+
+def opponents_of(
+    args: SimpleNamespace, members: list[Member], mac: Any, acting_mac: Any, runner: Any, logger: Logger
+) -> Any:
+    """The part that `args.opponents` names; None if the newest models play all groups.
+
+    Raises:
+        ConfigError: there are no opposed groups, or the runner cannot play them.
+    """
+    choose = REGISTRY[args.opponents]
+    if args.opponents == "newest":
+        return None
+    learning = {member.name: member.view.groups for member in members if not member.frozen and member.view is not None}
+    if not hasattr(runner, "on_match_episode"):
+        raise ConfigError(f"opponents={args.opponents} does not go with runner={args.runner}, which is not built in.")
+    _require_opposed(args, members, [group for groups in learning.values() for group in groups], runner.spec.rewards())
+    return choose(args, mac, acting_mac, learning, logger)
+
+
+def _require_opposed(args: SimpleNamespace, members: list[Member], groups: list[str], rewards: list[str]) -> None:
+    if len(groups) < 2:
+        idle = [f"the team {member.name} is frozen" for member in members if member.frozen]
+        found = ", and ".join([f"there is {groups[0]} only" if groups else f"env={args.env} has one group", *idle])
+        raise ConfigError(f"opponents={args.opponents} needs two groups or more that learn; {found}.")
+    if shared := [group for group in groups if f"{group}/reward" not in rewards]:
+        raise ConfigError(
+            f"opponents={args.opponents} needs a reward of each group, and env={args.env} has none of {shared[0]}: its "
+            f"rewards are {', '.join(rewards)}."
+        )
