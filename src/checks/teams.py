@@ -64,7 +64,8 @@ def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict
         merged = {**config, **preset, **own, "teams": {}}
         allowed = {*OWN, *CHOSEN, *_options(merged)}
         for key in own:
-            if key not in allowed:
+            # a resumed run's teams have their presets' keys already
+            if key not in allowed and not (key in PARTS and key in preset and own[key] == preset[key]):
                 raise ConfigError(f"{shown(key)} is not a key of a team.{did_you_mean(key, allowed)}")
         # a part that the preset leaves out, such as the mixer, is not the run's
         keys = {**{key: value for key, value in preset.items() if key in allowed or key in PARTS}, **own}

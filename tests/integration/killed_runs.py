@@ -55,6 +55,7 @@ def _outcome(loop) -> dict:
         {
             "learner": [state_of(team.learner) for team in teams],
             "buffer": [[team.buffer.state_dict() for team in teams], held],
+            "opponents": None if parts.opponents is None else parts.opponents.state_dict(),
             "plan": [team.plan.state_dict() for team in teams],
             "stats": {key: sorted(values) for key, values in loop.logger.stats.items()},
             "loop": {k: v for k, v in loop.state.state_dict().items() if k != "last_checkpoint_T"},
