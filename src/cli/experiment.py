@@ -130,9 +130,9 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
             with past_sacred():
                 check_run_id(options["--id"])
 
-    # with env_args among the arguments, Sacred accepts arguments that the environment takes and no file names
+    # with these two among the arguments, Sacred accepts keys within them that no file names
     @experiment.main
-    def my_main(_run: Any, _config: Mapping, _log: Any, env_args: Mapping) -> float | None:
+    def my_main(_run: Any, _config: Mapping, _log: Any, env_args: Mapping, teams: Mapping) -> float | None:
         experiment.signals.raise_noted()
         from run import run
 

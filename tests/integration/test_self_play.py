@@ -8,6 +8,7 @@ import torch as th
 from killed_runs import finished, killed_and_resumed
 
 from acting.opponents.self_play import SelfPlay
+from controllers.teams import TeamControllers
 from experiment.teams import Member
 from run import run
 from team_runs import alone, config_of
@@ -54,7 +55,7 @@ def test_one_set_of_weights_plays_both_sides(tmp_path, logged, seen, runner, alg
 
 
 @pytest.mark.parametrize("runner", ["rollout", "episodes"])
-def test_each_team_has_its_own_past(tmp_path, logged, seen, runner):
+def test_each_team_has_its_own_past(tmp_path, logged, seen, monkeypatch, runner):
     config = alone(tmp_path, "duel", "vdn", runner=runner, t_max=400, save_model=True, teams=TWO, **POOL)
     run(config)
     assert {(frozenset(learning), team, count) for learning, team, count in seen} == {
@@ -67,10 +68,23 @@ def test_each_team_has_its_own_past(tmp_path, logged, seen, runner):
         assert logged[f"{team}/test_win_rate_pool"] and logged[f"{team}/test_return_past_2"]
         assert list(tmp_path.glob(f"models/*/pool/*/{team}/agent.th"))
     # a fixed opponent, the model of the run before
-    folder = str(next(tmp_path.glob("models/*/pool")))
+    folder = next(tmp_path.glob("models/*/pool"))
+    newest = max(folder.iterdir(), key=lambda path: int(path.name))
+    played, draw = [], SelfPlay.draw
+
+    def listen(self, t_env):
+        draw(self, t_env)
+        for team in TWO:
+            for group, mac in self._acting.teams[team].stand_ins.items():
+                played.append((group, {key: value.clone() for key, value in mac.agent.state_dict().items()}))
+
+    monkeypatch.setattr(SelfPlay, "draw", listen)
     logged.clear()
-    fixed = {"opponent_models": [folder], "opponent_pool": 0, "opponent_newest": 0.0}
+    fixed = {"opponent_models": [str(folder)], "opponent_pool": 0, "opponent_newest": 0.0}
     run({**config, **fixed, "local_results_path": str(tmp_path / "second")})
+    assert {team for team, _ in played} == set(TWO)
+    for team, weights in played:
+        assert differences(weights, dict(th.load(newest / team / "agent.th"))) == []
     assert logged["red/test_win_rate_fixed_1"] == logged["red/test_win_rate_pool"]
     assert "red/test_win_rate_past_1" not in logged
 
@@ -95,8 +109,42 @@ def test_the_past_is_what_the_model_was(tmp_path, monkeypatch):
     assert not same(members[-1][0], first)
 
 
-def test_normal_tests_are_played_by_the_newest_models(tmp_path, logged):
-    """Testing against opponents changes neither training nor the other figures."""
+def test_normal_tests_are_played_by_the_newest_models(tmp_path, monkeypatch):
+    stood_in, decide = {True: set(), False: set()}, TeamControllers.decide
+
+    def listen(self, batch, t, t_env, rows=slice(None), test_mode=False):
+        stood_in[test_mode].add(any(team.stand_ins for team in self.teams.values()))
+        return decide(self, batch, t, t_env, rows, test_mode)
+
+    monkeypatch.setattr(TeamControllers, "decide", listen)
+    changes = {**POOL, "opponent_nepisode": 0, "opponent_newest": 0.0}
+    run(alone(tmp_path, "duel", "ippo", runner="rollout", t_max=300, **changes, **PPO))
+    assert stood_in == {True: {False}, False: {True}}
+
+
+def test_a_group_that_is_taken_over_has_no_memory(tmp_path, monkeypatch):
+    """In the middle of an episode, too; all others keep theirs."""
+    taken, draw, learns_from = [], SelfPlay.draw, Member.learns_from
+
+    def note(self, t_env):
+        draw(self, t_env)
+        taken.append(self._acting.taken_over)
+
+    memory = {True: [], False: []}
+
+    def listen(self, batch, learning):
+        for group in ("red", "blue"):
+            memory[group in taken[-1]].append(bool(batch[f"{group}/hidden_before"].any()))
+        return learns_from(self, batch, learning)
+
+    monkeypatch.setattr(SelfPlay, "draw", note)
+    monkeypatch.setattr(Member, "learns_from", listen)
+    run(alone(tmp_path, "duel", "ippo", runner="rollout", t_max=600, **POOL, **PPO))
+    assert len(memory[True]) >= 5 and not any(memory[True])
+    assert memory[False].count(True) >= 5
+
+
+def test_testing_against_opponents_changes_nothing_else(tmp_path, logged):
     runs = []
     for k, nepisode in enumerate((0, 3)):
         logged.clear()

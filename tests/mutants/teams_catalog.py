@@ -5,6 +5,9 @@ from catalog import Edit
 TEAMS = "tests/integration/test_teams.py"
 GROUPS = "tests/integration/test_groups.py"
 VIEWS = "tests/components/test_team_views.py"
+OPPONENTS = "tests/acting/test_opponents.py"
+CONTROLLERS = "tests/controllers/test_teams.py"
+SELF_PLAY = "tests/integration/test_self_play.py"
 DECLARED = "tests/vector_envs/test_declared_fields.py"
 
 MUTANTS = (
@@ -36,4 +39,52 @@ MUTANTS = (
         "fields: rewards of one agent only", "reward.sum(axis=tuple(range(1, reward.ndim)))", "reward[:, 0]", (GROUPS,)
     ),
     Edit("fields: no demands on parts", 'demand in entry.traits.get("takes", ())', "True", (TEAMS, "-k", "refused")),
+    Edit("self-play: a pool without end", "while len(self.past) > self.size:", "while False:", (OPPONENTS,)),
+    Edit("self-play: nobody but the newest", "self._random.random() < self.newest", "True", (OPPONENTS,)),
+    Edit("self-play: other draws after a resume", 'self._random.setstate(state["random"])', "pass", (OPPONENTS,)),
+    Edit("self-play: a draw is lost", "+ 0.5 * float(own == best)", "", (OPPONENTS,)),
+    Edit("self-play: the first controller's order of groups", "[:, order].reshape", ".reshape", (CONTROLLERS,)),
+    Edit("self-play: one who was asked before", " or last[1] is not mac", "", (CONTROLLERS,)),
+    Edit(
+        "self-play: all learn from every rollout",
+        "learning is None or group in learning",
+        "True",
+        (SELF_PLAY, "-k", "one_set or each_team"),
+    ),
+    Edit(
+        "self-play: the past follows the newest",
+        "copy.deepcopy(state_of(self._mac.teams[team].mac))",
+        "state_of(self._mac.teams[team].mac)",
+        (SELF_PLAY, "-k", "past_is"),
+    ),
+    Edit(
+        "self-play: tests against the last opponent",
+        "            self.opponents.rest()\n",
+        "            pass\n",
+        (SELF_PLAY, "-k", "normal_tests"),
+    ),
+    Edit(
+        "self-play: the memory of another",
+        "before.get(group) != self._playing.get(group)",
+        "False",
+        (SELF_PLAY, "-k", "taken_over"),
+    ),
+    Edit(
+        "self-play: matches count as tests",
+        "                self.on_match_episode(info)\n            return\n",
+        "                self.on_match_episode(info)\n",
+        (SELF_PLAY, "-k", "one_set"),
+    ),
+    Edit(
+        "self-play: files of models that left",
+        "shutil.rmtree(self._folder / name)",
+        "pass",
+        (SELF_PLAY, "-k", "one_set"),
+    ),
+    Edit(
+        "self-play: a fixed model that was not loaded",
+        "self._stand_ins[group].load_models(str(own))",
+        "pass",
+        (SELF_PLAY, "-k", "each_team"),
+    ),
 )
