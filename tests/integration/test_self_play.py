@@ -1,5 +1,6 @@
 """Self-play: groups that learn against past models, and their win rates."""
 
+import json
 import random
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from killed_runs import finished, killed_and_resumed
 from acting.opponents.self_play import SelfPlay
 from controllers.teams import TeamControllers
 from experiment.teams import Member
+from forked import run_command
 from run import run
 from team_runs import alone, config_of
 from trees import differences
@@ -241,3 +243,19 @@ def test_a_team_cannot_play_itself_against_a_frozen_one(tmp_path):
 def test_groups_that_differ_need_teams(tmp_path):
     with pytest.raises(ConfigError, match=r"drones and trucks differ in size .* Give each its own team"):
         run({**config_of(tmp_path, "episodes", {}), **POOL})
+
+
+@pytest.mark.slow
+def test_teams_and_opponents_from_the_command_line(tmp_path):
+    plugin = Path(__file__).parents[1] / "support" / "convoy_plugin.py"
+    words = ["--config", "vdn", "--env-config", "two_step", "with", "env=duel", f"plugins={plugin}", "runner=episodes"]
+    words += ["t_max=60", "test_nepisode=2", "seed=1", "opponents=pool", "teams.red.config=qmix", "teams.red.lr=0.01"]
+    done = run_command(*words, "teams.blue.gamma=0.9", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "results" / "sacred" / "1" / "info.json").read_text())
+    assert len(record["red/test_win_rate_pool"]) == len(record["blue/test_win_rate_past_1"]) > 0
+    config = json.loads((tmp_path / "results" / "sacred" / "1" / "config.json").read_text())
+    assert (config["teams"]["red"]["lr"], config["teams"]["blue"]["gamma"]) == (0.01, 0.9)
+    done = run_command(*words, "teams.blue.gama=0.9", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "teams.blue: gama is not a key of a team. Did you mean 'gamma'?" in done.stderr
