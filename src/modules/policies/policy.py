@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
+from math import log, prod
 from types import SimpleNamespace
 
 import torch as th
@@ -43,7 +43,7 @@ class Policy(nn.Module):
         super().__init__()
         args = with_defaults(args)
         self._squash, self._network_deviates = args.squash, args.deviation == "network"
-        self._bernoulli, self._log_std_offset = args.bernoulli, th.tensor(args.first_deviation).log().item()
+        self._bernoulli, self._log_std_offset = args.bernoulli, log(args.first_deviation)
         self.branches: dict[str, Branch] = {}
         # of continuous actions that are not in one axis
         self._shapes: dict[str, tuple[int, ...]] = {}
