@@ -27,13 +27,39 @@ class Experience:
     learning: frozenset[str] | None = None
 
 
+class Opponents(Protocol):
+    """Chooses which models play the groups of agents (`acting.opponents`)."""
+
+    # the groups that were played by the newest models in the last rollout of training
+    learning: frozenset[str]
+
+    def draw(self, t_env: int) -> None:
+        """Choose who plays the next rollout of training, after `t_env` steps; the controllers that act then do so."""
+
+    def rest(self) -> None:
+        """Let the newest models play all groups."""
+
+    def test(self, runner: Any, stream: RandomStream) -> Iterator[None]:
+        """Play what is left of a test against other models, with its random numbers, and log the results.
+
+        Yields:
+            after each rollout.
+        """
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that later draws and tests depend on."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Resume from where `state_dict` was taken; the next rollout or test chooses who plays."""
+
+
 class Acting(Protocol):
     """Lets a runner play rollouts and tests, with weights that it fetches from the learner's controller."""
 
     # environment steps up to the last rollout taken; the runner's own count may be ahead
     t_env: int
     # chooses who plays which group (`acting.opponents`); None: the newest models all
-    opponents: Any
+    opponents: Opponents | None
 
     def take(self) -> Experience:
         """The next rollout. Its log entries are written now; a fault in it is raised here."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch as th
 
-from acting.contract import Experience
+from acting.contract import Experience, Opponents
 from utils.random_streams import RandomStream
 
 
@@ -18,7 +18,7 @@ class InTurn:
     def __init__(self, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: Any = None):
         self._runner, self._mac, self._acting_mac = runner, mac, acting_mac
         self.t_env = runner.t_env
-        self.opponents: Any = None
+        self.opponents: Opponents | None = None
 
     def take(self) -> Experience:
         self._choose_players()

@@ -8,7 +8,7 @@ from typing import Any
 import torch as th
 
 import acting
-from acting.contract import Acting
+from acting.contract import Acting, Opponents
 from checkpoints.journal import Journal
 from checks.options import layer_widths
 from checks.registries import chosen, chosen_name
@@ -66,7 +66,7 @@ class Parts:
     mac: Any
     acting_mac: Any
     models: Any
-    opponents: Any
+    opponents: Opponents | None
     loop: LoopState
     test_stream: RandomStream
     state: RunState

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+from acting.contract import Opponents
 from acting.opponents import REGISTRY
 from experiment.teams import Member
 from records.logger import Logger
@@ -11,7 +12,7 @@ from utils.errors import ConfigError
 
 def opponents_of(
     args: SimpleNamespace, members: list[Member], mac: Any, acting_mac: Any, runner: Any, logger: Logger
-) -> Any:
+) -> Opponents | None:
     """The part that `args.opponents` names; None if the newest models play all groups.
 
     Raises:

@@ -53,8 +53,8 @@ MUTANTS = (
     ),
     Edit(
         "self-play: the past follows the newest",
-        "copy.deepcopy(state_of(self._mac.teams[team].mac))",
-        "state_of(self._mac.teams[team].mac)",
+        "copy.deepcopy(state_of(mac, self._declared[team]))",
+        "state_of(mac, self._declared[team])",
         (SELF_PLAY, "-k", "past_is"),
     ),
     Edit(

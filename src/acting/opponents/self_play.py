@@ -12,7 +12,7 @@ from acting.opponents.pool import Pool, Weights
 from acting.opponents.pool_files import PoolFiles
 from acting.opponents.win_rates import Scores, won
 from checkpoints.model_files import find_checkpoint
-from checkpoints.parts import load_state, state_of
+from checkpoints.parts import declared_names, load_state, state_of
 from controllers.teams import TeamControllers
 from records.logger import Logger
 from utils.errors import ConfigError
@@ -45,6 +45,8 @@ class SelfPlay:
         # of each group that learns, its team
         self._sides = {group: team for team, groups in learning.items() for group in groups}
         self._stand_ins = {group: copy.deepcopy(acting_mac.teams[team].mac) for group, team in self._sides.items()}
+        # of each team, what its controller has when it is new: no model knows more of another
+        self._declared = {team: declared_names(mac.teams[team].mac) for team in learning}
         self._nepisode = args.opponent_nepisode
         self._files = PoolFiles(args, logger.console_logger.warning)
         self._pool = Pool(args.opponent_pool, args.opponent_interval, args.opponent_newest, args.seed)
@@ -62,7 +64,7 @@ class SelfPlay:
         """Choose who plays the next rollout of training; before, the newest model enters the pool if that is due."""
         pool = self._pool
         if pool.due(t_env):
-            pool.add(t_env, {team: copy.deepcopy(state_of(self._mac.teams[team].mac)) for team in self._teams})
+            pool.add(t_env, {team: self._weights(team, self._mac.teams[team].mac) for team in self._teams})
             self._files.sync(list(pool.past), self._saved)
         before, self._playing = self._playing, pool.draw(self._sides)
         self._play_as(self._playing)
@@ -130,6 +132,9 @@ class SelfPlay:
                 if self._sides[group] == name:
                     team.stand_ins[group] = self._loaded(group, self._pool.models[model][name])
 
+    def _weights(self, team: str, mac: Any) -> Any:
+        return copy.deepcopy(state_of(mac, self._declared[team]))
+
     def _loaded(self, group: str, weights: Any) -> Any:
         load_state(self._stand_ins[group], copy.deepcopy(weights), f"the opponent {group}")
         return self._stand_ins[group]
@@ -142,7 +147,7 @@ class SelfPlay:
             own = folder / team if (folder / team).is_dir() else folder
             if any(own.glob("*.th")):
                 self._stand_ins[group].load_models(str(own))
-                found[team] = copy.deepcopy(state_of(self._stand_ins[group]))
+                found[team] = self._weights(team, self._stand_ins[group])
         if not found:
             raise ConfigError(f"opponent_models: {Path(path)} has no model of {' or '.join(self._teams)}.")
         return found
