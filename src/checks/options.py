@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from checks.experiment_options import OPTIONS as OF_EXPERIMENTS
-from checks.registries import REGISTRIES, chosen_entry, has_foreign_part
+from checks.registries import REGISTRIES, chosen_entry, has_foreign_part, reads
 from records.options import OPTIONS as OF_RECORDS
 from utils.config import default_config
 from utils.errors import ConfigError
@@ -86,6 +86,9 @@ def _of_chosen_parts(config: Mapping[str, Any]) -> dict[str, Option]:
         # a default of a part may choose a part of a later kind
         defaults = {key: option.default for key, option in options.items()}
         entry = chosen_entry({**defaults, **config}, kind)
+        # config/default.yaml names a critic for every learner
+        if kind == "critic" and "critic" not in (reads(config, "learner") or ("critic",)):
+            continue
         reader = f"{kind}={config.get(kind)}"
         for key, option in (entry.options or {} if entry is not None else {}).items():
             if options.setdefault(key, option) != option:

@@ -9,6 +9,7 @@ from utils.normaliser import Normaliser
 from utils.running_moments import merged_moments
 
 LEAST_VARIANCE = 1e-8
+FIRST_COUNT = 1e-4
 
 
 class RunningNorm(Normaliser):
@@ -52,6 +53,38 @@ class RunningNorm(Normaliser):
     def running_mean_var(self) -> tuple[th.Tensor, th.Tensor]:
         """Mean and variance, float32, each of `shape`."""
         return self.mean.float(), self.var.clamp(min=LEAST_VARIANCE).float()
+
+
+class Standardiser(Normaliser):
+    """Scales columns by the mean and variance of all values so far (EPyMARL's rewards and returns).
+
+    It starts from mean 0 and variance 1, which weigh as much as `FIRST_COUNT` values, and takes the unbiased variance
+    of each batch. Its buffers `mean`, `var` and `count` (float64, `[columns]`) are its state.
+    """
+
+    def __init__(self, columns: int):
+        super().__init__()
+        self.register_buffer("mean", th.zeros(columns, dtype=th.float64))
+        self.register_buffer("var", th.ones(columns, dtype=th.float64))
+        self.register_buffer("count", th.full((columns,), FIRST_COUNT, dtype=th.float64))
+
+    @th.no_grad()
+    def update(self, values: th.Tensor, mask: th.Tensor | None = None) -> None:
+        """Take in values `[..., columns]`, all or those where `mask`, `[..., columns or 1]`, is not 0."""
+        counted = th.ones_like(values) if mask is None else mask.expand_as(values)
+        counted = counted.flatten(0, -2) > 0
+        rows = values.double().flatten(0, -2).masked_fill(~counted, 0.0)
+        number = counted.sum(dim=0)
+        mean = rows.sum(dim=0) / number.clamp(min=1)
+        squares = (rows - mean).square().masked_fill(~counted, 0.0).sum(dim=0)
+        seen = mean, squares / (number - 1).clamp(min=1), number
+        moments = merged_moments((self.mean, self.var, self.count), seen)
+        for buffer, moment in zip((self.mean, self.var, self.count), moments, strict=True):
+            buffer.copy_(moment)
+
+    def running_mean_var(self) -> tuple[th.Tensor, th.Tensor]:
+        """Mean and variance, float32 `[columns]`; the first variance keeps it above 0."""
+        return self.mean.float(), self.var.float()
 
 
 class ReturnScale(nn.Module):

@@ -14,6 +14,7 @@ from components.episode_batch import EpisodeBatch
 from components.packing import PackedSteps
 from controllers.hidden_states import BEFORE, fields_before, is_rollout, memory_before
 from modules.unshared import linear
+from utils.rl_utils import episode_starts
 from utils.schemes import AGENTS, action_fields, as_numbers, observed_fields, shape_of
 from utils.tensor_trees import Tree, leaves, map_tree
 
@@ -213,6 +214,15 @@ def behind_a_column(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
     return EpisodeBatch(
         batch.scheme, batch.groups, batch.batch_size, batch.max_seq_length + 1, data=data, device=batch.device
     )
+
+
+def actions_before(batch: EpisodeBatch, key: str) -> th.Tensor:
+    """The actions before each step, `[B, T, n, ...]`: zeros before the first step of an episode."""
+    actions = batch[key]
+    if not is_rollout(batch):
+        return th.cat([th.zeros_like(actions[:, :1]), actions[:, :-1]], dim=1)
+    before = th.cat([batch[field_before(key)].unsqueeze(1), actions[:, :-1]], dim=1)
+    return before.masked_fill(episode_starts(batch).unflatten(1, (-1, *[1] * (before.dim() - 2))), 0)
 
 
 class _OneStep:

@@ -68,11 +68,12 @@ class BatchUnroll:
     Args:
         batch: B episodes of T steps.
         mac: a controller; the others must have agents that see the same inputs.
+        packed: whether to leave out padding.
     """
 
-    def __init__(self, batch, mac):
+    def __init__(self, batch, mac, packed: bool = True):
         self.batch = batch
-        self._inputs = mac.packed_inputs(batch) if hasattr(mac, "packed_inputs") else None
+        self._inputs = mac.packed_inputs(batch) if packed and hasattr(mac, "packed_inputs") else None
         self.packed = self._inputs is not None
         self._steps = AllSteps() if self._inputs is None else self._inputs.steps
         self.avail_actions = self.take(batch["avail_actions"]) if "avail_actions" in batch.scheme else None

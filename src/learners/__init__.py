@@ -1,7 +1,8 @@
 """Learners: batches of episodes in, better weights out."""
 
-from learners.options import ACTOR_CRITIC, DOUBLE_Q, EPOCHS, LR_FINISH, MIXER, OPTIONS, TARGETS, TD_LAMBDA
-from utils.options import SHAPES, SHARED, STEPS, Option
+from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO
+from learners.options import DOUBLE_Q, EPOCHS, LR_FINISH, MIXER, OPTIONS, STANDARDISE, TARGETS, TD_LAMBDA
+from utils.options import Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("learner", OPTIONS)
@@ -12,7 +13,7 @@ REGISTRY.declare(
     learns_from="q",
     takes=("agent_rewards",),
     mixes=("nothing", "chosen_values"),
-    options=MIXER | TD_LAMBDA | DOUBLE_Q | TARGETS,
+    options=MIXER | TD_LAMBDA | DOUBLE_Q | TARGETS | STANDARDISE,
 )
 REGISTRY.declare(
     "qtran_learner",
@@ -34,17 +35,13 @@ REGISTRY.declare(
     "COMA: policy gradients with a counterfactual baseline, on-policy",
     learns_from="pi_logits",
     values="actions",
+    takes=("agent_rewards",),
     mixes=("nothing",),
     on_policy=True,
     needs_episodes=True,
-    options={
-        **TD_LAMBDA,
-        **TARGETS,
-        "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
-        "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
-    },
+    options=COMA,
     # keys of PyMARL's own coma.yaml, which its learner does not read either
-    inert=("critic_q_fn", "critic_baseline_fn", "critic_train_mode", "critic_train_reps", "q_nstep"),
+    inert=("critic_q_fn", "critic_baseline_fn", "critic_train_mode", "critic_train_reps"),
 )
 REGISTRY.declare(
     "pqn_learner",
@@ -75,25 +72,7 @@ REGISTRY.declare(
     "learners.ppo_learner:PPOLearner",
     "PPO: clipped policy gradients in several epochs: IPPO, MAPPO, on-policy",
     **POLICY_GRADIENTS,
-    options={
-        **ACTOR_CRITIC,
-        **EPOCHS,
-        "eps_clip": Option(0.2, "how far the ratio of new and old probabilities may be from 1", above=0, schedule=True),
-        "value_clip": Option(True, "clip changes of values as those of the policy"),
-        "chunk_length": Option(
-            0,
-            "minibatches are drawn from parts of this many steps, with the memory they started from; 0: whole rows",
-            at_least=0,
-            at_most=STEPS,
-        ),
-        "burn_in": Option(
-            0,
-            "steps before each part that its memory is computed from, and that nothing is learned from",
-            at_least=0,
-            at_most=STEPS,
-        ),
-        "target_kl": Option(0.0, "stop the epochs when the policy has moved this far; 0: never", at_least=0),
-    },
+    options=PPO,
 )
 REGISTRY.declare(
     "a2c_learner",

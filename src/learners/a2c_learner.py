@@ -1,8 +1,7 @@
 """A2C: advantage actor-critic, synchronous (Mnih et al. 2016), for teams."""
 
-import torch as th
-
 from learners.actor_critic import ActorCriticLearner
+from learners.evaluation import statistics
 from learners.q_targets import masked_mean
 
 
@@ -18,14 +17,10 @@ class A2CLearner(ActorCriticLearner):
         entropy = masked_mean(now.entropy, choices)
         pg_loss = -masked_mean(now.log_prob * sample["advantages"], choices)
         value_loss = masked_mean((now.values - sample["returns"]) ** 2, mask)
-        norms = self.step(pg_loss - self.entropy_coef.eval(t_env) * entropy, value_loss)
+        loss = pg_loss - self.entropy_coef.eval(t_env) * entropy
+        norms = self.step(loss, value_loss)
         self.finish(batch)
         if self._log_due(t_env):
-            with th.no_grad():
-                stats = {
-                    "pg_loss": pg_loss.item(),
-                    "critic_loss": value_loss.item(),
-                    "entropy": entropy.item(),
-                    "target_mean": masked_mean(sample["returns"], mask).item(),
-                }
-            self._log(stats | norms, t_env)
+            logged = loss if self.args.entropy_in_pg_loss else pg_loss
+            losses = {"pg_loss": logged.item(), "critic_loss": value_loss.item()}
+            self._log(losses | statistics(sample, now) | norms, t_env)

@@ -1,7 +1,6 @@
 """The common part of actor-critic learners: a policy, a critic, and the parts of a batch that their updates see."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch as th
@@ -12,6 +11,7 @@ from controllers.inputs import known_before_columns
 from controllers.unroll import BatchUnroll
 from learners.advantages import AdvantageEstimator
 from learners.base import BaseLearner
+from learners.evaluation import Evaluation, field_of, pi_max
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.policy import plain
 from utils.optimisers import build_optimiser
@@ -19,15 +19,6 @@ from utils.rl_utils import episode_starts
 from utils.schedules import Schedule
 from utils.schemes import action_fields, choice_masks, chosen_fields, observed_fields
 from utils.tensor_trees import map_tree
-
-
-@dataclass
-class Evaluation:
-    """Of the actions taken, with the present weights, each `[B, T, n]`; zeros where nothing is filled."""
-
-    log_prob: th.Tensor
-    entropy: th.Tensor
-    values: th.Tensor
 
 
 class ActorCriticLearner(BaseLearner):
@@ -40,8 +31,11 @@ class ActorCriticLearner(BaseLearner):
         self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(
             list(mac.parameters()), self.args.lr, self.args
         )
+        self.target_critic = None
         if not self.shared_trunk:
             self.networks["critic"] = self.critic
+            if self.args.target_update_interval_or_tau is not None:
+                _, self.target_critic = self.add_network("critic", self.critic)
             self.critic_optimiser = self.optimisers["critic_opt"] = build_optimiser(
                 list(self.critic.parameters()), self.args.critic_lr, self.args
             )
@@ -60,24 +54,25 @@ class ActorCriticLearner(BaseLearner):
         """Log-probabilities and entropies of a batch's actions, and values, with gradients."""
         unroll = BatchUnroll(batch, self.mac)
         outputs = self._forward(unroll.outputs, self.mac)
-        field: Callable[[str], th.Tensor] = lambda key: unroll.take(batch[key])  # noqa: E731
+        field: Callable[[str], th.Tensor] = lambda key: unroll.take(field_of(batch, key))  # noqa: E731
         lead = outputs.dim() - 1
         policy = self.mac.distribution(outputs, {mask: field(mask) for mask in self._masks})
         log_prob = policy.log_prob({action: plain(field(action), lead) for action in self._actions})
-        values = self._values_at(outputs, field, lead - 1)
-        return Evaluation(*(unroll.spread(x) for x in (log_prob, policy.entropy(), values)))
+        found = [log_prob, policy.entropy(), self._values_at(outputs, field, lead - 1), *pi_max(policy)]
+        return Evaluation(*(unroll.spread(x) for x in found))
 
     @th.no_grad()
-    def values(self, batch: Any) -> th.Tensor:
-        """The critic's outputs for all states of a batch, `[B, T, n]`."""
+    def values(self, batch: Any, critic: Any = None) -> th.Tensor:
+        """The outputs of the critic, or of this one, for all states of a batch, `[B, T, n]`."""
         unroll = BatchUnroll(batch, self.mac) if self.shared_trunk else None
         if unroll is None:
-            return self._values_at(None, lambda key: batch[key], 2)
+            return self._values_at(None, lambda key: field_of(batch, key), 2, critic)
         return unroll.spread(self._values_at(self._forward(unroll.outputs, self.mac), batch.__getitem__, 0))
 
-    def estimates(self, batch: Any) -> dict[str, th.Tensor]:
+    def estimates(self, batch: Any, rewards: th.Tensor | None = None) -> dict[str, th.Tensor]:
         """See `AdvantageEstimator.of`."""
-        return self.estimator.of(batch, self.values(batch))
+        target_outputs = None if self.target_critic is None else self.values(batch, self.target_critic)
+        return self.estimator.of(batch, self.values(batch), target_outputs, rewards)
 
     def sample(self, batch: Any, estimates: dict[str, th.Tensor], chunk_length: int = 0, burn_in: int = 0) -> Any:
         """The transitions of a batch with their estimates, of which updates take rows.
@@ -114,13 +109,17 @@ class ActorCriticLearner(BaseLearner):
         }
 
     def finish(self, batch: Any) -> None:
-        """After the updates from a batch: count its observations in their normalisation."""
+        """After the updates from a batch: its observations count in their normalisation, and the target follows."""
         if hasattr(self.mac, "take_in"):  # the last column of a rollout is the first of the next one
             self.mac.take_in(batch[:, :-1], batch["filled"][:, :-1])
+        if self.target_critic is not None:
+            self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))
 
-    def _values_at(self, outputs: th.Tensor | None, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
+    def _values_at(
+        self, outputs: th.Tensor | None, field: Callable[[str], th.Tensor], lead: int, critic: Any = None
+    ) -> th.Tensor:
         if self.shared_trunk:
             return self.critic.of_outputs(outputs)
         norms = getattr(self.mac, "normalisers", {})
         seen = lambda key: norms[key].normalize(field(key)) if key in norms else field(key)  # noqa: E731
-        return self._forward(self.critic.values, seen, lead)
+        return self._forward((critic or self.critic).values, seen, lead)

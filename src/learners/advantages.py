@@ -7,33 +7,44 @@ import torch.nn as nn
 
 from components.normalisers import ReturnScale
 from controllers.hidden_states import is_rollout
+from learners.n_step import n_step_targets
 from learners.q_targets import masked_mean
-from utils.rl_utils import gae, rewards_of, terminations, valid_transitions
+from learners.standardisation import Standardisation, reward_columns
+from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 from utils.schemes import choice_masks, chosen_fields
 from utils.value_norm import ValueNorm
 
 
 class AdvantageEstimator:
-    """Generalised advantage estimates (Schulman et al. 2016), of rewards and values in any units.
+    """Advantages of rewards and values in any units: generalised estimates (Schulman et al. 2016), or n-step returns.
 
     With `normalise_values` the critic's outputs are values in units of their running deviation from their mean (MAPPO,
-    Yu et al. 2022, after PopArt). `networks`: by the names of their files, those that have a state.
+    Yu et al. 2022, after PopArt), with `standardise_returns` in units of EPyMARL's. With `q_nstep`, an advantage is the
+    n-step return minus the value, in these units. `networks`: by the names of their files, those that have a state.
     """
 
     def __init__(self, scheme, args):
         self.args = args
-        self.value_norm = ValueNorm((), beta=args.value_norm_beta) if args.normalise_values else None
+        self.standardised = Standardisation(scheme, args, args.n_agents)
+        normalised = args.normalise_values and not args.standardise_returns
+        self.value_norm = ValueNorm((), beta=args.value_norm_beta) if normalised else None
         self.reward_scale = ReturnScale(args.gamma) if args.normalise_rewards else None
-        by_agent = "reward" in scheme and "group" in scheme["reward"]
         # those in progress where a rollout ends
-        self.returns_so_far = th.zeros(args.batch_size_run, args.n_agents if by_agent else 1)
+        self.returns_so_far = th.zeros(args.batch_size_run, reward_columns(scheme, args.n_agents))
         known = {"value_norm": self.value_norm, "reward_scale": self.reward_scale}
         self.networks: dict[str, nn.Module] = {name: part for name, part in known.items() if part is not None}
+        self.networks |= self.standardised.networks
         # of the legal choices, and whether all actions are choices
         self._masks = list(choice_masks(scheme).values())
         self._all_masked = len(self._masks) >= len(chosen_fields(scheme))
 
-    def of(self, batch: Any, outputs: th.Tensor) -> dict[str, th.Tensor]:
+    def of(
+        self,
+        batch: Any,
+        outputs: th.Tensor,
+        target_outputs: th.Tensor | None = None,
+        rewards: th.Tensor | None = None,
+    ) -> dict[str, th.Tensor]:
         """What updates need of a batch of T + 1 columns, each `[B, T, n]`.
 
         "advantages", normalised over those that had a choice; "returns" and "old_values", in the units of the critic's
@@ -42,20 +53,30 @@ class AdvantageEstimator:
 
         Args:
             outputs: of the critic, `[B, T + 1, n]`.
+            target_outputs: of the critic that values what follows; None: the same.
+            rewards: of `rewards`, if these were taken in before.
         """
         args = self.args
-        values = outputs if self.value_norm is None else self.value_norm.denormalize(outputs)
         mask, ended = valid_transitions(batch, by_agent=True), terminations(batch, by_agent=True)
-        advantages, returns = gae(self._rewards(batch), ended, mask, values, args.gamma, args.gae_lambda)
-        mask = mask.expand_as(advantages)
-        choices = mask * self._had_choice(batch)
+        rewards = self.rewards(batch) if rewards is None else rewards
+        values = self._real(outputs)
+        ahead = values if target_outputs is None else self._real(target_outputs)
+        if args.q_nstep:
+            returns = n_step_targets(rewards, ended, mask, ahead, args)
+        else:
+            returns = td_lambda_returns(rewards, ended, mask, ahead[:, 1:], args.gamma, args.gae_lambda)
+        real, mask = returns, mask.expand_as(returns)
+        returns = self.standardised.returns(returns, mask)
+        if self.value_norm is not None and mask.any():
+            self.value_norm.update(returns[mask > 0])
+            returns = self.value_norm.normalize(returns)
+        errors = returns - outputs[:, :-1] if args.q_nstep else real - values[:, :-1]
+        advantages = th.where(mask > 0, errors, 0.0)
+        choices = mask * self._had_choice(batch) if args.choices_only else mask
         if args.normalise_advantages:
             mean = masked_mean(advantages, choices)
             deviation = masked_mean((advantages - mean) ** 2, choices).sqrt()
             advantages = (advantages - mean) / (deviation + 1e-5)
-        if self.value_norm is not None and mask.any():
-            self.value_norm.update(returns[mask > 0])
-            returns = self.value_norm.normalize(returns)
         found = {
             "advantages": advantages,
             "returns": returns,
@@ -74,8 +95,9 @@ class AdvantageEstimator:
     def load_state_dict(self, state: dict[str, th.Tensor]) -> None:
         self.returns_so_far.copy_(state["returns_so_far"])
 
-    def _rewards(self, batch: Any) -> th.Tensor:
-        rewards = rewards_of(batch)
+    def rewards(self, batch: Any) -> th.Tensor:
+        """The rewards of a batch to learn from, `[B, T, 1 or n]`, after taking them in."""
+        rewards = self.standardised.rewards(batch, valid_transitions(batch, by_agent=True))
         if self.reward_scale is None:
             return rewards
         over = th.maximum(batch["terminated"], batch["truncated"])[:, :-1].float()
@@ -85,6 +107,10 @@ class AdvantageEstimator:
         rewards = self.reward_scale(rewards, over, valid_transitions(batch), before)
         self.returns_so_far = before.cpu()
         return rewards
+
+    def _real(self, outputs: th.Tensor) -> th.Tensor:
+        """The critic's outputs in the units of rewards."""
+        return self.standardised.values(outputs) if self.value_norm is None else self.value_norm.denormalize(outputs)
 
     def _had_choice(self, batch: Any) -> th.Tensor | float:
         """1 where an agent had a choice, `[B, T, n]`: not an agent that has died and can do nothing."""

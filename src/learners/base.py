@@ -67,7 +67,7 @@ class BaseLearner:
         self.targets.copy()
         self.logger.console_logger.debug("Updated target network")
 
-    def _update_targets_every(self, interval: int, count: int) -> None:
+    def _update_targets_every(self, interval: float, count: int) -> None:
         """`_update_targets` if `count` (of episodes, say) is `interval` further than the last time."""
         if self.targets.due(interval, count):
             self._update_targets()

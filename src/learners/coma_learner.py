@@ -4,11 +4,18 @@ import torch as th
 
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
+from learners.n_step import n_step_targets
 from learners.q_targets import gather_actions, masked_mean
+from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.critics import REGISTRY as critic_REGISTRY
+from modules.policies.distributions import LEAST_PROBABILITY
 from utils.optimisers import build_optimiser
 from utils.rl_utils import build_td_lambda_targets, legal_policy, terminations, valid_transitions
+from utils.schedules import Schedule
+
+# of a critic's step
+STATS = ("critic_loss", "critic_grad_norm", "td_error_abs", "target_mean", "q_taken_mean")
 
 
 class COMALearner(BaseLearner):
@@ -30,9 +37,12 @@ class COMALearner(BaseLearner):
         self.critic_optimiser = build_optimiser(self.critic_params, self.args.critic_lr, self.args)
         self.optimisers = {"agent_opt": self.agent_optimiser, "critic_opt": self.critic_optimiser}
         self.critic_training_steps = 0
+        self.standardised = Standardisation(scheme, self.args, self.n_agents)
+        self.networks |= self.standardised.networks
+        self.entropy_coef = Schedule.of(self.args.entropy_coef)
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
-        """The critic's steps through time, then one step of the actor."""
+        """The critic's steps, then one of the actor."""
         mask = valid_transitions(batch, by_agent=True)
         actions = batch["actions"]
         q_vals, critic_stats = self._train_critic(batch, actions, mask)
@@ -45,10 +55,14 @@ class COMALearner(BaseLearner):
         advantages = (gather_actions(q_vals, actions[:, :-1]) - baseline).detach()
         agent_mask = mask.expand(-1, -1, self.n_agents)
         pi_taken = gather_actions(pi, actions[:, :-1]).masked_fill(agent_mask == 0, 1.0)
-        coma_loss = -masked_mean(advantages * th.log(pi_taken), agent_mask)
+        gain = advantages * th.log(pi_taken)
+        if entropy_coef := self.entropy_coef.eval(t_env):
+            gain = gain - entropy_coef * (pi * pi.clamp(min=LEAST_PROBABILITY).log()).sum(-1)
+        coma_loss = -masked_mean(gain, agent_mask)
         grad_norm = self._step(self.agent_optimiser, coma_loss)
 
-        self._update_targets_every(self.args.target_update_interval, self.critic_training_steps)
+        pace, interval = self.args.target_update_interval_or_tau, self.args.target_update_interval
+        self._update_targets_every(*self.targets.paced(pace, interval, self.critic_training_steps))
 
         if self._log_due(t_env):
             stats = {key: sum(values) / len(values) for key, values in critic_stats.items() if values}
@@ -59,37 +73,44 @@ class COMALearner(BaseLearner):
             self._log(stats, t_env)
 
     def _train_critic(self, batch, actions: th.Tensor, mask: th.Tensor) -> tuple[th.Tensor, dict[str, list]]:
-        """One gradient step for each time step, from the last to the first, towards TD(lambda) targets.
+        """One gradient step for each time step, from the last to the first, or one for all.
 
         Returns:
             The critic's values `[B, T - 1, n, A]`, each from before its own step; statistics of every step.
         """
-        rewards = batch["reward"][:, :-1]
-        terminated = terminations(batch, by_agent=True)
-        with th.no_grad():
-            targets_taken = gather_actions(self._forward(self.target_critic, batch), actions)
-            targets = build_td_lambda_targets(
-                rewards, terminated, mask, targets_taken, self.n_agents, self.args.gamma, self.args.td_lambda
-            )
-        length = rewards.size(1)
+        targets = self._targets(batch, actions, mask)
+        length = targets.size(1)
         q_vals = targets.new_zeros(batch.batch_size, length, self.n_agents, self.n_actions)
-        keys = ("critic_loss", "critic_grad_norm", "td_error_abs", "target_mean", "q_taken_mean")
-        stats: dict[str, list] = {key: [] for key in keys}
-        for t in reversed(range(length)):
-            mask_t = mask[:, t].expand(-1, self.n_agents)
+        stats: dict[str, list] = {key: [] for key in STATS}
+        at_once = self.args.critic_steps == "batch"
+        for t in (None,) if at_once else reversed(range(length)):
+            part = slice(length) if at_once else slice(t, t + 1)
+            mask_t = mask[:, part].expand(-1, -1, self.n_agents)
             if mask_t.sum() == 0:
                 continue
-            q_t = self._forward(self.critic, batch, t)
-            q_vals[:, t] = q_t.detach().squeeze(1)
-            q_taken = gather_actions(q_t, actions[:, t : t + 1]).squeeze(1)
-            td_error = q_taken - targets[:, t]
-            loss = masked_mean(td_error**2, mask_t)
+            q_t = self._forward(self.critic, batch, t)[:, :length]
+            q_vals[:, part] = q_t.detach()
+            q_taken = gather_actions(q_t, actions[:, part])
+            td_error = q_taken - targets[:, part]
+            # EPyMARL adds the errors of a step's agents
+            seen = (td_error**2, td_error.abs(), targets[:, part], q_taken)
+            loss, *means = [masked_mean(x, mask_t) * (self.n_agents if at_once else 1) for x in seen]
             grad_norm = self._step(self.critic_optimiser, loss)
             self.critic_training_steps += 1
-
-            stats["critic_loss"].append(loss.item())
-            stats["critic_grad_norm"].append(grad_norm)
-            stats["td_error_abs"].append(masked_mean(td_error.abs(), mask_t).item())
-            stats["target_mean"].append(masked_mean(targets[:, t], mask_t).item())
-            stats["q_taken_mean"].append(masked_mean(q_taken, mask_t).item())
+            for key, value in zip(STATS, (loss.item(), grad_norm, *(x.item() for x in means)), strict=True):
+                stats[key].append(value)
         return q_vals, stats
+
+    @th.no_grad()
+    def _targets(self, batch, actions: th.Tensor, mask: th.Tensor) -> th.Tensor:
+        """TD(lambda) or n-step targets of the actions taken, `[B, T - 1, n]`."""
+        rewards = self.standardised.rewards(batch, mask)
+        terminated = terminations(batch, by_agent=True)
+        values = self.standardised.values(gather_actions(self._forward(self.target_critic, batch), actions))
+        if self.args.q_nstep:
+            targets = n_step_targets(rewards, terminated, mask, values, self.args)
+        else:
+            targets = build_td_lambda_targets(
+                rewards, terminated, mask, values, self.n_agents, self.args.gamma, self.args.td_lambda
+            )
+        return self.standardised.returns(targets, mask)

@@ -41,13 +41,35 @@ TD_LAMBDA = {
 DOUBLE_Q = {
     "double_q": Option(SHARED, "double Q-learning: the online network picks the action that the target network values")
 }
-TARGETS = {
+FOLLOW = {
+    "target_update_interval_or_tau": Option(
+        None,
+        "how target networks follow: above 1, a copy every so many updates; up to 1, by this share in each (EPyMARL); "
+        "null: Q-learners and COMA by target_update_interval, other actor-critics have no target critic",
+        nullable=True,
+        kind=float,
+        above=0,
+        at_most=EPISODES,
+    )
+}
+TARGETS = FOLLOW | {
     "target_update_interval": Option(
         SHARED,
         "between copies to the target networks: episodes (Q-learners), critic updates (COMA)",
         at_least=1,
         at_most=EPISODES,
     )
+}
+STANDARDISE = {
+    "standardise_rewards": Option(
+        False, "rewards in units of their deviation from their mean, each agent's for itself (EPyMARL)", resume=SHAPES
+    ),
+    "standardise_returns": Option(
+        False, "returns, and the networks' values, in units of the deviation of returns (EPyMARL)", resume=SHAPES
+    ),
+    "standardise_padding": Option(
+        False, "mean and deviation count padded steps, too, as rewards of 0; what EPyMARL does by mistake"
+    ),
 }
 EPOCHS = {
     "epochs": Option(1, "passes over each rollout", at_least=1, at_most=COPIES),
@@ -65,15 +87,3 @@ LR_FINISH = Option(
     kind=float,
     at_least=0,
 )
-ACTOR_CRITIC = {
-    "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
-    "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
-    "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
-    "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0, schedule=True),
-    "value_coef": Option(0.5, "critic=trunk: weight of the values' loss", at_least=0),
-    "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),
-    "value_norm_beta": Option(0.99, "weight of the past in these, for each update", at_least=0, at_most=1),
-    "normalise_rewards": Option(False, "divide rewards by the running deviation of returns", resume=SHAPES),
-    "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
-    "lr_finish": LR_FINISH,
-}

@@ -5,6 +5,7 @@ from collections import defaultdict
 import torch as th
 
 from learners.actor_critic import ActorCriticLearner
+from learners.evaluation import statistics
 from learners.minibatches import epochs, rows
 from learners.q_targets import masked_mean
 from utils.schedules import Schedule
@@ -26,17 +27,34 @@ class PPOLearner(ActorCriticLearner):
         """`epochs` passes over `batch`, each in `minibatches` updates, unless the policy has moved too far before."""
         self.anneal(t_env)
         eps_clip, entropy_coef = self.eps_clip.eval(t_env), self.entropy_coef.eval(t_env)
-        sample = self.sample(batch, self.estimates(batch), self.args.chunk_length, self.args.burn_in)
-        stats = defaultdict(list)
-        for part in epochs(rows(sample), self.args.epochs, self.args.minibatches):
-            found = self._update(sample[part], eps_clip, entropy_coef)
-            for key, value in found.items():
-                stats[key].append(value)
-            if self.args.target_kl and found["approx_kl"] > self.args.target_kl:
+        rewards = self.estimator.rewards(batch)
+        old = self._old_policy(batch) if self.args.recompute_log_prob else {}
+        sample, stats = None, defaultdict(list)
+        for _ in range(self.args.epochs):
+            if sample is None or self.args.estimate_each_epoch:
+                found = self.estimates(batch, rewards) | old
+                sample = self.sample(batch, found, self.args.chunk_length, self.args.burn_in)
+                stats.clear()
+            if not self._epoch(sample, eps_clip, entropy_coef, stats):
                 break
         self.finish(batch)
         if self._log_due(t_env):
             self._log({key: sum(values) / len(values) for key, values in stats.items()}, t_env)
+
+    @th.no_grad()
+    def _old_policy(self, batch) -> dict[str, th.Tensor]:
+        """Log-probabilities of the actions by the present policy, in the place of those of acting."""
+        return {"old_log_prob": self.evaluate(self.sample(batch, {})).log_prob}
+
+    def _epoch(self, sample, eps_clip: float, entropy_coef: float, stats: dict[str, list]) -> bool:
+        """One pass over all rows; whether the policy is still near the one that acted."""
+        for part in epochs(rows(sample), 1, self.args.minibatches):
+            found = self._update(sample[part], eps_clip, entropy_coef)
+            for key, value in found.items():
+                stats[key].append(value)
+            if self.args.target_kl and found["approx_kl"] > self.args.target_kl:
+                return False
+        return True
 
     def _update(self, part, eps_clip: float, entropy_coef: float) -> dict[str, float]:
         """One gradient step on some rows; returns its statistics."""
@@ -53,15 +71,15 @@ class PPOLearner(ActorCriticLearner):
             near = part["old_values"] + (now.values - part["old_values"]).clamp(-eps_clip, eps_clip)
             errors = th.maximum(errors, (near - part["returns"]) ** 2)
         value_loss = masked_mean(errors, mask)
-        norms = self.step(pg_loss - entropy_coef * entropy, value_loss)
+        loss = pg_loss - entropy_coef * entropy
+        norms = self.step(loss, value_loss)
         with th.no_grad():
             return {
-                "pg_loss": pg_loss.item(),
+                "pg_loss": (loss if self.args.entropy_in_pg_loss else pg_loss).item(),
                 "critic_loss": value_loss.item(),
-                "entropy": entropy.item(),
                 # the unbiased estimate of low variance (Schulman 2020)
                 "approx_kl": masked_mean(ratio - 1 - log_ratio, choices).item(),
                 "clip_fraction": masked_mean(((ratio - 1).abs() > eps_clip).float(), choices).item(),
-                "target_mean": masked_mean(part["returns"], mask).item(),
+                **statistics(part, now),
                 **norms,
             }

@@ -7,11 +7,12 @@ import torch as th
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, legal_values, masked_mean
+from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
-from utils.rl_utils import rewards_of, td_lambda_returns, terminations, valid_transitions
+from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 
 
 class QLearner(BaseLearner):
@@ -28,13 +29,18 @@ class QLearner(BaseLearner):
             self.params += list(self.mixer.parameters())
             # a mixer that looks at one step at a time needs no padding either
             self._mixes_stepwise = mixer_REGISTRY.entry(self.args.mixer).traits.get("stepwise", False)
+        columns = self.args.n_agents if self.mixer is None else 1
+        self.standardised = Standardisation(scheme, self.args, columns)
+        self.networks |= self.standardised.networks
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
         self.target_mac = copy.deepcopy(mac)
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One gradient step on the squared TD error of `batch`; now and then, new target networks."""
         mask = valid_transitions(batch, by_agent=self.mixer is None)
-        unroll = BatchUnroll(batch, self.mac)
+        # EPyMARL's statistics of returns count what the networks make of padding
+        counts_padding = self.args.standardise_returns and self.args.standardise_padding
+        unroll = BatchUnroll(batch, self.mac, packed=not counts_padding)
         mac_out = self._forward(unroll.outputs, self.mac)
         chosen_action_qvals = gather_actions(mac_out, unroll.take(batch["actions"]))
         chosen_action_qvals = self._mixed(self.mixer, chosen_action_qvals, unroll, slice(None, -1))
@@ -45,7 +51,8 @@ class QLearner(BaseLearner):
         loss = self._loss(td_error, mask)
         grad_norm = self._step(self.optimiser, loss)
 
-        self._update_targets_every(self.args.target_update_interval, episode_num)
+        pace, interval = self.args.target_update_interval_or_tau, self.args.target_update_interval
+        self._update_targets_every(*self.targets.paced(pace, interval, episode_num))
 
         if self._log_due(t_env):
             # logged per agent, as in PyMARL, which divides by n_agents even without a mixer
@@ -75,13 +82,15 @@ class QLearner(BaseLearner):
             values = gather_actions(target_values, best)
         else:
             values = target_values.amax(dim=-1)
-        next_values = self._mixed(self.target_mixer, values, unroll, slice(1, None))
+        next_values = self.standardised.values(self._mixed(self.target_mixer, values, unroll, slice(1, None)))
 
-        rewards = rewards_of(batch)
+        rewards = self.standardised.rewards(batch, mask)
         terminated = terminations(batch, by_agent=self.mixer is None)
         if self.args.td_lambda == 0:
-            return rewards + self.args.gamma * (1 - terminated) * next_values
-        return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
+            targets = rewards + self.args.gamma * (1 - terminated) * next_values
+        else:
+            targets = td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
+        return self.standardised.returns(targets, mask)
 
     def _mixed(self, mixer, agent_qs: th.Tensor, unroll: BatchUnroll, part: slice) -> th.Tensor:
         """The agents' values `[*steps, n]` at the time steps `part`, `[B, part, n]`, or mixed, `[B, part, 1]`."""

@@ -1,6 +1,7 @@
 """Target networks: copies of networks and controllers that follow them, in jumps or slowly."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,13 +22,30 @@ class TargetNetworks:
         self._pairs = pairs
         # the count (episodes, updates, ...) at the last hard copy that was due
         self.last_update = 0
+        # calls of `train`, where the targets follow by these
+        self.updates = 0
 
-    def due(self, interval: int, count: int) -> bool:
+    def due(self, interval: float, count: int) -> bool:
         """Whether `count` is at least `interval` further than when this was last true; then it starts from `count`."""
         if count - self.last_update < interval:
             return False
         self.last_update = count
         return True
+
+    def paced(self, pace: float | None, interval: int, count: int) -> tuple[float, int]:
+        """After an update: the interval of hard copies, and the count that it goes by.
+
+        Args:
+            pace: above 1, the interval goes by updates; up to 1, the targets move by this share now and are never
+                copied (EPyMARL's `target_update_interval_or_tau`); None: `interval` and `count`.
+        """
+        if pace is None:
+            return interval, count
+        self.updates += 1
+        if pace > 1:
+            return pace, self.updates
+        self.polyak(pace)
+        return math.inf, self.updates
 
     def copy(self) -> None:
         """Give the targets the weights and buffers of their networks (Mnih et al. 2015)."""
@@ -50,11 +68,11 @@ class TargetNetworks:
                 kept.copy_(new)
 
     def state_dict(self) -> dict[str, int]:
-        """The count at the last hard copy; the networks' owner saves them."""
-        return {"last_update": self.last_update}
+        """The counts; the networks' owner saves them."""
+        return {"last_update": self.last_update, "updates": self.updates}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        self.last_update = state["last_update"]
+        self.last_update, self.updates = state["last_update"], state["updates"]
 
 
 def _buffers(part: Any) -> Iterable[th.Tensor]:

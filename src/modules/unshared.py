@@ -98,6 +98,11 @@ def linear_for_all(x: th.Tensor, weight: th.Tensor, bias: th.Tensor | None = Non
     return out if bias is None else out + bias
 
 
+def of_own_id(weight: th.Tensor) -> th.Tensor:
+    """A layer's outputs for the agents' one-hot numbers, `[n, out]`: weights `[out, n]`, or of each agent."""
+    return weight.t() if weight.dim() == 2 else weight.diagonal(dim1=0, dim2=2).t()
+
+
 def unshare(network: nn.Module, n_agents: int, name: str) -> None:
     """Give each agent weights of its own, in place; the first agent's are those that the network has.
 

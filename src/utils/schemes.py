@@ -30,8 +30,11 @@ def action_fields(scheme: Scheme) -> list[str]:
 
 
 def choice_masks(scheme: Scheme) -> dict[str, str]:
-    """The fields of legal choices, by the action that they are of."""
-    return {info["of"]: key for key, info in scheme.items() if info.get("kind") == "mask" and info.get("of")}
+    """The fields of legal choices, by the action that they are of; "avail_actions" in a scheme without kinds."""
+    masks = {info["of"]: key for key, info in scheme.items() if info.get("kind") == "mask" and info.get("of")}
+    if not masks and "kind" not in scheme.get("avail_actions", {"kind": ""}):
+        return {"actions": "avail_actions"}
+    return masks
 
 
 def shape_of(info: Mapping[str, Any]) -> tuple[int, ...]:

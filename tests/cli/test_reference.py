@@ -105,7 +105,7 @@ def test_the_keys_of_a_part_are_listed():
     shown = [line.split()[0] for line in text.splitlines()[1:]]
     assert {"epochs=1", "lr_finish=null", "td_lambda=0.0", "gamma=0.99"} <= set(shown)
     assert not any(word.startswith(("rollout_steps", "double_q")) for word in shown)
-    assert "no keys" in listing("critic=coma")
+    assert "no keys" in listing("critic=trunk")
     with pytest.raises(ConfigError, match="Did you mean 'pqn_learner'"):
         listing("learner=pqn_lerner")
     with pytest.raises(ConfigError, match="unknown name"):

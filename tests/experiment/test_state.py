@@ -17,8 +17,9 @@ from experiment.loop import TrainingLoop
 from experiment.state import RunState
 from learners import REGISTRY as learners
 from records.logger import Logger
+from small_training import preset_of
 from trees import differences
-from utils.config import config_names, recursive_dict_update
+from utils.config import recursive_dict_update
 from utils.random_streams import seed_everything
 from utils.stop_signals import StopSignals
 
@@ -48,7 +49,7 @@ def cases():
 
 def trained(tmp_path, learner, changes, seed, rollouts):
     """The parts of a run that has learned from so many rollouts."""
-    algorithm = next(name for name in config_names("algs") if compose_config(name, "lbf").config["learner"] == learner)
+    algorithm = preset_of(learner)
     config = compose_config(algorithm, "two_step").config
     recursive_dict_update(config, {**SMALL, **changes, "seed": seed, "local_results_path": str(tmp_path)})
     config = check_config(config)

@@ -7,7 +7,7 @@ from cli.compose import compose_config
 from envs import batched_names
 from learners import REGISTRY as learners
 from runners import REGISTRY as runners
-from small_training import SCHEDULES, SOURCES, UPDATES, train
+from small_training import SCHEDULES, SOURCES, UPDATES, preset_of, train
 from utils.config import config_names
 from utils.errors import ConfigError
 from vector_envs.instances import constructor_of
@@ -40,7 +40,7 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
 @pytest.mark.parametrize("learner", sorted(learners))
 @pytest.mark.parametrize("agent", sorted(REGISTRIES["agent"]))
 def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, runner, learner, agent):
-    algorithm = next(name for name in config_names("algs") if compose_config(name, "lbf").config["learner"] == learner)
+    algorithm = preset_of(learner)
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {"runner": runner, "agent": agent, "batch_size_run": environments}
     if runners.entry(runner).traits.get("cuts_episodes") and learners.entry(learner).traits.get("needs_episodes"):

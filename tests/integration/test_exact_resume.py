@@ -5,11 +5,15 @@ import random
 import pytest
 from killed_runs import finished, killed_and_resumed
 
+from checks.options import completed, declared
+from checks.registries import REGISTRIES
 from cli.compose import compose_config
 from learners import REGISTRY as learners
 from runners import REGISTRY as runners
+from small_training import preset_of
 from trees import differences
 from utils.config import config_names, recursive_dict_update
+from utils.options import SHAPES, WIDTH
 
 pytestmark = pytest.mark.slow
 
@@ -50,8 +54,24 @@ def cases():
                         yield pytest.param(runner, learner, mode, overlap, id=f"{runner}-{learner}-{mode}-{overlap}")
 
 
-def config_of(runner, learner, mode, overlap):
-    algorithm = next(name for name in config_names("algs") if compose_config(name, "lbf").config["learner"] == learner)
+def presets():
+    """Those that differ from all others in parts or in what shapes their state, with the runner of each."""
+    seen = []
+    for name in sorted(config_names("algs"), key=len):
+        config = completed(compose_config(name, "matrix").config)
+        shaping = {
+            key: config[key]
+            for key, option in declared(config).items()
+            if key in config and option.resume == SHAPES and option.at_most != WIDTH
+        }
+        parts = {key: config.get(key) for key in REGISTRIES if key not in ("env", "runner")}
+        if (shaping, parts) not in seen:
+            seen.append((shaping, parts))
+            yield name
+
+
+def config_of(runner, learner, mode, overlap, algorithm=None):
+    algorithm = algorithm or preset_of(learner)
     skirmish = runner in ON_SKIRMISH
     config = compose_config(algorithm, "skirmish" if skirmish else "matrix").config
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
@@ -70,15 +90,28 @@ def config_of(runner, learner, mode, overlap):
 
 @pytest.mark.parametrize(("runner", "learner", "mode", "overlap"), list(cases()))
 def test_killed_runs_end_as_if_they_had_not_been(tmp_path, runner, learner, mode, overlap):
-    config = config_of(runner, learner, mode, overlap)
+    resumes_exactly(tmp_path, config_of(runner, learner, mode, overlap), f"{runner} {learner} {mode} {overlap}")
+
+
+@pytest.mark.parametrize("preset", list(presets()))
+def test_presets_resume_exactly(tmp_path, preset):
+    config = compose_config(preset, "matrix").config
+    config = config_of(config["runner"], config["learner"], "synchronous", overlap=False, algorithm=preset)
+    if (config.get("target_update_interval_or_tau") or 0) > 1:
+        config["target_update_interval_or_tau"] = 3
+    resumes_exactly(tmp_path, {**config, "t_max": 120}, preset, kills=1)
+
+
+def resumes_exactly(tmp_path, config, seed, kills=KILLS):
+    """Train twice, once killed and resumed again and again, and compare."""
     # its only checkpoint is the one at the end, with which an unobserved run starts its metric log
     undisturbed = {"local_results_path": str(tmp_path / "a" / "results"), "checkpoint_interval": 10**9}
     straight = finished({**config, **undisturbed}, tmp_path / "a")
     # checkpoints at random intervals, to fall before and after tests, and into every phase of an episode
-    rng = random.Random(f"{runner} {learner} {mode} {overlap}")
+    rng = random.Random(seed)
     config |= {"local_results_path": str(tmp_path / "b" / "results"), "checkpoint_interval": rng.randint(1, 30)}
-    resumed, killed = killed_and_resumed(config, tmp_path / "b", KILLS, rng)
-    assert killed == KILLS
+    resumed, killed = killed_and_resumed(config, tmp_path / "b", kills, rng)
+    assert killed == kills
     assert straight["t_env"] >= config["t_max"]
     assert "loss" in straight["stats"] or "critic_loss" in straight["stats"]
     assert differences(straight, resumed) == []

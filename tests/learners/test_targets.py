@@ -134,3 +134,39 @@ def test_a_step_follows_the_parameters_of_its_optimiser_up_to_its_own_norm(clip,
     assert norm == 6
     assert own.item() == pytest.approx(1 - expected)
     assert other.item() == 1
+
+
+@pytest.mark.parametrize(
+    ("pace", "equal"), [(None, [False, True, False]), (2, [False, True, False]), (3, [False, False, True])]
+)
+def test_copies_by_updates_or_by_the_count_given(pace, equal):
+    """Counts 5, 10, 11 with an interval of 10, or every 2 or 3 updates whatever the counts are."""
+    learner, batch = learner_of(QLearner, mixer="qmix", target_update_interval_or_tau=pace)
+    found = []
+    for count in (5, 10, 11):
+        learner.train(batch, count, count)
+        found.append(th.equal(learner.target_mixer.hyper_b_1.bias, learner.mixer.hyper_b_1.bias))
+    assert found == equal
+
+
+def test_a_share_moves_all_targets_in_each_update():
+    learner, batch = learner_of(QLearner, mixer="qmix", target_update_interval_or_tau=0.25)
+    of = lambda part: [p.detach().clone() for p in part.parameters()]  # noqa: E731
+    for target, network in ((learner.target_mixer, learner.mixer), (learner.target_mac, learner.mac)):
+        before = of(target)
+        learner.train(batch, 10, 1000)
+        for old, new, kept in zip(before, of(network), of(target), strict=True):
+            th.testing.assert_close(kept, 0.75 * old + 0.25 * new)
+
+
+def test_updates_are_counted_over_a_resumption():
+    learner, batch = learner_of(QLearner, target_update_interval_or_tau=3)
+    learner.train(batch, 10, 1)
+    state = learner.targets.state_dict()
+    assert state == {"last_update": 0, "updates": 1}
+    resumed, _ = learner_of(QLearner, target_update_interval_or_tau=3)
+    resumed.targets.load_state_dict(state)
+    resumed.train(batch, 10, 1)
+    assert resumed.targets.last_update == 0
+    resumed.train(batch, 10, 1)
+    assert resumed.targets.last_update == 3

@@ -153,3 +153,26 @@ class _StepByStep(Agent):
 )
 def test_an_agent_that_changes_a_step_but_not_the_sequence_is_not_unrolled_at_once(agent, expected):
     assert agent.supports_packing is expected
+
+
+@pytest.mark.parametrize("name", ["rnn", "rnn_layernorm"])
+def test_without_use_rnn_a_layer_stands_in_the_place_of_the_gru(name):
+    agent = REGISTRY[name](6, make_args(rnn_hidden_dim=5, use_rnn=False))
+    fill(agent.parameters())
+    w = agent.state_dict()
+    assert w["rnn.weight"].shape == (5, 5)
+    norm = (
+        (lambda x, i: th.nn.functional.layer_norm(x, (5,), w[f"norm{i}.weight"], w[f"norm{i}.bias"]))
+        if ("norm1.weight" in w)
+        else (lambda x, i: x)
+    )
+    inputs, start = th.randn(7, 4, 6), th.randn(1, 4, 5)
+    x = norm(inputs @ w["fc1.weight"].T + w["fc1.bias"], 1).relu()
+    hidden = (x @ w["rnn.weight"].T + w["rnn.bias"]).relu()
+    expected = norm(hidden, 2) @ w["fc2.weight"].T + w["fc2.bias"]
+    outputs, states = unrolled(agent, inputs, start)
+    th.testing.assert_close(outputs, expected)
+    th.testing.assert_close(states, hidden)
+    q, h = agent(inputs[3], start)
+    th.testing.assert_close(q, expected[3])
+    th.testing.assert_close(h, hidden[3])

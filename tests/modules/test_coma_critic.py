@@ -1,14 +1,17 @@
 """The inputs of COMA's critic."""
 
+import itertools
+
+import pytest
 import torch as th
 
 from helpers import fill, make_args, random_batch
 from modules.critics import COMACritic
 
 
-def make_critic():
+def make_critic(**changes):
     batch = random_batch([3, 4], 5)
-    critic = COMACritic(batch.scheme, make_args())
+    critic = COMACritic(batch.scheme, make_args(**changes))
     fill(critic.parameters())
     return critic, batch
 
@@ -66,3 +69,27 @@ def test_the_first_layer_in_parts_is_the_layer_of_the_inputs():
         doubled.load_state_dict(critic.state_dict())
         x = th.relu(critic.fc2(th.relu(2 * expected - critic.fc1.bias)))
         th.testing.assert_close(doubled(batch, t), critic.fc3(x))
+
+
+PARTS = ("critic_own_obs", "critic_last_actions", "critic_agent_id")
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("seen", list(itertools.product([False, True], repeat=3)))
+def test_what_it_sees_and_weights_of_each_agent(seen, shared):
+    """Every part that is not asked for is left out; each agent's weights, by EPyMARL's names, see the same."""
+    critic, batch = make_critic(**dict(zip(PARTS, seen, strict=True)), share_critic_params=shared, critic_hidden_dim=7)
+    everything = COMACritic(batch.scheme, make_args())
+    parts = everything._build_inputs(batch).split([4, 5, 6, 6, 2], dim=-1)
+    inputs = th.cat([part for part, here in zip(parts, (True, seen[0], True, *seen[1:]), strict=True) if here], dim=-1)
+    assert th.equal(critic._build_inputs(batch), inputs)
+    weights = critic.state_dict()
+    for agent in range(2):
+        of = lambda name, agent=agent: weights[name if shared else f"critics.{agent}.{name}"]  # noqa: E731
+        x = inputs[:, :, agent]
+        for layer in "12":
+            x = (x @ of(f"fc{layer}.weight").T + of(f"fc{layer}.bias")).relu()
+        assert x.size(-1) == 7
+        expected = x @ of("fc3.weight").T + of("fc3.bias")
+        th.testing.assert_close(critic(batch)[:, :, agent], expected)
+        th.testing.assert_close(critic(batch, 2)[:, :, agent], expected[:, 2:3])

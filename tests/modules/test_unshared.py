@@ -34,10 +34,10 @@ def of_agent(tree, i):
     return map_tree(lambda x: x.reshape(-1, N, x.size(-1))[:, i], tree)
 
 
-@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("changes", [{}, {"layer_norm": True}, {"use_rnn": False}], ids=str)
 @pytest.mark.parametrize("name", sorted(REGISTRY))
-def test_every_agent_computes_as_separate_networks_do(name, layer_norm):
-    agent = REGISTRY[name](6, make_args(n_agents=N, rnn_hidden_dim=5, layer_norm=layer_norm))
+def test_every_agent_computes_as_separate_networks_do(name, changes):
+    agent = REGISTRY[name](6, make_args(n_agents=N, rnn_hidden_dim=5, **changes))
     unshare(agent, N, "agents")
     fill(agent.parameters())
     sizes = [ROWS * N, ROWS * N, 2 * N]
@@ -107,14 +107,17 @@ def test_controllers_unroll_as_they_act(kind):
     th.testing.assert_close(found[filled], expected[filled])
 
 
+VALUES = [n for n in critics if critics.entry(n).traits["values"] == "states" and critics.entry(n).options]
+
+
+@pytest.mark.parametrize("more", [False, True])
 @pytest.mark.parametrize("with_id", [True, False])
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize(
-    "name", [n for n in critics if critics.entry(n).options and "critic_agent_id" in critics.entry(n).options]
-)
-def test_critics_against_their_inputs_written_out(name, shared, with_id):
+@pytest.mark.parametrize("name", VALUES)
+def test_critics_against_their_inputs_written_out(name, shared, with_id, more):
     batch = random_batch([3, 5], 6)
     args = make_args(share_critic_params=shared, critic_agent_id=with_id, critic_layer_norm=True)
+    args.critic_all_obs = args.critic_last_actions = more
     critic = critics[name](batch.scheme, args)
     fill(critic.parameters())
     size, length, n = *batch["obs"].shape[:2], 2
@@ -122,6 +125,9 @@ def test_critics_against_their_inputs_written_out(name, shared, with_id):
     every = own.flatten(2).unsqueeze(2).expand(-1, -1, n, -1)
     state = batch["state"].unsqueeze(2).expand(-1, -1, n, -1)
     parts = {"own": [own], "state": [state], "all_obs": [every], "state_own": [own, state]}[name]
+    if more:
+        taken = batch["actions_onehot"].flatten(2).unsqueeze(2).expand(-1, -1, n, -1)
+        parts = [*parts, every, th.cat([th.zeros_like(taken[:, :1]), taken[:, :-1]], dim=1)]
     if with_id:
         parts = [*parts, th.eye(n).expand(size, length, -1, -1)]
     inputs = th.cat(parts, dim=-1)

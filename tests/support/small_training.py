@@ -8,7 +8,7 @@ from envs import REGISTRY as environments
 from envs.sizes import spec_of
 from learners import REGISTRY as learners
 from run import run
-from utils.config import recursive_dict_update
+from utils.config import config_names, recursive_dict_update
 from watched_training import watch_updates
 
 # episodes of a few steps, where an environment has an argument for that
@@ -38,6 +38,15 @@ SOURCES = {
     "pipe": {"vector_env": "workers", "env_transport": "pipe", "envs_per_worker": 2},
     "shared_memory": {"vector_env": "workers", "env_transport": "shared_memory", "envs_per_worker": 2},
 }
+
+
+def preset_of(learner):
+    """The plainest preset of a learner: the one of the shortest name."""
+    return next(
+        name
+        for name in sorted(config_names("algs"), key=len)
+        if compose_config(name, "lbf").config["learner"] == learner
+    )
 
 
 @cache

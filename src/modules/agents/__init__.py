@@ -8,8 +8,18 @@ WIDTHS = {
     "rnn_hidden_dim": Option(SHARED, "units of the agent's hidden layers", at_least=1, at_most=WIDTH, resume=SHAPES)
 }
 LAYER_NORM = {"layer_norm": Option(False, "layer normalisation in the agent's hidden layers", resume=SHAPES)}
+USE_RNN = {
+    "use_rnn": Option(
+        True,
+        "the GRU cell; False: a linear layer and a rectifier in its place, without memory (EPyMARL)",
+        resume=SHAPES,
+    )
+}
 REGISTRY.declare(
-    "rnn", "modules.agents.rnn_agent:RNNAgent", "linear, GRU cell, linear (PyMARL)", options=WIDTHS | LAYER_NORM
+    "rnn",
+    "modules.agents.rnn_agent:RNNAgent",
+    "linear, GRU cell, linear (PyMARL)",
+    options=WIDTHS | LAYER_NORM | USE_RNN,
 )
 REGISTRY.declare(
     "ff", "modules.agents.ff_agent:FFAgent", "feed-forward, three linear layers, no memory", options=WIDTHS | LAYER_NORM
@@ -18,7 +28,7 @@ REGISTRY.declare(
     "rnn_layernorm",
     "modules.agents.rnn_layernorm_agent:RNNLayerNormAgent",
     "linear, GRU cell, linear, with layer normalisation (PQN)",
-    options=WIDTHS,
+    options=WIDTHS | USE_RNN,
 )
 REGISTRY.declare(
     "lstm", "modules.agents.lstm_agent:LSTMAgent", "linear, LSTM cell, linear", options=WIDTHS | LAYER_NORM

@@ -14,14 +14,16 @@ from utils.config import with_defaults
 class RNNAgent(Agent):
     """Linear -> ReLU -> GRU cell -> linear; H = `rnn_hidden_dim`, A = `n_actions`.
 
-    With `layer_norm`, the outputs of the first layer and of the cell are normalised.
+    With `layer_norm`, the outputs of the first layer and of the cell are normalised. Without `use_rnn`, `rnn` is a
+    linear layer with a rectifier after it, as in EPyMARL, and remembers nothing.
     """
 
     def __init__(self, input_shape: int, args):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.fc1 = nn.Linear(input_shape, args.rnn_hidden_dim)
-        self.rnn = nn.GRUCell(args.rnn_hidden_dim, args.rnn_hidden_dim)
+        layer = nn.GRUCell if args.use_rnn else nn.Linear
+        self.rnn = layer(args.rnn_hidden_dim, args.rnn_hidden_dim)
         self.fc2 = nn.Linear(args.rnn_hidden_dim, args.n_actions)
         self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, args.layer_norm)
 
@@ -31,7 +33,8 @@ class RNNAgent(Agent):
 
     def forward(self, inputs: th.Tensor, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         """Inputs `[N, input_shape]` and hidden states `[..., H]` of N agents -> outputs `[N, A]`, hidden `[N, H]`."""
-        h = self.rnn(self._activated(self.fc1(inputs)), hidden_state.reshape(-1, self.args.rnn_hidden_dim))
+        x = self._activated(self.fc1(inputs))
+        h = self.rnn(x, self._rows(hidden_state)) if self.args.use_rnn else F.relu(self.rnn(x))
         return self._values(h), h
 
     def encode(self, inputs) -> th.Tensor:
@@ -40,9 +43,15 @@ class RNNAgent(Agent):
 
     def sequence(self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         """As `forward` over sequences (see `gru_sequence`): `[P, H]` -> outputs `[P, A]`, hidden states `[P, H]`."""
-        hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
-        hidden = gru_sequence(self.rnn, self._activated(encoded), sizes, hidden)
+        x = self._activated(encoded)
+        if self.args.use_rnn:
+            hidden = gru_sequence(self.rnn, x, sizes, self._rows(hidden_state))
+        else:
+            hidden = F.relu(self.rnn(x))
         return self._values(hidden), hidden
+
+    def _rows(self, hidden_state: th.Tensor) -> th.Tensor:
+        return hidden_state.reshape(-1, self.args.rnn_hidden_dim)
 
     def _activated(self, encoded: th.Tensor) -> th.Tensor:
         """From the first layer to the GRU; may overwrite its inputs."""

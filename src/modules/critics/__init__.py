@@ -4,12 +4,32 @@ from utils.options import SHAPES, WIDTH, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("critic")
+AGENT_ID = Option(True, "append the agent's one-hot number to what the critic sees", resume=SHAPES)
+SHARE = Option(True, "one critic for all agents; False: each has weights of its own", resume=SHAPES)
+LAST_ACTIONS = Option(
+    None,
+    "the critic sees the last actions of all agents; null: COMA's does, others do not",
+    nullable=True,
+    kind=bool,
+    resume=SHAPES,
+)
+ACTIONS = {
+    "critic_hidden_dim": Option(
+        128, "units of the hidden layers of COMA's critic", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "share_critic_params": SHARE,
+    "critic_agent_id": AGENT_ID,
+    "critic_own_obs": Option(True, "COMA's critic sees the agent's own observation", resume=SHAPES),
+    "critic_last_actions": LAST_ACTIONS,
+}
 VALUES = {
     "critic_hidden_dim": Option(
         64, "units of the hidden layers of a critic of state values", at_least=1, at_most=WIDTH, resume=SHAPES
     ),
-    "share_critic_params": Option(True, "one critic for all agents; False: each has weights of its own", resume=SHAPES),
-    "critic_agent_id": Option(True, "append the agent's one-hot number to what the critic sees", resume=SHAPES),
+    "share_critic_params": SHARE,
+    "critic_agent_id": AGENT_ID,
+    "critic_all_obs": Option(False, "append the observations of all agents to what the critic sees", resume=SHAPES),
+    "critic_last_actions": LAST_ACTIONS,
     "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
     "critic_layer_norm": Option(False, "layer normalisation in a critic of state values", resume=SHAPES),
 }
@@ -17,7 +37,7 @@ REGISTRY.declare(
     "coma",
     "modules.critics.coma:COMACritic",
     "values of an agent's actions, given the others' (COMA)",
-    options={},
+    options=ACTIONS,
     values="actions",
 )
 REGISTRY.declare(

@@ -1,5 +1,6 @@
 """COMA's centralised critic (Foerster et al. 2018, section 4)."""
 
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,16 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+from modules.critics import REGISTRY
+from modules.unshared import linear, linear_for_all, of_own_id, unshare
+from utils.config import with_defaults
+
 
 class COMACritic(nn.Module):
     """Q(s, (u_-a, .)): for each agent the values of all its actions, the others' actions given.
 
-    Inputs: state, own observation, all current actions with the own one zeroed, all last actions, agent id.
+    Inputs: state, own observation, all current actions with the own one zeroed, all last actions, agent id; options
+    leave out the second and the last two.
     """
 
     # whether the inputs are those of `_build_inputs` here, of which the first layer knows the parts
@@ -24,14 +30,18 @@ class COMACritic(nn.Module):
 
     def __init__(self, scheme, args):
         super().__init__()
-        self.args = args
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.n_actions = args.n_actions
         self.n_agents = args.n_agents
         self.output_type = "q"
 
-        self.fc1 = nn.Linear(self._get_input_shape(scheme), 128)
-        self.fc2 = nn.Linear(128, 128)
-        self.fc3 = nn.Linear(128, self.n_actions)
+        self._sees_last = args.critic_last_actions is not False
+        width = args.critic_hidden_dim
+        self.fc1 = nn.Linear(self._get_input_shape(scheme), width)
+        self.fc2 = nn.Linear(width, width)
+        self.fc3 = nn.Linear(width, self.n_actions)
+        if not args.share_critic_params:
+            unshare(self, self.n_agents, "critics")
 
     def forward(self, batch, t: int | None = None) -> th.Tensor:
         """Values `[B, T, n_agents, n_actions]` at all steps of `batch`, or at step `t` (then T is 1)."""
@@ -43,16 +53,32 @@ class COMACritic(nn.Module):
         """`fc1(_build_inputs(batch, t))`, but inputs common to all agents pass the layer once, not once an agent."""
         taken, last = _taken_and_last(batch["actions_onehot"], t)
         steps = slice(None) if t is None else slice(t, t + 1)
-        obs = batch["obs"][:, steps].flatten(3)
-        state = batch["state"][:, steps].flatten(2)
-        joint_size = self.n_agents * self.n_actions
-        sizes = [state.size(-1), obs.size(-1), joint_size, joint_size, self.n_agents]
-        of_state, of_obs, of_taken, of_last, of_id = self.fc1.weight.split(sizes, dim=1)
-        shared = F.linear(state, of_state, self.fc1.bias)
-        shared = shared + F.linear(taken.flatten(2), of_taken) + F.linear(last.flatten(2), of_last)
+        state, obs = batch["state"][:, steps].flatten(2), batch["obs"][:, steps].flatten(3)
+        joint, args = self.n_agents * self.n_actions, self.args
+        sizes = [
+            state.size(-1),
+            obs.size(-1) * args.critic_own_obs,
+            joint,
+            joint * self._sees_last,
+            self.n_agents * args.critic_agent_id,
+        ]
+        of_state, of_obs, of_taken, of_last, of_id = self.fc1.weight.split(sizes, dim=-1)
+        shared = linear_for_all(state, of_state, self.fc1.bias) + linear_for_all(taken.flatten(2), of_taken)
+        if self._sees_last:
+            shared = shared + linear_for_all(last.flatten(2), of_last)
         # the joint action without the agent's own
-        own = th.einsum("btna,hna->btnh", taken, of_taken.view(-1, self.n_agents, self.n_actions))
-        return F.linear(obs, of_obs) - own + shared.unsqueeze(2) + of_id.t()
+        x = -self._of_own_action(taken, of_taken)
+        if args.critic_own_obs:
+            x = linear(obs, of_obs) + x
+        x = x + shared
+        return x + of_own_id(of_id) if args.critic_agent_id else x
+
+    def _of_own_action(self, taken: th.Tensor, weight: th.Tensor) -> th.Tensor:
+        """What the own action would add to an agent's first layer, `[B, T, n, H]`."""
+        weight = weight.unflatten(-1, (self.n_agents, self.n_actions))
+        if weight.dim() == 3:
+            return th.einsum("btna,hna->btnh", taken, weight)
+        return th.einsum("btna,han->btnh", taken, weight.diagonal(dim1=0, dim2=2))
 
     def _build_inputs(self, batch, t: int | None = None) -> th.Tensor:
         steps = slice(None) if t is None else slice(t, t + 1)
@@ -71,12 +97,14 @@ class COMACritic(nn.Module):
             for_each_agent(last),
             agent_id.expand(batch_size, length, -1, -1),
         ]
-        return th.cat(inputs, dim=-1)
+        args = self.args
+        seen = True, args.critic_own_obs, True, self._sees_last, args.critic_agent_id
+        return th.cat(list(compress(inputs, seen)), dim=-1)
 
     def _get_input_shape(self, scheme) -> int:
-        state_and_obs = int(np.prod(scheme["state"]["vshape"])) + int(np.prod(scheme["obs"]["vshape"]))
-        actions = scheme["actions_onehot"]["vshape"][0] * self.n_agents
-        return state_and_obs + 2 * actions + self.n_agents
+        args, actions = self.args, scheme["actions_onehot"]["vshape"][0] * self.n_agents
+        size = int(np.prod(scheme["state"]["vshape"])) + actions + actions * self._sees_last
+        return size + int(np.prod(scheme["obs"]["vshape"])) * args.critic_own_obs + self.n_agents * args.critic_agent_id
 
 
 def _taken_and_last(onehot: th.Tensor, t: int | None) -> tuple[th.Tensor, th.Tensor]:

@@ -11,16 +11,20 @@ import torch.nn.functional as F
 from modules.critics import REGISTRY
 from modules.initialisation import orthogonal
 from modules.layer_norms import layer_norms
-from modules.unshared import linear, linear_for_all, unshare
+from modules.unshared import linear, linear_for_all, of_own_id, unshare
 from utils.config import with_defaults
-from utils.schemes import as_numbers, observed_fields, shape_of, state_fields
+from utils.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
+
+# before the name of a field of actions: those of the steps before
+LAST = "last/"
 
 
 class ValueCritic(nn.Module):
     """V of each agent: three linear layers with rectifiers, on the parts that `sees` names.
 
-    "obs": the agent's own observations; "state": the environment's; "all_obs": those of all agents. `critic_agent_id`
-    adds the agent's one-hot number; a critic without "obs" and without it has one value for all agents.
+    "obs": the agent's own observations; "state": the environment's; "all_obs": those of all agents, which
+    `critic_all_obs` adds; "last_actions": those of all agents, which `critic_last_actions` adds. `critic_agent_id` adds
+    the agent's one-hot number; a critic without "obs" and without it has one value for all agents.
     """
 
     sees: tuple[str, ...] = ()
@@ -31,10 +35,14 @@ class ValueCritic(nn.Module):
         self.n_agents, self._agent_id = args.n_agents, args.critic_agent_id
         self._own = observed_fields(scheme)
         self._common = state_fields(scheme)
+        self._actions = [key for key in action_fields(scheme) if key in scheme]
+        added = {"all_obs": args.critic_all_obs, "last_actions": args.critic_last_actions is True}
+        self._parts = [*self.sees, *(part for part, wanted in added.items() if wanted)]
         own = sum(prod(shape_of(scheme[key])) for key in self._own)
         sizes = {"obs": own, "all_obs": own * self.n_agents}
         sizes["state"] = sum(prod(shape_of(scheme[key])) for key in self._common)
-        self._sizes = [sizes[part] for part in self.sees] + ([self.n_agents] if self._agent_id else [])
+        sizes["last_actions"] = sum(prod(shape_of(scheme[key])) for key in self._actions) * self.n_agents
+        self._sizes = [sizes[part] for part in self._parts] + ([self.n_agents] if self._agent_id else [])
         width = args.critic_hidden_dim
         self.fc1 = nn.Linear(sum(self._sizes), width)
         self.fc2 = nn.Linear(width, width)
@@ -48,25 +56,33 @@ class ValueCritic(nn.Module):
     def forward(self, batch, t: int | None = None) -> th.Tensor:
         """Values `[B, T, n, 1]` at all steps of `batch`, or at step `t` (then T is 1)."""
         steps = slice(None) if t is None else slice(t, t + 1)
-        return self.values(lambda key: batch[key][:, steps], 2).unsqueeze(-1)
+
+        def field(key: str) -> th.Tensor:
+            if not key.startswith(LAST):
+                return batch[key][:, steps]
+            actions = batch[key.removeprefix(LAST)]
+            return th.cat([th.zeros_like(actions[:, :1]), actions[:, :-1]], dim=1)[:, steps]
+
+        return self.values(field, 2).unsqueeze(-1)
 
     def values(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
         """Values `[*steps, n]`.
 
         Args:
-            field: the steps' values of a field, `[*steps, n, ...]`, or `[*steps, ...]` of the environment.
+            field: the steps' values of a field, `[*steps, n, ...]`, or `[*steps, ...]` of the environment; of a field
+                of actions behind `LAST`, those of the steps before.
             lead: the number of axes of `steps`.
         """
         weights = self.fc1.weight.split(self._sizes, dim=-1)
         x: Any = self.fc1.bias
-        for part, of_part in zip(self.sees, weights, strict=False):
+        common = {"state": self._common, "all_obs": self._own, "last_actions": [LAST + key for key in self._actions]}
+        for part, of_part in zip(self._parts, weights, strict=False):
             if part == "obs":
                 x = x + linear(self._joined(field, self._own, lead + 1), of_part)
             else:  # what all agents share passes the first layer once
-                fields = self._common if part == "state" else self._own
-                x = x + linear_for_all(self._joined(field, fields, lead), of_part)
+                x = x + linear_for_all(self._joined(field, common[part], lead), of_part)
         if self._agent_id:
-            x = x + (weights[-1].t() if weights[-1].dim() == 2 else weights[-1].diagonal(dim1=0, dim2=2).t())
+            x = x + of_own_id(weights[-1])
         x = F.relu(self.norm1(x))
         x = self.fc3(F.relu(self.norm2(self.fc2(x)))).squeeze(-1)
         return x.expand(*x.shape[:-1], self.n_agents)

@@ -1,0 +1,74 @@
+"""The config keys of actor-critic learners."""
+
+from learners.options import EPOCHS, FOLLOW, LR_FINISH, STANDARDISE, TARGETS, TD_LAMBDA
+from utils.options import FREE, SHAPES, SHARED, STEPS, Option
+
+N_STEP = {
+    "q_nstep": Option(
+        0, "rewards in n-step returns; 0: returns by td_lambda (COMA) or gae_lambda", at_least=0, at_most=STEPS
+    ),
+    "add_value_last_step": Option(
+        None,
+        "n-step returns that reach a batch's last step: null: go on with the last value unless the episode terminated; "
+        "True: always, also from shorter episodes, what EPyMARL does by mistake; False: never, its other mistake",
+        nullable=True,
+        kind=bool,
+    ),
+}
+ACTOR_CRITIC = {
+    **FOLLOW,
+    **N_STEP,
+    **STANDARDISE,
+    "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
+    "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
+    "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
+    "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0, schedule=True),
+    "value_coef": Option(0.5, "critic=trunk: weight of the values' loss", at_least=0),
+    "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),
+    "value_norm_beta": Option(0.99, "weight of the past in these, for each update", at_least=0, at_most=1),
+    "normalise_rewards": Option(False, "divide rewards by the running deviation of returns", resume=SHAPES),
+    "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
+    "choices_only": Option(True, "the policy's loss is a mean over agents that had a choice; False: over all"),
+    "entropy_in_pg_loss": Option(False, "the logged pg_loss has the entropy's share in it (EPyMARL)", resume=FREE),
+    "lr_finish": LR_FINISH,
+}
+PPO = {
+    **ACTOR_CRITIC,
+    **EPOCHS,
+    "eps_clip": Option(0.2, "how far the ratio of new and old probabilities may be from 1", above=0, schedule=True),
+    "value_clip": Option(True, "clip changes of values as those of the policy"),
+    "chunk_length": Option(
+        0,
+        "minibatches are drawn from parts of this many steps, with the memory they started from; 0: whole rows",
+        at_least=0,
+        at_most=STEPS,
+    ),
+    "burn_in": Option(
+        0,
+        "steps before each part that its memory is computed from, and that nothing is learned from",
+        at_least=0,
+        at_most=STEPS,
+    ),
+    "estimate_each_epoch": Option(
+        False, "estimate advantages and returns before each epoch, and log those of the last one (EPyMARL)"
+    ),
+    "recompute_log_prob": Option(
+        False, "compute the old policy's log-probabilities before the first epoch; False: keep those of acting"
+    ),
+    "target_kl": Option(0.0, "stop the epochs when the policy has moved this far; 0: never", at_least=0),
+}
+COMA = {
+    **TD_LAMBDA,
+    **TARGETS,
+    **N_STEP,
+    **STANDARDISE,
+    "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
+    "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
+    "critic_steps": Option(
+        "columns",
+        "a batch's steps of the critic: one for each time step, from the last to the first (columns), or one for "
+        "all, with the errors of a step's agents added (batch, EPyMARL)",
+        choices=("columns", "batch"),
+    ),
+    "entropy_coef": Option(0.0, "weight of the policy's entropy", at_least=0, schedule=True),
+}

@@ -1,0 +1,52 @@
+"""What actor-critics know of an update: policy and values at the transitions of a sample, and their statistics."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch as th
+
+from controllers.inputs import actions_before
+from learners.q_targets import masked_mean
+from modules.critics.values import LAST
+from modules.policies.distributions import Joint
+
+
+@dataclass
+class Evaluation:
+    """Of the actions taken, with the present weights, each `[B, T, n]`; zeros where nothing is filled.
+
+    `pi_max`: the probability of the likeliest action; None unless an action is one choice.
+    """
+
+    log_prob: th.Tensor
+    entropy: th.Tensor
+    values: th.Tensor
+    pi_max: th.Tensor | None = None
+
+
+def field_of(batch: Any, key: str) -> th.Tensor:
+    """A field that critics see: of a batch, or behind `LAST` the actions before each step."""
+    return actions_before(batch, key.removeprefix(LAST)) if key.startswith(LAST) else batch[key]
+
+
+def pi_max(policy: Joint) -> list[th.Tensor]:
+    """The probability of the likeliest action, `[..., n]`, if an action is one choice; else nothing."""
+    if list(policy.branches) != ["actions"] or not hasattr(policy.branches["actions"], "probs"):
+        return []
+    return [policy.branches["actions"].probs.detach().amax(dim=-1)]
+
+
+@th.no_grad()
+def statistics(sample: Any, now: Evaluation) -> dict[str, float]:
+    """Means over the transitions of a sample that count; EPyMARL's names, in which values of states are q, too."""
+    mask, choices, returns = sample["mask"], sample["choices"], sample["returns"]
+    means = {
+        "entropy": masked_mean(now.entropy, choices),
+        "td_error_abs": masked_mean((now.values - returns).abs(), mask),
+        "q_taken_mean": masked_mean(now.values, mask),
+        "target_mean": masked_mean(returns, mask),
+        "advantage_mean": masked_mean(sample["advantages"], choices),
+    }
+    if now.pi_max is not None:
+        means["pi_max"] = masked_mean(now.pi_max, choices)
+    return {key: mean.item() for key, mean in means.items()}
