@@ -1,0 +1,113 @@
+"""Presets `epymarl_*` compute what EPyMARL's learners compute: statistics and weights, from equal weights and batches.
+
+EPyMARL is brought from outside: `MUSTER_FAMILY=FOLDER pytest tests/integration/test_epymarl_equals.py`, where the
+folder has its checkout, named epymarl.
+"""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from epymarl_equals import ENDS, error_of, generated, ours, task_of, theirs
+from utils.config import config_names
+
+FAMILY = os.environ.get("MUSTER_FAMILY")
+pytestmark = [
+    pytest.mark.skipif(not FAMILY, reason="set MUSTER_FAMILY to a folder with a checkout of EPyMARL, named epymarl"),
+    pytest.mark.slow,
+]
+WITHIN = 1e-4
+PRESETS = [name for name in config_names("algs") if name.startswith("epymarl_")]
+Q_LEARNERS, TEAM_ONLY = ("iql", "vdn", "qmix"), ("vdn", "qmix", "coma")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A preset, what its batch is like, and changes of keys: ours, and EPyMARL's."""
+
+    preset: str
+    individual: bool
+    ends: str
+    updates: int = 2
+    changes: dict = field(default_factory=dict, compare=False)
+    their_changes: dict = field(default_factory=dict, compare=False)
+    variant: str = ""
+
+    def __str__(self) -> str:
+        rewards = "individual" if self.individual else "common"
+        return "-".join(filter(None, (self.preset, rewards, self.ends, self.variant)))
+
+
+def _method(preset):
+    return preset.split("_")[1]
+
+
+def _cases():
+    for preset in PRESETS:
+        for individual in (False, True):
+            if not (individual and _method(preset) in TEAM_ONLY):
+                yield from (Case(preset, individual, ends) for ends in ENDS)
+
+
+SAME = {
+    "hard": {"target_update_interval_or_tau": 2},
+    "soft": {"target_update_interval_or_tau": 0.3},
+    "returns": {"standardise_returns": True},
+    "plain": {"standardise_rewards": False},
+    "without_last_value": {"add_value_last_step": False},
+    "long": {"q_nstep": 20},
+}
+COMAS = "critic_own_obs critic_last_actions obs_last_action", "obs_individual_obs obs_last_action"
+INPUTS = {
+    "coma": COMAS,
+    "coma_ns": COMAS,
+    "mappo": ("critic_all_obs critic_last_actions obs_last_action", "obs_individual_obs obs_last_action"),
+    "maa2c_ns": ("critic_last_actions obs_last_action", "obs_last_action"),
+    "ippo": ("obs_last_action", "obs_last_action"),
+    "qmix_ns": ("obs_last_action obs_agent_id", "obs_last_action obs_agent_id"),
+}
+
+
+def _variants():
+    """Other settings of every preset; and inputs, whose order shows in the weights of the first layers."""
+    for preset in PRESETS:
+        for name, changes in SAME.items():
+            if not (_method(preset) in Q_LEARNERS and name in ("without_last_value", "long")):
+                yield Case(preset, False, "mixed", 3, changes, changes, name)
+    for preset, (mine, others) in INPUTS.items():
+        changes = dict.fromkeys(mine.split(), True), dict.fromkeys(others.split(), True)
+        yield Case(f"epymarl_{preset}", False, "mixed", 2, *changes, "inputs")
+
+
+CASES = [*_cases(), *_variants()]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Of each case: our weights before, those after and statistics; and EPyMARL's results, all from one process."""
+    mine, tasks = {}, []
+    for case in CASES:
+        batch = generated(case.ends, case.individual)
+        mine[case] = ours(case.preset, batch, case.updates, **case.changes)
+        tasks.append(task_of(case.preset, batch, mine[case][0], case.updates, **case.their_changes))
+    found = theirs(Path(FAMILY).resolve() / "epymarl", tmp_path_factory.mktemp("epymarl"), tasks)
+    return {case: (*mine[case], other) for case, other in zip(CASES, found, strict=True)}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_equal(results, case):
+    """Every statistic that EPyMARL logs, and all weights, those of target networks too."""
+    before, after, stats, other = results[case]
+    errors = {}
+    for update, (mine, expected) in enumerate(zip(stats, other["stats"], strict=True)):
+        assert expected, "nothing was logged"
+        for key, value in expected.items():
+            errors[f"{key} of update {update}"] = abs(mine[key] - value) / max(abs(value), 1e-3)
+    # VDN's mixer has no weights
+    networks = {name: weights for name, weights in other["weights"].items() if weights}
+    errors |= {name: error_of(after[name], weights) for name, weights in networks.items()}
+    assert all(error_of(after[name], before[name]) > 1e-4 for name in before if name in networks), "nothing was learned"
+    print(f"{case}: {max(errors.values()):.1e}")
+    assert {key: error for key, error in errors.items() if not error <= WITHIN} == {}

@@ -1,0 +1,112 @@
+"""Ours and EPyMARL's learner of one preset on one batch, from equal weights."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import torch as th
+
+from checks.options import completed
+from cli.compose import compose_config
+from components.episode_buffer import EpisodeBatch
+from components.scheme import scheme_of
+from controllers import REGISTRY as controllers
+from envs.fields import pymarl_spec
+from fakes import RecordingLogger
+from helpers import fill
+from learners import REGISTRY as learners
+
+CHILD = Path(__file__).with_name("epymarl_child.py")
+SIZES = {"n_agents": 3, "n_actions": 4, "state_shape": 6, "obs_shape": 5, "episode_limit": 7}
+ENDS = {
+    # (length, whether it terminated) of each episode of at most 7 steps
+    "cut": [(7, False)] * 5,
+    "mixed": [(7, False), (4, True), (7, True), (2, True), (6, True)],
+}
+
+
+def generated(ends: str, individual: bool) -> EpisodeBatch:
+    """Episodes as runners store them, the rest of their rows zeros."""
+    spec = pymarl_spec(SIZES)
+    if individual:
+        reward = replace(spec.fields["reward"], group="agents")
+        spec = replace(spec, fields={**spec.fields, "reward": reward})
+    scheme, groups, preprocess = scheme_of(spec)
+    rng = np.random.default_rng(3)
+    limit, n, actions = SIZES["episode_limit"], SIZES["n_agents"], SIZES["n_actions"]
+    batch = EpisodeBatch(scheme, groups, len(ENDS[ends]), limit + 1, preprocess=preprocess)
+    for row, (length, terminated) in enumerate(ENDS[ends]):
+        for t in range(length + 1):
+            legal = (rng.random((n, actions)) < 0.7).astype(int)
+            chosen = rng.integers(actions, size=(n, 1))
+            np.put_along_axis(legal, chosen, 1, axis=1)
+            seen = {"obs": rng.normal(size=(n, 5)), "state": rng.normal(size=6), "avail_actions": legal}
+            batch.update({**seen, "actions": chosen}, bs=row, ts=t)
+            if t < length:
+                reward = rng.normal(size=n if individual else ()) + 0.5
+                over = t == length - 1
+                outcome = {"terminated": over and terminated, "truncated": over and not terminated}
+                batch.update({"reward": reward, **outcome}, bs=row, ts=t)
+    return batch
+
+
+def ours(preset: str, batch: EpisodeBatch, updates: int, **changes) -> tuple[dict, dict, list[dict]]:
+    """Weights before, weights after, and the statistics of each update."""
+    config = {**completed(compose_config(preset, "two_step").config), "learner_log_interval": 1, **changes}
+    args = SimpleNamespace(**{**config, **SIZES, "device": "cpu", "use_cuda": False})
+    mac = controllers[args.mac](batch.scheme, batch.groups, args)
+    logger = RecordingLogger()
+    learner = learners[args.learner](mac, batch.scheme, logger, args)
+    networks = {"agent": mac.agent} | {
+        name: net for name, net in learner.networks.items() if name in ("critic", "mixer")
+    }
+    for seed, network in enumerate(networks.values()):
+        fill(network.parameters(), seed=seed)
+    learner._update_targets()
+    if learner.target_mac is not None:
+        learner.target_mac.load_state(mac)
+    before = {name: _copy(network) for name, network in networks.items()}
+    stats = []
+    for update in range(updates):
+        learner.train(batch, 10 * (update + 1), update)
+        stats.append(logger.last())
+    networks |= {f"target_{name}": net for name, net in learner.target_networks.items()}
+    return before, {name: _copy(network) for name, network in networks.items()}, stats
+
+
+def task_of(preset: str, batch: EpisodeBatch, weights: dict, updates: int, **changes) -> dict:
+    """A task of `epymarl_child`."""
+    keys = ("state", "obs", "actions", "actions_onehot", "avail_actions", "reward", "terminated", "filled")
+    fields = {key: batch[key].clone() for key in keys}
+    if fields["reward"].dim() == 4:
+        fields["reward"] = fields["reward"].squeeze(3)
+    changes |= {"common_reward": fields["reward"].size(2) == 1}
+    config = preset.removeprefix("epymarl_")
+    task = {"preset": config, "changes": changes, "sizes": SIZES, "batch": fields, "weights": weights}
+    return {**task, "updates": updates}
+
+
+def theirs(checkout: Path, folder: Path, tasks: list[dict]) -> list[dict]:
+    """The results of tasks with the code of a checkout: "stats", "weights"."""
+    th.save(tasks, folder / "tasks.pt")
+    command = [sys.executable, CHILD, checkout, folder / "tasks.pt", folder / "done.pt"]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=280, cwd=folder)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return th.load(folder / "done.pt", weights_only=False)
+
+
+def error_of(mine: dict[str, th.Tensor], expected: dict[str, th.Tensor]) -> float:
+    """The length of the difference of a network's weights, relative to theirs.
+
+    Not entry by entry: Adam moves an entry by `lr` even where its gradient is the rounding of a sum, either way.
+    """
+    assert set(mine) == set(expected)
+    flat = lambda weights: th.cat([weights[key].flatten().double() for key in sorted(weights)])  # noqa: E731
+    return float((flat(mine) - flat(expected)).norm() / flat(expected).norm())
+
+
+def _copy(network) -> dict:
+    return {key: value.clone() for key, value in network.state_dict().items()}
