@@ -17,7 +17,7 @@ from modules.policies.policy import plain
 from utils.optimisers import build_optimiser
 from utils.rl_utils import episode_starts
 from utils.schedules import Schedule
-from utils.schemes import action_fields, choice_masks, chosen_fields, observed_fields
+from utils.schemes import action_fields, choice_masks, chosen_fields, observed_fields, state_fields
 from utils.tensor_trees import map_tree
 
 
@@ -46,8 +46,8 @@ class ActorCriticLearner(BaseLearner):
         self.lr_share = Schedule([(0, 1.0), (self.args.t_max, finish)])
         self._actions = chosen_fields(scheme)
         self._masks = list(choice_masks(scheme).values())
-        inputs = [*observed_fields(scheme), *action_fields(scheme), *self._actions, *self._masks]
-        inputs += [key for key, info in scheme.items() if info.get("kind") == "observation"]
+        observed = [*observed_fields(scheme), *state_fields(scheme)]
+        inputs = [*observed, *action_fields(scheme), *self._actions, *self._masks]
         self._inputs = list(dict.fromkeys(key for key in inputs if key in scheme))
 
     def evaluate(self, batch: Any) -> Evaluation:

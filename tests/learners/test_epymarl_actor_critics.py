@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch as th
 
+from components.episode_buffer import EpisodeBatch
 from controllers.basic_controller import BasicMAC
 from controllers.inputs import actions_before
 from fakes import RecordingLogger
@@ -196,3 +197,19 @@ def test_rewards_are_standardised_for_the_estimates():
     batch["reward"][:, :-1] = Standardisation(batch.scheme, learner.args, 2).rewards(batch, valid_transitions(batch))
     expected = make_learner(A2CLearner, batch).estimates(batch)
     th.testing.assert_close(found["returns"], expected["returns"])
+
+
+@pytest.mark.parametrize("critic", ["own", "state"])
+def test_a_batch_of_pymarls_scheme_gives_the_same(critic):
+    """Its fields have no kinds, and it does not know truncation."""
+    batch = random_batch([4, 2, 5], 6)
+    kept = ("vshape", "group", "dtype", "episode_const")
+    names = [key for key in batch.scheme if key != "truncated"]
+    scheme = {key: {k: v for k, v in batch.scheme[key].items() if k in kept} for key in names}
+    plain = EpisodeBatch(scheme, batch.groups, 3, 6, data=batch.data)
+    found = []
+    for given in (batch, plain):
+        learner = make_learner(PPOLearner, given, critic=critic)
+        learner.train(given, 10, 0)
+        found.append(learner.logger.last())
+    assert found[0] == pytest.approx(found[1], rel=1e-4)

@@ -25,7 +25,7 @@ class RNNAgent(Agent):
         layer = nn.GRUCell if args.use_rnn else nn.Linear
         self.rnn = layer(args.rnn_hidden_dim, args.rnn_hidden_dim)
         self.fc2 = nn.Linear(args.rnn_hidden_dim, args.n_actions)
-        self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, args.layer_norm)
+        self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, self._normalised())
 
     def init_hidden(self) -> th.Tensor:
         """Zeros `[1, H]` on the network's device."""
@@ -49,6 +49,9 @@ class RNNAgent(Agent):
         else:
             hidden = F.relu(self.rnn(x))
         return self._values(hidden), hidden
+
+    def _normalised(self) -> bool:
+        return self.args.layer_norm
 
     def _rows(self, hidden_state: th.Tensor) -> th.Tensor:
         return hidden_state.reshape(-1, self.args.rnn_hidden_dim)

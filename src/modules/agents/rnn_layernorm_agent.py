@@ -1,7 +1,5 @@
 """The recurrent agent with layer normalisation, which learning without target networks needs."""
 
-from types import SimpleNamespace
-
 from modules.agents.rnn_agent import RNNAgent
 
 
@@ -11,5 +9,5 @@ class RNNLayerNormAgent(RNNAgent):
     Normalised layers keep temporal-difference learning from diverging (Gallici et al. 2024, section 3).
     """
 
-    def __init__(self, input_shape: int, args):
-        super().__init__(input_shape, SimpleNamespace(**{**vars(args), "layer_norm": True}))
+    def _normalised(self) -> bool:
+        return True
