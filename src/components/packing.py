@@ -42,6 +42,9 @@ class PackedSteps:
         batch_size, length = starts.shape
         if not filled.all():
             return None
+        if length == 1:
+            every = th.arange(batch_size)
+            return cls(every, [batch_size], batch_size, length, every)
         begins = starts.cpu().clone()
         begins[:, 0] = True
         of_row, column = begins.nonzero(as_tuple=True)

@@ -83,9 +83,13 @@ class BaseLearner:
         """
         params = [parameter for group in optimiser.param_groups for parameter in group["params"]]
         clip = self.args.grad_norm_clip if grad_norm_clip is None else grad_norm_clip
-        optimiser.zero_grad()
+        for parameter in params:
+            parameter.grad = None
         loss.backward()
-        grad_norm = float(nn.utils.clip_grad_norm_(params, clip))
+        total = nn.utils.get_total_norm([p.grad for p in params if p.grad is not None])
+        grad_norm = float(total)
+        if not grad_norm < 0.999 * clip:  # else every gradient would be multiplied by 1
+            nn.utils.clip_grads_with_norm_(params, clip, total)
         turned = non_finite_figure(loss, grad_norm, params)
         if turned is None:
             optimiser.step()

@@ -84,9 +84,9 @@ class AutoResetPlay:
 
     def step(self, t_env: int) -> StepResult:
         """Let every copy act once, and those that were closing start their next episode."""
-        closing, decisions = self.closing, self._act(t_env)
+        closing, (decisions, actions) = self.closing, self._act(t_env)
         env, playing = self._env, ~closing
-        outcome = env.step(self._spec.actions_of(decisions))
+        outcome = env.step(actions)
         self._lengths += playing
         lost = outcome.lost & playing
         rows = np.flatnonzero(playing)
@@ -149,8 +149,8 @@ class AutoResetPlay:
         self._forget(rows)
         self.closing = np.zeros(self.size, dtype=bool)
 
-    def _act(self, t_env: int) -> dict[str, np.ndarray]:
-        """Actions of all agents of all copies, int64 `[B, n, 1]`, and their extras."""
+    def _act(self, t_env: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Decisions of all agents, as fields of a batch; and their actions as the environment takes them."""
         observed = self.observed()
         self._store.write(observed, self._everyone, 1)
         # tests and learners have used the controller since
@@ -160,10 +160,11 @@ class AutoResetPlay:
         except RuntimeError:
             self._checks.undecided(observed, self._everyone, self._lengths)
             raise
-        self._checks.chosen(observed, self._spec.actions_of(decisions), self._everyone, self._lengths)
+        actions = self._spec.actions_of(decisions)
+        self._checks.chosen(observed, actions, self._everyone, self._lengths)
         self.hidden_states = self._mac.hidden_states
         self._store.write(decisions, self._everyone, 0)
-        return decisions
+        return decisions, actions
 
     def _forget(self, rows: th.Tensor) -> None:
         """Hidden states and last actions of the copies `rows` (bool `[B]`) become those before a first step."""

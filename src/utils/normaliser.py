@@ -17,6 +17,8 @@ class Normaliser(nn.Module):
     def __init__(self, clip: float | None = None):
         super().__init__()
         self.clip = clip
+        # the buffers' versions, and the mean and deviation that they gave
+        self._scale_of: tuple[Any, tuple[th.Tensor, th.Tensor] | None] = (None, None)
 
     def running_mean_var(self) -> tuple[th.Tensor, th.Tensor]:
         """Mean and variance of one value; the variance is above 0."""
@@ -24,16 +26,24 @@ class Normaliser(nn.Module):
 
     def normalize(self, input_vector: Any) -> th.Tensor:
         """Values in units of the deviation from the mean: float32, of the same shape."""
-        mean, var = self.running_mean_var()
-        normalised = (self._as_tensor(input_vector) - mean) / var.sqrt()
+        mean, deviation = self._scale()
+        normalised = (self._as_tensor(input_vector) - mean) / deviation
         return normalised if self.clip is None else normalised.clamp(-self.clip, self.clip)
 
     def denormalize(self, input_vector: Any) -> th.Tensor:
         """The inverse of `normalize`, except for clipping."""
-        mean, var = self.running_mean_var()
-        return self._as_tensor(input_vector) * var.sqrt() + mean
+        mean, deviation = self._scale()
+        return self._as_tensor(input_vector) * deviation + mean
+
+    def _scale(self) -> tuple[th.Tensor, th.Tensor]:
+        """Mean and deviation; computed when the buffers have changed, as acting asks at every step."""
+        version = [(buffer._version, buffer.device) for buffer in self._buffers.values()]
+        if version != self._scale_of[0]:
+            mean, var = self.running_mean_var()
+            self._scale_of = version, (mean, var.sqrt())
+        return self._scale_of[1]
 
     def _as_tensor(self, values: Any) -> th.Tensor:
         """A tensor or an array as float32, where the buffers are."""
         values = th.from_numpy(values) if isinstance(values, np.ndarray) else values
-        return values.to(device=next(self.buffers()).device, dtype=th.float32)
+        return values.to(device=next(iter(self._buffers.values())).device, dtype=th.float32)

@@ -1,5 +1,7 @@
 """Running normalisation."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch as th
@@ -62,6 +64,23 @@ def test_frozen_it_takes_nothing_in_and_its_state_is_all_it_knows():
     assert other.mean.item() == pytest.approx(3)
     assert norm.mean.item() == 2
     assert not list(norm.parameters())
+
+
+@pytest.mark.parametrize("change", ["update", "load", "deepcopy and update"])
+def test_values_are_normalised_by_the_present_moments(change):
+    norm, other = RunningNorm(1), RunningNorm(1)
+    norm.update(th.tensor([[0.0], [2.0]]))
+    assert norm.normalize(th.tensor([[3.0]])).item() == pytest.approx(2)
+    other.update(th.tensor([[1.0], [5.0]]))
+    if change == "load":
+        norm.load_state_dict(other.state_dict())
+        assert norm.normalize(th.tensor([[3.0]])).item() == pytest.approx(0)
+        assert norm.denormalize(th.tensor([[1.0]])).item() == pytest.approx(5)
+        return
+    changed = copy.deepcopy(norm) if change == "deepcopy and update" else norm
+    changed.update(th.tensor([[4.0], [6.0]]))
+    assert changed.normalize(th.tensor([[3.0]])).item() == pytest.approx(0)
+    assert (norm.normalize(th.tensor([[3.0]])).item() == pytest.approx(2)) == (changed is not norm)
 
 
 def test_rewards_are_divided_by_the_deviation_of_returns():
