@@ -1,6 +1,8 @@
 """The list of parts with a state: every part of a run, captured and restored."""
 
+import copy
 import logging
+from contextlib import contextmanager
 from dataclasses import fields
 from types import SimpleNamespace
 
@@ -19,7 +21,7 @@ from learners import REGISTRY as learners
 from records.logger import Logger
 from small_training import preset_of
 from trees import differences
-from utils.config import recursive_dict_update
+from utils.config import config_names, recursive_dict_update
 from utils.random_streams import seed_everything
 from utils.stop_signals import StopSignals
 
@@ -47,9 +49,9 @@ def cases():
                 yield pytest.param(learner, {"acting": name, **changes}, id=f"{learner}-{name}")
 
 
-def trained(tmp_path, learner, changes, seed, rollouts):
-    """The parts of a run that has learned from so many rollouts."""
-    algorithm = preset_of(learner)
+@contextmanager
+def playing(tmp_path, algorithm, changes, seed):
+    """The parts of a run, and its loop."""
     config = compose_config(algorithm, "two_step").config
     recursive_dict_update(config, {**SMALL, **changes, "seed": seed, "local_results_path": str(tmp_path)})
     config = check_config(config)
@@ -59,12 +61,18 @@ def trained(tmp_path, learner, changes, seed, rollouts):
     parts = assemble(args, logger)
     loop = TrainingLoop(args, parts, logger, None, StopSignals())
     try:
-        for _ in range(rollouts):
-            loop._gather_and_learn()
+        yield parts, loop
         parts.acting.settle()
     finally:
         parts.acting.close()
         parts.runner.close_env()
+
+
+def trained(tmp_path, learner, changes, seed, rollouts):
+    """The parts of a run that has learned from so many rollouts."""
+    with playing(tmp_path, preset_of(learner), changes, seed) as (parts, loop):
+        for _ in range(rollouts):
+            loop._gather_and_learn()
     return parts
 
 
@@ -87,6 +95,39 @@ def test_every_part_of_a_run_comes_back(tmp_path, learner, changes):
     )
     for name in captured:
         assert differences(captured[name], after[name]) == [], name
+
+
+@pytest.mark.parametrize("preset", config_names("algs"))
+def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
+    """In a run of another seed, which takes over the state after four rollouts; the episodes kept have a journal."""
+    config = compose_config(preset, "two_step").config
+    on_policy = learners.entry(config["learner"]).traits.get("on_policy")
+    changes = {"buffer_size": 2 if on_policy else 6, "batch_size_run": 1 if config["runner"] == "episode" else 2}
+    if (config.get("target_update_interval_or_tau") or 0) > 1:
+        changes["target_update_interval_or_tau"] = 4
+    ends = []
+    for seed in (1, 2):
+        with playing(tmp_path, preset, changes, seed) as (parts, loop):
+            if seed == 1:
+                for _ in range(4):
+                    loop._gather_and_learn()
+                parts.acting.settle()
+                save_tree(parts.state.capture(), tmp_path / "state.th")
+                kept = copy.deepcopy(parts.teams[0].buffer)
+            else:
+                parts.state.restore(load_tree(tmp_path / "state.th"))
+                parts.teams[0].buffer = kept
+            for _ in range(3):
+                loop._gather_and_learn()
+            parts.acting.settle()
+            ends.append(tree_of_tensors(parts.state.capture()))
+            logger = ends[-1].pop("logger")
+            ends[-1].pop("buffer")
+            # without the episode, which the loop counts outside, and the seconds, for the clock runs on
+            lines = [line.split(",") for line in logger["unwritten"].splitlines()]
+            ends[-1]["logged"] = {str(i): ",".join([line[0], *line[3:]]) for i, line in enumerate(lines)}
+    assert differences(*ends) == []
+    assert any("loss" in line for line in ends[0]["logged"].values())
 
 
 def test_no_part_is_forgotten(tmp_path):

@@ -62,5 +62,5 @@ def test_pictures_rewards_by_agent_and_agents_that_come_and_go_need_no_team(tmp_
 def test_the_needs_of_a_reward_by_agent(tmp_path):
     with pytest.raises(ConfigError, match="mixer=vdn does not go with env=scouts, which has a reward for each agent"):
         run(alone(tmp_path, "scouts", "vdn", runner="episodes"))
-    with pytest.raises(ConfigError, match="learner=coma_learner does not go with env=scouts"):
+    with pytest.raises(ConfigError, match="critic=coma does not go with env=scouts, which has no field state"):
         run(alone(tmp_path, "scouts", "coma", runner="episodes", batch_size_run=1, batch_size=1, buffer_size=1))
