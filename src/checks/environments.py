@@ -1,6 +1,7 @@
 """Does the environment take these arguments, and can it be made here?"""
 
 import inspect
+from collections.abc import Mapping
 
 from checks.values import require_bounded
 from envs import REGISTRY
@@ -25,6 +26,8 @@ def check_environment(config: dict) -> None:
             require_bounded(f"env_args.{key}", value)
     factory = REGISTRY[name]
     parameters = env_parameters(factory)
+    if "common_reward" in config and not config["common_reward"]:
+        _ask_for_rewards_of_agents(name, env_args, parameters)
     if parameters is not None:
         for key, value in env_args.items():
             if key == "seed":  # every run's environments get one; those that do not take it are made without
@@ -48,3 +51,13 @@ def check_environment(config: dict) -> None:
                 f"env_args: the environment '{name}' cannot be made of these: {type(error).__name__}: "
                 f"{shown(str(error), 300)}"
             ) from error
+
+
+def _ask_for_rewards_of_agents(name: str, env_args: dict, parameters: Mapping | None) -> None:
+    """By the argument that the environment has for it, EPyMARL's or ours; one that takes anything may have others."""
+    asked = {"reward": "each", "common_reward": False}
+    if parameters is None:
+        return
+    if not (known := [key for key in asked if key in parameters]):
+        raise ConfigError(f"common_reward=False: the environment '{name}' rewards its team only.")
+    env_args[known[0]] = asked[known[0]]

@@ -58,6 +58,9 @@ OPTIONS = {
         at_least=0,
         at_most=COPIES,
     ),
+    "common_reward": Option(
+        SHARED, "False: a reward for each agent, in environments that have them (as env_args.reward=each)"
+    ),
     "torch_threads": Option(
         SHARED,
         "CPU threads of torch; networks of this size are slower with more",

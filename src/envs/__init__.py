@@ -13,7 +13,7 @@ REGISTRY.declare("two_step", "envs.two_step:TwoStepGame", "two-step cooperative 
 REGISTRY.declare(
     "matrix", "envs.payoffs:MatrixGame", "one-state matrix games: climbing, penalty, QTRAN's, your own", **LIGHT
 )
-REGISTRY.declare("lbf", "envs.lbf:LevelBasedForaging", "level-based foraging (package lbforaging)", **LIGHT)
+REGISTRY.declare("lbf", "envs.lbf:Foraging", "level-based foraging (package lbforaging)", **LIGHT)
 # `imports`: the argument that names a module, which is imported; `imports_before`: only what stands before this sign
 # `batched`: the form of many copies; `batched_if`: says for which arguments it exists
 REGISTRY.declare(

@@ -7,10 +7,13 @@ import numpy as np
 
 from envs.multiagentenv import MultiAgentEnv
 from envs.optional import require
+from envs.rewards_by_agent import RewardsByAgent
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 SEE_LIST = ", which python src/main.py --list lbf shows"
+# that the team is paid, and that agents are
+REWARDS = ("sum", "each")
 ACTIONS = ("none", "north", "south", "west", "east", "load")
 
 
@@ -38,6 +41,32 @@ def _numbered_players(count: int) -> list:
             return self._number
 
     return [NumberedPlayer(number) for number in range(count)]
+
+
+class Foraging:
+    """Makes a `LevelBasedForaging`, which has the arguments; with `reward` "each", one with a reward for each agent."""
+
+    def __new__(
+        cls,
+        key: str = "Foraging-8x8-2p-2f-coop-v3",
+        time_limit: int = 50,
+        reward: str = "sum",
+        seed: int | None = None,
+    ) -> "LevelBasedForaging | RewardsByAgent":
+        game = LevelBasedForaging(key, time_limit, seed)
+        return RewardsByAgent(game) if reward == "each" else game
+
+    @classmethod
+    def check_args(cls, reward: str = "sum", **others: Any) -> None:
+        """Refuse bad arguments before a run starts."""
+        if reward not in REWARDS:
+            raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, REWARDS)}")
+        LevelBasedForaging.check_args(**others)
+
+    @classmethod
+    def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
+        """See `MultiAgentEnv`: the package's tasks."""
+        return LevelBasedForaging.scenarios()
 
 
 class LevelBasedForaging(MultiAgentEnv):
@@ -81,7 +110,6 @@ class LevelBasedForaging(MultiAgentEnv):
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
-        """See `MultiAgentEnv`: the package's tasks."""
         return "key", [(key, "") for key in _registered_keys()]
 
     def reset(self) -> None:
@@ -98,6 +126,7 @@ class LevelBasedForaging(MultiAgentEnv):
         self._keep(obs)
         time_up = self._steps >= self.episode_limit and not terminated
         self._ended = bool(terminated or time_up)
+        self.agent_rewards = np.asarray(rewards, dtype=np.float64)
         return float(np.sum(rewards)), self._ended, {"episode_limit": time_up}
 
     def state_dict(self) -> dict[str, Any]:

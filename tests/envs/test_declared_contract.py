@@ -29,6 +29,7 @@ VARIANTS = {
         {"key": "Taxi-v4", "time_limit": 30, "kwargs": {"is_rainy": True}},
         {"key": "gym_tasks:Kinds-v0"},
     ],
+    "lbf": [{"reward": "each", "time_limit": 9}],
     "pettingzoo": [
         {"key": "mpe2.simple_tag_v3", "groups": "auto"},
         {"key": "mpe2.simple_adversary_v3", "groups": "auto", "reward": "each", "time_limit": 7},

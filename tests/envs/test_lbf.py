@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from envs.lbf import LevelBasedForaging
+from envs.lbf import Foraging, LevelBasedForaging
+from envs.sizes import spec_of
+from utils.errors import ConfigError
 
 LOAD = 5
 
@@ -47,3 +49,32 @@ def test_eating_in_the_last_step_terminates():
     env.reset()
     _beside_the_food(env)
     assert env.step([LOAD, LOAD])[1:] == (True, {"episode_limit": False})
+
+
+def test_a_reward_for_each_agent():
+    """Of levels 2 and 1 beside food that takes both, the package pays two thirds and one third."""
+    env = Foraging(key="Foraging-5x5-2p-1f-v3", time_limit=5, reward="each", seed=1)
+    spec = spec_of(env)
+    assert spec.fields["reward"].group == "agents"
+    assert spec.env_info["n_agents"] == 2
+    env.reset()
+    _beside_the_food(env._game)
+    env._game._env.players[1].level = 1
+    seen = env.observe()
+    assert {key: value.shape for key, value in seen.items()} == {
+        path: spec.array_shape(path, 1)[1:] for path in ("obs", "state", "avail_actions")
+    }
+    outcomes, terminated, truncated, info = env.step({"actions": np.array([LOAD, LOAD])})
+    assert outcomes["reward"].tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert (terminated, truncated, info) == (True, False, {})
+    env.reset()
+    for step in range(5):
+        outcomes, terminated, truncated, _ = env.step({"actions": np.zeros(2, dtype=int)})
+        assert (terminated, truncated) == (False, step == 4)
+        assert outcomes["reward"].tolist() == [0, 0]
+
+
+def test_rewards_are_those_of_the_team_or_of_each_agent():
+    assert type(Foraging()) is LevelBasedForaging
+    with pytest.raises(ConfigError, match=r"env_args.reward is 'ech'. Did you mean 'each'"):
+        Foraging.check_args(reward="ech")

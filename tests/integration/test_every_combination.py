@@ -36,6 +36,23 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
     assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, runner="episode"), UPDATES)
 
 
+def _presets_for_rewards_of_agents():
+    """Those whose learner takes them, and that mix nothing."""
+    for algorithm in config_names("algs"):
+        config = compose_config(algorithm, "lbf").config
+        takes = learners.entry(config["learner"]).traits.get("takes", ())
+        if config["mixer"] is None and "agent_rewards" in takes:
+            yield algorithm
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("environment", ["lbf", "mpe"])
+@pytest.mark.parametrize("algorithm", list(_presets_for_rewards_of_agents()))
+def test_every_algorithm_learns_from_a_reward_for_each_agent(tmp_path, monkeypatch, algorithm, environment):
+    changes = {"runner": "episode", "common_reward": False}
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
+
+
 @pytest.mark.parametrize("runner", sorted(runners))
 @pytest.mark.parametrize("learner", sorted(learners))
 @pytest.mark.parametrize("agent", sorted(REGISTRIES["agent"]))

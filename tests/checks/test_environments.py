@@ -1,0 +1,43 @@
+"""`common_reward: False` asks an environment for a reward for each agent, by the environment's own argument."""
+
+import pytest
+
+from checks import check_config
+from cli.compose import compose_config
+from envs import REGISTRY, MultiAgentEnv
+from utils.errors import ConfigError
+from utils.registry import Entry
+
+
+def env_args_of(environment, **changes):
+    config = compose_config("iql", environment).config
+    return check_config({**config, **changes})["env_args"]
+
+
+@pytest.mark.parametrize("environment", ["lbf", "mpe"])
+def test_environments_that_have_such_rewards(environment):
+    assert env_args_of(environment)["reward"] == "sum"
+    assert env_args_of(environment, common_reward=False)["reward"] == "each"
+
+
+def test_environments_that_reward_the_team_only():
+    with pytest.raises(ConfigError, match="common_reward=False: the environment 'skirmish' rewards its team only"):
+        env_args_of("skirmish", common_reward=False)
+
+
+class OfEPyMARL(MultiAgentEnv):
+    """As EPyMARL's GymmaWrapper names it."""
+
+    def __init__(self, common_reward=True):
+        pass
+
+
+class OfAnyArguments(MultiAgentEnv):
+    def __init__(self, **kwargs):
+        pass
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(OfEPyMARL, {"common_reward": False}), (OfAnyArguments, {})])
+def test_environments_of_others(monkeypatch, kind, expected):
+    monkeypatch.setitem(REGISTRY._entries, "others", Entry(kind, declared=False))
+    assert env_args_of("two_step", env="others", env_args={}, common_reward=False) == expected
