@@ -71,6 +71,12 @@ def _check_critic(config: dict, traits: dict) -> None:
             f"critic={config['critic']} does not go with learner={config['learner']}, which learns from values of "
             f"{wanted}. These do: {_names('critic', 'values', (wanted,))}."
         )
+    pace = config.get("target_update_interval_or_tau")
+    if traits["critic"].get("of_mac") and pace is not None:
+        raise ConfigError(
+            f"target_update_interval_or_tau={pace} gives the critic a target network, which critic={config['critic']} "
+            "cannot have, as it is a part of the policy. Use another critic, or null."
+        )
     mac = chosen_entry(config, "mac")
     if traits["critic"].get("of_mac") and mac is not None and mac.declared and not mac.traits.get("values"):
         raise ConfigError(

@@ -90,6 +90,10 @@ def test_one_plan_of_updates_only():
         ({"learner": "ppo_learner", "critic": "coma"}, "critic=coma does not go with learner=ppo_learner"),
         ({"learner": "coma_learner", "critic": "state"}, "critic=state does not go with learner=coma_learner"),
         ({"learner": "ppo_learner", "critic": "trunk"}, "critic=trunk needs .* mac=basic_mac does not"),
+        (
+            {"learner": "ppo_learner", "critic": "trunk", "mac": "policy_mac", "target_update_interval_or_tau": 0.01},
+            r"target_update_interval_or_tau=0\.01 .* critic=trunk cannot have",
+        ),
     ],
 )
 def test_critics_that_do_not_fit(parts, message):
