@@ -12,19 +12,47 @@ from utils.rl_utils import episode_starts
 LEARNED = ("mask", "choices")
 
 
-def with_fields(batch: EpisodeBatch, keys: list[str], columns: int, fields: dict[str, th.Tensor]) -> EpisodeBatch:
+def with_fields(
+    batch: EpisodeBatch,
+    keys: list[str],
+    columns: int,
+    fields: dict[str, th.Tensor],
+    constant: dict[str, th.Tensor] | None = None,
+) -> EpisodeBatch:
     """The first columns of some fields of a batch, all constant ones, and new fields `[B, columns, ...]`.
 
-    "filled" is kept, and "starts" added: the episodes' starts, which their parts no longer show.
+    "filled" is kept, and "starts" added: the episodes' starts, which their parts no longer show. `constant`: new fields
+    `[B, ...]`.
     """
+    constant = constant or {}
     fields = {**fields, "starts": episode_starts(batch)[:, :columns].unsqueeze(2).to(th.uint8)}
     data = SimpleNamespace(
         transition_data={key: batch[key][:, :columns] for key in [*keys, "filled"]} | fields,
-        episode_data=dict(batch.data.episode_data),
+        episode_data=dict(batch.data.episode_data) | constant,
     )
-    scheme = {key: batch.scheme[key] for key in (*data.transition_data, *data.episode_data) if key not in fields}
+    kept = (*data.transition_data, *data.episode_data)
+    scheme = {key: batch.scheme[key] for key in kept if key not in fields and key not in constant}
     scheme |= {key: {"vshape": tuple(x.shape[2:]), "dtype": x.dtype} for key, x in fields.items()}
+    scheme |= {
+        key: {"vshape": tuple(x.shape[1:]), "dtype": x.dtype, "episode_const": True} for key, x in constant.items()
+    }
     return EpisodeBatch(scheme, batch.groups, batch.batch_size, columns, data=data, device=batch.device)
+
+
+def before_columns(
+    after: th.Tensor, before: th.Tensor, initial: th.Tensor, starts: th.Tensor, columns: th.Tensor
+) -> th.Tensor:
+    """What was known before some columns (int64 `[K]`) of a rollout of T, `[B, K, ...]`.
+
+    Args:
+        after: what was known after each column, `[B, T, ...]`.
+        before: before the first one, `[B, ...]`.
+        initial: before the first step of an episode, `[B, ...]`.
+        starts: the starts of episodes within the rollout, bool `[B, T]`.
+    """
+    known = th.cat([before.unsqueeze(1), after], dim=1)[:, columns]
+    fresh = starts[:, columns].view(len(before), -1, *[1] * (before.dim() - 1))
+    return th.where(fresh, initial.unsqueeze(1), known)
 
 
 def cut(batch: EpisodeBatch, length: int, burn_in: int, known: Callable[[th.Tensor], dict]) -> EpisodeBatch:

@@ -10,6 +10,7 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
+from components.chunks import before_columns
 from components.episode_batch import EpisodeBatch
 from components.packing import PackedSteps
 from controllers.hidden_states import BEFORE, fields_before, is_rollout, memory_before
@@ -52,15 +53,7 @@ def known_before_columns(
     after = {f"{BEFORE}/{path}" if path else BEFORE: leaf for path, leaf in leaves(memory)}
     for key in action_fields(batch.scheme):
         after[field_before(key)], first[field_before(key)] = batch[key], th.zeros_like(batch[key][:, 0])
-    fresh = starts[:, columns, None, None]
-    return {
-        key: th.where(
-            fresh.expand(-1, -1, *x.shape[2:]),
-            first[key].unsqueeze(1),
-            th.cat([batch[key].unsqueeze(1), x], dim=1)[:, columns],
-        )
-        for key, x in after.items()
-    }
+    return {key: before_columns(x, batch[key], first[key], starts, columns) for key, x in after.items()}
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """The common part of actor-critic learners: a policy, a critic, and the parts of a batch that their updates see."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch as th
@@ -11,9 +10,11 @@ from controllers.inputs import known_before_columns
 from controllers.unroll import BatchUnroll
 from learners.advantages import AdvantageEstimator
 from learners.base import BaseLearner
-from learners.evaluation import Evaluation, field_of, pi_max
+from learners.evaluation import Evaluation, pi_max
+from learners.state_values import StateValues
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.policy import plain
+from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
 from utils.rl_utils import episode_starts
 from utils.schedules import Schedule
@@ -27,7 +28,8 @@ class ActorCriticLearner(BaseLearner):
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         self.critic = critic_REGISTRY[self.args.critic](scheme, self.args)
-        self.shared_trunk = hasattr(self.critic, "of_outputs")
+        self.state_values = StateValues(self.critic, mac, self._forward, self.args.batch_size_run)
+        self.shared_trunk = self.state_values.shared_trunk
         self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(
             list(mac.parameters()), self.args.lr, self.args
         )
@@ -35,6 +37,8 @@ class ActorCriticLearner(BaseLearner):
         if not self.shared_trunk:
             self.networks["critic"] = self.critic
             if self.args.target_update_interval_or_tau is not None:
+                if self.state_values.memory is not None:
+                    raise ConfigError("target_update_interval_or_tau: a critic with critic_rnn has no target network.")
                 _, self.target_critic = self.add_network("critic", self.critic)
             self.critic_optimiser = self.optimisers["critic_opt"] = build_optimiser(
                 list(self.critic.parameters()), self.args.critic_lr, self.args
@@ -54,20 +58,16 @@ class ActorCriticLearner(BaseLearner):
         """Log-probabilities and entropies of a batch's actions, and values, with gradients."""
         unroll = BatchUnroll(batch, self.mac)
         outputs = self._forward(unroll.outputs, self.mac)
-        field: Callable[[str], th.Tensor] = lambda key: unroll.take(field_of(batch, key))  # noqa: E731
+        policy = self.mac.distribution(outputs, {mask: unroll.take(batch[mask]) for mask in self._masks})
         lead = outputs.dim() - 1
-        policy = self.mac.distribution(outputs, {mask: field(mask) for mask in self._masks})
-        log_prob = policy.log_prob({action: plain(field(action), lead) for action in self._actions})
-        found = [log_prob, policy.entropy(), self._values_at(outputs, field, lead - 1), *pi_max(policy)]
-        return Evaluation(*(unroll.spread(x) for x in found))
+        log_prob = policy.log_prob({action: plain(unroll.take(batch[action]), lead) for action in self._actions})
+        log_prob, entropy, *more = (unroll.spread(x) for x in (log_prob, policy.entropy(), *pi_max(policy)))
+        return Evaluation(log_prob, entropy, self.state_values.of_sample(batch, unroll, outputs), *more)
 
     @th.no_grad()
     def values(self, batch: Any, critic: Any = None) -> th.Tensor:
         """The outputs of the critic, or of this one, for all states of a batch, `[B, T, n]`."""
-        unroll = BatchUnroll(batch, self.mac) if self.shared_trunk else None
-        if unroll is None:
-            return self._values_at(None, lambda key: field_of(batch, key), 2, critic)
-        return unroll.spread(self._values_at(self._forward(unroll.outputs, self.mac), batch.__getitem__, 0))
+        return self.state_values.of(batch, critic)
 
     def estimates(self, batch: Any, rewards: th.Tensor | None = None) -> dict[str, th.Tensor]:
         """See `AdvantageEstimator.of`."""
@@ -80,7 +80,8 @@ class ActorCriticLearner(BaseLearner):
         With `chunk_length`, a row is a part of a rollout of that many steps and `burn_in` before them, and starts from
         the memory that the policy had there. Whole episodes stay whole.
         """
-        sample = with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates)
+        before = self.state_values.fields_before(batch)
+        sample = with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates, before)
         if chunk_length in (0, sample.max_seq_length) or not is_rollout(batch):
             return sample
         with th.no_grad():
@@ -89,7 +90,11 @@ class ActorCriticLearner(BaseLearner):
         memory = map_tree(unroll.spread, memory)
         self.mac.init_hidden(batch.batch_size)
         before = sample, memory, self.mac.hidden_states, episode_starts(sample)
-        return cut(sample, chunk_length, burn_in, lambda columns: known_before_columns(*before, columns))
+
+        def known(columns: th.Tensor) -> dict[str, th.Tensor]:
+            return known_before_columns(*before, columns) | self.state_values.fields_before_columns(sample, columns)
+
+        return cut(sample, chunk_length, burn_in, known)
 
     def anneal(self, t_env: int) -> None:
         """Set the learning rates of step `t_env`."""
@@ -112,14 +117,6 @@ class ActorCriticLearner(BaseLearner):
         """After the updates from a batch: its observations count in their normalisation, and the target follows."""
         if hasattr(self.mac, "take_in"):  # the last column of a rollout is the first of the next one
             self.mac.take_in(batch[:, :-1], batch["filled"][:, :-1])
+        self.state_values.next_rollout()
         if self.target_critic is not None:
             self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))
-
-    def _values_at(
-        self, outputs: th.Tensor | None, field: Callable[[str], th.Tensor], lead: int, critic: Any = None
-    ) -> th.Tensor:
-        if self.shared_trunk:
-            return self.critic.of_outputs(outputs)
-        norms = getattr(self.mac, "normalisers", {})
-        seen = lambda key: norms[key].normalize(field(key)) if key in norms else field(key)  # noqa: E731
-        return self._forward((critic or self.critic).values, seen, lead)

@@ -35,11 +35,17 @@ def test_updates_see_the_parts_that_the_config_asks_for(changes, shapes):
 
 
 @pytest.mark.parametrize("chunk_length", [0, 1, 2, 4, 8])
-@pytest.mark.parametrize("agent", ["rnn", "ff"])
-def test_learning_sees_the_policy_that_acted(agent, chunk_length):
+@pytest.mark.parametrize(
+    ("agent", "critic"), [("rnn", {}), ("ff", {}), ("rnn", {"critic_rnn": True, "critic_layer_norm": True})]
+)
+def test_learning_sees_the_policy_that_acted(agent, critic, chunk_length):
     """Also from parts of a rollout: their memory and last actions are those that acting had there."""
-    batch, mac, args = random_rollout(agent)
+    batch, mac, args = random_rollout(agent, batch_size_run=3, **critic)
     learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
+    if critic:  # not the first rollout
+        learner.estimates(batch)
+        learner.finish(batch)
+        assert learner.state_values.fields_before(batch)["critic_before"].any()
     sample = learner.sample(batch, learner.estimates(batch), chunk_length)
     length = chunk_length or 8
     assert (sample.batch_size, sample.max_seq_length) == (3 * 8 // length, length)

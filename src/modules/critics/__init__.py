@@ -32,6 +32,7 @@ VALUES = {
     "critic_last_actions": LAST_ACTIONS,
     "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
     "critic_layer_norm": Option(False, "layer normalisation in a critic of state values", resume=SHAPES),
+    "critic_rnn": Option(False, "a GRU cell before the last layer of a critic of state values", resume=SHAPES),
 }
 REGISTRY.declare(
     "coma",

@@ -22,6 +22,9 @@ LAST = "last/"
 class ValueCritic(nn.Module):
     """V of each agent: three linear layers with rectifiers, on the parts that `sees` names.
 
+    With `critic_rnn`, a GRU cell stands before the last layer (MAPPO); `encode` and `of_hidden` are what is before and
+    after it.
+
     "obs": the agent's own observations; "state": the environment's; "all_obs": those of all agents, which
     `critic_all_obs` adds; "last_actions": those of all agents, which `critic_last_actions` adds. `critic_agent_id` adds
     the agent's one-hot number; a critic without "obs" and without it has one value for all agents.
@@ -48,13 +51,15 @@ class ValueCritic(nn.Module):
         self.fc2 = nn.Linear(width, width)
         self.fc3 = nn.Linear(width, 1)
         self.norm1, self.norm2 = layer_norms(width, args.critic_layer_norm)
+        self.rnn = nn.GRUCell(width, width) if args.critic_rnn else None
+        self.norm3 = nn.LayerNorm(width) if args.critic_rnn and args.critic_layer_norm else nn.Identity()
         if not args.share_critic_params:
             unshare(self, self.n_agents, "critics")
         if args.orthogonal_init:
             orthogonal(self, 1.0)
 
     def forward(self, batch, t: int | None = None) -> th.Tensor:
-        """Values `[B, T, n, 1]` at all steps of `batch`, or at step `t` (then T is 1)."""
+        """Values `[B, T, n, 1]` at all steps of `batch`, or at step `t` (then T is 1); of critics without a memory."""
         steps = slice(None) if t is None else slice(t, t + 1)
 
         def field(key: str) -> th.Tensor:
@@ -66,13 +71,29 @@ class ValueCritic(nn.Module):
         return self.values(field, 2).unsqueeze(-1)
 
     def values(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
-        """Values `[*steps, n]`.
+        """Values `[*steps, n]` of a critic without a memory.
+
+        Args: see `encode`.
+        """
+        return self.fc3(self._encoded(field, lead)).squeeze(-1).expand(*[-1] * lead, self.n_agents)
+
+    def encode(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
+        """The inputs of the GRU cell, `[*steps, n, H]`.
 
         Args:
             field: the steps' values of a field, `[*steps, n, ...]`, or `[*steps, ...]` of the environment; of a field
                 of actions behind `LAST`, those of the steps before.
             lead: the number of axes of `steps`.
         """
+        x = self._encoded(field, lead)
+        return x.expand(*[-1] * lead, self.n_agents, -1)
+
+    def of_hidden(self, hidden: th.Tensor) -> th.Tensor:
+        """Values `[..., n]` from the GRU cell's outputs `[..., n, H]`."""
+        return self.fc3(self.norm3(hidden)).squeeze(-1)
+
+    def _encoded(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
+        """`[*steps, n, H]`, or `[*steps, 1, H]` where all agents have the same."""
         weights = self.fc1.weight.split(self._sizes, dim=-1)
         x: Any = self.fc1.bias
         common = {"state": self._common, "all_obs": self._own, "last_actions": [LAST + key for key in self._actions]}
@@ -83,9 +104,7 @@ class ValueCritic(nn.Module):
                 x = x + linear_for_all(self._joined(field, common[part], lead), of_part)
         if self._agent_id:
             x = x + of_own_id(weights[-1])
-        x = F.relu(self.norm1(x))
-        x = self.fc3(F.relu(self.norm2(self.fc2(x)))).squeeze(-1)
-        return x.expand(*x.shape[:-1], self.n_agents)
+        return F.relu(self.norm2(self.fc2(F.relu(self.norm1(x)))))
 
     def _joined(self, field: Callable[[str], th.Tensor], keys: list[str], lead: int) -> th.Tensor:
         parts = [as_numbers(field(key)).flatten(lead) for key in keys]

@@ -1,0 +1,101 @@
+"""Critics with a memory, over rollouts, parts of them and whole episodes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch as th
+
+from components.chunks import before_columns
+from components.packing import PackedSteps
+from controllers.hidden_states import is_rollout
+from modules.agents.gru_sequence import gru_sequence
+from utils.rl_utils import episode_starts
+
+# the field with a critic's memory from before the first column of a rollout or a part of one, `[B, n, H]`
+BEFORE = "critic_before"
+
+
+def unroll(
+    critic: Any, batch: Any, field: Callable[[str], th.Tensor], before: th.Tensor | None = None
+) -> tuple[th.Tensor, th.Tensor]:
+    """A recurrent critic's values `[B, T, n]` and its memory after each step `[B, T, n, H]`; zeros in padding.
+
+    Args:
+        critic: a `ValueCritic` with `critic_rnn`.
+        field: the values of a field that it sees, `[B, T, ...]`.
+        before: its memory before a rollout, `[B, n, H]`; None: what the batch has in `BEFORE`, else zeros.
+    """
+    if before is None and BEFORE in batch.scheme:
+        before = batch[BEFORE]
+    starts = episode_starts(batch)
+    steps = PackedSteps.of_rollout(batch["filled"], starts) if is_rollout(batch) else PackedSteps.of(batch["filled"])
+    if steps is None:
+        return _by_steps(critic, critic.encode(field, 2), starts, before)
+    steps = steps.to(batch.device)
+    x = critic.encode(lambda key: steps.take(field(key)), 1)
+    initial = x.new_zeros(steps.sizes[0], *x.shape[1:])
+    if before is not None:
+        initial = steps.at_start(before.to(x.device), initial)
+    sizes = [size * critic.n_agents for size in steps.sizes]
+    hidden = gru_sequence(critic.rnn, x.flatten(0, 1), sizes, initial.flatten(0, 1)).view(x.shape)
+    return steps.spread(critic.of_hidden(hidden)), steps.spread(hidden)
+
+
+def _by_steps(critic: Any, x: th.Tensor, starts: th.Tensor, before: th.Tensor | None) -> tuple[th.Tensor, th.Tensor]:
+    """The same where steps are missing: from the rnn's inputs `[B, T, n, H]`."""
+    hidden = th.zeros_like(x[:, 0]) if before is None else before.to(x.device)
+    states = []
+    for t in range(x.size(1)):
+        hidden = hidden.masked_fill(starts[:, t].view(-1, 1, 1), 0.0)
+        hidden = critic.rnn(x[:, t].flatten(0, 1), hidden.flatten(0, 1)).view_as(hidden)
+        states.append(hidden)
+    memory = th.stack(states, dim=1)
+    return critic.of_hidden(memory), memory
+
+
+class CriticMemory:
+    """A recurrent critic's memory of the environments, from one rollout to the next.
+
+    Acting does not ask the critic. So its memory before a rollout is the one after the rollout before, by the weights
+    that had been learned until then; whole episodes start without any.
+
+    Args:
+        size: environments.
+        critic: a `ValueCritic` with `critic_rnn`.
+    """
+
+    def __init__(self, size: int, critic: Any):
+        self._before = th.zeros(size, critic.n_agents, critic.rnn.weight_hh.size(-1))
+        self._after = self._before
+
+    def values(self, critic: Any, batch: Any, field: Callable[[str], th.Tensor]) -> th.Tensor:
+        """Values of all states of a batch, `[B, T, n]`."""
+        if not is_rollout(batch):
+            return unroll(critic, batch, field)[0]
+        values, memory = unroll(critic, batch, field, self._before)
+        # the last column is the first of the next rollout, unless it closes an episode
+        fresh = episode_starts(batch)[:, -1] | (batch["terminated"] | batch["truncated"])[:, -2, 0].bool()
+        self._after = memory[:, -2].masked_fill(fresh.view(-1, 1, 1), 0.0).cpu()
+        return values
+
+    def before(self, batch: Any) -> dict[str, th.Tensor]:
+        """The field with the memory before a batch, if it is a rollout."""
+        return {BEFORE: self._before.to(batch.device)} if is_rollout(batch) else {}
+
+    def before_columns(
+        self, critic: Any, sample: Any, field: Callable[[str], th.Tensor], columns: th.Tensor
+    ) -> dict[str, th.Tensor]:
+        """The field with the memory before some columns of a sample, int64 `[K]`: `[B, K, n, H]`."""
+        _, memory = unroll(critic, sample, field)
+        before, starts = sample[BEFORE], episode_starts(sample)
+        return {BEFORE: before_columns(memory, before, th.zeros_like(before), starts, columns)}
+
+    def next_rollout(self) -> None:
+        """The updates from a rollout are done."""
+        self._before = self._after
+
+    def state_dict(self) -> dict[str, th.Tensor]:
+        return {"before": self._before}
+
+    def load_state_dict(self, state: dict[str, th.Tensor]) -> None:
+        self._before = self._after = state["before"]

@@ -1,0 +1,70 @@
+"""The values of states that actor-critics learn: by a critic, with a memory or without, or by the network that acts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+
+from controllers.unroll import BatchUnroll
+from learners import recurrent_critic
+from learners.evaluation import field_of
+from learners.recurrent_critic import CriticMemory
+
+Field = Callable[[str], th.Tensor]
+
+
+class StateValues:
+    """Asks a critic for the values of a batch's states.
+
+    Args:
+        critic: `[B, T, n]` of it are values; one with `of_outputs` takes them from the outputs of `mac`.
+        forward: calls a network with its inputs, in the config's precision.
+        size: the environments of a rollout.
+    """
+
+    def __init__(self, critic: nn.Module, mac: Any, forward: Callable, size: int):
+        self._critic, self._mac, self._forward = critic, mac, forward
+        self.shared_trunk = hasattr(critic, "of_outputs")
+        self.memory = CriticMemory(size, critic) if getattr(critic, "rnn", None) is not None else None
+
+    def of(self, batch: Any, critic: nn.Module | None = None) -> th.Tensor:
+        """Of all states of a batch, `[B, T, n]`; `critic`: another one of the same form and without a memory."""
+        if self.memory is not None:
+            return self.memory.values(self._critic, batch, self._seen(batch))
+        if self.shared_trunk:
+            unroll = BatchUnroll(batch, self._mac)
+            return unroll.spread(self._critic.of_outputs(self._forward(unroll.outputs, self._mac)))
+        return self._forward((critic or self._critic).values, self._seen(batch), 2)
+
+    def of_sample(self, sample: Any, unroll: BatchUnroll, outputs: th.Tensor) -> th.Tensor:
+        """Of a sample that the controller is unrolled over, with these outputs: `[B, T, n]`."""
+        if self.memory is not None:
+            return recurrent_critic.unroll(self._critic, sample, self._seen(sample))[0]
+        if self.shared_trunk:
+            return unroll.spread(self._critic.of_outputs(outputs))
+        field = self._normalised(lambda key: unroll.take(field_of(sample, key)))
+        return unroll.spread(self._forward(self._critic.values, field, outputs.dim() - 2))
+
+    def fields_before(self, batch: Any) -> dict[str, th.Tensor]:
+        """What the critic remembers from before a batch, as constant fields of a sample."""
+        return {} if self.memory is None else self.memory.before(batch)
+
+    @th.no_grad()
+    def fields_before_columns(self, sample: Any, columns: th.Tensor) -> dict[str, th.Tensor]:
+        """The same before some columns of a sample, int64 `[K]`: `[B, K, ...]` each."""
+        if self.memory is None:
+            return {}
+        return self.memory.before_columns(self._critic, sample, self._seen(sample), columns)
+
+    def next_rollout(self) -> None:
+        """The updates from a rollout are done."""
+        if self.memory is not None:
+            self.memory.next_rollout()
+
+    def _seen(self, batch: Any) -> Field:
+        return self._normalised(lambda key: field_of(batch, key))
+
+    def _normalised(self, field: Field) -> Field:
+        norms = getattr(self._mac, "normalisers", {})
+        return lambda key: norms[key].normalize(field(key)) if key in norms else field(key)
