@@ -37,6 +37,13 @@ PPO = {
     **EPOCHS,
     "eps_clip": Option(0.2, "how far the ratio of new and old probabilities may be from 1", above=0, schedule=True),
     "value_clip": Option(True, "clip changes of values as those of the policy"),
+    "huber_delta": Option(
+        None,
+        "errors of values beyond this count linearly, not squared; null: all squared",
+        nullable=True,
+        kind=float,
+        above=0,
+    ),
     "chunk_length": Option(
         0,
         "minibatches are drawn from parts of this many steps, with the memory they started from; 0: whole rows",

@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 import torch as th
+import torch.nn.functional as F
 
 from learners.actor_critic import ActorCriticLearner
 from learners.evaluation import statistics
@@ -56,6 +57,12 @@ class PPOLearner(ActorCriticLearner):
                 return False
         return True
 
+    def _error(self, values: th.Tensor, returns: th.Tensor) -> th.Tensor:
+        """Squared; beyond `huber_delta`, if there is one, linear with the same slope (Huber 1964)."""
+        if self.args.huber_delta is None:
+            return (values - returns) ** 2
+        return 2 * F.huber_loss(values, returns, reduction="none", delta=self.args.huber_delta)
+
     def _update(self, part, eps_clip: float, entropy_coef: float) -> dict[str, float]:
         """One gradient step on some rows; returns its statistics."""
         mask, choices, advantages = part["mask"], part["choices"], part["advantages"]
@@ -66,10 +73,10 @@ class PPOLearner(ActorCriticLearner):
         gain = th.minimum(ratio * advantages, ratio.clamp(1 - eps_clip, 1 + eps_clip) * advantages)
         entropy = masked_mean(now.entropy, choices)
         pg_loss = -masked_mean(gain, choices)
-        errors = (now.values - part["returns"]) ** 2
+        errors = self._error(now.values, part["returns"])
         if self.args.value_clip:
             near = part["old_values"] + (now.values - part["old_values"]).clamp(-eps_clip, eps_clip)
-            errors = th.maximum(errors, (near - part["returns"]) ** 2)
+            errors = th.maximum(errors, self._error(near, part["returns"]))
         value_loss = masked_mean(errors, mask)
         loss = pg_loss - entropy_coef * entropy
         norms = self.step(loss, value_loss)

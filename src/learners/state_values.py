@@ -62,6 +62,14 @@ class StateValues:
         if self.memory is not None:
             self.memory.next_rollout()
 
+    def state_dict(self) -> dict[str, th.Tensor]:
+        """The critic's memory; its weights are the learner's."""
+        return {} if self.memory is None else self.memory.state_dict()
+
+    def load_state_dict(self, state: dict[str, th.Tensor]) -> None:
+        if self.memory is not None:
+            self.memory.load_state_dict(state)
+
     def _seen(self, batch: Any) -> Field:
         return self._normalised(lambda key: field_of(batch, key))
 

@@ -144,6 +144,16 @@ def test_values_are_clipped_as_the_policy_is():
     assert learner._update(learner.sample(batch, found), 0.2, 0.0)["critic_loss"] == pytest.approx(float(plain))
 
 
+def test_large_errors_of_values_count_linearly():
+    batch = with_log_prob(rollout(5, ["truncated"]), th.full((1, 5, 2, 1), -1.0))
+    learner = learner_of(PPOLearner, TablePolicy(), batch.scheme, value_clip=False, huber_delta=3.0)
+    found = learner.estimates(batch)
+    errors = (found["old_values"] - found["returns"])[found["mask"] > 0].abs()
+    assert (errors < 3).any() and (errors > 3).any()
+    expected = th.where(errors < 3, errors**2, 2 * 3 * errors - 3**2).mean()
+    assert learner._update(learner.sample(batch, found), 0.2, 0.0)["critic_loss"] == pytest.approx(float(expected))
+
+
 def test_policy_and_critic_see_normalised_observations():
     batch, mac, args = random_rollout(normalise_observations=True)
     learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)

@@ -59,7 +59,7 @@ def test_it_remembers_from_rollout_to_rollout():
     th.testing.assert_close(other.values(second)[:, 0], whole[:, at], rtol=1e-4, atol=1e-5)
     resumed = learner_of(columns=17)[1]
     resumed.critic.load_state_dict(learner.critic.state_dict())
-    resumed.state_values.memory.load_state_dict(other.state_values.memory.state_dict())
+    resumed.state_values.load_state_dict(other.state_values.state_dict())
     assert th.equal(resumed.values(second), other.values(second))
 
 
