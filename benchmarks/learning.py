@@ -61,6 +61,19 @@ EXPERIMENTS = {
     "mpe_spread": Experiment(
         f"--config=vdn --env-config=mpe with t_max=300000 {ADAM_LAMBDA}", "clearly above random play", -80.8
     ),
+    "cartpole_ppo": Experiment(
+        "--config=ppo --env-config=gymnasium with env_args.key=CartPole-v1 t_max=150000",
+        "475 or more",
+    ),
+    "pendulum_ppo": Experiment(
+        "--config=ppo --env-config=gymnasium with env_args.key=Pendulum-v1 t_max=300000", "above -250"
+    ),
+    # without velocities, which a memory has to find
+    "masked_cartpole_ppo": Experiment(
+        "--config=ppo --env-config=gymnasium with env_args.key=CartPole-v1 env_args.observe=[0,2] "
+        "agent=rnn critic=trunk chunk_length=0 t_max=500000",
+        "450 or more",
+    ),
 }
 
 
