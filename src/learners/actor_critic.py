@@ -108,10 +108,8 @@ class ActorCriticLearner(BaseLearner):
         if self.shared_trunk:
             loss = policy_loss + self.args.value_coef * value_loss
             return {"agent_grad_norm": self._step(self.agent_optimiser, loss)}
-        return {
-            "critic_grad_norm": self._step(self.critic_optimiser, value_loss),
-            "agent_grad_norm": self._step(self.agent_optimiser, policy_loss),
-        }
+        norms = self._steps({self.critic_optimiser: value_loss, self.agent_optimiser: policy_loss})
+        return dict(zip(("critic_grad_norm", "agent_grad_norm"), norms, strict=True))
 
     def finish(self, batch: Any) -> None:
         """After the updates from a batch: its observations count in their normalisation, and the target follows."""

@@ -10,6 +10,7 @@ import torch.nn as nn
 
 from checkpoints.model_files import load_weights, save_weights
 from learners import REGISTRY
+from learners.gradients import clip_gradients, parameters_of, set_gradients
 from learners.non_finite import NonFiniteError, non_finite_figure
 from learners.targets import Pairs, TargetNetworks
 from utils.config import with_defaults
@@ -73,32 +74,32 @@ class BaseLearner:
             self._update_targets()
 
     def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, grad_norm_clip: float | None = None) -> float:
-        """One step of `optimiser` down `loss`; returns the norm of its parameters' gradient before it is clipped.
+        """`_steps` of one optimiser."""
+        return self._steps({optimiser: loss}, grad_norm_clip)[0]
 
-        Args:
-            grad_norm_clip: the largest norm of the gradient that is followed; None: that of the config.
+    def _steps(self, losses: dict[th.optim.Optimizer, th.Tensor], clip: float | None = None) -> list[float]:
+        """One step of each optimiser down its loss, on which no other one's parameters depend.
+
+        Returns the norms of their gradients before these were clipped to `clip`; None: to that of the config.
 
         Raises:
-            NonFiniteError: the loss or the gradient is not finite, and `on_non_finite` is stop; no step was made.
+            NonFiniteError: a loss or gradient is not finite, and `on_non_finite` is stop; that step was not made.
         """
-        params = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-        clip = self.args.grad_norm_clip if grad_norm_clip is None else grad_norm_clip
-        for parameter in params:
-            parameter.grad = None
-        loss.backward()
-        total = nn.utils.get_total_norm([p.grad for p in params if p.grad is not None])
-        grad_norm = float(total)
-        if not grad_norm < 0.999 * clip:  # else every gradient would be multiplied by 1
-            nn.utils.clip_grads_with_norm_(params, clip, total)
-        turned = non_finite_figure(loss, grad_norm, params)
-        if turned is None:
-            optimiser.step()
-        elif self.args.on_non_finite == "stop":
-            raise NonFiniteError(turned)
-        else:
-            self.skipped_updates += 1
-            self.turned_non_finite = turned
-        return grad_norm
+        clip = self.args.grad_norm_clip if clip is None else clip
+        set_gradients(losses)
+        norms = []
+        for optimiser, loss in losses.items():
+            parameters = parameters_of(optimiser)
+            norms.append(clip_gradients(parameters, clip))
+            turned = non_finite_figure(loss, norms[-1], parameters)
+            if turned is None:
+                optimiser.step()
+            elif self.args.on_non_finite == "stop":
+                raise NonFiniteError(turned)
+            else:
+                self.skipped_updates += 1
+                self.turned_non_finite = turned
+        return norms
 
     def _log_due(self, t_env: int) -> bool:
         """Whether statistics are due; if so, the interval restarts."""

@@ -1,0 +1,25 @@
+"""Gradients of several losses in one pass, and their clipping."""
+
+import torch as th
+import torch.nn as nn
+
+
+def parameters_of(optimiser: th.optim.Optimizer) -> list[th.Tensor]:
+    return [parameter for group in optimiser.param_groups for parameter in group["params"]]
+
+
+def set_gradients(losses: dict[th.optim.Optimizer, th.Tensor]) -> None:
+    """Gradients of each loss, in place of older ones, for the parameters of its optimiser."""
+    for optimiser in losses:
+        for parameter in parameters_of(optimiser):
+            parameter.grad = None
+    th.autograd.backward(list(losses.values()))
+
+
+def clip_gradients(parameters: list[th.Tensor], most: float) -> float:
+    """Scale gradients to the norm `most` if theirs is larger; returns the norm before."""
+    total = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+    norm = float(total)
+    if not norm < 0.999 * most:  # else every gradient would be multiplied by 1
+        nn.utils.clip_grads_with_norm_(parameters, most, total)
+    return norm
