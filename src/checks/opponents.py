@@ -7,6 +7,9 @@ from checkpoints.model_files import find_checkpoint
 from checks.teams import team_config
 from utils.errors import ConfigError
 
+# keys of learners that carry something from each rollout to the next
+OF_ALL_ROLLOUTS = ("normalise_rewards", "critic_rnn")
+
 
 def check_opponents(config: Mapping[str, Any]) -> None:
     """Refuse `opponents: pool` where there would be no opponents, or where rollouts would mix those of several.
@@ -32,8 +35,11 @@ def check_opponents(config: Mapping[str, Any]) -> None:
         )
     teams = {name: (team_config(config, name), own) for name, own in config["teams"].items()}
     for name, (own, keys) in (teams or {"": (config, {"groups": [], "frozen": False})}).items():
-        if own.get("normalise_rewards") and not keys["frozen"] and len(keys["groups"]) != 1:
-            raise ConfigError(
-                f"{f'teams.{name}: ' if name else ''}normalise_rewards=True does not go with opponents=pool where one "
-                "team plays several groups, of which not all learn from every rollout. Give each group its own team."
-            )
+        if keys["frozen"] or len(keys["groups"]) == 1:
+            continue
+        for key in OF_ALL_ROLLOUTS:
+            if own.get(key):
+                raise ConfigError(
+                    f"{f'teams.{name}: ' if name else ''}{key}=True does not go with opponents=pool where one team "
+                    "plays several groups, of which not all learn from every rollout. Give each group its own team."
+                )

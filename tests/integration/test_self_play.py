@@ -222,6 +222,10 @@ def pool_on_disk(folder):
             {"teams": {"all": {"groups": ["red", "blue"], "config": "ippo", "normalise_rewards": True}}},
             ["teams.all: normalise_rewards=True does not go with opponents=pool"],
         ),
+        (
+            {"teams": {"all": {"groups": ["red", "blue"], "config": "mappo", "critic_rnn": True}}},
+            ["teams.all: critic_rnn=True does not go with opponents=pool"],
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )
