@@ -9,8 +9,8 @@ N_STEP = {
     ),
     "add_value_last_step": Option(
         None,
-        "n-step returns that reach a batch's last step: null: go on with the last value unless the episode terminated; "
-        "True: always, also from shorter episodes, what EPyMARL does by mistake; False: never, its other mistake",
+        "n-step returns that reach the last step of a batch: null: truncated episodes continue with the value of their "
+        "last state; True: the last column's value is always added, EPyMARL's mistake; False: never, its other one",
         nullable=True,
         kind=bool,
     ),
@@ -29,7 +29,7 @@ ACTOR_CRITIC = {
     "normalise_rewards": Option(False, "divide rewards by the running deviation of returns", resume=SHAPES),
     "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
     "choices_only": Option(True, "the policy's loss is a mean over agents that had a choice; False: over all"),
-    "entropy_in_pg_loss": Option(False, "the logged pg_loss has the entropy's share in it (EPyMARL)", resume=FREE),
+    "entropy_in_pg_loss": Option(False, "the logged pg_loss includes the entropy bonus (EPyMARL)", resume=FREE),
     "lr_finish": LR_FINISH,
 }
 PPO = {

@@ -1,4 +1,4 @@
-"""What actor-critics know of an update: policy and values at the transitions of a sample, and their statistics."""
+"""Policy and values at the transitions of a sample, and the statistics of an update from them."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -62,13 +62,13 @@ TARGETS = FOLLOW | {
 }
 STANDARDISE = {
     "standardise_rewards": Option(
-        False, "rewards in units of their deviation from their mean, each agent's for itself (EPyMARL)", resume=SHAPES
+        False, "rewards in units of their deviation from their mean, each agent's separately (EPyMARL)", resume=SHAPES
     ),
     "standardise_returns": Option(
         False, "returns, and the networks' values, in units of the deviation of returns (EPyMARL)", resume=SHAPES
     ),
     "standardise_padding": Option(
-        False, "mean and deviation count padded steps, too, as rewards of 0; what EPyMARL does by mistake"
+        False, "mean and deviation also count padded steps, their rewards as 0 (EPyMARL's mistake)"
     ),
 }
 EPOCHS = {

@@ -38,7 +38,7 @@ class QLearner(BaseLearner):
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One gradient step on the squared TD error of `batch`; now and then, new target networks."""
         mask = valid_transitions(batch, by_agent=self.mixer is None)
-        # EPyMARL's statistics of returns count what the networks make of padding
+        # EPyMARL's statistics of returns count the networks' outputs in padding
         counts_padding = self.args.standardise_returns and self.args.standardise_padding
         unroll = BatchUnroll(batch, self.mac, packed=not counts_padding)
         mac_out = self._forward(unroll.outputs, self.mac)

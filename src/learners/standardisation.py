@@ -1,4 +1,4 @@
-"""Rewards and returns in units of their deviation from their mean, as EPyMARL learns from them."""
+"""Rewards and returns in units of their deviation from their mean (EPyMARL)."""
 
 from math import prod
 from typing import Any
@@ -12,7 +12,7 @@ from utils.schemes import shape_of
 
 
 class Standardisation:
-    """Standardises rewards (`standardise_rewards`) and returns (`standardise_returns`), each agent's for itself.
+    """Standardises rewards (`standardise_rewards`) and returns (`standardise_returns`), each agent's separately.
 
     With `standardise_returns`, the networks' values are in units of the deviation, too. `networks`: by the names of
     their files, those that have a state.

@@ -296,7 +296,7 @@ def test_targets_are_standardised(key):
     assert set(learner.networks) == {"critic", "reward_norm" if key == "standardise_rewards" else "return_norm"}
 
 
-def test_agents_with_rewards_of_their_own():
+def test_agents_with_separate_rewards():
     """The second agent's reward changes its targets only."""
     scheme, groups, preprocess = scheme_of(pymarl_spec(SIZES))
     del scheme["reward"]

@@ -63,7 +63,7 @@ def _written_out(rewards, mask, values, n_steps, add):
 
 @pytest.mark.parametrize("add", [True, False])
 @pytest.mark.parametrize("n_steps", [1, 3, 5, 6, 40])
-def test_epymarls_returns_of_agents_with_rewards_of_their_own(n_steps, add):
+def test_epymarls_returns_of_agents_with_separate_rewards(n_steps, add):
     rng = np.random.default_rng(n_steps)
     rewards, values = rng.normal(size=(4, 6, 2)), rng.normal(size=(4, 7, 2))
     lengths, terminated = [6, 6, 3, 1], [False, True, True, True]
