@@ -105,6 +105,8 @@ def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
     changes = {"buffer_size": 2 if on_policy else 6, "batch_size_run": 1 if config["runner"] == "episode" else 2}
     if (config.get("target_update_interval_or_tau") or 0) > 1:
         changes["target_update_interval_or_tau"] = 4
+    if config.get("chunk_length", 0) > 1:
+        changes["chunk_length"] = SMALL["rollout_steps"] // 2
     ends = []
     for seed in (1, 2):
         with playing(tmp_path, preset, changes, seed) as (parts, loop):

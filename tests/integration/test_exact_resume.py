@@ -53,7 +53,9 @@ def cases():
 
 
 # what shapes the state of a learner, besides its networks
-KEPT = "learner normalise_values normalise_rewards normalise_observations standardise_rewards standardise_returns"
+KEPT = """
+    normalise_values normalise_rewards normalise_observations standardise_rewards standardise_returns critic_rnn
+""".split()
 
 
 def presets():
@@ -61,7 +63,7 @@ def presets():
     seen = []
     for name in sorted(config_names("algs"), key=len):
         config = completed(compose_config(name, "matrix").config)
-        kept = [config.get(key) for key in KEPT.split()]
+        kept = [config["learner"], *(bool(config.get(key)) for key in KEPT)]
         if kept not in seen:
             seen.append(kept)
             if name != preset_of(config["learner"]):
@@ -99,6 +101,8 @@ def test_presets_resume_exactly(tmp_path, preset):
     config = config_of(config["runner"], config["learner"], "synchronous", overlap=False, algorithm=preset)
     if (config.get("target_update_interval_or_tau") or 0) > 1:
         config["target_update_interval_or_tau"] = 3
+    if config.get("chunk_length", 0) > 1:
+        config["chunk_length"] = SETTINGS["rollout_steps"] // 2
     resumes_exactly(tmp_path, {**config, "t_max": 120}, preset, kills=1)
 
 
