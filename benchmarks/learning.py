@@ -61,6 +61,22 @@ EXPERIMENTS = {
     "mpe_spread": Experiment(
         f"--config=vdn --env-config=mpe with t_max=300000 {ADAM_LAMBDA}", "clearly above random play", -80.8
     ),
+    # small rollouts, many passes and a nearer horizon: with gamma=0.99, one of three seeds fell to -140
+    "mpe_spread_mappo": Experiment(
+        "--config=mappo --env-config=mpe with t_max=300000 batch_size_run=16 rollout_steps=25 epochs=10 minibatches=1 "
+        "lr=0.0007 critic_lr=0.0007 lr_finish=0.00005 gamma=0.95 agent=ff",
+        "as good as VDN",
+        -80.8,
+    ),
+    **{
+        f"lbf_8x8_coop_{name}": Experiment(
+            f"--config={name} --env-config=lbf with env_args.key=Foraging-8x8-2p-2f-coop-v3 t_max=1000000 "
+            "test_interval=50000 test_nepisode=64 test_greedy=False lr=0.0007 critic_lr=0.0007 agent=ff",
+            "above 0.9",
+            0.003,
+        )
+        for name in ("ippo", "mappo")
+    },
     "cartpole_ppo": Experiment(
         "--config=ppo --env-config=gymnasium with env_args.key=CartPole-v1 t_max=150000",
         "475 or more",
