@@ -35,6 +35,7 @@ PLAY = "tests/runners"
 SELECTORS = "tests/components/test_action_selectors.py"
 BUFFERS = "tests/components/buffers"
 ACTING = "tests/acting"
+RECURRENT_CRITICS = ("tests/learners/test_recurrent_critic.py",)
 PLANS = "tests/components/test_update_plan.py"
 
 
@@ -190,6 +191,36 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
         "starts[:, 1:] |= filled[:, 1:] & ~filled[:, :-1]",
         "pass",
         ("tests/utils/test_rl_utils.py", "tests/runners/test_rollout_faults.py"),
+    ),
+    Edit(
+        "recurrent critics: memory crosses episodes in a rollout",
+        "hidden.masked_fill(starts[:, t].view(-1, 1, 1), 0.0)",
+        "hidden",
+        RECURRENT_CRITICS,
+    ),
+    Edit(
+        "recurrent critics: memory crosses the end of a rollout",
+        "memory[:, -2].masked_fill(fresh.view(-1, 1, 1), 0.0)",
+        "memory[:, -2]",
+        RECURRENT_CRITICS,
+    ),
+    Edit(
+        "recurrent critics: memory of the closing state",
+        "memory[:, -2].masked",
+        "memory[:, -1].masked",
+        RECURRENT_CRITICS,
+    ),
+    Mutant(
+        "recurrent critics: no memory of the last rollout",
+        "learners.recurrent_critic:CriticMemory.next_rollout",
+        returns_at_once,
+        RECURRENT_CRITICS,
+    ),
+    Mutant(
+        "resuming: the critic's memory is left out",
+        "learners.state_values:StateValues.load_state_dict",
+        returns_at_once,
+        (RESUME, "-k", "mappo_smac"),
     ),
     Mutant("no part is restored", "experiment.state:RunState.restore", returns_at_once, ("tests/experiment",)),
     Mutant(
