@@ -33,7 +33,7 @@ SMALL = {
     "vector_env": "in_process",
     "minibatches": 1,
     "rnn_hidden_dim": 8,
-    "rollout_steps": 6,
+    "rollout_steps": 4,  # not whole episodes, which have two steps and a closing state
     "learner_log_interval": 1,
     "test_interval": 10**6,
 }
@@ -99,7 +99,7 @@ def test_every_part_of_a_run_comes_back(tmp_path, learner, changes):
 
 @pytest.mark.parametrize("preset", config_names("algs"))
 def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
-    """In a run of another seed, which takes over the state after four rollouts; the episodes kept have a journal."""
+    """In a run of another seed, which takes over the state after five rollouts; the episodes kept have a journal."""
     config = compose_config(preset, "two_step").config
     on_policy = learners.entry(config["learner"]).traits.get("on_policy")
     changes = {"buffer_size": 2 if on_policy else 6, "batch_size_run": 1 if config["runner"] == "episode" else 2}
@@ -111,7 +111,7 @@ def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
     for seed in (1, 2):
         with playing(tmp_path, preset, changes, seed) as (parts, loop):
             if seed == 1:
-                for _ in range(4):
+                for _ in range(5):  # which end within an episode
                     loop._gather_and_learn()
                 parts.acting.settle()
                 save_tree(parts.state.capture(), tmp_path / "state.th")

@@ -85,8 +85,6 @@ def config_of(runner, learner, mode, overlap, algorithm=None):
     if learners.entry(learner).traits.get("on_policy"):
         config["batch_size"] = config["buffer_size"] = environments
         config["minibatches"] = environments
-    if config.get("chunk_length", 0) > 1:
-        config["chunk_length"] = SETTINGS["rollout_steps"] // 2
     return config
 
 

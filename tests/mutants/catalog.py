@@ -220,7 +220,7 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
         "resuming: the critic's memory is left out",
         "learners.state_values:StateValues.load_state_dict",
         returns_at_once,
-        (RESUME, "-k", "mappo_smac"),
+        ("tests/experiment/test_state.py", "-k", "mappo_smac"),
     ),
     Mutant("no part is restored", "experiment.state:RunState.restore", returns_at_once, ("tests/experiment",)),
     Mutant(
