@@ -61,8 +61,9 @@ class ActorCriticLearner(BaseLearner):
         policy = self.mac.distribution(outputs, {mask: unroll.take(batch[mask]) for mask in self._masks})
         lead = outputs.dim() - 1
         log_prob = policy.log_prob({action: plain(unroll.take(batch[action]), lead) for action in self._actions})
-        log_prob, entropy, *more = (unroll.spread(x) for x in (log_prob, policy.entropy(), *pi_max(policy)))
-        return Evaluation(log_prob, entropy, self.state_values.of_sample(batch, unroll, outputs), *more)
+        log_prob, entropy = unroll.spread(log_prob), unroll.spread(policy.entropy())
+        values = self.state_values.of_sample(batch, unroll, outputs)
+        return Evaluation(log_prob, entropy, values, pi_max(policy, unroll.spread))
 
     @th.no_grad()
     def values(self, batch: Any, critic: Any = None) -> th.Tensor:

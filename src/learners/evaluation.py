@@ -1,5 +1,6 @@
 """Policy and values at the transitions of a sample, and the statistics of an update from them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +16,13 @@ from modules.policies.distributions import Joint
 class Evaluation:
     """Of the actions taken, with the present weights, each `[B, T, n]`; zeros where nothing is filled.
 
-    `pi_max`: the probability of the likeliest action; None unless an action is one choice.
+    `pi_max`: computes the probability of the likeliest action, when it is logged; None unless an action is one choice.
     """
 
     log_prob: th.Tensor
     entropy: th.Tensor
     values: th.Tensor
-    pi_max: th.Tensor | None = None
+    pi_max: Callable[[], th.Tensor] | None = None
 
 
 def field_of(batch: Any, key: str) -> th.Tensor:
@@ -29,11 +30,11 @@ def field_of(batch: Any, key: str) -> th.Tensor:
     return actions_before(batch, key.removeprefix(LAST)) if key.startswith(LAST) else batch[key]
 
 
-def pi_max(policy: Joint) -> list[th.Tensor]:
-    """The probability of the likeliest action, `[..., n]`, if an action is one choice; else nothing."""
+def pi_max(policy: Joint, spread: Callable[[th.Tensor], th.Tensor]) -> Callable[[], th.Tensor] | None:
+    """Computes the probability of the likeliest action, `spread` over a batch, where an action is one choice."""
     if list(policy.branches) != ["actions"] or not hasattr(policy.branches["actions"], "probs"):
-        return []
-    return [policy.branches["actions"].probs.detach().amax(dim=-1)]
+        return None
+    return lambda: spread(policy.branches["actions"].probs.detach().amax(dim=-1))
 
 
 @th.no_grad()
@@ -48,5 +49,5 @@ def statistics(sample: Any, now: Evaluation) -> dict[str, float]:
         "advantage_mean": masked_mean(sample["advantages"], choices),
     }
     if now.pi_max is not None:
-        means["pi_max"] = masked_mean(now.pi_max, choices)
+        means["pi_max"] = masked_mean(now.pi_max(), choices)
     return {key: mean.item() for key, mean in means.items()}

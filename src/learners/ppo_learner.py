@@ -30,16 +30,17 @@ class PPOLearner(ActorCriticLearner):
         eps_clip, entropy_coef = self.eps_clip.eval(t_env), self.entropy_coef.eval(t_env)
         rewards = self.estimator.rewards(batch)
         old = self._old_policy(batch) if self.args.recompute_log_prob else {}
-        sample, stats = None, defaultdict(list)
+        sample, stats = None, defaultdict(list) if self._log_due(t_env) else None
         for _ in range(self.args.epochs):
             if sample is None or self.args.estimate_each_epoch:
                 found = self.estimates(batch, rewards) | old
                 sample = self.sample(batch, found, self.args.chunk_length, self.args.burn_in)
-                stats.clear()
+                if stats:
+                    stats.clear()
             if not self._epoch(sample, eps_clip, entropy_coef, stats):
                 break
         self.finish(batch)
-        if self._log_due(t_env):
+        if stats is not None:
             self._log({key: sum(values) / len(values) for key, values in stats.items()}, t_env)
 
     @th.no_grad()
@@ -47,12 +48,13 @@ class PPOLearner(ActorCriticLearner):
         """Log-probabilities of the actions by the present policy, in the place of those of acting."""
         return {"old_log_prob": self.evaluate(self.sample(batch, {})).log_prob}
 
-    def _epoch(self, sample, eps_clip: float, entropy_coef: float, stats: dict[str, list]) -> bool:
-        """One pass over all rows; whether the policy is still near the one that acted."""
+    def _epoch(self, sample, eps_clip: float, entropy_coef: float, stats: dict[str, list] | None) -> bool:
+        """One pass over all rows; whether the policy is still near the one that acted. Adds to `stats`, if there is."""
         for part in epochs(rows(sample), 1, self.args.minibatches):
-            found = self._update(sample[part], eps_clip, entropy_coef)
-            for key, value in found.items():
-                stats[key].append(value)
+            found = self._update(sample[part], eps_clip, entropy_coef, stats is not None)
+            if stats is not None:
+                for key, value in found.items():
+                    stats[key].append(value)
             if self.args.target_kl and found["approx_kl"] > self.args.target_kl:
                 return False
         return True
@@ -63,8 +65,8 @@ class PPOLearner(ActorCriticLearner):
             return (values - returns) ** 2
         return 2 * F.huber_loss(values, returns, reduction="none", delta=self.args.huber_delta)
 
-    def _update(self, part, eps_clip: float, entropy_coef: float) -> dict[str, float]:
-        """One gradient step on some rows; returns its statistics."""
+    def _update(self, part, eps_clip: float, entropy_coef: float, with_statistics: bool = True) -> dict[str, float]:
+        """One gradient step on some rows; returns "approx_kl" or, `with_statistics`, all that is logged."""
         mask, choices, advantages = part["mask"], part["choices"], part["advantages"]
         now = self.evaluate(part)
         log_ratio = (now.log_prob - part["old_log_prob"]).masked_fill(choices == 0, 0.0)
@@ -81,11 +83,14 @@ class PPOLearner(ActorCriticLearner):
         loss = pg_loss - entropy_coef * entropy
         norms = self.step(loss, value_loss)
         with th.no_grad():
+            # the unbiased estimate of low variance (Schulman 2020)
+            approx_kl = masked_mean(ratio - 1 - log_ratio, choices).item()
+            if not with_statistics:
+                return {"approx_kl": approx_kl}
             return {
                 "pg_loss": (loss if self.args.entropy_in_pg_loss else pg_loss).item(),
                 "critic_loss": value_loss.item(),
-                # the unbiased estimate of low variance (Schulman 2020)
-                "approx_kl": masked_mean(ratio - 1 - log_ratio, choices).item(),
+                "approx_kl": approx_kl,
                 "clip_fraction": masked_mean(((ratio - 1).abs() > eps_clip).float(), choices).item(),
                 **statistics(part, now),
                 **norms,

@@ -144,6 +144,20 @@ def test_values_are_clipped_as_the_policy_is():
     assert learner._update(learner.sample(batch, found), 0.2, 0.0)["critic_loss"] == pytest.approx(float(plain))
 
 
+def test_updates_are_the_same_whether_they_are_logged_or_not():
+    weights, logged = [], []
+    for interval in (1, 1000):
+        batch, mac, args = random_rollout(epochs=2, minibatches=3, learner_log_interval=interval, target_kl=0.5)
+        learner = PPOLearner(mac, batch.scheme, RecordingLogger(), args)
+        np.random.seed(0)
+        for t_env in (10, 20):
+            learner.train(batch, t_env, 0)
+        weights.append(th.cat([parameter.flatten() for parameter in mac.parameters()]))
+        logged.append(len(learner.logger.values["pg_loss"]))
+    assert th.equal(*weights)
+    assert logged == [2, 1]
+
+
 def test_large_errors_of_values_count_linearly():
     batch = with_log_prob(rollout(5, ["truncated"]), th.full((1, 5, 2, 1), -1.0))
     learner = learner_of(PPOLearner, TablePolicy(), batch.scheme, value_clip=False, huber_delta=3.0)
