@@ -5,7 +5,7 @@ from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("controller")
 INPUTS = {
-    "share_params": Option(True, "one network for all agents; False: each has weights of its own", resume=SHAPES),
+    "share_params": Option(True, "one network for all agents; False: separate weights for each agent", resume=SHAPES),
     "agent": Option(SHARED, "network of an agent (registry: agents)", resume=SHAPES),
     "agent_output_type": Option(
         SHARED,

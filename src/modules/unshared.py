@@ -104,12 +104,12 @@ def of_own_id(weight: th.Tensor) -> th.Tensor:
 
 
 def unshare(network: nn.Module, n_agents: int, name: str) -> None:
-    """Give each agent weights of its own, in place; the first agent's are those that the network has.
+    """Give each agent separate weights, in place; the first agent's are those that the network has.
 
     In `state_dict`s they are `<name>.<i>.<layer>.<weight>`, as EPyMARL's `agents.0.fc1.weight`.
 
     Raises:
-        TypeError: a layer with weights that is none of `KINDS`.
+        TypeError: a layer with weights that is not in `KINDS`.
     """
     for path, module in list(network.named_modules()):
         if next(iter(module.parameters(recurse=False)), None) is None:

@@ -20,7 +20,7 @@ class Pool:
         size: the most past models.
         interval: steps between them.
         newest: the share of draws in which all groups are played by the newest models.
-        seed: of its own random numbers.
+        seed: of its random numbers.
     """
 
     size: int

@@ -5,7 +5,7 @@ from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("critic")
 AGENT_ID = Option(True, "append the agent's one-hot number to what the critic sees", resume=SHAPES)
-SHARE = Option(True, "one critic for all agents; False: each has weights of its own", resume=SHAPES)
+SHARE = Option(True, "one critic for all agents; False: separate weights for each agent", resume=SHAPES)
 LAST_ACTIONS = Option(
     None,
     "the critic sees the last actions of all agents; null: COMA's does, others do not",
