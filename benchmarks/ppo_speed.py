@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / "benchmarks" / "peers"
 # the network, environments, rollouts, epochs and minibatches of JaxMARL's file for SMAX
 ITS_NETWORK = (
-    f"plugins=[{PEERS / 'two_headed.py'}] agent=two_headed rnn_hidden_dim=128 "
+    f'plugins=["{PEERS / "two_headed.py"}"] agent=two_headed rnn_hidden_dim=128 '
     "batch_size_run=128 rollout_steps=128 epochs=4 minibatches=4"
 )
 CLEANRLS = "batch_size_run=4 rollout_steps=128 epochs=4 minibatches=4"
