@@ -6,7 +6,7 @@ TEAMS = "tests/integration/test_teams.py"
 GROUPS = "tests/integration/test_groups.py"
 VIEWS = "tests/components/test_team_views.py"
 OPPONENTS = "tests/acting/test_opponents.py"
-CONTROLLERS = "tests/controllers/test_teams.py"
+CONTROLLERS = "tests/controllers/test_team_controllers.py"
 SELF_PLAY = "tests/integration/test_self_play.py"
 DECLARED = "tests/vector_envs/test_declared_fields.py"
 
