@@ -80,14 +80,14 @@ class BasicMAC:
         """The actions at step `t` of the episodes `rows`, with their extras. No gradient is kept."""
         return self._explained(*self._choose(batch, t, t_env, rows, test_mode))
 
-    @th.no_grad()
     def _choose(self, batch, t: int, t_env: int, rows, test_mode: bool) -> tuple[Any, th.Tensor, th.Tensor]:
         """The selector's value, and its arguments: outputs and legal actions of the episodes `rows`."""
         if hasattr(self.action_selector, "anneal"):
             self.action_selector.anneal(t_env)
         avail_actions = batch["avail_actions"][:, t]
-        asked = self.forward(batch, t, test_mode=test_mode)[rows], avail_actions[rows]
-        return self.action_selector.select_action(*asked, t_env, test_mode=test_mode), *asked
+        with th.no_grad():  # as a decorator, it takes twice as long
+            asked = self.forward(batch, t, test_mode=test_mode)[rows], avail_actions[rows]
+            return self.action_selector.select_action(*asked, t_env, test_mode=test_mode), *asked
 
     def _explained(self, returned: Any, outputs: th.Tensor, avail_actions: th.Tensor) -> Decision:
         decision = Decision.of(returned)

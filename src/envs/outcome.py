@@ -23,7 +23,7 @@ def outcome_of(returned: Any) -> Outcome:
     Raises:
         InvalidEnvironmentError: neither of the two, or one of its values is invalid.
     """
-    count = len(returned) if isinstance(returned, tuple | list) else None
+    count = len(returned) if isinstance(returned, (tuple, list)) else None
     if count == 3:
         reward, terminated, info = returned
         cut = False

@@ -9,7 +9,7 @@ from envs.saving import state_or_none
 from envs.sizes import spec_of
 from replays.offered import offered
 from vector_envs.contract import StepOutcome
-from vector_envs.environment_row import EnvironmentRow
+from vector_envs.declared_row import row_of
 from vector_envs.step_arrays import StepArrays
 
 
@@ -31,7 +31,7 @@ class InProcessEnv:
             raise
         size = len(self.envs)
         self._arrays = StepArrays.allocate(self.spec, size)
-        self._rows = [EnvironmentRow(self._arrays, b) for b in range(size)]
+        self._rows = [row_of(self._arrays, b) for b in range(size)]
         # copies that have started an episode, and copies that are in one
         self._begun, self._playing = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
         self._infos: list[dict[str, Any]] = [{} for _ in range(size)]

@@ -8,7 +8,7 @@ import numpy as np
 from envs.fields import EnvSpec
 from vector_envs.faults import Failure
 from vector_envs.process import Channel, WorkerProcess
-from vector_envs.step_arrays import StepArrays
+from vector_envs.step_arrays import StepArrays, span
 from vector_envs.workers import WorkerTransport
 
 # Commands after which there is something new to see
@@ -30,7 +30,8 @@ class PipeTransport(WorkerTransport):
 
     def _send_step(self, worker: WorkerProcess) -> None:
         playing = [index for index in worker.indices if self._side.playing[index]]
-        actions = {path: array[playing] for path, array in self._actions.items()}
+        rows = span(playing)
+        actions = {path: array[rows] for path, array in self._actions.items()}
         worker.channel.send(("step", playing, (self._mode, actions)))
 
     def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:

@@ -58,18 +58,27 @@ class StepArrays:
         return StepArrays(self.spec, {name: array[rows] for name, array in self._arrays.items()})
 
     def results(self, rows: list[int]) -> list[np.ndarray]:
-        """Copies of the results of the environments `rows`, for `put_results`."""
-        return [array[rows] for array in self._results]
+        """The results of the environments `rows` (ascending), for `put_results`."""
+        chosen = span(rows)
+        return [array[chosen] for array in self._results]
 
     def put_results(self, rows: list[int], results: list[np.ndarray]) -> None:
         """Write the `results` of another `StepArrays`."""
+        chosen = span(rows)
         for array, values in zip(self._results, results, strict=True):
-            array[rows] = values
+            array[chosen] = values
 
     def put_actions(self, rows: Any, actions: dict[str, np.ndarray]) -> None:
         """Write actions of the environments `rows`."""
+        chosen = span(rows) if isinstance(rows, list) else rows
         for path, array in self.actions.items():
-            array[rows] = actions[path]
+            array[chosen] = actions[path]
+
+
+def span(rows: list[int]) -> slice | list[int]:
+    """Rows (ascending) as an index: as a slice, which is much faster, where they follow one another."""
+    together = rows and rows[-1] - rows[0] + 1 == len(rows)
+    return slice(rows[0], rows[-1] + 1) if together else rows
 
 
 def _next_start(start: int, shape: tuple[int, ...], dtype: np.dtype) -> int:

@@ -8,7 +8,7 @@ import cloudpickle
 from envs.fields import EnvSpec
 from envs.validation import InvalidEnvironmentError
 from utils.errors import MusterError
-from vector_envs.environment_row import EnvironmentRow
+from vector_envs.declared_row import row_of
 from vector_envs.faults import Failure
 from vector_envs.generators import generators_state, load_generators_state, seed_generators
 from vector_envs.step_arrays import StepArrays
@@ -79,7 +79,7 @@ def env_worker(
             if command == "prepare":
                 arrays = port.prepare(argument)
                 for row, environment in enumerate(hosted.values()):
-                    environment.rows = {mode: EnvironmentRow(part, row) for mode, part in arrays.items()}
+                    environment.rows = {mode: row_of(part, row) for mode, part in arrays.items()}
             elif command == "seed_generators":
                 seed_generators(argument)
             elif command == "generators_state":

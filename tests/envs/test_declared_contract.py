@@ -12,7 +12,7 @@ from envs.saving import state_or_none
 from envs.sizes import spec_of
 from replays.drawing import draw
 from replays.plain import plain
-from vector_envs.environment_row import EnvironmentRow
+from vector_envs.declared_row import row_of
 from vector_envs.step_arrays import StepArrays
 
 VARIANTS = {
@@ -54,7 +54,7 @@ class Row:
         self.env = REGISTRY[name](**args, seed=seed)
         self.spec = spec_of(self.env)
         self.arrays = StepArrays.allocate(self.spec, 1)
-        self.row = EnvironmentRow(self.arrays, 0)
+        self.row = row_of(self.arrays, 0)
 
     def seen(self):
         return {path: array[0].copy() for path, array in self.arrays.shown.items()}

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
-from modules.layer_norms import layer_norms
+from modules.layer_norms import layer_norms, normed
 from utils.config import with_defaults
 
 
@@ -42,5 +42,5 @@ class FFAgent(Agent):
         return self._after_fc1(encoded), th.cat([hidden[:size] for size in sizes])
 
     def _after_fc1(self, x: th.Tensor) -> th.Tensor:
-        x = F.relu(self.norm2(self.fc2(F.relu(self.norm1(x)))))
+        x = F.relu(normed(self.norm2, self.fc2(F.relu(normed(self.norm1, x)))))
         return self.fc3(x)

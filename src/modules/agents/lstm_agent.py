@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
-from modules.layer_norms import layer_norms
+from modules.layer_norms import layer_norms, normed
 from utils.config import with_defaults
 
 Memory = tuple[th.Tensor, th.Tensor]
@@ -55,7 +55,7 @@ class LSTMAgent(Agent):
         return tuple(part.reshape(-1, self.args.rnn_hidden_dim) for part in memory)
 
     def _activated(self, encoded: th.Tensor) -> th.Tensor:
-        return F.relu(self.norm1(encoded))
+        return F.relu(normed(self.norm1, encoded))
 
     def _values(self, hidden: th.Tensor) -> th.Tensor:
-        return self.fc2(self.norm2(hidden))
+        return self.fc2(normed(self.norm2, hidden))

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
-from modules.layer_norms import layer_norms
+from modules.layer_norms import layer_norms, normed
 from utils.config import with_defaults
 
 
@@ -58,8 +58,8 @@ class RNNAgent(Agent):
 
     def _activated(self, encoded: th.Tensor) -> th.Tensor:
         """From the first layer to the GRU; may overwrite its inputs."""
-        return F.relu_(self.norm1(encoded))
+        return F.relu_(normed(self.norm1, encoded))
 
     def _values(self, hidden: th.Tensor) -> th.Tensor:
         """From the GRU to the outputs."""
-        return self.fc2(self.norm2(hidden))
+        return self.fc2(normed(self.norm2, hidden))

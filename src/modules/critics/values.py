@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from modules.critics import REGISTRY
 from modules.initialisation import orthogonal
-from modules.layer_norms import layer_norms
+from modules.layer_norms import layer_norms, normed
 from modules.unshared import linear, linear_for_all, of_own_id, unshare
 from utils.config import with_defaults
 from utils.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
@@ -104,7 +104,7 @@ class ValueCritic(nn.Module):
                 x = x + linear_for_all(self._joined(field, common[part], lead), of_part)
         if self._agent_id:
             x = x + of_own_id(weights[-1])
-        return F.relu(self.norm2(self.fc2(F.relu(self.norm1(x)))))
+        return F.relu(normed(self.norm2, self.fc2(F.relu(normed(self.norm1, x)))))
 
     def _joined(self, field: Callable[[str], th.Tensor], keys: list[str], lead: int) -> th.Tensor:
         parts = [as_numbers(field(key)).flatten(lead) for key in keys]
