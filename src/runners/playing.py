@@ -152,7 +152,6 @@ class EpisodesRunner(BaseRunner):
         playing = rows
         # copies that still get an action: those that play, and those in their closing state
         acting = playing
-        decisions: dict[str, np.ndarray] = {}
         lost = np.zeros(size, dtype=bool)
         observed, checks = env.observed(), self._checks
         checks.observed(observed, playing, 0)
@@ -164,15 +163,15 @@ class EpisodesRunner(BaseRunner):
             except RuntimeError:
                 checks.undecided(observed, acting, self.t)
                 raise
-            checks.chosen(observed, self.spec.actions_of(decided), acting, self.t)
-            for key, value in decided.items():
-                if key not in decisions:  # rows of all episodes, of which fewer and fewer act
-                    decisions[key] = np.zeros((size, *value.shape[1:]), dtype=value.dtype)
-                decisions[key][acting] = value
-            store.write(decisions, acting, self.t)
+            actions = self.spec.actions_of(decided)
+            checks.chosen(observed, actions, acting, self.t)
+            if acting.size < size:  # fewer and fewer of the rows
+                decided = {key: _of_all_rows(value, acting, size) for key, value in decided.items()}
+                actions = self.spec.actions_of(decided)
+            store.write(decided, acting, self.t)
             if not playing.size:
                 break
-            outcome = env.step(self.spec.actions_of(decisions))
+            outcome = env.step(actions)
             lengths[playing] += 1
             checks.stepped(outcome, playing, lengths)
             returns.add(outcome.values, playing)
@@ -187,6 +186,13 @@ class EpisodesRunner(BaseRunner):
                 lost |= outcome.lost
                 acting = acting[~lost[acting]]
         return np.flatnonzero(lost)
+
+
+def _of_all_rows(values: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
+    """Values of some rows, at their places among all; zeros elsewhere."""
+    placed = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
+    placed[rows] = values
+    return placed
 
 
 def outcome_fields(outcome: Any) -> Mapping[str, np.ndarray]:
