@@ -45,6 +45,8 @@ OPTIONS = {
         "Python files (beside the config that names them, or in the current folder) or modules that register parts",
         resume=FREE,
     ),
+    "parameter_file": Option("", "the parameter file that `cpanel` belongs to (docs/parameter_files.md)", resume=FREE),
+    "cpanel": Option({}, "control panel of a parameter file; what it decides is checked key by key", resume=FREE),
     "t_max": Option(SHARED, "stop after this many steps", at_least=1, at_most=STEPS, resume=FREE),
     "test_interval": Option(SHARED, "steps between tests; one more at the end", at_least=1, at_most=STEPS, resume=FREE),
     "log_interval": Option(SHARED, "steps between summaries on the console", at_least=1, at_most=STEPS, resume=FREE),

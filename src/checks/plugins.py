@@ -29,12 +29,12 @@ def import_plugins(plugins: Sequence[str] | str | None) -> None:
         except ModuleNotFoundError as error:
             raise ConfigError(f"plugins: importing '{plugin}' failed: {error}.") from error
         except SystemExit as error:
-            where = _line_of(error, plugin)
+            where = line_of(error, plugin)
             raise ConfigError(
                 f"plugins: importing '{plugin}' failed{where}: it calls sys.exit({error.code})."
             ) from error
         except Exception as error:
-            where = _line_of(error, plugin)
+            where = line_of(error, plugin)
             raise ConfigError(
                 f"plugins: importing '{plugin}' failed{where}: {type(error).__name__}: {error}"
             ) from error
@@ -62,7 +62,8 @@ def _import_file(path: Path) -> None:
     cloudpickle.register_pickle_by_value(module)
 
 
-def _line_of(error: BaseException, plugin: str) -> str:
+def line_of(error: BaseException, plugin: str) -> str:
+    """Where in the file `plugin` an error comes from, " at line N"; empty if it comes from elsewhere."""
     if isinstance(error, SyntaxError):
         return f" at line {error.lineno}"
     frame, line = error.__traceback__, None

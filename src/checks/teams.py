@@ -60,7 +60,7 @@ def team_config(config: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict[str, Any]:
     with _named(name):
         require_plain_name("the team", name)
-        preset = load_yaml(config_path(own["config"], "algs")) if own.get("config") else {}
+        preset = _preset(own["config"]) if own.get("config") else {}
         merged = {**config, **preset, **own, "teams": {}}
         allowed = {*OWN, *CHOSEN, *_options(merged)}
         for key in own:
@@ -82,6 +82,13 @@ def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict
         if entry["frozen"] and not entry["checkpoint_path"]:
             raise ConfigError("frozen=True needs a checkpoint_path, from which it plays.")
     return entry
+
+
+def _preset(name: str) -> dict[str, Any]:
+    path = config_path(name, "algs")
+    if path.suffix == ".py":
+        raise ConfigError(f"config={shown(name)}: a team's preset is a YAML file, not a parameter file.")
+    return load_yaml(path)
 
 
 def _options(config: Mapping[str, Any]) -> Iterator[str]:

@@ -5,11 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from utils.config import config_names
+from utils.config import config_names, config_path, parameter_names, recursive_dict_update
 from utils.errors import ConfigError
 
 # our options that take a name, and an example of one
-NAMED = {"--config": "qmix", "--env-config": "two_step", "--resume": "latest", "--evaluate": "latest"}
+NAMED = {
+    "--config": "qmix",
+    "--env-config": "two_step",
+    "--resume": "latest",
+    "--evaluate": "latest",
+    "--cpanel": """'{"lr": 1e-3}'""",
+}
 
 
 @dataclass
@@ -17,7 +23,8 @@ class Arguments:
     """The parsed command line.
 
     `action` is "help", "list" or "run"; `asked`: the word after --help or --list; `sacred` goes to Sacred as it is;
-    `settings` are those after `with`, nested.
+    `settings` are those after `with`, nested; `panel`: the changes of a parameter file's control panel, by `--cpanel`
+    and by `with cpanel.KEY=VALUE`, the later wins.
     """
 
     action: str = "run"
@@ -28,6 +35,7 @@ class Arguments:
     asked: str = ""
     sacred: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
+    panel: dict[str, Any] = field(default_factory=dict)
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
@@ -53,6 +61,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         from cli.sacred_words import check_words
 
         parsed.settings = check_words(sacred, [*NAMED, "--list", "--help"])
+    _take_panel(parsed, ours.cpanel)
     if action == "run" and "help" not in sacred:
         _require_choices(ours)
     return parsed
@@ -85,7 +94,8 @@ class _Name(argparse.Action):
 
 
 def _needs_name(option: str) -> ConfigError:
-    return ConfigError(f"{option} needs a name, as in {option}={NAMED[option]}.")
+    what = "an object" if option == "--cpanel" else "a name"
+    return ConfigError(f"{option} needs {what}, as in {option}={NAMED[option]}.")
 
 
 def _with_nothing(words: list[str]) -> list[str]:
@@ -106,6 +116,21 @@ def _nothing(word: str) -> str:
     return f"{key}=None" if may_be_nothing and "=" not in key else word
 
 
+def _take_panel(parsed: Arguments, text: str | None) -> None:
+    """Move the panel's changes out of the settings: the parameter file sees them before Sacred sees a config."""
+    changes = parsed.settings.pop("cpanel", {})
+    if text is None and not changes:
+        return
+    from cli.panel import panel_words
+
+    if not isinstance(changes, dict):
+        raise ConfigError("cpanel is a mapping: set its keys, as in with cpanel.lr=1e-3.")
+    parsed.panel = recursive_dict_update(panel_words(text or "{}"), changes)
+    parsed.sacred = [word for word in parsed.sacred if not word.startswith(("cpanel.", "cpanel="))]
+    if parsed.sacred[-1:] == ["with"]:
+        del parsed.sacred[-1]
+
+
 def _require_choices(ours: argparse.Namespace) -> None:
     choices = {"--config": ours.config, "--env-config": ours.env_config}
     of_runs = [option for option, name in (("--resume", ours.resume), ("--evaluate", ours.evaluate)) if name]
@@ -115,5 +140,7 @@ def _require_choices(ours: argparse.Namespace) -> None:
         return
     for option, name in choices.items():
         if name is None:
-            names = config_names({"--config": "algs", "--env-config": "envs"}[option])
+            if option == "--env-config" and config_path(ours.config, "algs").suffix == ".py":
+                continue  # it may choose its environment itself
+            names = config_names("envs") if option == "--env-config" else [*config_names("algs"), *parameter_names()]
             raise ConfigError(f"{option} is missing. Choose one of: {', '.join(names)}.")

@@ -3,14 +3,15 @@
 import copy
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from checks.options import completed, declared
 from checks.plugins import import_plugins
-from utils.config import CONFIG_DIR, config_path, default_config, recursive_dict_update
+from cli.parameter_files import load_parameters
+from utils.config import CONFIG_DIR, config_names, config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.plain_values import shown
 from utils.yaml_files import load_yaml
@@ -18,20 +19,44 @@ from utils.yaml_files import load_yaml
 
 @dataclass
 class Composed:
-    """A merged config, and the files of the keys that nothing declares."""
+    """A merged config, and the files of the keys that nothing declares.
+
+    `recorded`: of a run that is resumed, its config before any change. `parameter_file`: the one that has run, if any.
+    """
 
     config: dict
-    own_keys: dict[str, Path]
+    own_keys: dict[str, Path] = field(default_factory=dict)
+    recorded: dict | None = None
+    parameter_file: Path | None = None
 
 
-def compose_config(algorithm: str, environment: str) -> Composed:
+def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, Any] | None = None) -> Composed:
     """Merge default.yaml, the environment's file and the algorithm's; the later wins, nested mappings merge.
 
+    Args:
+        environment: None: the one that a parameter file chooses.
+        panel: changes of a parameter file's control panel.
+
     Raises:
-        ConfigError: there is no such file, or it is not a config.
+        ConfigError: there is no such file, or it is not a config; or a change of a panel that is invalid.
     """
-    env_path, alg_path = config_path(environment, "envs"), config_path(algorithm, "algs")
-    env_config, alg_config = _load(env_path), _load(alg_path)
+    alg_path = config_path(algorithm, "algs")
+    if alg_path.suffix == ".py":
+        alg_config = _checked(alg_path, load_parameters(algorithm, alg_path).config(panel or {}))
+    elif panel:
+        raise ConfigError(
+            f"cpanel: {alg_path.name} is no parameter file, so it has no control panel. Set keys of the config after "
+            "'with', as in with lr=1e-3."
+        )
+    else:
+        alg_config = _load(alg_path)
+    env_path = config_path(_environment_of(alg_path, alg_config) if environment is None else environment, "envs")
+    env_config = _load(env_path)
+    if alg_path.suffix == ".py" and alg_config.get("env", env_config.get("env")) != env_config.get("env"):
+        raise ConfigError(
+            f"{alg_path} chooses the environment {shown(alg_config['env'])}, and --env-config={shown(environment)} "
+            "another one. Leave --env-config out."
+        )
     _drop_arguments_of_other_environments(alg_config, env_config)
     config, known = default_config(), declared()
     own_keys = {
@@ -42,7 +67,39 @@ def compose_config(algorithm: str, environment: str) -> Composed:
     }
     recursive_dict_update(config, env_config)
     recursive_dict_update(config, alg_config)
-    return Composed(config, own_keys)
+    return Composed(config, own_keys, parameter_file=alg_path if alg_path.suffix == ".py" else None)
+
+
+def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) -> Composed:
+    """The config of a resumed run, with what changes of its control panel change.
+
+    Args:
+        config: the run's.
+        named: the parameter file that the command line names. A record names no code that runs, but the name of a file
+            under config/algs.
+
+    Raises:
+        ConfigError: the run has no panel, its file is not named, or the change is invalid.
+    """
+    composed = Composed(recursive_dict_update(default_config(), config))
+    composed.recorded = copy.deepcopy(composed.config)
+    if not panel:
+        return composed
+    name = config.get("parameter_file")
+    if not isinstance(name, str) or not name or not isinstance(config.get("cpanel"), Mapping):
+        raise ConfigError("cpanel: the run was not started from a parameter file, so it has no control panel.")
+    if name.endswith(".py") and not named:
+        raise ConfigError(
+            f"cpanel: to change the panel, the run's parameter file runs again: {shown(name, 200)}. Records may come "
+            f"from others: check it, and name it: with parameter_file={shown(name, 200)}"
+        )
+    name = named or name
+    path = config_path(name, "algs")
+    if path.suffix != ".py":
+        raise ConfigError(f"parameter_file={shown(name)}: it is no parameter file, whose name would end in .py.")
+    recursive_dict_update(composed.config, load_parameters(name, path).difference(config["cpanel"], panel))
+    composed.parameter_file = path
+    return composed
 
 
 def with_own_defaults(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict:
@@ -61,8 +118,19 @@ def with_own_defaults(config: Mapping[str, Any], settings: Mapping[str, Any]) ->
     return {**config, **{key: copy.deepcopy(options[key].default) for key in missing}}
 
 
+def _environment_of(path: Path, config: Mapping[str, Any]) -> str:
+    if not isinstance(config.get("env"), str):
+        names = ", ".join(config_names("envs"))
+        raise ConfigError(f"--env-config is missing, and {path} chooses no environment. Choose one of: {names}.")
+    return config["env"]
+
+
 def _load(path: Path) -> dict:
-    config = load_yaml(path)
+    return _checked(path, load_yaml(path))
+
+
+def _checked(path: Path, config: dict) -> dict:
+    """The config of a file, whose mappings are ones, and whose plugins are found from it."""
     defaults = default_config()
     for key, value in config.items():
         if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):

@@ -18,7 +18,7 @@ from checks import check_config
 from checks.changes import check_changes
 from checks.recorded import reaching, require_named
 from cli.arguments import Arguments, given_value
-from cli.compose import Composed, compose_config, with_own_defaults
+from cli.compose import Composed, compose_config, resumed_config, with_own_defaults
 from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
 from records.console_log import get_logger
@@ -29,6 +29,7 @@ from records.sacred_files import RunRecorder, check_run_id
 from records.sacred_mongo import mongo_recorder
 from replays.best_model import find_best_model
 from utils.config import default_config, recursive_dict_update
+from utils.errors import ConfigError
 from utils.stop_signals import StopSignals
 
 # prints of this process go to the console and into cout.txt; output of environment processes goes to the console only
@@ -47,15 +48,18 @@ def run_experiment(arguments: Arguments) -> None:
     resume = None
     results = given_value(arguments.sacred, "local_results_path") or default_config()["local_results_path"]
     if arguments.evaluate is not None:
-        composed = Composed(_evaluation(arguments.evaluate, results, arguments.sacred), {})
+        _refuse_panel(arguments, "--evaluate plays a trained model")
+        composed = Composed(_evaluation(arguments.evaluate, results, arguments.sacred))
     elif arguments.resume is not None:
         resume = Resumption.of(arguments.resume, results)
         _require_named(resume.recorded, arguments.sacred)
-        composed = Composed(recursive_dict_update(default_config(), resume.config), {})
+        composed = resumed_config(resume.config, arguments.panel, given_value(arguments.sacred, "parameter_file"))
     elif arguments.algorithm is None:  # `help COMMAND` needs no config
-        composed = Composed(default_config(), {})
+        composed = Composed(default_config())
     else:
-        composed = compose_config(arguments.algorithm, arguments.environment)
+        if "parameter_file" in arguments.settings:
+            raise ConfigError("parameter_file: --config names the parameter file of a new run.")
+        composed = compose_config(arguments.algorithm, arguments.environment, arguments.panel)
     composed.config = with_own_defaults(composed.config, arguments.settings)
     experiment = build_experiment(composed, resume)
     try:
@@ -64,6 +68,11 @@ def run_experiment(arguments: Arguments) -> None:
         raise error.__cause__ from None
     finally:
         experiment.signals.restore()
+
+
+def _refuse_panel(arguments: Arguments, why: str) -> None:
+    if arguments.panel:
+        raise ConfigError(f"cpanel: {why}, so the control panel changes nothing.")
 
 
 def _evaluation(name: str, results: str, words: Sequence[str]) -> dict:
@@ -113,7 +122,7 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
         with past_sacred():
             checked = check_config(config, known=composed.config, own_keys=composed.own_keys)
             if resume is not None:
-                check_changes(composed.config, checked)
+                check_changes(composed.recorded, checked)
             check_summary(checked)
             database = mongo_recorder(checked, console)
         if command_name == experiment.default_command:
@@ -137,6 +146,8 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
         from run import run
 
         with past_sacred():
+            if composed.parameter_file is not None:
+                _run.add_resource(str(composed.parameter_file))
             result = run(_plain(_config), _run, _log, resume, experiment.signals)
             leave_summary(_config, _run, _log)
             return result

@@ -15,11 +15,13 @@ Examples
   python src/main.py --evaluate=latest with test_nepisode=100
 
 Experiment
-  --config=NAME        algorithm: config/algs/NAME.yaml, or the path of your
-                       own YAML file
+  --config=NAME        algorithm: config/algs/NAME.yaml or NAME.py, or the
+                       path of your own file
   --env-config=NAME    environment: config/envs/NAME.yaml, or a path
   with KEY=VALUE ...   changes any key, nested ones as env_args.key=VALUE;
                        comes last
+  --cpanel '{"lr": 1}' change the control panel of a parameter file (NAME.py),
+                       as with cpanel.lr=1 does (docs/parameter_files.md)
   --resume=RUN         resume a run that was interrupted or killed: its Sacred
                        id, its token, its folder, or "latest"
   --evaluate=RUN       play test episodes with a run's best model, or the one

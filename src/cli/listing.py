@@ -1,9 +1,11 @@
 """`--list`: the choices; imports nothing but the environment whose scenarios are listed."""
 
+import ast
+
 from checks.options import declared
 from checks.registries import REGISTRIES
 from cli.reference import as_word
-from utils.config import CONFIG_DIR, config_names
+from utils.config import CONFIG_DIR, config_names, parameter_names
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -45,6 +47,7 @@ def listing(name: str = "") -> str:
         return _blocks([_scenarios(name)])
     configs = [
         ("Algorithms (--config=...)", _config_lines("algs")),
+        ("Parameter files (--config=..., with a control panel)", _parameter_lines()),
         ("Environment configs (--env-config=...)", _config_lines("envs")),
     ]
     return _blocks([*configs, *map(_section, REGISTRIES)])
@@ -86,8 +89,14 @@ def _scenarios(name: str) -> tuple[str, list[tuple[str, str]]]:
     return f"Scenarios of {name} (env_args.{key}=...)", lines
 
 
+def _parameter_lines() -> list[tuple[str, str]]:
+    """Name and docstring of every parameter file, which is not imported."""
+    paths = [CONFIG_DIR / "algs" / f"{name}.py" for name in parameter_names()]
+    return [(path.stem, ast.get_docstring(ast.parse(path.read_text())) or "") for path in paths]
+
+
 def _config_lines(family: str) -> list[tuple[str, str]]:
-    """Name and first comment of every config file of a family."""
+    """Name and first comment of every YAML file of a family."""
     lines = []
     for name in config_names(family):
         with open(CONFIG_DIR / family / f"{name}.yaml", encoding="utf-8") as file:

@@ -12,10 +12,10 @@ RELU_GAIN = 2**0.5
 def orthogonal(network: nn.Module, last_gain: float, gain: float = RELU_GAIN) -> None:
     """Orthogonal matrices and zero biases in place of a network's weights (Saxe et al. 2014).
 
-    Those of linear layers are scaled by `gain`, and of the last one by `last_gain`: a small one starts a policy near
-    uniform (Andrychowicz et al. 2021). Recurrent ones are not scaled.
+    Those of linear layers and convolutions are scaled by `gain`, and of the last one by `last_gain`: a small one starts
+    a policy near uniform (Andrychowicz et al. 2021). Recurrent ones are not scaled.
     """
-    layers = [module for module in network.modules() if isinstance(module, nn.Linear | AgentLinear)]
+    layers = [module for module in network.modules() if isinstance(module, nn.Conv2d | nn.Linear | AgentLinear)]
     for layer in layers:
         for weight in _matrices(layer.weight):
             nn.init.orthogonal_(weight, last_gain if layer is layers[-1] else gain)
@@ -32,5 +32,5 @@ def orthogonal(network: nn.Module, last_gain: float, gain: float = RELU_GAIN) ->
 
 
 def _matrices(weight: th.Tensor) -> list[th.Tensor]:
-    """One, or that of each agent."""
-    return [weight.data] if weight.dim() == 2 else list(weight.data)
+    """One, of a convolution's filters too, or that of each agent."""
+    return [weight.data] if weight.dim() in (2, 4) else list(weight.data)

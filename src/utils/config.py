@@ -17,23 +17,33 @@ CONFIG_DIR = Path(__file__).resolve().parents[2] / "config"
 
 
 def config_names(family: str) -> list[str]:
-    """Names that `--config` (family "algs") or `--env-config` (family "envs") takes."""
+    """The names of YAML files that `--config` (family "algs") or `--env-config` (family "envs") takes."""
     return sorted(path.stem for path in (CONFIG_DIR / family).glob("*.yaml"))
 
 
+def parameter_names() -> list[str]:
+    """The names of parameter files, in Python, that `--config` takes besides."""
+    return sorted(path.stem for path in (CONFIG_DIR / "algs").glob("*.py"))
+
+
 def config_path(name: str, family: str) -> Path:
-    """Return the file of a config name; a path that ends in .yaml or .yml stands for itself.
+    """Return the file of a config name; a path stands for itself: one that ends in .yaml or .yml, or of `algs` in .py.
 
     Raises:
-        ConfigError: there is no such file; the message has the nearest name.
+        ConfigError: there is no such file, or two of one name; the message has the nearest name.
     """
-    if name.endswith((".yaml", ".yml")):
+    if name.endswith((".yaml", ".yml", ".py") if family == "algs" else (".yaml", ".yml")):
         # unlike Path.is_file, this is False for a name that is too long, too
         if not os.path.isfile(name):
             raise ConfigError(f"There is no config file {shown(name, 300)}.")
         return Path(name)
-    names = config_names(family)
-    if name not in names:
+    yaml, python = config_names(family), parameter_names() if family == "algs" else []
+    if name in yaml and name in python:
+        both = [CONFIG_DIR / family / f"{name}{ending}" for ending in (".yaml", ".py")]
+        raise ConfigError(f"--config={name} could mean two files. Choose one by its path: {both[0]} or {both[1]}.")
+    if name in python:
+        return CONFIG_DIR / family / f"{name}.py"
+    if name not in (names := sorted({*yaml, *python})):
         option = {"algs": "--config", "envs": "--env-config"}[family]
         given = shown(name)
         raise ConfigError(f"{option}={given}: there is no config/{family}/{given}.yaml.{suggestion(name, names)}")

@@ -33,5 +33,11 @@ REGISTRY.declare(
 REGISTRY.declare(
     "lstm", "modules.agents.lstm_agent:LSTMAgent", "linear, LSTM cell, linear", options=WIDTHS | LAYER_NORM
 )
+REGISTRY.declare(
+    "cnn",
+    "modules.agents.cnn_agent:CNNAgent",
+    "three convolutions over pictures, linear, GRU cell, linear (DQN's layers)",
+    options=WIDTHS | USE_RNN,
+)
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

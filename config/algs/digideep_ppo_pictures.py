@@ -1,0 +1,72 @@
+"""PPO for pictures, with the settings of Digideep's atari_ppo; its panel chooses the environment"""
+
+from envs.asking import ask_environment
+from utils.errors import ConfigError
+
+cpanel = {
+    "model_name": "ale_py:ALE/Pong-v5",  # gymnasium's id, or module:Name-v0
+    "seed": 0,
+    "num_workers": 8,
+    "n_steps": 128,  # of a rollout of each worker
+    "number_epochs": 10000,  # of training, each of `epoch_size` rollouts
+    "epoch_size": 1,
+    "test_interval": 100,  # epochs
+    "test_episodes": 10,
+    "lr": 2.5e-4,
+    "eps": 1e-5,  # of Adam
+    "gamma": 0.99,
+    "tau": 0.95,  # lambda of generalised advantage estimates
+    "n_update": 4,  # passes over each rollout
+    "num_mini_batches": 4,
+    "clip_param": 0.1,
+    "value_loss_coef": 0.5,
+    "entropy_coef": 0.01,
+    "max_grad_norm": 0.5,
+    "hidden_size": 512,
+    "recurrent": False,
+}
+
+
+def gen_params(cpanel):
+    spec = ask_environment("gymnasium", key=cpanel["model_name"])
+    if not any(len(field.shape) == 3 for field in spec.of_kind("observation").values()):
+        raise ConfigError(f"{cpanel['model_name']} shows no picture; see --config=digideep_ppo")
+    epoch = cpanel["num_workers"] * cpanel["n_steps"] * cpanel["epoch_size"]  # environment steps
+    return {
+        "name": "digideep_ppo_pictures",
+        "env": "gymnasium",
+        "env_args": {"key": cpanel["model_name"]},
+        "seed": cpanel["seed"],
+        "t_max": cpanel["number_epochs"] * epoch,
+        "test_interval": cpanel["test_interval"] * epoch,
+        "test_nepisode": cpanel["test_episodes"],
+        "log_interval": epoch,
+        "runner_log_interval": epoch,
+        "learner_log_interval": epoch,
+        "runner": "rollout",
+        "batch_size_run": cpanel["num_workers"],
+        "rollout_steps": cpanel["n_steps"],
+        "mac": "policy_mac",
+        "agent": "cnn",
+        "use_rnn": cpanel["recurrent"],
+        "agent_output_type": "pi_logits",
+        "rnn_hidden_dim": cpanel["hidden_size"],
+        "obs_agent_id": False,
+        "obs_last_action": False,
+        "learner": "ppo_learner",
+        "mixer": None,
+        "critic": "trunk",  # one tower for policy and values
+        "value_coef": cpanel["value_loss_coef"],
+        "epochs": cpanel["n_update"],
+        "minibatches": cpanel["num_mini_batches"],
+        "chunk_length": 0 if cpanel["recurrent"] else 1,
+        "optimizer": "adam",
+        "optim_eps": cpanel["eps"],
+        "lr": cpanel["lr"],
+        "gamma": cpanel["gamma"],
+        "gae_lambda": cpanel["tau"],
+        "eps_clip": cpanel["clip_param"],
+        "entropy_coef": cpanel["entropy_coef"],
+        "grad_norm_clip": cpanel["max_grad_norm"],
+        "normalise_values": False,
+    }

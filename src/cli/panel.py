@@ -1,0 +1,125 @@
+"""The control panel of a parameter file: its changes on the command line, checked, and its form in records.
+
+Tuples and arrays are written as `{"__tuple__": true, "items": [1, 2]}` and `{"__numpy__": true, "items": [1, 2]}`.
+Where the panel's own value is a tuple or an array, a list is enough.
+"""
+
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.options import converted
+from utils.plain_values import problem_of, shown
+
+TUPLE, ARRAY = "__tuple__", "__numpy__"
+
+
+def panel_words(text: str) -> dict[str, Any]:
+    """The changes that `--cpanel` writes, a JSON object.
+
+    Raises:
+        ConfigError: it is not one; the message has the place.
+    """
+    try:
+        changes = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refused_constant)
+    except json.JSONDecodeError as error:
+        hint = " JSON writes true, false and null." if any(w in text for w in ("True", "False", "None")) else ""
+        raise ConfigError(
+            f"--cpanel {shown(text)}: invalid JSON at character {error.pos + 1}: {error.msg}.{hint}"
+        ) from None
+    except RecursionError:
+        raise ConfigError("--cpanel: invalid JSON: nested too deeply.") from None
+    if not isinstance(changes, dict):
+        raise ConfigError(f"--cpanel {shown(text)}: expected an object, as in '{{\"lr\": 1e-3}}'.")
+    if problem := problem_of(changes):
+        raise ConfigError(f"--cpanel: {problem}.")
+    return changes
+
+
+def changed_panel(panel: Mapping[str, Any], changes: Mapping[str, Any], path: str = "cpanel") -> dict[str, Any]:
+    """A copy of `panel` with changes in the types of its values.
+
+    Raises:
+        ConfigError: an unknown key, with the nearest one, or a value of another type.
+    """
+    changed = copy.deepcopy(dict(panel))
+    for key, value in changes.items():
+        if key not in panel:
+            raise ConfigError(f"{path}.{shown(key)}: the panel has no such key.{suggestion(key, panel, 12)}")
+        changed[key] = _typed(f"{path}.{key}", decoded(f"{path}.{key}", value), panel[key])
+    return changed
+
+
+def encoded(value: Any) -> Any:
+    """A panel, or a value in it, in the form that configs record: plain values only."""
+    if isinstance(value, Mapping):
+        return {key: encoded(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return {TUPLE: True, "items": [encoded(inner) for inner in value]}
+    if isinstance(value, np.ndarray):
+        return {ARRAY: True, "items": value.tolist()}
+    if isinstance(value, np.generic):
+        return value.item()
+    return [encoded(inner) for inner in value] if isinstance(value, list) else value
+
+
+def decoded(key: str, value: Any) -> Any:
+    """The opposite of `encoded`.
+
+    Raises:
+        ConfigError: `items` is missing, or not a list; or no array can be made of them.
+    """
+    if isinstance(value, list):
+        return [decoded(key, inner) for inner in value]
+    if not isinstance(value, Mapping):
+        return value
+    kind = next((mark for mark in (TUPLE, ARRAY) if mark in value), None)
+    if kind is None:
+        return {name: decoded(f"{key}.{name}", inner) for name, inner in value.items()}
+    if set(value) != {kind, "items"} or value[kind] is not True or not isinstance(value["items"], list):
+        raise ConfigError(f'{key}={shown(json.dumps(value))}: expected {{"{kind}": true, "items": [...]}}.')
+    items = [decoded(key, inner) for inner in value["items"]]
+    return tuple(items) if kind == TUPLE else _array(key, items, None)
+
+
+def _typed(key: str, value: Any, example: Any) -> Any:
+    if isinstance(example, Mapping):
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{key}={shown(str(value))}: expected a mapping of keys to values.")
+        return changed_panel(example, value, key) if example else dict(value)
+    if isinstance(example, np.ndarray):
+        return _array(key, value, example.dtype)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    typed = converted(key, value, example)
+    if isinstance(example, tuple):
+        return tuple(typed)
+    return float(typed) if isinstance(example, float) else typed
+
+
+def _array(key: str, items: Any, dtype: Any) -> np.ndarray:
+    try:
+        array = np.asarray(items, dtype)
+    except (ValueError, TypeError, OverflowError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "biuf":
+        raise ConfigError(f"{key}={shown(str(items))}: expected an array of numbers, with rows of one length.")
+    return array
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise ConfigError(f"--cpanel: the key '{shown(twice)}' is written twice.")
+    return found
+
+
+def _refused_constant(text: str) -> Any:
+    raise ConfigError(f"--cpanel: {text} is not a finite number.")

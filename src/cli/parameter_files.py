@@ -1,0 +1,119 @@
+"""Parameter files: configs in Python, which compute coupled values once.
+
+A parameter file is a module with `cpanel`, a dict of the values to choose, and `gen_params(cpanel) -> config`. It may
+ask a throw-away environment for its spaces (`envs.asking.ask_environment`).
+"""
+
+import copy
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from checks.plugins import line_of
+from cli.panel import changed_panel, decoded, encoded
+from utils.errors import ConfigError
+from utils.plain_values import problem_of, shown
+from utils.regular_files import read_regular
+
+LARGEST_FILE = 2**17
+
+
+@dataclass(frozen=True)
+class ParameterFile:
+    """A parameter file that was imported.
+
+    Attributes:
+        name: as the command line has it.
+        cpanel: the file's own panel.
+    """
+
+    name: str
+    path: Path
+    cpanel: dict[str, Any]
+    gen_params: Callable[[dict[str, Any]], Any]
+
+    def config(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """What `gen_params` makes of the changed panel, with the panel and the file's name beside it.
+
+        Raises:
+            ConfigError: an invalid change, `gen_params` fails, or its result is no config.
+        """
+        panel = changed_panel(self.cpanel, changes)
+        return {**self._generated(panel), "parameter_file": self.name, "cpanel": encoded(panel)}
+
+    def difference(self, recorded: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+        """What changes of a recorded panel change in the config; the panel itself included.
+
+        Raises:
+            ConfigError: as `config`; or the file has another panel than the recorded one.
+        """
+        before = self.config(decoded("cpanel", recorded))
+        panel = changed_panel(decoded("cpanel", before["cpanel"]), changes)
+        after = self.config(panel)
+        return {key: value for key, value in after.items() if key not in before or before[key] != value}
+
+    def _generated(self, panel: dict[str, Any]) -> dict[str, Any]:
+        try:
+            made = self.gen_params(copy.deepcopy(panel))
+        except ConfigError as error:  # of the environment it asks
+            raise ConfigError(f"{self.path}: gen_params: {error}") from None
+        except (Exception, SystemExit) as error:
+            where = line_of(error, str(self.path))
+            raise ConfigError(f"{self.path}: gen_params failed{where}: {_text(error)}") from error
+        if not isinstance(made, Mapping):
+            raise ConfigError(
+                f"{self.path}: gen_params returned a {type(made).__name__}, not a mapping of config keys."
+            )
+        config = _plain(made)
+        if problem := problem_of(config):
+            raise ConfigError(f"{self.path}: gen_params: {problem}.")
+        for key in ("cpanel", "parameter_file"):
+            if key in config:
+                raise ConfigError(f"{self.path}: gen_params: the key '{key}' is added by Muster.")
+        return config
+
+
+def load_parameters(name: str, path: Path) -> ParameterFile:
+    """Import a parameter file.
+
+    Args:
+        name: of a file under config/algs, or a path.
+
+    Raises:
+        ConfigError: it cannot be read or imported (with the line), or lacks `cpanel` or `gen_params`.
+    """
+    try:
+        read_regular(path, LARGEST_FILE, follow_links=True)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
+    spec = importlib.util.spec_from_file_location(f"parameters_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise ConfigError(f"{path}: importing it failed{line_of(error, str(path))}: {_text(error)}") from error
+    cpanel, gen_params = getattr(module, "cpanel", None), getattr(module, "gen_params", None)
+    if not isinstance(cpanel, Mapping):
+        raise ConfigError(f"{path}: a parameter file needs 'cpanel', a dict; found {shown(repr(cpanel))}.")
+    if not callable(gen_params):
+        raise ConfigError(f"{path}: a parameter file needs a function 'gen_params(cpanel)'.")
+    if problem := problem_of(encoded(cpanel)):
+        raise ConfigError(f"{path}: cpanel: {problem}.")
+    return ParameterFile(name, path, dict(cpanel), gen_params)
+
+
+def _text(error: BaseException) -> str:
+    return f"it calls sys.exit({error.code})" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+
+
+def _plain(value: Any) -> Any:
+    """Tuples and arrays as lists, NumPy's numbers as Python's."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -1,0 +1,94 @@
+"""An agent that sees pictures: the convolutions of DQN (Mnih et al. 2015)."""
+
+from math import prod
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from modules.agents import REGISTRY
+from modules.agents.agent import Agent
+from modules.agents.gru_sequence import gru_sequence
+from utils.config import with_defaults
+from utils.errors import ConfigError
+
+# channels, width and stride of each layer, and the smallest picture that is left of after them
+LAYERS = ((32, 8, 4), (64, 4, 2), (32, 3, 1))
+SMALLEST = 36
+
+
+class CNNAgent(Agent):
+    """Pictures -> three convolutions -> linear -> ReLU [-> GRU cell] -> linear; H = `rnn_hidden_dim`, A = `n_actions`.
+
+    Other observations, last actions and agent ids enter the linear layer beside the pictures' features. A picture is
+    `[height, width, channels]`, or `[channels, height, width]` where its first axis is the shortest.
+
+    Args:
+        input_shape: of each part of the inputs, by name.
+    """
+
+    takes_parts = True
+
+    def __init__(self, input_shape: dict[str, tuple[int, ...]], args):
+        super().__init__()
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        self._pictures = {key: _channels_first(shape) for key, shape in input_shape.items() if len(shape) == 3}
+        if not self._pictures:
+            raise ConfigError("agent=cnn: the environment shows no picture, an observation of three axes.")
+        for key, shape in input_shape.items():
+            height, width = _size(shape) if key in self._pictures else (SMALLEST, SMALLEST)
+            if min(height, width) < SMALLEST:
+                raise ConfigError(
+                    f"agent=cnn: '{key}' has {height} x {width} pixels; its layers need {SMALLEST} at least."
+                )
+        self.convs = nn.ModuleDict({key.replace(".", "_"): _convs(input_shape[key]) for key in self._pictures})
+        size = sum(
+            prod(_convs(shape)(th.zeros(1, *_first(shape))).shape) if key in self._pictures else prod(shape)
+            for key, shape in input_shape.items()
+        )
+        self.fc1 = nn.Linear(size, args.rnn_hidden_dim)
+        self.rnn = nn.GRUCell(args.rnn_hidden_dim, args.rnn_hidden_dim) if args.use_rnn else None
+        self.fc2 = nn.Linear(args.rnn_hidden_dim, args.n_actions)
+
+    def init_hidden(self) -> th.Tensor:
+        """Zeros `[1, H]`."""
+        return self.fc1.weight.new_zeros(1, self.args.rnn_hidden_dim)
+
+    def encode(self, inputs) -> th.Tensor:
+        """Features `[P, H]` of P agents."""
+        parts = [self._features(key, x) for key, x in inputs.observations.items()]
+        return F.relu(self.fc1(th.cat([*parts, *([] if inputs.others is None else [inputs.others])], dim=1)))
+
+    def sequence(self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Outputs `[P, A]` and hidden states `[P, H]`; without the cell, those of its start."""
+        hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
+        if self.rnn is None:
+            return self.fc2(encoded), th.cat([hidden[:size] for size in sizes])
+        hidden = gru_sequence(self.rnn, encoded, sizes, hidden)
+        return self.fc2(hidden), hidden
+
+    def _features(self, key: str, x: th.Tensor) -> th.Tensor:
+        if key not in self._pictures:
+            return x.flatten(1)
+        x = x if self._pictures[key] else x.permute(0, 3, 1, 2)
+        return self.convs[key.replace(".", "_")](x)
+
+
+def _channels_first(shape: tuple[int, ...]) -> bool:
+    return shape[0] < shape[-1]
+
+
+def _first(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape if _channels_first(shape) else (shape[-1], *shape[:-1])
+
+
+def _size(shape: tuple[int, ...]) -> tuple[int, int]:
+    return _first(shape)[1:]
+
+
+def _convs(shape: tuple[int, ...]) -> nn.Sequential:
+    layers, channels = [], _first(shape)[0]
+    for filters, width, stride in LAYERS:
+        layers += [nn.Conv2d(channels, filters, width, stride), nn.ReLU()]
+        channels = filters
+    return nn.Sequential(*layers, nn.Flatten())

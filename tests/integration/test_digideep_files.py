@@ -1,0 +1,76 @@
+"""The counterparts of Digideep's parameter files train on environments that are here."""
+
+import json
+
+import pytest
+
+from main import main
+
+pytestmark = pytest.mark.slow
+
+SHORT = '"number_epochs": 2, "n_steps": 16, "num_workers": 2, "test_interval": 1, "test_episodes": 1'
+PICTURES = """
+import gymnasium
+import numpy as np
+
+
+class Shades(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(0, 255, (40, 36, 3), np.uint8)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def _seen(self):
+        self.light = int(self.np_random.integers(2))
+        return np.full((40, 36, 3), 255 * self.light, np.uint8)
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._seen(), {}
+
+    def step(self, action):
+        reward = float(action == self.light)
+        return self._seen(), reward, False, False, {}
+
+
+gymnasium.register("Shades-v0", Shades, max_episode_steps=10)
+"""
+
+
+def trained(words, folder):
+    assert main([*words, "with", "seed=1", "use_cuda=False"]) == 0
+    return json.loads((folder / "results" / "sacred" / "1" / "info.json").read_text())
+
+
+@pytest.mark.parametrize("recurrent", ["false", "true"])
+def test_ppo_for_continuous_control(recurrent, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    panel = f'{{{SHORT}, "model_name": "Pendulum-v1", "recurrent": {recurrent}}}'
+    info = trained(["--config=digideep_ppo", "--cpanel", panel], tmp_path)
+    assert info["pg_loss"] and info["critic_loss"]
+    config = json.loads((tmp_path / "results" / "sacred" / "1" / "config.json").read_text())
+    assert (config["t_max"], config["test_interval"], config["batch_size_run"]) == (64, 32, 2)
+    assert (config["eps_clip"], config["epochs"], config["minibatches"], config["gae_lambda"]) == (0.1, 10, 2, 0.95)
+
+
+@pytest.mark.parametrize("recurrent", ["false", "true"])
+def test_ppo_for_pictures(recurrent, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "shades.py").write_text(PICTURES)
+    panel = f'{{{SHORT}, "model_name": "shades:Shades-v0", "num_mini_batches": 2, "recurrent": {recurrent}}}'
+    info = trained(["--config=digideep_ppo_pictures", "--cpanel", panel], tmp_path)
+    assert info["pg_loss"]
+
+
+def test_packages_that_are_missing_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, package in (("digideep_ppo", 'pip install "gymnasium[mujoco]"'), ("digideep_ppo_pictures", "ale_py")):
+        code = main(["print_config", f"--config={name}"])
+        message = capsys.readouterr().err
+        assert code in (0, 2)  # 0 where the package is installed
+        assert code == 0 or package in message
+
+
+def test_a_file_for_vectors_refuses_pictures_and_the_other_way_round(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["--config=digideep_ppo_pictures", "with", "cpanel.model_name=Pendulum-v1"]) == 2
+    assert "shows no picture; see --config=digideep_ppo" in capsys.readouterr().err
