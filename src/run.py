@@ -4,6 +4,7 @@ import contextlib
 import copy
 import logging
 import os
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,9 +17,11 @@ from checkpoints.resumption import Resumption
 from checkpoints.store import Checkpoint
 from checks import check_config
 from checks.effects import warnings_of
+from checks.paths import require_new_name
 from checks.teams import team_config
 from experiment.assembly import assemble
 from experiment.evaluation import evaluate_sequential
+from experiment.loaded_run import call_on_run
 from experiment.loop import TrainingLoop
 from experiment.replay_recording import attach_recorder
 from experiment.saving import RunSaver
@@ -42,6 +45,7 @@ def run(
     log: logging.Logger | None = None,
     resume: Resumption | None = None,
     signals: StopSignals | None = None,
+    custom: Callable[[Any], Any] | None = None,
 ) -> float | None:
     """Run one experiment to its end.
 
@@ -51,6 +55,7 @@ def run(
         log: the console.
         resume: the run to resume; `config` is then its own, with the changes that are allowed.
         signals: that the caller notes already; None: this run notes its own.
+        custom: with `evaluate`, called on the loaded run (`experiment.loaded_run`) in place of playing test episodes.
 
     Returns:
         The last mean return of the test episodes, or None.
@@ -67,10 +72,15 @@ def run(
     for warning in [] if config["evaluate"] else warnings_of(config):
         log.warning(warning)
     with contextlib.nullcontext(signals) if signals is not None else StopSignals() as signals:
+        signals.sigusr1_stops = config["sigusr1"] == "stop"
         signals.raise_noted()
+        if resume is None:
+            require_new_name(config)
         args, config = _complete(config, log, resume)
         logger = Logger(log)
         log.info(_title(args))
+        if args.message:
+            log.info(f"Message: {args.message}")
         folder = RunFolder(args.local_results_path, args.unique_token, getattr(sacred_run, "_id", None))
         finished = False
         with contextlib.ExitStack() as ending:  # from the last to the first, each even if another raises
@@ -80,7 +90,7 @@ def run(
             ending.callback(logger.close)
             _set_up_sinks(args, config, logger, folder, sacred_run, resume)
             with memory_errors_explained():
-                run_sequential(args, config, logger, folder, signals, resume.checkpoint if resume else None)
+                run_sequential(args, config, logger, folder, signals, resume.checkpoint if resume else None, custom)
             finished = True
     tests = logger.stats.get("test_return_mean")
     return tests[-1][1] if tests else None
@@ -159,7 +169,7 @@ def _add_services(args: SimpleNamespace, config: dict, logger: Logger) -> None:
 
 
 def _unique_token(args: SimpleNamespace) -> str:
-    return run_token(args.name, args.seed, map_of(args.env, args.env_args), datetime.now())
+    return args.run_name or run_token(args.name, args.seed, map_of(args.env, args.env_args), datetime.now())
 
 
 def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
@@ -192,13 +202,17 @@ def run_sequential(
     folder: RunFolder,
     signals: StopSignals,
     checkpoint: Checkpoint | None,
+    custom: Callable[[Any], Any] | None = None,
 ) -> None:
     """Assemble the parts and train, or only evaluate; environments are closed in any case."""
     if args.checkpoint_path and checkpoint is None:
         path, step = find_checkpoint(args.checkpoint_path, args.load_step)
         if args.evaluate:
             with signals.raising():
-                evaluate_sequential(args, logger, folder, path, step)
+                if custom is not None:
+                    call_on_run(custom, args, logger, path, step)
+                else:
+                    evaluate_sequential(args, logger, folder, path, step)
             return
         if step > args.t_max:
             logger.console_logger.info(

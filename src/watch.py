@@ -1,4 +1,4 @@
-"""Play the best model of a run, record it and show it: `python src/watch.py RUN`."""
+"""Play the best or newest model of a run, record it and show it: `python src/watch.py RUN`."""
 
 import argparse
 import contextlib
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="watch.py", description="Play the best model of a run, record it, and show it in the web browser."
+        prog="watch.py", description="Play a model of a run, record it, and show it in the web browser."
     )
     parser.add_argument(
         "run",
@@ -33,6 +33,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--results", default="results", help="folder of the results (default: results)")
     parser.add_argument("--episodes", type=_count, default=1, help="number of episodes (default: 1)")
+    parser.add_argument(
+        "--model", choices=("best", "newest"), default="best", help="which of its saved models (default: best)"
+    )
     parser.add_argument("--seed", type=int, help="of the environments (default: the run's)")
     parser.add_argument(
         "--plugin",
@@ -56,12 +59,12 @@ def _count(text: str) -> int:
 
 def _watch(options: argparse.Namespace) -> None:
     from records.find_run import find_run
-    from replays.best_model import find_best_model
+    from replays.best_model import find_best_model, find_newest_model
 
     found = find_run(options.run, options.results)
     config = found.config()
     _require_named(config, options.plugin)
-    model = find_best_model(found)
+    model = (find_best_model if options.model == "best" else find_newest_model)(found)
     print(f"{found.token}: the model after {model.step} steps ({model.model})")
     config = {**config, "plugins": options.plugin or []}
     paths = play(config, model.folder, model.step, found.results, options.episodes, options.seed)
@@ -102,6 +105,7 @@ def play(
     environments = config.get("batch_size_run", 1)
     changes = {
         "evaluate": True,
+        "run_name": "",
         "save_replay": True,
         "checkpoint_path": str(models),
         "load_step": step,

@@ -12,7 +12,7 @@ from utils.plain_values import shown
 # of the arguments of environments, whose units are unknown
 AT_MOST_ENV_ARGUMENT = 10**6
 # the user's own text, which names nothing and is shown nowhere but in Sacred's record
-ANY_TEXT = ("label",)
+ANY_TEXT = ("label", "message")
 
 
 def normalised(config: dict) -> dict:

@@ -7,6 +7,8 @@ from typing import Any
 
 from utils.config import config_names, config_path, parameter_names, recursive_dict_update
 from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
 
 # our options that take a name, and an example of one
 NAMED = {
@@ -14,6 +16,8 @@ NAMED = {
     "--env-config": "two_step",
     "--resume": "latest",
     "--evaluate": "latest",
+    "--model": "newest",
+    "--custom": "my_functions:measure",
     "--cpanel": """'{"lr": 1e-3}'""",
 }
 
@@ -22,6 +26,7 @@ NAMED = {
 class Arguments:
     """The parsed command line.
 
+    `model` and `custom` say more about `evaluate`: "best" or "newest", and a function of the user's own.
     `action` is "help", "list" or "run"; `asked`: the word after --help or --list; `sacred` goes to Sacred as it is;
     `settings` are those after `with`, nested; `panel`: the changes of a parameter file's control panel, by `--cpanel`
     and by `with cpanel.KEY=VALUE`, the later wins.
@@ -32,6 +37,9 @@ class Arguments:
     environment: str | None = None
     resume: str | None = None
     evaluate: str | None = None
+    model: str | None = None
+    custom: str | None = None
+    dry_run: bool = False
     asked: str = ""
     sacred: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
@@ -55,12 +63,13 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     action = "help" if ours.help is not None or "-h" in words else "run" if ours.list is None else "list"
     sacred = _with_nothing([word for word in words if word != "-h"])
     asked = (ours.help if action == "help" else ours.list) or ""
-    parsed = Arguments(action, ours.config, ours.env_config, ours.resume, ours.evaluate, asked, sacred)
+    chosen = {option: getattr(ours, option) for option in ("resume", "evaluate", "model", "custom", "dry_run")}
+    parsed = Arguments(action, ours.config, ours.env_config, asked=asked, sacred=sacred, **chosen)
     if sacred:
         # imported here: pages and most mistakes do not need Sacred
         from cli.sacred_words import check_words
 
-        parsed.settings = check_words(sacred, [*NAMED, "--list", "--help"])
+        parsed.settings = check_words(sacred, [*NAMED, "--list", "--help", "--dry-run"])
     _take_panel(parsed, ours.cpanel)
     if action == "run" and "help" not in sacred:
         _require_choices(ours)
@@ -77,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--help", nargs="?", const="")  # -h is found among the words: argparse would read -hx
     parser.add_argument("--list", nargs="?", const="")
+    parser.add_argument("--dry-run", action="store_true")
     for option in NAMED:
         parser.add_argument(option, action=_Name)
     return parser
@@ -132,6 +142,11 @@ def _take_panel(parsed: Arguments, text: str | None) -> None:
 
 
 def _require_choices(ours: argparse.Namespace) -> None:
+    if ours.model not in (None, "best", "newest"):
+        raise ConfigError(f"--model={shown(ours.model)}: no such choice.{suggestion(ours.model, ('best', 'newest'))}")
+    for option, value in (("--model", ours.model), ("--custom", ours.custom)):
+        if value is not None and ours.evaluate is None:
+            raise ConfigError(f"{option} needs --evaluate=RUN: the run whose model is loaded.")
     choices = {"--config": ours.config, "--env-config": ours.env_config}
     of_runs = [option for option, name in (("--resume", ours.resume), ("--evaluate", ours.evaluate)) if name]
     if of_runs:

@@ -4,9 +4,10 @@ import copy
 import functools
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sacred import SETTINGS, Experiment, dependencies
@@ -16,6 +17,8 @@ from sacred.utils import apply_backspaces_and_linefeeds
 from checkpoints.resumption import Resumption
 from checks import check_config
 from checks.changes import check_changes
+from checks.paths import require_new_name
+from checks.plugins import function_of, plugin_files
 from checks.recorded import reaching, require_named
 from cli.arguments import Arguments, given_value
 from cli.compose import Composed, compose_config, resumed_config, with_own_defaults
@@ -27,7 +30,7 @@ from records.layout import SACRED
 from records.past_sacred import PastSacredError, past_sacred
 from records.sacred_files import RunRecorder, check_run_id
 from records.sacred_mongo import mongo_recorder
-from replays.best_model import find_best_model
+from replays.best_model import find_best_model, find_newest_model
 from utils.config import default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.stop_signals import StopSignals
@@ -37,6 +40,8 @@ SETTINGS.CAPTURE_MODE = "sys"
 capture_with_lasting_streams()
 # parts are imported late, so the sources of a run are taken from the folder, not from the modules imported at start
 SETTINGS.DISCOVER_SOURCES = "dir"
+# besides the folder of the results
+NOT_IN_DRY_RUNS = ("local_results_path", "mongo_url", "summary", "use_wandb", "use_mlflow")
 
 
 def run_experiment(arguments: Arguments) -> None:
@@ -45,11 +50,16 @@ def run_experiment(arguments: Arguments) -> None:
     Raises:
         MusterError: the config is refused (nothing was written), or the run had to stop.
     """
+    with _kept_or_not(arguments):
+        _run_experiment(arguments)
+
+
+def _run_experiment(arguments: Arguments) -> None:
     resume = None
     results = given_value(arguments.sacred, "local_results_path") or default_config()["local_results_path"]
     if arguments.evaluate is not None:
         _refuse_panel(arguments, "--evaluate plays a trained model")
-        composed = Composed(_evaluation(arguments.evaluate, results, arguments.sacred))
+        composed = Composed(_evaluation(arguments, results))
     elif arguments.resume is not None:
         resume = Resumption.of(arguments.resume, results)
         _require_named(resume.recorded, arguments.sacred)
@@ -61,7 +71,8 @@ def run_experiment(arguments: Arguments) -> None:
             raise ConfigError("parameter_file: --config names the parameter file of a new run.")
         composed = compose_config(arguments.algorithm, arguments.environment, arguments.panel)
     composed.config = with_own_defaults(composed.config, arguments.settings)
-    experiment = build_experiment(composed, resume)
+    custom = None if arguments.custom is None else function_of("--custom", arguments.custom)
+    experiment = build_experiment(composed, resume, custom)
     try:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])
     except PastSacredError as error:
@@ -75,15 +86,38 @@ def _refuse_panel(arguments: Arguments, why: str) -> None:
         raise ConfigError(f"cpanel: {why}, so the control panel changes nothing.")
 
 
-def _evaluation(name: str, results: str, words: Sequence[str]) -> dict:
-    """The config that plays the best model of a recorded run, or the one that `load_step` picks of those it saved."""
-    found = find_run(name, results)
+@contextmanager
+def _kept_or_not(arguments: Arguments) -> Iterator[None]:
+    """With `--dry-run`, results go to a folder that is removed at the end, and nothing is recorded anywhere."""
+    if not arguments.dry_run:
+        yield
+        return
+    if arguments.resume is not None or arguments.evaluate is not None:
+        raise ConfigError("--dry-run is of new runs; an evaluation leaves nothing with -u.")
+    for key in NOT_IN_DRY_RUNS:
+        if given_value(arguments.sacred, key) is not None:
+            raise ConfigError(f"--dry-run keeps nothing: leave {key} out.")
+    with TemporaryDirectory(prefix="muster-") as folder:
+        get_logger().info("Dry run: nothing is kept.")
+        nowhere = {**dict.fromkeys(NOT_IN_DRY_RUNS, False), "local_results_path": folder, "mongo_url": ""}
+        before = [] if "with" in arguments.sacred else ["with"]
+        arguments.settings = {**arguments.settings, **nowhere}
+        arguments.sacred = ["-u", *arguments.sacred, *before, *(f"{key}={value}" for key, value in nowhere.items())]
+        yield
+
+
+def _evaluation(arguments: Arguments, results: str) -> dict:
+    """The config that plays a recorded run's best or newest model, or the one that `load_step` picks of those saved."""
+    found, words = find_run(arguments.evaluate, results), arguments.sacred
     folder, step = found.models, 0
     if given_value(words, "load_step") is None:
-        best = find_best_model(found)
-        folder, step = best.folder, best.step
+        model = (find_newest_model if arguments.model == "newest" else find_best_model)(found)
+        folder, step = model.folder, model.step
+    elif arguments.model is not None:
+        raise ConfigError("--model and load_step both pick a model: leave one of them out.")
     played = {
         "evaluate": True,
+        "run_name": "",
         "checkpoint_path": str(folder),
         "load_step": step,
         "local_results_path": str(found.results),
@@ -105,12 +139,15 @@ def _require_named(recorded: Mapping, words: Sequence[str]) -> None:
     require_named(reaching(recorded), lambda key: given_value(words, key) is not None)
 
 
-def build_experiment(composed: Composed, resume: Resumption | None = None) -> Experiment:
+def build_experiment(
+    composed: Composed, resume: Resumption | None = None, custom: Callable | None = None
+) -> Experiment:
     """A Sacred experiment over a merged config, whose runs are recorded under `local_results_path`.
 
     Args:
         composed: the config before `with`.
         resume: the run to resume, whose config that is.
+        custom: called on the loaded run in place of an evaluation.
     """
     experiment = _experiment()
     console = experiment.logger = get_logger()
@@ -121,7 +158,9 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
     def check(config: dict, command_name: str, logger: Any) -> dict:
         with past_sacred():
             checked = check_config(config, known=composed.config, own_keys=composed.own_keys)
-            if resume is not None:
+            if resume is None:
+                require_new_name(checked)
+            else:
                 check_changes(composed.recorded, checked)
             check_summary(checked)
             database = mongo_recorder(checked, console)
@@ -146,9 +185,10 @@ def build_experiment(composed: Composed, resume: Resumption | None = None) -> Ex
         from run import run
 
         with past_sacred():
-            if composed.parameter_file is not None:
-                _run.add_resource(str(composed.parameter_file))
-            result = run(_plain(_config), _run, _log, resume, experiment.signals)
+            for path in (composed.parameter_file, *plugin_files(_config["plugins"])):
+                if path is not None:
+                    _run.add_resource(str(path))
+            result = run(_plain(_config), _run, _log, resume, experiment.signals, custom)
             leave_summary(_config, _run, _log)
             return result
 

@@ -26,6 +26,10 @@ Experiment
                        id, its token, its folder, or "latest"
   --evaluate=RUN       play test episodes with a run's best model, or the one
                        that load_step picks, and write episodes.csv
+  --model=newest       with --evaluate: not the best model but the newest one
+  --custom=M:F         with --evaluate: call function F of module M (or of a
+                       file M.py) on the loaded run in place of playing
+  --dry-run            run, and keep nothing
   --list [NAME]        names of all algorithms, environments and parts; of an
                        environment (skirmish), its maps; one kind (learner);
                        the keys of one part (learner=pqn_learner)

@@ -10,16 +10,14 @@ from typing import Any
 
 from acting.in_turn import InTurn
 from checkpoints.model_files import load_weights
-from experiment.assembly import assemble_players
+from experiment.loaded_run import loaded_run
 from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from records.layout import EPISODES
 from records.logger import Logger
 from records.run_folder import RunFolder
-from utils.devices import acting_device
-from utils.random_streams import RandomStream
 from utils.whole_files import write_whole
-from vector_envs.instances import TEST_SEED_OFFSET, seed_of_environment
+from vector_envs.instances import seed_of_environment
 
 COLUMNS = ("episode", "environment", "seed", "number", "return", "length", "won")
 
@@ -57,27 +55,18 @@ def evaluate_sequential(args: SimpleNamespace, logger: Logger, folder: RunFolder
 
     Logs the statistics, writes `episodes.csv` into the folder of a recorded run, and saves a replay if asked to.
     """
-    # nothing learns: there is no other device, and no weights that acting could lag behind
-    args.device, args.acting = acting_device(args), "in_turn"
-    players = assemble_players(args, logger)
-    runner, mac = players.runner, players.mac
     table = EpisodeTable(args)
     try:
-        logger.console_logger.info(f"Loading model from {model}")
-        mac.load_models(str(model))
-        if args.device == "cuda":
-            mac.cuda()
-        runner.t_env = step
-        runner.on_test_episode = table.add
-        attach_recorder(args, runner, _mixer(args, model), logger)
-        for _ in InTurn(runner, mac, mac, logger).test(RandomStream(args.seed + TEST_SEED_OFFSET)):
-            pass  # the table has the episodes so far
-        logger.print_test(step)
-        logger.log_stat("episode", args.test_nepisode, step)
-        logger.print_recent_stats()
-        save_replay(args, runner, logger)
+        with loaded_run(args, logger, model, step) as run:
+            run.runner.on_test_episode = table.add
+            attach_recorder(args, run.runner, _mixer(args, model), logger)
+            for _ in InTurn(run.runner, run.mac, run.mac, logger).test(run.stream):
+                pass  # the table has the episodes so far
+            logger.print_test(step)
+            logger.log_stat("episode", args.test_nepisode, step)
+            logger.print_recent_stats()
+            save_replay(args, run.runner, logger)
     finally:
-        runner.close_env()
         _keep(table, folder, logger)
 
 

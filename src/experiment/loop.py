@@ -22,7 +22,9 @@ from utils.timehelper import time_str, time_to_go
 
 
 class TrainingLoop:
-    """Trains until `t_max`. Between any two rollouts everything that changes is in `state_dict`s.
+    """Trains until `t_max`, `max_updates` or `max_hours`.
+
+    Between any two rollouts everything that changes is in `state_dict`s.
 
     Args:
         args: the config, with the sizes that `assemble` added.
@@ -53,9 +55,11 @@ class TrainingLoop:
         self._start_t = self._last_t = self.acting.t_env
         if not saver.resumed:
             self.state.start_T = self._start_t
-        if self._start_t > self.args.t_max:
-            self.console.info(f"All {self.args.t_max} steps are done; a larger t_max trains on.")
+        if limit := self._reached():
+            done = f"All {self.args.t_max} steps are done" if limit == "t_max" else f"{limit} is reached"
+            self.console.info(f"{done}; a larger {limit} trains on.")
         else:
+            self.saver.folder.unmark()
             self.console.info(f"Beginning training for {self.args.t_max} timesteps")
         self.logger.setup_progress(self.args.t_max, self._start_t)
         try:
@@ -79,7 +83,7 @@ class TrainingLoop:
 
     def _train(self) -> None:
         args, state = self.args, self.state
-        while state.testing is not None or self.acting.t_env <= args.t_max:
+        while state.testing is not None or not self._reached():
             if state.testing is None:
                 self._gather_and_learn()
             if state.testing is not None:
@@ -125,6 +129,7 @@ class TrainingLoop:
                 raise NonFiniteError(part)  # a learner that does not look itself
         except NonFiniteError as error:
             raise self._not_finite(error.statistic, sample, t_env) from None
+        self.state.updates += 1
         if getattr(learner, "skipped_updates", 0) > skipped:
             self._inspect(f"{learner.turned_non_finite}; the update was skipped", sample)
 
@@ -187,6 +192,24 @@ class TrainingLoop:
         if state.last_log_T != t_env:
             self._log_summary(t_env)
         self.logger.close()
+        self._mark_done()
+
+    def _reached(self) -> str:
+        """The limit of the run that is reached, a key of the config; empty if none is."""
+        args, hours = self.args, self.logger.seconds() / 3600
+        limits = {
+            "t_max": self.acting.t_env > args.t_max,
+            "max_updates": args.max_updates and self.state.updates >= args.max_updates,
+            "max_hours": args.max_hours and hours >= args.max_hours,
+        }
+        return next((key for key, reached in limits.items() if reached), "")
+
+    def _mark_done(self) -> None:
+        figures = {"limit": self._reached(), "t_env": self.acting.t_env, "updates": self.state.updates}
+        try:
+            self.saver.folder.mark_done(figures)
+        except OSError as error:
+            self.console.warning(f"The run could not be marked as done: {error}")
 
     def _log_summary(self, t_env: int) -> None:
         self.state.last_log_T = t_env
@@ -197,6 +220,7 @@ class TrainingLoop:
         if lag_of(self.args.acting):
             self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
         self.logger.log_stat("episode", self.state.episode, t_env)
+        self.logger.log_stat("updates", self.state.updates, t_env)
         self.logger.print_recent_stats()
 
     def _save_due(self, t_env: int) -> bool:

@@ -31,10 +31,13 @@ class RunSaver:
         config: the config as it was given, with the seed.
         parts: of the run; `parts.state` is saved.
         folder: the run's folder.
+
+    Attributes:
+        resumed: whether the parts have a checkpoint's state.
     """
 
     def __init__(self, args: SimpleNamespace, config: dict, parts: Parts, logger: Logger, folder: RunFolder):
-        self._args, self._config, self._parts, self._logger, self._folder = args, config, parts, logger, folder
+        self._args, self._config, self._parts, self._logger, self.folder = args, config, parts, logger, folder
         self._acting, self._loop = parts.acting, parts.loop
         self._console = logger.console_logger
         self._writer: CheckpointWriter | None = None
@@ -62,7 +65,7 @@ class RunSaver:
             for segment in segments_of(checkpoint.folder, checkpoint.manifest, name):
                 read_segment(segment, journal)
         present = (checkpoint.folder, checkpoint.manifest)
-        self._writer = CheckpointWriter(self._folder.path, journals, self._args.keep_checkpoints, present)
+        self._writer = CheckpointWriter(self.folder.path, journals, self._args.keep_checkpoints, present)
         self._logger.episode = self._loop.episode
         self.resumed = True
 
@@ -132,10 +135,10 @@ class RunSaver:
         started = time.perf_counter()
         parts = self._parts
         if self._writer is None:
-            self._folder.create()
-            self._writer = CheckpointWriter(self._folder.path, parts.journals, self._args.keep_checkpoints)
+            self.folder.create()
+            self._writer = CheckpointWriter(self.folder.path, parts.journals, self._args.keep_checkpoints)
         # an unobserved run has had no metric log until now
-        self._logger.setup_metric_log(str(self._folder.metrics))
+        self._logger.setup_metric_log(str(self.folder.metrics))
         t_env = self._acting.t_env
         self._loop.last_checkpoint_T, self._last_time = t_env, time.monotonic()
         tests = self._logger.stats.get("test_return_mean")
@@ -144,7 +147,7 @@ class RunSaver:
             "episode": self._loop.episode,
             "token": self._args.unique_token,
             "test_return_mean": tests[-1][1] if tests else None,
-            "sacred_id": self._folder.sacred_id,
+            "sacred_id": self.folder.sacred_id,
             "code": code_version(),
             "config": self._config,
         }
@@ -173,11 +176,11 @@ class RunSaver:
     def _failed(self, error: Exception) -> None:
         self._failures += 1
         if self._failures > len(RETRY_AFTER):
-            raise MusterError(f"No checkpoint could be written in {self._folder.path}: {error}.")
+            raise MusterError(f"No checkpoint could be written in {self.folder.path}: {error}.")
         wait = RETRY_AFTER[self._failures - 1]
         self._retry_at = time.monotonic() + wait
         self._console.warning(
-            f"A checkpoint could not be written in {self._folder.path}: {error}. Training continues; "
+            f"A checkpoint could not be written in {self.folder.path}: {error}. Training continues; "
             f"next attempt in {wait:.0f} seconds."
         )
 
@@ -199,7 +202,7 @@ class RunSaver:
                 return
             except OSError as error:
                 if wait is None:
-                    raise MusterError(f"No checkpoint could be written in {self._folder.path}: {error}.") from None
+                    raise MusterError(f"No checkpoint could be written in {self.folder.path}: {error}.") from None
                 time.sleep(wait)
 
     def _kept(self) -> str:
@@ -208,5 +211,5 @@ class RunSaver:
     def _how_to_resume(self) -> str:
         if self._writer is None or self._writer.newest is None:
             return "There is no checkpoint to resume from."
-        command = self._folder.resume_command(as_words(reaching(self._config)))
+        command = self.folder.resume_command(as_words(reaching(self._config)))
         return f"Resume from the checkpoint of step {self._writer.newest.name} with: {command}"

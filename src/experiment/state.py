@@ -12,9 +12,11 @@ from utils.plain_values import shown
 
 @dataclass
 class LoopState:
-    """Where the loop is: episodes played, and the steps at which things were last done."""
+    """Where the loop is: episodes played, updates made, and the steps at which things were last done."""
 
     episode: int = 0
+    # calls of `train`, of all learners
+    updates: int = 0
     # steps of a loaded model, which is not tested or saved again
     start_T: int = 0
     last_test_T: int | None = None

@@ -11,7 +11,7 @@ NAMED_BY_TOKEN = (RUNS, MODELS, TB_LOGS, REPLAYS)
 WANDB, MLFLOW = "wandb", "mlflow"
 # in runs/<token>
 METRICS, CHECKPOINTS, FAULTS, LOCK = "metrics.csv", "checkpoints", "faults", "lock"
-EPISODES, SUMMARY = "episodes.csv", "summary.html"
+EPISODES, SUMMARY, DONE = "episodes.csv", "summary.html", "done.json"
 # in a checkpoint
 MANIFEST = "manifest.json"
 # in models/<token>, and in that

@@ -1,14 +1,18 @@
 """A run's own folder, `<results>/runs/<token>`, which one process at a time writes into."""
 
+import contextlib
+import json
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from records.layout import CHECKPOINTS, FAULTS, LOCK, METRICS, NAMED_BY_TOKEN, RUNS
+from records.layout import CHECKPOINTS, DONE, FAULTS, LOCK, METRICS, NAMED_BY_TOKEN, RUNS
 from utils.errors import ConfigError, MusterError
 from utils.plain_values import shown
 from utils.regular_files import problem_of
+from utils.whole_files import write_whole
 
 
 class RunFolder:
@@ -54,6 +58,20 @@ class RunFolder:
         """The command to resume this run; `settings`: the words after `with`."""
         command = f"python src/main.py --resume={shlex.quote(str(self.path))}"
         return f"{command} with {settings}" if settings else command
+
+    def mark_done(self, figures: Mapping[str, Any]) -> None:
+        """Write `done.json`: the run has trained to one of its limits. A run that has no folder gets no mark.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if self._lock is not None:
+            write_whole(str(self.path / DONE), (json.dumps(figures) + "\n").encode())
+
+    def unmark(self) -> None:
+        """Remove the mark: the run trains on."""
+        with contextlib.suppress(OSError):
+            (self.path / DONE).unlink()
 
     def close(self) -> None:
         """Let others resume the run."""

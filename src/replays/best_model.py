@@ -32,6 +32,19 @@ def find_best_model(run: FoundRun) -> SavedModel:
     Raises:
         ConfigError: the run has saved none.
     """
+    return max(_saved_models(run), key=lambda saved: saved.model.rank)
+
+
+def find_newest_model(run: FoundRun) -> SavedModel:
+    """The saved model of the latest step.
+
+    Raises:
+        ConfigError: the run has saved none.
+    """
+    return max(_saved_models(run), key=lambda saved: saved.step)
+
+
+def _saved_models(run: FoundRun) -> list[SavedModel]:
     models, checkpoints = run.models, run.folder / CHECKPOINTS
     tests = _tests(run)
     told = {step: _told(manifest) for step, manifest in manifests(checkpoints).items()}
@@ -44,7 +57,7 @@ def find_best_model(run: FoundRun) -> SavedModel:
         found.append(SavedModel(models / BEST, best))
     if not found:
         raise ConfigError(f"{run.token} has no saved models in {models} and {checkpoints}. Train with save_model=True.")
-    return max(found, key=lambda saved: saved.model.rank)
+    return found
 
 
 def _told(manifest: dict) -> dict[str, float]:

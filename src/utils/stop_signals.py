@@ -30,16 +30,18 @@ class StopSignals:
 
     The first SIGINT (Ctrl-C) or SIGTERM is noted in `stop`, for `raise_noted` or the loop to act on; within `raising`
     it raises Interrupted. A second one ends the process at once, with 128 + signal as its exit code. SIGUSR1 is noted
-    in `save`. Outside the main thread, where Python has no signals, nothing is noted.
+    in `save`, or stops, too. Outside the main thread, where Python has no signals, nothing is noted.
 
     Attributes:
         watched: the loop checks `stop` between rollouts.
+        sigusr1_stops: SIGUSR1 is a signal to stop, too.
     """
 
     def __init__(self) -> None:
         self.stop: int | None = None
         self.save = False
         self.watched = False
+        self.sigusr1_stops = False
         self._raises = False
         self._before: dict[int, Any] = {}
 
@@ -99,7 +101,10 @@ class StopSignals:
         _say(f"{name}: {does}. Once more ends at once.")
 
     def _note_save(self, signum: int, frame: FrameType | None) -> None:
-        self.save = True
+        if self.sigusr1_stops:
+            self._note_stop(signum, frame)
+        else:
+            self.save = True
 
 
 def _say(text: str) -> None:

@@ -37,6 +37,7 @@ REGISTRY.declare(
     "cnn",
     "modules.agents.cnn_agent:CNNAgent",
     "three convolutions over pictures, linear, GRU cell, linear (DQN's layers)",
+    needs_pictures=True,
     options=WIDTHS | USE_RNN,
 )
 

@@ -1,0 +1,75 @@
+"""A trained model that is ready to play: for evaluations, and for functions of the user's own (`--custom`)."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch as th
+
+from experiment.assembly import assemble_players
+from records.logger import Logger
+from utils.devices import acting_device
+from utils.plain_values import problem_of
+from utils.random_streams import RandomStream
+from vector_envs.instances import TEST_SEED_OFFSET
+
+
+@dataclass
+class LoadedRun:
+    """The parts that play, with a saved model.
+
+    Attributes:
+        args: the run's config, with the sizes of its environment.
+        runner, mac: the runner and the controller; `mac.agent` is the network.
+        stream: the random numbers of tests.
+        step: after which the model was saved.
+        logger: `log_stat(key, value, step)` records a figure of your own.
+        folder: of the model's files.
+    """
+
+    args: SimpleNamespace
+    runner: Any
+    mac: Any
+    stream: RandomStream
+    step: int
+    logger: Logger
+    folder: Path
+
+    def play(self) -> Iterator[Any]:
+        """Play `test_nepisode` test episodes at least: the batches of episodes, one after another."""
+        for _ in range(-(-self.args.test_nepisode // self.args.batch_size_run)):
+            with self.stream.active(), th.no_grad():
+                batch = self.runner.run(test_mode=True)
+            yield batch
+
+
+@contextmanager
+def loaded_run(args: SimpleNamespace, logger: Logger, model: Path, step: int) -> Iterator[LoadedRun]:
+    """Runner and controller with the weights in the folder `model`; the environments are closed at the end."""
+    # nothing learns: there is no other device, and no weights that acting could lag behind
+    args.device, args.acting = acting_device(args), "in_turn"
+    players = assemble_players(args, logger)
+    try:
+        logger.console_logger.info(f"Loading model from {model}")
+        players.mac.load_models(str(model))
+        if args.device == "cuda":
+            players.mac.cuda()
+        players.runner.t_env = step
+        stream = RandomStream(args.seed + TEST_SEED_OFFSET)
+        yield LoadedRun(args, players.runner, players.mac, stream, step, logger, model)
+    finally:
+        players.runner.close_env()
+
+
+def call_on_run(
+    function: Callable[[LoadedRun], Any], args: SimpleNamespace, logger: Logger, model: Path, step: int
+) -> None:
+    """Call a function of the user's own on a loaded run; its result is printed, and recorded if it is plain."""
+    with loaded_run(args, logger, model, step) as run:
+        result = function(run)
+    logger.console_logger.info(f"{getattr(function, '__name__', 'The function')} returned {result!r}")
+    if logger.use_sacred and problem_of(result) is None:
+        logger.sacred_info["custom_result"] = result

@@ -1,0 +1,225 @@
+"""What a run is: its name and message, its limits and the mark at its end, and runs that leave nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from test_refusals import refused
+
+from main import main
+from records.run_folder import RunFolder
+from run import run
+from utils.errors import ConfigError, MusterError
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = {
+    "env": "two_step",
+    "t_max": 40,
+    "batch_size": 4,
+    "buffer_size": 8,
+    "test_nepisode": 1,
+    "test_interval": 20,
+    "log_interval": 10,
+    "seed": 1,
+    "use_cuda": False,
+}
+WORDS = ["--config=vdn", "--env-config=two_step", "with", *(f"{key}={value}" for key, value in SMALL.items())]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def done_mark(here, name="first"):
+    return json.loads((here / "results" / "runs" / name / "done.json").read_text())
+
+
+def record(here, number=1):
+    return {
+        name: json.loads((here / "results" / "sacred" / str(number) / f"{name}.json").read_text())
+        for name in ("config", "info", "run")
+    }
+
+
+def test_a_run_has_its_name_and_message(here, capsys):
+    words = [*WORDS, "run_name=first", "message=is VDN enough?", "checkpoint_interval=10", "save_model=True"]
+    assert main(words) == 0
+    assert "Message: is VDN enough?" in capsys.readouterr().out
+    assert [path.name for path in (here / "results" / "runs").iterdir()] == ["first"]
+    assert [path.name for path in (here / "results" / "models").iterdir()] == ["first"]
+    found = record(here)
+    assert (found["config"]["message"], found["info"]["unique_token"]) == ("is VDN enough?", "first")
+    assert done_mark(here) == {"limit": "t_max", "t_env": 42, "updates": 18}
+    assert "results/runs/first exists already" in refused(words, capsys, here)
+    with pytest.raises(ConfigError, match="first exists already"):
+        run({**SMALL, "run_name": "first"})
+    # what plays it has a name of its own
+    assert main(["--evaluate=first", "with", "test_nepisode=2"]) == 0
+    assert main(["--resume=first", "with", "t_max=60"]) == 0
+    assert done_mark(here)["t_env"] == 62
+
+
+@pytest.mark.parametrize("name", ["../x", "latest", "7", "a b", ".x", "x" * 101])
+def test_names_that_lead_elsewhere_are_refused(name):
+    with pytest.raises(ConfigError, match="run_name="):
+        run({**SMALL, "run_name": name})
+
+
+def test_two_processes_cannot_have_one_folder(here):
+    first, second = (RunFolder(here / "results", "first") for _ in range(2))
+    first.create()
+    code = f"import sys; sys.path.insert(0, {str(ROOT / 'src')!r}); from records.run_folder import RunFolder; "
+    code += "RunFolder('results', 'first').create()"
+    other = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True)
+    assert f"still in use by the process {os.getpid()}" in other.stderr
+    with pytest.raises(MusterError, match="still in use"):
+        second.create()
+    first.close()
+    second.create()
+    second.close()
+
+
+def test_max_updates_ends_a_run_and_a_larger_one_trains_on(here, capsys):
+    assert main([*WORDS, "run_name=first", "max_updates=5", "checkpoint_interval=10"]) == 0
+    mark = done_mark(here)
+    assert (mark["limit"], mark["updates"]) == ("max_updates", 5)
+    assert mark["t_env"] < 40
+    assert record(here)["info"]["updates"][-1] == 5
+    assert record(here)["info"]["test_return_mean_T"][-1] == mark["t_env"]
+    capsys.readouterr()
+    assert main(["--resume=first"]) == 0
+    assert "max_updates is reached; a larger max_updates trains on" in capsys.readouterr().out
+    assert main(["--resume=first", "with", "max_updates=9"]) == 0
+    assert done_mark(here)["updates"] == 9
+
+
+def test_max_hours_counts_the_sessions_before(here, monkeypatch):
+    from records.logger import Logger
+
+    seconds = iter(range(0, 10**6, 300))  # five minutes for every look at the clock
+    monkeypatch.setattr(Logger, "seconds", lambda self: float(next(seconds)))
+    assert main([*WORDS, "run_name=first", "max_hours=3"]) == 0
+    assert done_mark(here)["limit"] == "max_hours" and done_mark(here)["t_env"] < 40
+
+
+def test_the_mark_is_away_while_a_run_trains_on(here):
+    folder = RunFolder(here / "results", "first")
+    folder.mark_done({})
+    assert not folder.path.exists()  # a run without a folder leaves none
+    folder.create()
+    folder.mark_done({"limit": "t_max"})
+    assert done_mark(here) == {"limit": "t_max"}
+    folder.unmark()
+    assert not (folder.path / "done.json").exists()
+    folder.close()
+
+
+def test_a_dry_run_leaves_nothing(here, capsys):
+    words = ["--dry-run", *WORDS, "save_model=True", "use_tensorboard=True", "checkpoint_interval=10"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert "Dry run: nothing is kept" in shown and "Finished Training" in shown
+    assert list(here.iterdir()) == []
+    temporary = next(line for line in shown.splitlines() if "/runs/" in line).split()[-1]
+    assert not os.path.exists(temporary)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--dry-run", *WORDS, "local_results_path=x"], "leave local_results_path out"),
+        (["--dry-run", "--resume=latest"], "--dry-run is of new runs"),
+        (["--dry-runn", *WORDS], "Did you mean '--dry-run'?"),
+        (["--dry-run=yes", *WORDS], "--dry-run takes no value"),
+        (["--custom=x:y", *WORDS], "--custom needs --evaluate=RUN"),
+        (["--model=newest", *WORDS], "--model needs --evaluate=RUN"),
+        (["--evaluate=latest", "--model=newset"], "Did you mean 'newest'?"),
+    ],
+)
+def test_options_that_are_refused(words, said, here, capsys):
+    assert said in refused(words, capsys, here)
+
+
+FUNCTIONS = """
+import torch as th
+
+
+def measure(run):
+    lengths = [int(batch["filled"].sum()) - batch.batch_size for batch in run.play()]
+    run.logger.log_stat("measured", sum(lengths), run.step)
+    return {"episodes": len(lengths), "steps": sum(lengths), "weights": sum(w.numel() for w in run.mac.parameters())}
+
+
+def broken(run):
+    raise ValueError("no such thing")
+"""
+
+
+@pytest.fixture
+def trained(here):
+    assert main([*WORDS, "run_name=first", "save_model=True", "save_model_interval=20"]) == 0
+    (here / "functions.py").write_text(FUNCTIONS)
+    return here
+
+
+def test_a_function_is_called_on_a_loaded_run(trained, capsys):
+    assert main(["--evaluate=first", "--custom=functions.py:measure", "with", "test_nepisode=3"]) == 0
+    assert "measure returned {'episodes': 3, 'steps': 6" in capsys.readouterr().out
+    info = record(trained, 2)["info"]
+    assert (info["custom_result"]["steps"], info["measured"]) == (6, [6.0])
+    assert not list((trained / "results" / "runs").glob("*/episodes.csv"))
+    for name, said in (
+        ("functions.py:mesure", "Did you mean 'measure'?"),
+        ("none.py:measure", "there is no file"),
+        ("no.module:f", "No module named"),
+        ("functions.py", "expected module:function"),
+    ):
+        assert said in refused(["--evaluate=first", f"--custom={name}"], capsys, trained)
+    with pytest.raises(ValueError, match="no such thing"):
+        main(["--evaluate=first", "--custom=functions.py:broken", "-d"])
+
+
+def test_the_newest_model_is_played_where_it_is_asked_for(trained, capsys):
+    steps = sorted(
+        int(path.name) for path in (trained / "results" / "models" / "first").iterdir() if path.name.isdigit()
+    )
+    best = json.loads((trained / "results" / "models" / "first" / "best" / "best.json").read_text())["step"]
+    assert main(["--evaluate=first", "--model=newest"]) == 0
+    assert record(trained, 2)["config"]["load_step"] == steps[-1]
+    assert main(["--evaluate=first", "--model=best"]) == 0
+    assert record(trained, 3)["config"]["load_step"] == best
+    words = ["--evaluate=first", "--model=best", "with", "load_step=2"]
+    assert "--model and load_step both pick a model" in refused(words, capsys, trained)
+
+
+def test_plugins_are_kept_with_the_code_that_ran(here):
+    (here / "own.py").write_text("from envs import REGISTRY\nfrom envs.two_step import TwoStepGame\n")
+    assert main([*WORDS, "plugins=['own.py']"]) == 0
+    ((path, stored),) = record(here)["run"]["resources"]
+    assert path == str(here / "own.py")
+    assert (here / stored).read_text() == (here / "own.py").read_text()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the system has no such signal")
+@pytest.mark.parametrize(("choice", "code"), [("stop", 128 + 10), ("save", 0)])
+def test_sigusr1_stops_where_it_is_asked_to(here, choice, code):
+    def send(log=here / "results" / "runs" / "first" / "metrics.csv"):
+        while not log.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    words = [word for word in WORDS if not word.startswith("t_max")]
+    assert main([*words, "t_max=4000", "run_name=first", f"sigusr1={choice}"]) == code
+    sender.join()
+    assert (here / "results" / "runs" / "first" / "checkpoints").is_dir()
+    assert (here / "results" / "runs" / "first" / "done.json").exists() == (choice == "save")
