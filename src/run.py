@@ -231,10 +231,13 @@ def run_sequential(
                     parts.models.load_models(str(path))
                     parts.runner.t_env = step
             attach_recorder(args, parts.runner, parts.mixer, logger)
+            if folder.is_open:
+                parts.diagnostics.open(str(folder.diagnostics))
             saver = RunSaver(args, config, parts, logger, folder)
             if checkpoint is not None:
                 logger.console_logger.info(f"Resuming from {checkpoint.folder}")
                 saver.restore(checkpoint)
-        TrainingLoop(args, parts, logger, saver, signals).run()
+        with parts.diagnostics.active():
+            TrainingLoop(args, parts, logger, saver, signals).run()
     finally:
         parts.runner.close_env()

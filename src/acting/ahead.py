@@ -8,6 +8,7 @@ import torch as th
 from acting.contract import Experience
 from acting.in_turn import InTurn
 from components.batch_state import batch_from_state, batch_state
+from utils.timing import timed
 
 
 class Ahead(InTurn):
@@ -70,7 +71,8 @@ class Ahead(InTurn):
         self._pool.shutdown()
 
     def _play_ahead(self) -> Any:
-        with self._logger.collecting(self._logged):
+        # in a thread: beside "train", where "play" is the wait for this
+        with self._logger.collecting(self._logged), timed("ahead"):
             return self._play()
 
     def _log_collected(self) -> None:

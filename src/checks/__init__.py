@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from checks.checkpoints import check_checkpoint
-from checks.devices import check_compiler, check_devices, check_precision
+from checks.devices import check_compiler, check_devices, check_machine, check_precision
 from checks.environments import check_environment
 from checks.keys import check_keys
 from checks.opponents import check_opponents
@@ -41,6 +41,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     check_opponents(config)
     check_devices(config)
     check_compiler(config)
+    check_machine(config)
     check_precision(config)
     check_sinks(config)
     return config

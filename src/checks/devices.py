@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import utils
+from records.machine import require_packages
 from utils.errors import ConfigError
 
 # seconds; it takes about three, most of them to import torch
@@ -30,6 +31,18 @@ def check_devices(config: dict) -> None:
     if not th.cuda.is_available():
         key = named[0]
         raise ConfigError(f"{key}=cuda: there is no CUDA device here. Use {key}=auto or cpu.")
+
+
+def check_machine(config: dict) -> None:
+    """Refuse `machine_interval` without the packages that look at this machine.
+
+    Raises:
+        ConfigError: which package, and how to install it.
+    """
+    if config["machine_interval"]:
+        import torch as th
+
+        require_packages(gpu=config["use_cuda"] and th.cuda.is_available())
 
 
 def check_compiler(config: dict) -> None:

@@ -19,10 +19,12 @@ from components.scheme import scheme_of
 from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesPerTransition
 from controllers import REGISTRY as mac_REGISTRY
 from envs.fields import pymarl_spec
+from experiment.diagnostics import diagnostics_of
 from experiment.opponents import opponents_of
 from experiment.state import LoopState, RunState
 from experiment.teams import Member, TeamModels, controller_of, members_of
 from learners import REGISTRY as le_REGISTRY
+from records.diagnostics import Diagnostics
 from records.logger import Logger
 from runners import REGISTRY as r_REGISTRY
 from utils.available_memory import require_memory
@@ -57,7 +59,7 @@ class Parts:
 
     `teams`: each with its buffer, update plan and learner. `models`: saves and loads those of all teams. `opponents`:
     who plays which group, or None (`acting.opponents`). `test_stream`: the random numbers of tests. `state`: all of
-    them that have a state.
+    them that have a state. `diagnostics`: timer, monitored values and machine.
     """
 
     runner: Any
@@ -70,6 +72,7 @@ class Parts:
     loop: LoopState
     test_stream: RandomStream
     state: RunState
+    diagnostics: Diagnostics
 
     @property
     def learning(self) -> list[Member]:
@@ -161,12 +164,15 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         state.register("logger", logger)
         state.register("test_stream", test_stream)
         state.register("generators", GlobalGenerators())
+        diagnostics = diagnostics_of(args, logger)
+        state.register("diagnostics", diagnostics, optional=True)
     except BaseException:
         runner.close_env()
         raise
     models = TeamModels(teams) if args.teams else teams[0].learner
     opponents = playing.opponents
-    return Parts(runner, playing, teams, mac, players.acting_mac, models, opponents, loop, test_stream, state)
+    acting_mac = players.acting_mac
+    return Parts(runner, playing, teams, mac, acting_mac, models, opponents, loop, test_stream, state, diagnostics)
 
 
 def _add_learner(team: Member, scheme: dict, players: Players, columns: int, logger: Any) -> None:

@@ -19,6 +19,7 @@ from records.logger import Logger
 from utils.errors import MusterError
 from utils.stop_signals import Interrupted, StopSignals
 from utils.timehelper import time_str, time_to_go
+from utils.timing import timed
 
 
 class TrainingLoop:
@@ -85,25 +86,30 @@ class TrainingLoop:
         args, state = self.args, self.state
         while state.testing is not None or not self._reached():
             if state.testing is None:
-                self._gather_and_learn()
+                with timed("train"):
+                    self._gather_and_learn()
             if state.testing is not None:
                 self._show_time_left()
                 self._test()
             t_env = self.acting.t_env
             if args.save_model and self._save_due(t_env):
-                self._save_models(t_env)
+                with timed("save"):
+                    self._save_models(t_env)
             if t_env - state.last_log_T >= args.log_interval:
                 self._log_summary(t_env)
             self.logger.show_progress(t_env)
             self._heed_signals()
             if self.saver.due(t_env):
-                self.saver.begin()
+                with timed("save"):
+                    self.saver.begin()
         self._finish()
 
     def _gather_and_learn(self) -> None:
         args, state, parts = self.args, self.state, self.parts
-        experience = self.acting.take()
+        with timed("play"):
+            experience = self.acting.take()
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
+        parts.diagnostics.t_env = t_env
         if state.last_test_T is None or t_env - state.last_test_T >= args.test_interval:
             state.last_test_T = t_env
             state.testing = 0
@@ -113,7 +119,8 @@ class TrainingLoop:
             for team in parts.learning:
                 if (seen := team.learns_from(batch, experience.learning)) is None:
                     continue
-                added = team.buffer.insert(seen)
+                with timed("store"):
+                    added = team.buffer.insert(seen)
                 for _ in range(team.plan.due(added)):
                     if team.buffer.ready():
                         self._learn(team, t_env)
@@ -121,10 +128,13 @@ class TrainingLoop:
         self.logger.episode = state.episode
 
     def _learn(self, team: Member, t_env: int) -> None:
-        learner, sample = team.learner, team.buffer.sample()
+        learner = team.learner
+        with timed("sample"):
+            sample = team.buffer.sample()
         skipped = getattr(learner, "skipped_updates", 0)
         try:
-            learner.train(sample, t_env, self.state.episode)
+            with timed("update"):
+                learner.train(sample, t_env, self.state.episode)
             if not hasattr(learner, "skipped_updates") and (part := non_finite_part(team.mac)):
                 raise NonFiniteError(part)  # a learner that does not look itself
         except NonFiniteError as error:
@@ -156,6 +166,13 @@ class TrainingLoop:
 
     def _test(self) -> None:
         """Play exactly `test_nepisode` episodes, as far as the runner counts (the last rollout may bring more)."""
+        with timed("test"):
+            self._play_test()
+        self.logger.print_test(self.acting.t_env)
+        if self.args.save_model:
+            self._models.save_best(self.acting.t_env)
+
+    def _play_test(self) -> None:
         state = self.state
         for played in self.acting.test(self.parts.test_stream, state.testing):
             state.testing = played
@@ -164,9 +181,6 @@ class TrainingLoop:
             for _ in self.parts.opponents.test(self.parts.runner, self.parts.test_stream):
                 self._heed_signals()
         state.testing = None
-        self.logger.print_test(self.acting.t_env)
-        if self.args.save_model:
-            self._models.save_best(self.acting.t_env)
 
     def _show_time_left(self) -> None:
         t_env = self.acting.t_env
@@ -221,6 +235,7 @@ class TrainingLoop:
             self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
         self.logger.log_stat("episode", self.state.episode, t_env)
         self.logger.log_stat("updates", self.state.updates, t_env)
+        self.parts.diagnostics.write(t_env)
         self.logger.print_recent_stats()
 
     def _save_due(self, t_env: int) -> bool:

@@ -139,6 +139,7 @@ class RunSaver:
             self._writer = CheckpointWriter(self.folder.path, parts.journals, self._args.keep_checkpoints)
         # an unobserved run has had no metric log until now
         self._logger.setup_metric_log(str(self.folder.metrics))
+        self._parts.diagnostics.open(str(self.folder.diagnostics))
         t_env = self._acting.t_env
         self._loop.last_checkpoint_T, self._last_time = t_env, time.monotonic()
         tests = self._logger.stats.get("test_return_mean")

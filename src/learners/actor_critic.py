@@ -20,6 +20,7 @@ from utils.rl_utils import episode_starts
 from utils.schedules import Schedule
 from utils.schemes import action_fields, choice_masks, chosen_fields, observed_fields, state_fields
 from utils.tensor_trees import map_tree
+from utils.timing import timed
 
 
 class ActorCriticLearner(BaseLearner):
@@ -68,7 +69,8 @@ class ActorCriticLearner(BaseLearner):
     @th.no_grad()
     def values(self, batch: Any, critic: Any = None) -> th.Tensor:
         """The outputs of the critic, or of this one, for all states of a batch, `[B, T, n]`."""
-        return self.state_values.of(batch, critic)
+        with timed("critic"):
+            return self.state_values.of(batch, critic)
 
     def estimates(self, batch: Any, rewards: th.Tensor | None = None) -> dict[str, th.Tensor]:
         """See `AdvantageEstimator.of`."""

@@ -15,6 +15,7 @@ from learners.non_finite import NonFiniteError, non_finite_figure
 from learners.targets import Pairs, TargetNetworks
 from utils.config import with_defaults
 from utils.tensor_trees import map_tree
+from utils.timing import timed
 
 
 class BaseLearner:
@@ -86,14 +87,16 @@ class BaseLearner:
             NonFiniteError: a loss or gradient is not finite, and `on_non_finite` is stop; that step was not made.
         """
         clip = self.args.grad_norm_clip if clip is None else clip
-        set_gradients(losses)
+        with timed("gradients"):
+            set_gradients(losses)
         norms = []
         for optimiser, loss in losses.items():
             parameters = parameters_of(optimiser)
             norms.append(clip_gradients(parameters, clip))
             turned = non_finite_figure(loss, norms[-1], parameters)
             if turned is None:
-                optimiser.step()
+                with timed("optimiser"):
+                    optimiser.step()
             elif self.args.on_non_finite == "stop":
                 raise NonFiniteError(turned)
             else:

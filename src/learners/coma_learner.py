@@ -13,6 +13,7 @@ from modules.policies.distributions import LEAST_PROBABILITY
 from utils.optimisers import build_optimiser
 from utils.rl_utils import build_td_lambda_targets, legal_policy, terminations, valid_transitions
 from utils.schedules import Schedule
+from utils.timing import timed
 
 # of a critic's step
 STATS = ("critic_loss", "critic_grad_norm", "td_error_abs", "target_mean", "q_taken_mean")
@@ -45,7 +46,8 @@ class COMALearner(BaseLearner):
         """The critic's steps, then one of the actor."""
         mask = valid_transitions(batch, by_agent=True)
         actions = batch["actions"]
-        q_vals, critic_stats = self._train_critic(batch, actions, mask)
+        with timed("critic"):
+            q_vals, critic_stats = self._train_critic(batch, actions, mask)
 
         unroll = BatchUnroll(batch[:, :-1], self.mac)
         pi = unroll.spread(legal_policy(self._forward(unroll.outputs, self.mac), unroll.avail_actions))

@@ -13,6 +13,7 @@ from modules.mixers import REGISTRY as mixer_REGISTRY
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
 from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
+from utils.timing import timed
 
 
 class QLearner(BaseLearner):
@@ -44,7 +45,8 @@ class QLearner(BaseLearner):
         mac_out = self._forward(unroll.outputs, self.mac)
         chosen_action_qvals = gather_actions(mac_out, unroll.take(batch["actions"]))
         chosen_action_qvals = self._mixed(self.mixer, chosen_action_qvals, unroll, slice(None, -1))
-        targets = self._targets(unroll, mac_out.detach(), mask)
+        with timed("targets"):
+            targets = self._targets(unroll, mac_out.detach(), mask)
 
         td_error = chosen_action_qvals - targets
         mask = mask.expand_as(td_error)

@@ -11,7 +11,7 @@ NAMED_BY_TOKEN = (RUNS, MODELS, TB_LOGS, REPLAYS)
 WANDB, MLFLOW = "wandb", "mlflow"
 # in runs/<token>
 METRICS, CHECKPOINTS, FAULTS, LOCK = "metrics.csv", "checkpoints", "faults", "lock"
-EPISODES, SUMMARY, DONE = "episodes.csv", "summary.html", "done.json"
+EPISODES, SUMMARY, DONE, DIAGNOSTICS = "episodes.csv", "summary.html", "done.json", "diagnostics.csv"
 # in a checkpoint
 MANIFEST = "manifest.json"
 # in models/<token>, and in that

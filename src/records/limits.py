@@ -8,6 +8,7 @@ LARGEST: dict[str, int | None] = {
     "info.json": 256 * _MIB,
     "metrics.json": 256 * _MIB,
     "metrics.csv": 128 * _MIB,
+    "diagnostics.csv": 64 * _MIB,
     "manifest.json": 16 * _MIB,
     "best.json": _MIB,
     "cout.txt": None,

@@ -14,11 +14,12 @@ class MetricLog:
 
     Args:
         console: where faults are reported.
+        what: its name in messages.
     """
 
-    def __init__(self, console: logging.Logger):
-        self._console = console
-        self._file = AppendFile(None, "The metric log", console, head=HEADER)
+    def __init__(self, console: logging.Logger, what: str = "The metric log"):
+        self._console, self._what = console, what
+        self._file = AppendFile(None, what, console, head=HEADER)
 
     @property
     def path(self) -> str | None:
@@ -29,10 +30,10 @@ class MetricLog:
         """Write into this file from now on, starting with all values so far."""
         self._file.move(path)
 
-    def append(self, row: MetricRow) -> None:
-        """Log a row; before `open` it is kept in memory."""
-        line = f"{row.t_env},{row.episode},{row.seconds:.3f},{quoted(row.key)},{row.value!r}\n"
-        self._file.append(line.encode("utf-8", "backslashreplace"))
+    def append(self, *rows: MetricRow) -> None:
+        """Log rows, in one write; before `open` they are kept in memory."""
+        lines = (f"{row.t_env},{row.episode},{row.seconds:.3f},{quoted(row.key)},{row.value!r}\n" for row in rows)
+        self._file.append("".join(lines).encode("utf-8", "backslashreplace"))
 
     def flush(self, to_disk: bool = False) -> bool:
         """Write rows that wait; whether everything is in the file now."""
@@ -52,7 +53,7 @@ class MetricLog:
         A warning reports a missing or changed log; a new one starts with its readable rows, and the damaged file is set
         aside.
         """
-        self._file = AppendFile(path, "The metric log", self._console, head=HEADER)
+        self._file = AppendFile(path, self._what, self._console, head=HEADER)
         if position["bytes"] == 0 and not os.path.lexists(path):  # nothing had been written yet
             return []
         content, reason = b"", "it was changed"
@@ -69,7 +70,7 @@ class MetricLog:
                 reason = "it is shorter than it was"
         rows = parse_metric_log(content)
         self._console.warning(
-            f"The metric log {path} differs from the checkpoint's: {reason}. Training continues, and its curves "
+            f"{self._what} {path} differs from the checkpoint's: {reason}. Training continues, and its curves "
             f"keep the {len(rows)} readable values."
         )
         for row in rows:  # into a new file; the damaged one is set aside

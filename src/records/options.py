@@ -1,11 +1,25 @@
 """The config keys of the records of a run besides Sacred's files."""
 
-from utils.options import FREE, SHARED, Option
+from utils.options import FREE, SECONDS, SHARED, Option
 
 OPTIONS = {
     "mongo_url": Option(
         SHARED,
         "record runs in MongoDB, too: mongodb://HOST:PORT/DATABASE (muster); with a password: $MUSTER_MONGO_URL",
+        resume=FREE,
+    ),
+    "timer": Option(
+        SHARED,
+        "time the parts of the loop: on, off, or cuda (wait for the GPU at each look at the clock)",
+        choices=("on", "off", "cuda"),
+        resume=FREE,
+    ),
+    "machine_interval": Option(
+        SHARED,
+        "seconds between samples of processors, memory and graphics cards (needs requirements-machine.txt); 0: none",
+        kind=float,
+        at_least=0,
+        at_most=SECONDS,
         resume=FREE,
     ),
     "use_tensorboard": Option(SHARED, "write TensorBoard logs under tb_logs/", resume=FREE),

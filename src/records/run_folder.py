@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from records.layout import CHECKPOINTS, DONE, FAULTS, LOCK, METRICS, NAMED_BY_TOKEN, RUNS
+from records.layout import CHECKPOINTS, DIAGNOSTICS, DONE, FAULTS, LOCK, METRICS, NAMED_BY_TOKEN, RUNS
 from utils.errors import ConfigError, MusterError
 from utils.plain_values import shown
 from utils.regular_files import problem_of
@@ -28,6 +28,7 @@ class RunFolder:
         self._results = Path(results)
         self.path = self._results / RUNS / token
         self.metrics = self.path / METRICS
+        self.diagnostics = self.path / DIAGNOSTICS
         self.sacred_id = sacred_id
         self._lock: Any = None
 
@@ -42,6 +43,11 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._lock is None:
             self._lock = _locked(self.path / LOCK)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether `create` was called, so that this process may write into it."""
+        return self._lock is not None
 
     def require_no_links(self) -> None:
         """Refuse to write through links: in results from others they could lead anywhere.

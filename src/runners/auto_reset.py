@@ -15,6 +15,7 @@ from runners.returns import EpisodeReturns
 from runners.step_checks import StepChecks
 from utils.errors import ConfigError
 from utils.tensor_trees import Tree, is_tree, map_tree
+from utils.timing import timed
 from vector_envs.contract import VectorEnv
 
 
@@ -84,9 +85,11 @@ class AutoResetPlay:
 
     def step(self, t_env: int) -> StepResult:
         """Let every copy act once, and those that were closing start their next episode."""
-        closing, (decisions, actions) = self.closing, self._act(t_env)
+        with timed("act"):
+            closing, (decisions, actions) = self.closing, self._act(t_env)
         env, playing = self._env, ~closing
-        outcome = env.step(actions)
+        with timed("step"):
+            outcome = env.step(actions)
         self._lengths += playing
         lost = outcome.lost & playing
         rows = np.flatnonzero(playing)

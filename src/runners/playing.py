@@ -14,6 +14,7 @@ from runners.returns import EpisodeReturns
 from runners.sources import source_of
 from runners.step_checks import StepChecks
 from utils.config import with_defaults
+from utils.timing import timed
 from vector_envs import REGISTRY as SOURCES
 from vector_envs.contract import VectorEnv
 
@@ -159,7 +160,8 @@ class EpisodesRunner(BaseRunner):
 
         while acting.size:
             try:
-                decided = decider.decide(self.t, self.t_env, None if acting.size == size else acting, test_mode)
+                with timed("act"):
+                    decided = decider.decide(self.t, self.t_env, None if acting.size == size else acting, test_mode)
             except RuntimeError:
                 checks.undecided(observed, acting, self.t)
                 raise
@@ -171,7 +173,8 @@ class EpisodesRunner(BaseRunner):
             store.write(decided, acting, self.t)
             if not playing.size:
                 break
-            outcome = env.step(actions)
+            with timed("step"):
+                outcome = env.step(actions)
             lengths[playing] += 1
             checks.stepped(outcome, playing, lengths)
             returns.add(outcome.values, playing)

@@ -18,6 +18,7 @@ from browser.stats.bands import BANDS
 from browser.stats.grouping import SEED_KEYS
 from utils.nearest import suggestion
 
+AXIS_TITLES = {"steps": "environment steps", "episodes": "episodes", "seconds": "wall-clock", "updates": "updates"}
 MOST_SMOOTHING = 1000
 MOST_STEPS = 10**15
 DEFAULT_GROUP = ("name",)

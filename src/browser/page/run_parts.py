@@ -33,6 +33,7 @@ def overview(run: Lineage) -> html.Section:
                 "map": newest.map_name,
                 "seed": None if newest.seed is None else str(newest.seed),
                 "result": None if newest.result is None else str(newest.result),
+                "message": str(newest.config.get("message") or ""),
                 "token": newest.token,
                 "folder": None if newest.folder is None else str(newest.folder),
                 "problems": problems_of(run),
@@ -117,6 +118,16 @@ def replays(context: Context, run: Lineage) -> html.Section:
     found = replays_of(context, run.newest.id)
     none = html.P("None; save_replay=True records the last test.", className="note")
     return card("Replays", replay_table(context, found, run.newest.id) if found else none)
+
+
+def panel(run: Run) -> html.Section | None:
+    """The control panel of a run that a parameter file made."""
+    name = run.config.get("parameter_file")
+    chosen = {key.removeprefix("cpanel."): value for key, value in run.config.items() if key.startswith("cpanel.")}
+    if not name:
+        return None
+    shown = {key: str(value) for key, value in sorted(chosen.items())}
+    return card("Control panel", facts({"parameter file": str(name), **shown}))
 
 
 def config(run: Run) -> html.Section:

@@ -17,7 +17,10 @@ AXES = {
     "steps": "training environment steps (t_env)",
     "episodes": "training episodes",
     "seconds": "training wall-clock (seconds)",
+    "updates": "updates of the learner",
 }
+# of an axis that is a statistic itself: its key
+LOGGED_AXES = {"episodes": "episode", "updates": "updates"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,7 @@ class Curve:
         values: may be NaN or infinite; float64 [n].
         episodes: training episodes until then; float64 [n], None if not recorded.
         seconds: training seconds until then; float64 [n], None if not recorded.
+        updates: of the learner until then, between those that were logged; float64 [n], None if not recorded.
         source: the file it was read from.
     """
 
@@ -39,10 +43,11 @@ class Curve:
     episodes: np.ndarray | None = None
     seconds: np.ndarray | None = None
     source: str = ""
+    updates: np.ndarray | None = None
 
     def over(self, axis: str) -> np.ndarray | None:
         """The positions on one of AXES; None if they were not recorded."""
-        return {"steps": self.steps, "episodes": self.episodes, "seconds": self.seconds}[axis]
+        return getattr(self, axis) if axis in AXES else None
 
     def finite(self) -> "Curve":
         """The curve without values that are NaN or infinite."""
@@ -64,8 +69,9 @@ class Curve:
     def _at(self, which: np.ndarray) -> "Curve":
         if which.dtype == bool and which.all():
             return self
-        episodes, seconds = (None if x is None else x[which] for x in (self.episodes, self.seconds))
-        return replace(self, steps=self.steps[which], values=self.values[which], episodes=episodes, seconds=seconds)
+        others = {name: getattr(self, name) for name in ("episodes", "seconds", "updates")}
+        chosen = {name: None if x is None else x[which] for name, x in others.items()}
+        return replace(self, steps=self.steps[which], values=self.values[which], **chosen)
 
 
 def from_rows(key: str, rows: Rows, source: str) -> Curve:
@@ -97,8 +103,10 @@ def from_sacred(
         curve = _from_metrics(key, metrics, started) or _from_info(key, info)
         if curve is not None:
             curves[key] = curve
-    episode = curves.get("episode") or _from_metrics("episode", metrics, started) or _from_info("episode", info)
-    return {key: _with_episodes(curve, episode) for key, curve in curves.items()}
+    for axis, name in LOGGED_AXES.items():
+        logged = curves.get(name) or _from_metrics(name, metrics, started) or _from_info(name, info)
+        curves = {key: with_axis(curve, axis, logged) for key, curve in curves.items()}
+    return curves
 
 
 def join(parts: Iterable[tuple[Curve, int | None]]) -> Curve | None:
@@ -124,7 +132,7 @@ def join(parts: Iterable[tuple[Curve, int | None]]) -> Curve | None:
 
 def _joined(earlier: Curve, later: Curve) -> Curve:
     steps, values = (np.r_[getattr(earlier, name), getattr(later, name)] for name in ("steps", "values"))
-    both = {"episodes": None, "seconds": None}
+    both = {"episodes": None, "seconds": None, "updates": None}
     for name in both:
         first, second = getattr(earlier, name), getattr(later, name)
         if first is not None and second is not None:
@@ -161,11 +169,11 @@ def _curve(key: str, steps: Any, values: Any, seconds: np.ndarray | None, source
     return Curve(key, steps[keep].astype(np.int64), values[:n][keep], None, seconds, source)
 
 
-def _with_episodes(curve: Curve, episode: Curve | None) -> Curve:
-    """Training episodes at the curve's steps, between those that were logged."""
-    if episode is None or not len(episode.steps):
+def with_axis(curve: Curve, axis: str, logged: Curve | None) -> Curve:
+    """A curve with the counts of an axis of LOGGED_AXES at its steps, between those that were logged."""
+    if logged is None or not len(logged.steps):
         return curve
-    return replace(curve, episodes=np.interp(curve.steps, episode.steps, episode.values))
+    return replace(curve, **{axis: np.interp(curve.steps, logged.steps, logged.values)})
 
 
 def _array(values: Any) -> np.ndarray | None:

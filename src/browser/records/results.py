@@ -17,7 +17,7 @@ from browser.records.run_files import RunFile, files_of_run
 from browser.records.scan import subfolders
 from browser.records.sessions import SessionReader
 from browser.records.starting import with_tokens
-from browser.records.tokens import artifacts_of_token, log_path, manifest, run_of_token
+from browser.records.tokens import artifacts_of_token, diagnostics_path, log_path, manifest, run_of_token
 from records import metric_rows
 from records.layout import METRICS, RUNS, SACRED
 from utils.errors import ConfigError
@@ -26,6 +26,7 @@ from utils.nearest import did_you_mean
 # curves, and their points, kept in memory; a point takes 32 bytes
 CURVES_KEPT = 4000
 POINTS_KEPT = 8_000_000
+UPDATES = curve_files.LOGGED_AXES["updates"]
 
 
 class UnknownRunError(ConfigError):
@@ -137,6 +138,20 @@ class Results:
         values = {key: float(curves[key].values[-1]) for key in keys if key in curves and len(curves[key].values)}
         return max(steps, default=None), values
 
+    def diagnostics(self, run: Run | Lineage | str) -> dict[str, metric_rows.Rows]:
+        """The rows of a run's log of diagnostics by key (`records.diagnostics`); empty if it has none."""
+        token = self._newest(run).token
+        try:
+            body = metric_rows.whole_lines(self.files.read(*diagnostics_path(token))) if token else None
+        except OSError:
+            body = None
+        return metric_rows.read_rows(body, resumed=True) if body else {}
+
+    def diagnostics_stamp(self, run: Run | Lineage | str) -> tuple[int, int] | None:
+        """Size and time of that log."""
+        token = self._newest(run).token
+        return self.files.stamp(*diagnostics_path(token)) if token else None
+
     def log_text(self, run: Run | Lineage | str, last: int = 1 << 16) -> str:
         """The last bytes of a run's output (Sacred's cout.txt), or empty. Untrusted text."""
         run = self._newest(run)
@@ -235,8 +250,11 @@ class Results:
         """Curves, and whether the files were whole."""
         body = self._log(run)
         if body is not None:
-            rows = metric_rows.read_rows(body, keys, resumed)
-            return {key: curve_files.from_rows(key, rows[key], METRICS) for key in keys if key in rows}, True
+            rows = metric_rows.read_rows(body, {*keys, UPDATES}, resumed)
+            curves = {key: curve_files.from_rows(key, of_key, METRICS) for key, of_key in rows.items()}
+            updates = curves.get(UPDATES)
+            with_updates = curve_files.with_axis
+            return {key: with_updates(curves[key], "updates", updates) for key in keys if key in curves}, True
         files = self._json(run, "metrics.json"), self._json(run, "info.json")
         whole = all(file.whole for file in files if file is not None)
         return curve_files.from_sacred(keys, *files, run.started), whole

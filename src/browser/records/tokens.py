@@ -8,13 +8,18 @@ from browser.records.files import ResultsFiles
 from browser.records.json_files import parse, plain
 from browser.records.record import Artifact, Run
 from browser.records.scan import entries_of, subfolders
-from records.layout import CHECKPOINTS, MANIFEST, METRICS, MODELS, REPLAYS, RUNS, TB_LOGS
+from records.layout import CHECKPOINTS, DIAGNOSTICS, MANIFEST, METRICS, MODELS, REPLAYS, RUNS, TB_LOGS
 from records.tokens import parts_of
 
 
 def log_path(token: str) -> tuple[str, str, str]:
     """Where a token's metric log is, below the results folder."""
     return RUNS, token, METRICS
+
+
+def diagnostics_path(token: str) -> tuple[str, str, str]:
+    """Where a token's log of diagnostics is, below the results folder."""
+    return RUNS, token, DIAGNOSTICS
 
 
 def run_of_token(files: ResultsFiles, token: str) -> Run:

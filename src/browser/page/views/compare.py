@@ -6,7 +6,16 @@ from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from browser.comparison import ONLY
-from browser.page.comparing import MOST_SMOOTHING, SINGLE, Compared, compare, metric_options, query_of, settled
+from browser.page.comparing import (
+    AXIS_TITLES,
+    MOST_SMOOTHING,
+    SINGLE,
+    Compared,
+    compare,
+    metric_options,
+    query_of,
+    settled,
+)
 from browser.page.components import card, checklist, dropdown, field, notices, number, table, table_buttons
 from browser.page.context import Context
 from browser.page.curves import as_file, drawn, same_runs
@@ -19,7 +28,6 @@ PATH = "/compare"
 TITLE = "Compare"
 
 SPREADS = {**{kind: title.partition(" with ")[0] for kind, title in BANDS.items()}, SINGLE: "every run"}
-AXIS_TITLES = {"steps": "environment steps", "episodes": "episodes", "seconds": "wall-clock"}
 
 _CONTROLS = ("metric", "axis", "band", "smoothing", "group", "only")
 

@@ -11,6 +11,7 @@ from browser.page.comparing import AXES, metric_options
 from browser.page.components import card, dropdown, field, graph, notices, png_button, run_title, status_badge
 from browser.page.context import Context
 from browser.page.frame import follow_address
+from browser.page.inside import inside_card, inside_digest, register_inside
 from browser.page.limits import MOST_ASKED, MOST_MESSAGES
 from browser.page.run_files import left_behind, register_files, shown_artifacts
 from browser.page.writing import register_writing, writing_card
@@ -47,7 +48,11 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
         field("Statistics", dropdown("run-metrics", metric_options(known), metrics, multi=True), wide=True),
         field(
             "Over",
-            dropdown("run-axis", {"steps": "environment steps", "episodes": "episodes", "seconds": "wall-clock"}, axis),
+            dropdown(
+                "run-axis",
+                {"steps": "environment steps", "episodes": "episodes", "seconds": "wall-clock", "updates": "updates"},
+                axis,
+            ),
         ),
     ]
     figures, figures_digest = drawn(context, run, metrics, axis)
@@ -71,6 +76,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
                 html.Div(controls, className="controls"),
                 html.Div(figures, id="run-figures", className="cards"),
             ),
+            html.Div(inside_card(context, run), id="run-inside", className="view"),
             writing_card(context, run),
             card("Console", html.Pre(console or "Nothing was printed.", id="run-console", tabIndex="0")),
             html.Div(
@@ -78,9 +84,11 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
                 id="run-files-and-replays",
                 className="view",
             ),
+            run_parts.panel(run.newest),
             run_parts.config(run.newest),
             dcc.Store(id="run-id", data=run.newest.id),
             dcc.Store(id="run-address", data=_address(context, run, metrics, axis)),
+            dcc.Store(id="run-inside-digest", data=inside_digest(context, run)),
             dcc.Store(id="run-digest", data=[figures_digest, _digest(console), _files_digest(context, run)]),
         ],
         className="view",
@@ -122,6 +130,7 @@ def register(app: Dash, context: Context) -> None:
     app.clientside_callback(
         ClientsideFunction("muster", "tail"), Output("run-console", "data-tail"), Input("run-console", "children")
     )
+    register_inside(app, context)
     register_writing(app, context)
     register_files(app.server, context)
 

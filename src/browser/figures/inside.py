@@ -1,0 +1,68 @@
+"""A run from inside: where its time went, and the course of monitored values."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from browser.figures.style import TEMPLATE, axis_title, color, faint, plain_text
+from records.diagnosis import PathTime
+from records.metric_rows import Rows
+
+# of a layer of the flame
+ROW_HEIGHT = 44
+
+
+def time_flame(times: Sequence[PathTime]) -> go.Figure:
+    """A bar for each path of the timer, as wide as its share; its parts below it. Empty without any.
+
+    Args:
+        times: parents before their parts, as `Diagnosis.times`.
+    """
+    colors = {path.path: color(k) for k, path in enumerate(one for one in times if one.depth == 0)}
+    figure = go.Figure(
+        go.Icicle(
+            ids=[path.path for path in times],
+            labels=[plain_text(path.name) for path in times],
+            parents=[path.path.rpartition("/")[0] for path in times],
+            values=[path.seconds for path in times],
+            customdata=[[plain_text(path.path), path.count, _each(path), 1000 * path.longest] for path in times],
+            branchvalues="total",
+            tiling={"orientation": "v"},
+            marker={"colors": [faint(colors[path.path.split("/")[0]], 0.75 / (1 + path.depth)) for path in times]},
+            texttemplate="%{label} %{percentRoot:.0%}",
+            hovertemplate="<b>%{customdata[0]}</b><br>%{value:.4g} s, %{percentRoot:.1%} of all"
+            "<br>%{customdata[1]:,} times, %{customdata[2]:.3g} ms each"
+            "<br>the longest %{customdata[3]:.4g} ms<extra></extra>",
+            sort=True,
+        )
+    )
+    layers = 2 + max((path.depth for path in times), default=0)
+    return figure.update_layout(template=TEMPLATE, height=ROW_HEIGHT * layers, margin={"l": 0, "r": 0, "t": 0, "b": 0})
+
+
+def monitored_curve(mean: Rows, std: Rows | None, axis: str = "steps") -> go.Figure:
+    """A line of means, with two deviations around it where windows have them."""
+    x = {"steps": mean.t_env, "episodes": mean.episode, "seconds": mean.seconds}[axis]
+    figure = go.Figure()
+    if std is not None and len(std.value) == len(mean.value):
+        low, high = mean.value - 2 * std.value, mean.value + 2 * std.value
+        figure.add_trace(
+            go.Scatter(
+                x=np.r_[x, x[::-1]],
+                y=np.r_[high, low[::-1]],
+                fill="toself",
+                mode="lines",
+                line={"width": 0},
+                fillcolor=faint(color(0)),
+                hoverinfo="skip",
+            )
+        )
+    mode = "lines+markers" if len(x) < 50 else "lines"
+    figure.add_trace(go.Scatter(x=x, y=mean.value, mode=mode, line={"color": color(0), "width": 1.5}))
+    return figure.update_layout(template=TEMPLATE, showlegend=False, xaxis_title_text=axis_title(axis))
+
+
+def _each(path: PathTime) -> float:
+    """Milliseconds."""
+    return 1000 * path.seconds / path.count if path.count else 0.0

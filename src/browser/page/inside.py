@@ -1,0 +1,90 @@
+"""A run from inside, in its view: where its time went, its monitored values, and what it took of its machine."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from dash import Dash, Input, Output, State, html, no_update
+
+from browser.figures.inside import monitored_curve, time_flame
+from browser.page.components import card, graph, png_button, table
+from browser.page.context import Context
+from browser.page.limits import left_out
+from browser.records import Lineage
+from records.diagnosis import Summary, diagnosed
+from records.diagnostics import MACHINE, MONITOR
+from records.metric_rows import Rows
+
+MOST_CURVES = 12
+FIGURE_HEIGHT = 220
+_COLUMNS = ("mean", "std", "least", "greatest", "last")
+
+
+def inside_card(context: Context, run: Lineage) -> html.Section | None:
+    """None if the run has no log of diagnostics."""
+    rows = context.results.diagnostics(run)
+    if not rows:
+        return None
+    found = diagnosed(rows)
+    parts: list[Any] = []
+    if found.times:
+        parts += [_head("Time", "inside-flame", "time"), graph(time_flame(found.times), "inside-flame")]
+    curves = [(one, f"{MONITOR}/{one.name}/mean", f"{MONITOR}/{one.name}/std") for one in found.monitored if one.count]
+    curves += [(one, f"{MACHINE}/{one.name}", "") for one in found.machine]
+    for title, summaries in (("Monitored values", found.monitored), ("Machine", found.machine)):
+        if summaries:
+            grid = f"inside-{title.split()[0].lower()}"
+            parts += [html.P(title, className="label"), table(grid, _columns(), [_row(one) for one in summaries])]
+    drawn = curves[:MOST_CURVES]
+    parts.append(html.Div([_curve(rows, k, *curve) for k, curve in enumerate(drawn)], className="cards"))
+    if more := left_out("curves", curves, drawn):
+        parts.append(html.P(more, className="note"))
+    return card("Inside", *parts)
+
+
+def register_inside(app: Dash, context: Context) -> None:
+    """The card follows the run."""
+
+    @app.callback(
+        Output("run-inside", "children"),
+        Output("run-inside-digest", "data"),
+        Input("tick", "n_intervals"),
+        State("run-id", "data"),
+        State("run-inside-digest", "data"),
+        prevent_initial_call=True,
+    )
+    def follow(_: Any, run_id: Any, digest: Any):
+        return grown(context, str(run_id), digest)
+
+
+def grown(context: Context, run_id: str, digest: Any) -> tuple[Any, Any]:
+    """The card and its digest, if the log has grown since; else no updates."""
+    run = context.lineage(run_id)
+    new = inside_digest(context, run)
+    return (no_update, no_update) if new == digest else (inside_card(context, run), new)
+
+
+def inside_digest(context: Context, run: Lineage) -> str:
+    """Changes when the run writes diagnostics."""
+    return hashlib.sha256(repr(context.results.diagnostics_stamp(run)).encode()).hexdigest()
+
+
+def _head(title: str, figure_id: str, file_name: str) -> html.Div:
+    return html.Div([html.Span(title, className="label"), png_button(figure_id, file_name)], className="head")
+
+
+def _columns() -> list[dict[str, Any]]:
+    numbers = [{"field": name, "width": 110, "type": "rightAligned"} for name in ("count", *_COLUMNS)]
+    return [{"field": "name", "flex": 1, "minWidth": 180}, *numbers, {"field": "not finite", "width": 110}]
+
+
+def _row(one: Summary) -> dict[str, Any]:
+    figures = {name: f"{getattr(one, name):.4g}" for name in _COLUMNS}
+    return {"name": one.name, "count": one.count, **figures, "not finite": one.not_finite or None}
+
+
+def _curve(rows: Mapping[str, Rows], index: int, one: Summary, mean: str, std: str) -> html.Div:
+    figure = monitored_curve(rows[mean], rows.get(std))
+    figure.update_layout(height=FIGURE_HEIGHT, margin={"t": 10, "b": 40})
+    figure_id = f"inside-curve-{index}"
+    return html.Div([_head(one.name, figure_id, one.name), graph(figure, figure_id)], key=mean)

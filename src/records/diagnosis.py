@@ -1,0 +1,113 @@
+"""What the diagnostics of a run come to: read from `runs/<token>/diagnostics.csv` (`records.diagnostics` writes it)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from records.diagnostics import CALLS, LONGEST, MACHINE, MONITOR, TIMES
+from records.metric_rows import Rows
+
+
+class PathTime(NamedTuple):
+    """One path of the timer.
+
+    Attributes:
+        path: such as "train/update/critic".
+        seconds: in all, of which `own` in none of its parts.
+        longest: seconds of one run.
+    """
+
+    path: str
+    count: int
+    seconds: float
+    own: float
+    longest: float
+
+    @property
+    def depth(self) -> int:
+        return self.path.count("/")
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+class Summary(NamedTuple):
+    """A monitored value, or a figure of the machine, over the whole run; NaN for what is unknown."""
+
+    name: str
+    count: int
+    mean: float
+    std: float
+    least: float
+    greatest: float
+    last: float
+    not_finite: int
+
+
+@dataclass
+class Diagnosis:
+    """The whole run: paths of the timer, parents before their parts; monitored values; figures of the machine."""
+
+    t_env: int
+    times: list[PathTime]
+    monitored: list[Summary]
+    machine: list[Summary]
+
+
+def diagnosed(rows: Mapping[str, Rows]) -> Diagnosis:
+    """From the rows of a log of diagnostics by key."""
+    last = {key: float(of_key.value[-1]) for key, of_key in rows.items() if len(of_key.value)}
+    t_env = max((int(of_key.t_env[-1]) for of_key in rows.values() if len(of_key.t_env)), default=0)
+    machine = [_of_samples(name, rows[f"{MACHINE}/{name}"].value) for name in _below(rows, MACHINE)]
+    names = dict.fromkeys(name.rpartition("/")[0] for name in _below(rows, MONITOR))
+    return Diagnosis(t_env, _times(last), [_of_windows(name, rows) for name in names], machine)
+
+
+def _below(rows: Mapping[str, Rows], kind: str) -> list[str]:
+    return sorted(key.removeprefix(f"{kind}/") for key in rows if key.startswith(f"{kind}/"))
+
+
+def _times(last: Mapping[str, float]) -> list[PathTime]:
+    seconds = {key.removeprefix(f"{TIMES}/"): value for key, value in last.items() if key.startswith(f"{TIMES}/")}
+    parts: dict[str, float] = {}
+    for path, value in seconds.items():
+        parent = path.rpartition("/")[0]
+        parts[parent] = parts.get(parent, 0.0) + value
+    return [
+        PathTime(
+            path,
+            int(last.get(f"{CALLS}/{path}", 0)),
+            seconds[path],
+            max(0.0, seconds[path] - parts.get(path, 0.0)),
+            last.get(f"{LONGEST}/{path}", math.nan),
+        )
+        for path in sorted(seconds, key=lambda path: path.split("/"))
+    ]
+
+
+def _of_samples(name: str, values: np.ndarray) -> Summary:
+    figures = float(values.mean()), float(values.std()), float(values.min()), float(values.max())
+    return Summary(name, len(values), *figures, float(values[-1]), 0)
+
+
+def _of_windows(name: str, rows: Mapping[str, Rows]) -> Summary:
+    """All windows together, by their counts, means and deviations."""
+
+    def figure(what: str) -> dict[float, float]:
+        of_key = rows.get(f"{MONITOR}/{name}/{what}")
+        return {} if of_key is None else dict(zip(of_key.t_env.tolist(), of_key.value.tolist(), strict=True))
+
+    mean, std, least, greatest = map(figure, ("mean", "std", "min", "max"))
+    counts = {t: count for t, count in figure("count").items() if count and t in mean}
+    total, bad = sum(counts.values()), int(sum(figure("not_finite").values()))
+    if not total:
+        return Summary(name, 0, math.nan, math.nan, math.nan, math.nan, math.nan, bad)
+    middle = sum(count * mean[t] for t, count in counts.items()) / total
+    squares = sum(count * (std[t] ** 2 + (mean[t] - middle) ** 2) for t, count in counts.items())
+    newest = mean[max(counts)]
+    ends = min(least.values()), max(greatest.values())
+    return Summary(name, int(total), middle, math.sqrt(squares / total), *ends, newest, bad)

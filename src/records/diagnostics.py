@@ -1,0 +1,96 @@
+"""What a run looks like from inside: its timer, monitored values and machine, in `runs/<token>/diagnostics.csv`.
+
+The file has the form of the metric log (`records.metric_rows`). Its keys are `time/<path>` and `calls/<path>`
+(seconds and times since the run began), `longest/<path>` (seconds), `monitor/<name>/<figure>`, and `machine/<name>`.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from records.machine import MachineSampler
+from records.metric_log import MetricLog
+from records.metric_rows import MetricRow, parse_metric_log
+from utils.monitoring import Monitor, RunningStatistics, monitoring
+from utils.timing import Timer, timing
+
+TIMES, CALLS, LONGEST, MONITOR, MACHINE = "time", "calls", "longest", "monitor", "machine"
+
+
+class Diagnostics:
+    """Collects while it is `active`, and writes when the run logs its summary.
+
+    Args:
+        timer: None: the run is not timed.
+        sampler: makes what watches the machine; None: nothing does.
+        clock: has `episode` and `seconds()`, as a Logger.
+    """
+
+    def __init__(
+        self,
+        console: logging.Logger,
+        clock: Any,
+        timer: Timer | None,
+        sampler: Callable[[], MachineSampler] | None = None,
+    ):
+        self._log = MetricLog(console, "The log of diagnostics")
+        self._clock, self._timer, self._make_sampler = clock, timer, sampler
+        self._sampler: MachineSampler | None = None
+        self._monitor = Monitor(self._record)
+        # environment steps so far, as far as the run has told
+        self.t_env = 0
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """While the block runs, `timed` and `monitor` count for this run; at its end, everything is written."""
+        with ExitStack() as ending:
+            ending.callback(self._log.flush)
+            if self._make_sampler is not None:
+                self._sampler = self._make_sampler()
+                ending.callback(self._sampler.close)
+            ending.enter_context(timing(self._timer))
+            ending.enter_context(monitoring(self._monitor))
+            yield
+
+    def open(self, path: str) -> None:
+        """Write into this file from now on, starting with all rows so far."""
+        self._log.open(path)
+
+    def write(self, t_env: int) -> None:
+        """Write the totals of the timer, and what was monitored and sampled since the last time."""
+        self.t_env = t_env
+        figures: dict[str, float] = {}
+        for path, spent in (self._timer.totals() if self._timer is not None else {}).items():
+            figures |= {f"{TIMES}/{path}": spent.seconds, f"{CALLS}/{path}": spent.count}
+            figures[f"{LONGEST}/{path}"] = spent.longest
+        for name, value in (self._sampler.means() if self._sampler is not None else {}).items():
+            figures[f"{MACHINE}/{name}"] = value
+        self._append(figures)
+        self._monitor.close_windows()
+
+    def state_dict(self) -> dict:
+        self._log.flush()
+        return {
+            "timer": {} if self._timer is None else self._timer.state_dict(),
+            "monitor": self._monitor.state_dict(),
+            "log": self._log.position(),
+            "unwritten": self._log.unwritten(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue where `state_dict` was called; the file is cut back to where it was. Raises ValueError."""
+        if self._timer is not None:
+            self._timer.load_state_dict(state["timer"])
+        self._monitor.load_state_dict(state["monitor"])
+        if self._log.path is not None:
+            self._log.resume(self._log.path, state["log"])
+        self._log.append(*parse_metric_log(state["unwritten"].encode()))
+
+    def _record(self, name: str, statistics: RunningStatistics) -> None:
+        self._append({f"{MONITOR}/{name}/{figure}": value for figure, value in statistics.figures().items()})
+
+    def _append(self, figures: Mapping[str, float]) -> None:
+        if figures:
+            now = self.t_env, self._clock.episode, self._clock.seconds()
+            self._log.append(*(MetricRow(*now, key, float(value)) for key, value in figures.items()))

@@ -1,0 +1,109 @@
+"""A run from inside: the card in its view."""
+
+import pytest
+
+pytest.importorskip("dash", reason="the run browser's packages are not installed")
+
+from dash import no_update
+
+from browser.figures.inside import monitored_curve, time_flame
+from browser.page.context import Context
+from browser.page.inside import grown, inside_card
+from browser.page.views import run as view
+from browser.records import Results
+from browser_folders import write_log, write_run
+from records.diagnosis import diagnosed
+
+ROWS = [
+    (10, "time/train", 3.0), (10, "calls/train", 5), (10, "longest/train", 0.7),
+    (10, "time/train/update", 2.0), (10, "calls/train/update", 4), (10, "longest/train/update", 0.5),
+    (10, "time/test", 1.0), (10, "calls/test", 1), (10, "longest/test", 1.0),
+    (10, "machine/run_memory_mb", 300.0), (20, "machine/run_memory_mb", 310.0),
+    *((t, f"monitor/advantage/{what}", value) for t in (10, 20)
+      for what, value in (("count", 2), ("mean", t), ("std", 1.0), ("min", t - 1), ("max", t + 1))),
+]  # fmt: skip
+
+
+@pytest.fixture
+def root(tmp_path):
+    panel = {"parameter_file": "mine.py", "cpanel": {"lr": 0.25}, "message": "why not"}
+    write_run(tmp_path, 1, info={"unique_token": "t"}, config=panel)
+    write_run(tmp_path, 2, info={"unique_token": "other"})
+    write_log(tmp_path, "t", [(0, 0, 5, "test_return_mean", 1.0), (20, 4, 40, "test_return_mean", 2.0)])
+    write_log(tmp_path, "t", [(0, 0, 5, "test_return_mean", 1.0)])
+    write_diagnostics(tmp_path, ROWS)
+    return tmp_path
+
+
+def write_diagnostics(root, rows):
+    lines = ["t_env,episode,seconds,key,value", *(f"{t},{t},1.0,{key},{value}" for t, key, value in rows)]
+    (root / "runs" / "t" / "diagnostics.csv").write_text("\n".join(lines) + "\n")
+
+
+def context_of(root):
+    return Context(Results(root, cache=None), write=False)
+
+
+def test_a_run_shows_its_time_values_and_machine(root):
+    text = str(view.layout(context_of(root), {"run": "1"}).to_plotly_json())
+    for part in (
+        "'Inside'",
+        "inside-flame",
+        "advantage",
+        "run_memory_mb",
+        "inside-curve-1",
+        "Control panel",
+        "why not",
+    ):
+        assert part in text, part
+    assert "inside-flame" not in str(view.layout(context_of(root), {"run": "2"}).to_plotly_json())
+
+
+def test_the_flame_has_a_bar_for_each_path(root):
+    found = diagnosed(context_of(root).results.diagnostics("1"))
+    (bars,) = time_flame(found.times).data
+    assert list(bars.ids) == ["test", "train", "train/update"]
+    assert list(bars.parents) == ["", "", "train"]
+    assert list(bars.values) == [1.0, 3.0, 2.0]
+    assert list(bars.customdata[2]) == ["train/update", 4, 500.0, 500.0]
+
+
+def test_curves_of_values_have_two_deviations_around_them(root):
+    rows = context_of(root).results.diagnostics("1")
+    area, line = monitored_curve(rows["monitor/advantage/mean"], rows["monitor/advantage/std"]).data
+    assert list(line.y) == [10, 20]
+    assert list(area.y) == [12, 22, 18, 8]
+    assert len(monitored_curve(rows["machine/run_memory_mb"], None, "seconds").data) == 1
+
+
+def test_the_card_follows_the_file(root):
+    context = context_of(root)
+    card, digest = grown(context, "1", None)
+    assert card is not None
+    assert grown(context, "1", digest) == (no_update, no_update)
+    write_diagnostics(root, [*ROWS, (30, "time/test", 2.0)])
+    card, newer = grown(context, "1", digest)
+    assert newer != digest and "inside-flame" in str(card.to_plotly_json())
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"nonsense", b"\xff\x00" * 50, b"t_env,episode,seconds,key,value\n1,2,x,y,z\n"]
+)
+def test_files_of_others_are_no_error(root, content):
+    (root / "runs" / "t" / "diagnostics.csv").write_bytes(content)
+    context = context_of(root)
+    card = inside_card(context, context.lineage("1"))
+    assert card is None or "inside-flame" not in str(card.to_plotly_json())
+
+
+@pytest.mark.parametrize("metric", ["test_return_mean", "updates"])
+def test_curves_over_updates(root, metric):
+    rows = [
+        (t, t // 10, t / 10, key, value)
+        for t in (0, 10, 20)
+        for key, value in (("updates", t * 3), ("test_return_mean", t))
+    ]
+    write_log(root, "t", rows)
+    curve = context_of(root).results.curves("1", [metric])[metric]
+    assert curve.over("updates").tolist() == [0, 30, 60]
+    assert context_of(root).results.curves("2").get(metric) is None
