@@ -116,6 +116,8 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     if config["use_cuda"] and not th.cuda.is_available():
         log.info("use_cuda is off: there is no CUDA device here.")
         config["use_cuda"] = False
+    if config["data_parallel"] and (count := th.cuda.device_count() if config["use_cuda"] else 0) < 2:
+        log.warning(f"data_parallel has no effect: the run can use {count} GPUs, and it needs two.")
     seed_everything(config["seed"])
     th.set_num_threads(config["torch_threads"])
     keep_freed_memory()

@@ -10,6 +10,7 @@ import torch.nn as nn
 
 from checkpoints.model_files import load_weights, save_weights
 from learners import REGISTRY
+from learners.data_parallel import in_parallel, parallel_devices
 from learners.gradients import clip_gradients, parameters_of, set_gradients
 from learners.non_finite import NonFiniteError, non_finite_figure
 from learners.targets import Pairs, TargetNetworks
@@ -52,10 +53,11 @@ class BaseLearner:
 
     def _forward(self, network: Callable, *inputs: Any) -> Any:
         """`network(*inputs)`, computed in `precision`; the outputs are float32 in any case."""
+        devices = parallel_devices(self.args)
         if self.args.precision == "float32":
-            return network(*inputs)
+            return in_parallel(network, inputs, devices)
         with th.autocast(th.device(self.args.device).type, dtype=th.bfloat16):
-            outputs = network(*inputs)
+            outputs = in_parallel(network, inputs, devices)
         return map_tree(th.Tensor.float, outputs)
 
     def _followed(self) -> Pairs:

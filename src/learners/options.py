@@ -16,6 +16,11 @@ OPTIONS = {
         "of the learner's forward passes: float32 or bfloat16 (tried at start); weights and losses stay float32",
         choices=("float32", "bfloat16"),
     ),
+    "data_parallel": Option(
+        SHARED,
+        "divide the rows of the learner's mixers and other networks of tensors among all GPUs (docs/performance.md)",
+        resume=FREE,
+    ),
     "on_non_finite": Option(
         SHARED,
         "a loss, gradient or observation that is NaN or infinite: stop, or skip (leave the update out)",
