@@ -15,26 +15,21 @@ Examples
   python src/main.py --evaluate=latest with test_nepisode=100
 
 Experiment
-  --config=NAME        algorithm: config/algs/NAME.yaml or NAME.py, or the
-                       path of your own file
+  --config=NAME        algorithm: config/algs/NAME.yaml or .py, or your file
   --env-config=NAME    environment: config/envs/NAME.yaml, or a path
-  with KEY=VALUE ...   changes any key, nested ones as env_args.key=VALUE;
-                       comes last
-  --cpanel '{"lr": 1}' change the control panel of a parameter file (NAME.py),
-                       as with cpanel.lr=1 does (docs/parameter_files.md)
+  with KEY=VALUE ...   last: changes any key, nested ones as env_args.key=VALUE
+  --cpanel '{"lr": 1}' as with cpanel.lr=1: the panel of a parameter file (.py)
   --resume=RUN         resume a run that was interrupted or killed: its Sacred
                        id, its token, its folder, or "latest"
   --evaluate=RUN       play test episodes with a run's best model, or the one
                        that load_step picks, and write episodes.csv
-  --model=newest       with --evaluate: not the best model but the newest one
-  --custom=M:F         with --evaluate: call function F of module M (or of a
-                       file M.py) on the loaded run in place of playing
+  --model=newest       with --evaluate: the newest model, not the best
+  --custom=M:F         with --evaluate: call M's function F on the loaded run
   --dry-run            run, and keep nothing
   --list [NAME]        names of all algorithms, environments and parts; of an
                        environment (skirmish), its maps; one kind (learner);
                        the keys of one part (learner=pqn_learner)
-  --help KEY           a key's meaning, its values, and the parts that read it
-                       (docs/reference.md: all keys)
+  --help KEY           a key's meaning and values (docs/reference.md: all keys)
   Later ones win: config/default.yaml, the environment, the algorithm, with.
 
 Commands (Sacred's; without one, the experiment runs)
@@ -51,9 +46,9 @@ Options (Sacred's)
   -h, --help           this page
 
 Other programs (each has --help)
-  python src/browse.py         open the runs in the web browser: tables, curves,
-                               comparisons, replays (also: make browse)
+  python src/browse.py         open the runs in the web browser (make browse)
   python src/report.py         one HTML file of runs, and figures for papers
+  python src/diagnose.py RUN   its times, monitored values and machine
   python src/watch.py RUN      play a run's best model and show it
   python src/replay.py FILE    a replay as GIF, MP4 or pictures
 

@@ -17,8 +17,8 @@ def parallel_devices(args: Any) -> list[int]:
 def in_parallel(network: Any, inputs: tuple, devices: list[int]) -> Any:
     """`network(*inputs)`, its rows divided among the devices; gradients come back to the network's own weights.
 
-    Rows are divided along the first axis that is long enough, of the first two. What is no network of tensors, such as
-    the unroll of agents over a batch, is computed on one device.
+    Rows are divided along the first axis or, where that has one row, along the second. What is no network of tensors,
+    such as the unroll of agents over a batch, is computed on one device.
     """
     axis = _axis(inputs, len(devices)) if isinstance(network, nn.Module) else None
     if axis is None:
@@ -29,8 +29,6 @@ def in_parallel(network: Any, inputs: tuple, devices: list[int]) -> Any:
 def _axis(inputs: tuple, parts: int) -> int | None:
     if parts < 2 or not inputs or not all(isinstance(x, th.Tensor) for x in inputs):
         return None
-    for axis in (0, 1):
-        sizes = {x.size(axis) if x.dim() > axis else 0 for x in inputs}
-        if len(sizes) == 1 and sizes.pop() >= parts:
-            return axis
-    return None
+    axis = 1 if all(x.dim() > 1 and x.size(0) == 1 for x in inputs) else 0
+    sizes = {x.size(axis) for x in inputs}
+    return axis if len(sizes) == 1 and sizes.pop() >= parts else None

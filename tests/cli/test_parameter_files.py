@@ -5,12 +5,12 @@ import shutil
 
 import numpy as np
 import pytest
-from test_refusals import case, refused
 
 from checks.changes import check_changes
 from cli.compose import compose_config
 from cli.panel import changed_panel, decoded, encoded
 from main import main
+from refusals import case, refused
 from utils.config import CONFIG_DIR, config_path, parameter_names
 from utils.errors import ConfigError
 
@@ -189,7 +189,7 @@ def test_the_panel_is_recorded_and_free_keys_change_when_the_run_resumes(finishe
     )
     assert "cpanel.stps" in refused(resumed("cpanel.stps=80"), capsys, finished)
     message = refused(resumed("cpanel.lr=0.5"), capsys, finished)
-    assert "critic_lr=5.0: a resumed run keeps its critic_lr (2.5)" in message
+    assert "critic_lr=5: a resumed run keeps its critic_lr (2.5)" in message
     assert main(resumed("cpanel.steps=80")) == 0
     newest = json.loads((finished / "results" / "sacred" / "2" / "config.json").read_text())
     assert (newest["t_max"], newest["cpanel"]["steps"], newest["lr"]) == (80, 80, 0.25)

@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from test_refusals import refused
 
 from main import main
 from records.run_folder import RunFolder
+from refusals import refused
 from run import run
 from utils.errors import ConfigError, MusterError
 
@@ -197,6 +197,7 @@ def test_the_newest_model_is_played_where_it_is_asked_for(trained, capsys):
     assert main(["--evaluate=first", "--model=best"]) == 0
     assert record(trained, 3)["config"]["load_step"] == best
     words = ["--evaluate=first", "--model=best", "with", "load_step=2"]
+    capsys.readouterr()
     assert "--model and load_step both pick a model" in refused(words, capsys, trained)
 
 
