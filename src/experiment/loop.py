@@ -234,8 +234,7 @@ class TrainingLoop:
         if lag_of(self.args.acting):
             self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
         self.logger.log_stat("episode", self.state.episode, t_env)
-        self.logger.log_stat("updates", self.state.updates, t_env)
-        self.parts.diagnostics.write(t_env)
+        self.parts.diagnostics.write(t_env, self.state.updates)
         self.logger.print_recent_stats()
 
     def _save_due(self, t_env: int) -> bool:

@@ -1,7 +1,8 @@
 """What a run looks like from inside: its timer, monitored values and machine, in `runs/<token>/diagnostics.csv`.
 
 The file has the form of the metric log (`records.metric_rows`). Its keys are `time/<path>` and `calls/<path>`
-(seconds and times since the run began), `longest/<path>` (seconds), `monitor/<name>/<figure>`, and `machine/<name>`.
+(seconds and times since the run began), `longest/<path>` (seconds), `updates`, `monitor/<name>/<figure>`, and
+`machine/<name>`.
 """
 
 import logging
@@ -16,6 +17,8 @@ from utils.monitoring import Monitor, RunningStatistics, monitoring
 from utils.timing import Timer, timing
 
 TIMES, CALLS, LONGEST, MONITOR, MACHINE = "time", "calls", "longest", "monitor", "machine"
+# updates of the learner so far
+UPDATES = "updates"
 
 
 class Diagnostics:
@@ -57,10 +60,10 @@ class Diagnostics:
         """Write into this file from now on, starting with all rows so far."""
         self._log.open(path)
 
-    def write(self, t_env: int) -> None:
-        """Write the totals of the timer, and what was monitored and sampled since the last time."""
+    def write(self, t_env: int, updates: int = 0) -> None:
+        """Write updates so far and the totals of the timer, and what was monitored and sampled since the last time."""
         self.t_env = t_env
-        figures: dict[str, float] = {}
+        figures: dict[str, float] = {UPDATES: updates}
         for path, spent in (self._timer.totals() if self._timer is not None else {}).items():
             figures |= {f"{TIMES}/{path}": spent.seconds, f"{CALLS}/{path}": spent.count}
             figures[f"{LONGEST}/{path}"] = spent.longest

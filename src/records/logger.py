@@ -202,7 +202,6 @@ class Logger:
         with self._lock:
             recent = {key: values[-5:] for key, values in self.stats.items() if values}
         t_env, episode = recent.pop("episode", [(0, 0)])[-1]
-        recent.pop("updates", None)  # a count, as well
         means = {}
         for key, values in sorted(recent.items()):
             window = 1 if key == "epsilon" else 5

@@ -12,8 +12,8 @@ from utils.config import default_config
 from utils.options import SHARED
 
 SRC = Path(__file__).resolve().parents[2] / "src"
-# the user's bookkeeping; plugins are read before there are arguments
-FOR_THE_USER = {"repeat_id", "label", "plugins"}
+# the user's bookkeeping; plugins and parameter files are read before there are arguments
+FOR_THE_USER = {"repeat_id", "label", "plugins", "parameter_file"}
 
 
 def test_default_yaml_holds_exactly_the_shared_keys():

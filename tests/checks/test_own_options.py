@@ -160,7 +160,7 @@ def test_a_part_of_which_nothing_is_known_gets_every_key(monkeypatch):
     monkeypatch.setitem(REGISTRIES["mac"]._entries, "own", None)
     REGISTRIES["mac"]["own"] = BasicMAC
     config = check_config({**default_config(), "mac": "own"})
-    assert set(config) >= set(declared()) - {"seed"}
+    assert set(config) >= set(declared()) - {"seed", "parameter_file", "cpanel"}
     assert (config["epochs"], config["qtran_arch"]) == (1, "qtran_paper")
 
 

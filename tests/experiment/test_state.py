@@ -24,6 +24,7 @@ from trees import differences
 from utils.config import config_names, recursive_dict_update
 from utils.random_streams import seed_everything
 from utils.stop_signals import StopSignals
+from utils.timing import timed
 
 CONSOLE = logging.getLogger("test")
 SMALL = {
@@ -70,9 +71,10 @@ def playing(tmp_path, algorithm, changes, seed):
 
 def trained(tmp_path, learner, changes, seed, rollouts):
     """The parts of a run that has learned from so many rollouts."""
-    with playing(tmp_path, preset_of(learner), changes, seed) as (parts, loop):
+    with playing(tmp_path, preset_of(learner), changes, seed) as (parts, loop), parts.diagnostics.active():
         for _ in range(rollouts):
-            loop._gather_and_learn()
+            with timed("train"):
+                loop._gather_and_learn()
     return parts
 
 

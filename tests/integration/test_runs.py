@@ -92,7 +92,6 @@ def test_max_updates_ends_a_run_and_a_larger_one_trains_on(here, capsys):
     mark = done_mark(here)
     assert (mark["limit"], mark["updates"]) == ("max_updates", 5)
     assert mark["t_env"] < 40
-    assert record(here)["info"]["updates"][-1] == 5
     assert record(here)["info"]["test_return_mean_T"][-1] == mark["t_env"]
     capsys.readouterr()
     assert main(["--resume=first"]) == 0

@@ -19,8 +19,6 @@ AXES = {
     "seconds": "training wall-clock (seconds)",
     "updates": "updates of the learner",
 }
-# of an axis that is a statistic itself: its key
-LOGGED_AXES = {"episodes": "episode", "updates": "updates"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +101,8 @@ def from_sacred(
         curve = _from_metrics(key, metrics, started) or _from_info(key, info)
         if curve is not None:
             curves[key] = curve
-    for axis, name in LOGGED_AXES.items():
-        logged = curves.get(name) or _from_metrics(name, metrics, started) or _from_info(name, info)
-        curves = {key: with_axis(curve, axis, logged) for key, curve in curves.items()}
-    return curves
+    episode = curves.get("episode") or _from_metrics("episode", metrics, started) or _from_info("episode", info)
+    return {key: with_axis(curve, "episodes", episode) for key, curve in curves.items()}
 
 
 def join(parts: Iterable[tuple[Curve, int | None]]) -> Curve | None:
@@ -170,7 +166,7 @@ def _curve(key: str, steps: Any, values: Any, seconds: np.ndarray | None, source
 
 
 def with_axis(curve: Curve, axis: str, logged: Curve | None) -> Curve:
-    """A curve with the counts of an axis of LOGGED_AXES at its steps, between those that were logged."""
+    """A curve with the counts of an axis at its steps, between those that were logged."""
     if logged is None or not len(logged.steps):
         return curve
     return replace(curve, **{axis: np.interp(curve.steps, logged.steps, logged.values)})

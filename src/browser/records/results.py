@@ -19,14 +19,14 @@ from browser.records.sessions import SessionReader
 from browser.records.starting import with_tokens
 from browser.records.tokens import artifacts_of_token, diagnostics_path, log_path, manifest, run_of_token
 from records import metric_rows
-from records.layout import METRICS, RUNS, SACRED
+from records.diagnostics import UPDATES
+from records.layout import DIAGNOSTICS, METRICS, RUNS, SACRED
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 
 # curves, and their points, kept in memory; a point takes 32 bytes
 CURVES_KEPT = 4000
 POINTS_KEPT = 8_000_000
-UPDATES = curve_files.LOGGED_AXES["updates"]
 
 
 class UnknownRunError(ConfigError):
@@ -140,11 +140,7 @@ class Results:
 
     def diagnostics(self, run: Run | Lineage | str) -> dict[str, metric_rows.Rows]:
         """The rows of a run's log of diagnostics by key (`records.diagnostics`); empty if it has none."""
-        token = self._newest(run).token
-        try:
-            body = metric_rows.whole_lines(self.files.read(*diagnostics_path(token))) if token else None
-        except OSError:
-            body = None
+        body = self._diagnostics_log(self._newest(run))
         return metric_rows.read_rows(body, resumed=True) if body else {}
 
     def diagnostics_stamp(self, run: Run | Lineage | str) -> tuple[int, int] | None:
@@ -250,14 +246,25 @@ class Results:
         """Curves, and whether the files were whole."""
         body = self._log(run)
         if body is not None:
-            rows = metric_rows.read_rows(body, {*keys, UPDATES}, resumed)
-            curves = {key: curve_files.from_rows(key, of_key, METRICS) for key, of_key in rows.items()}
-            updates = curves.get(UPDATES)
-            with_updates = curve_files.with_axis
-            return {key: with_updates(curves[key], "updates", updates) for key in keys if key in curves}, True
+            rows = metric_rows.read_rows(body, keys, resumed)
+            curves = {key: curve_files.from_rows(key, rows[key], METRICS) for key in keys if key in rows}
+            updates = self._updates(run, resumed)
+            return {key: curve_files.with_axis(curve, "updates", updates) for key, curve in curves.items()}, True
         files = self._json(run, "metrics.json"), self._json(run, "info.json")
         whole = all(file.whole for file in files if file is not None)
         return curve_files.from_sacred(keys, *files, run.started), whole
+
+    def _updates(self, run: Run, resumed: bool) -> Curve | None:
+        """The learner's updates so far, which the log of diagnostics has."""
+        body = self._diagnostics_log(run)
+        rows = metric_rows.read_rows(body, [UPDATES], resumed) if body else {}
+        return curve_files.from_rows(UPDATES, rows[UPDATES], DIAGNOSTICS) if rows else None
+
+    def _diagnostics_log(self, run: Run) -> bytes | None:
+        try:
+            return metric_rows.whole_lines(self.files.read(*diagnostics_path(run.token))) if run.token else None
+        except OSError:
+            return None
 
     def _joined(self, lineage: Lineage, keys: list[str] | None) -> dict[str, Curve]:
         parts = [self.curves(run, keys) for run in lineage.sessions]

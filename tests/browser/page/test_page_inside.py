@@ -96,14 +96,10 @@ def test_files_of_others_are_no_error(root, content):
     assert card is None or "inside-flame" not in str(card.to_plotly_json())
 
 
-@pytest.mark.parametrize("metric", ["test_return_mean", "updates"])
-def test_curves_over_updates(root, metric):
-    rows = [
-        (t, t // 10, t / 10, key, value)
-        for t in (0, 10, 20)
-        for key, value in (("updates", t * 3), ("test_return_mean", t))
-    ]
-    write_log(root, "t", rows)
-    curve = context_of(root).results.curves("1", [metric])[metric]
-    assert curve.over("updates").tolist() == [0, 30, 60]
-    assert context_of(root).results.curves("2").get(metric) is None
+def test_curves_over_updates(root):
+    write_log(root, "t", [(t, t // 10, t / 10, "test_return_mean", t) for t in (0, 10, 20)])
+    write_diagnostics(root, [(0, "updates", 0), (20, "updates", 60)])
+    results = context_of(root).results
+    assert results.curves("1")["test_return_mean"].over("updates").tolist() == [0, 30, 60]
+    write_log(root, "other", [(0, 0, 0.0, "test_return_mean", 1.0)])
+    assert results.curves("2")["test_return_mean"].over("updates") is None
