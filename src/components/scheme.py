@@ -1,11 +1,15 @@
 """The scheme of a run's batches, laid out from the environment's declaration."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import torch as th
 
 from components.storage import smallest_integer
 from components.transforms import OneHot
 from envs.fields import EnvSpec, FieldSpec
+from utils.schemes import shape_of
 
 # PyMARL's sizes of the fields that its environments have, which may be a number or a shape
 PYMARL_SHAPES = {"obs": "obs_shape", "state": "state_shape"}
@@ -54,3 +58,9 @@ def _entry(path: str, field: FieldSpec, spec: EnvSpec, buffer_dtype: str) -> dic
     if field.storage:
         entry["storage"] = getattr(th, field.storage)
     return entry
+
+
+def shape_at_a_step(info: Mapping[str, Any], groups: Mapping[str, int]) -> tuple[int, ...]:
+    """The shape of a field at one step, of all agents if it belongs to a group."""
+    shape = shape_of(info)
+    return (groups[info["group"]], *shape) if info.get("group") else shape

@@ -3,32 +3,82 @@
 from utils.options import EPISODES, EXPERIENCE, FREE, SHARED, Option
 from utils.registry import Registry, lazy_classes
 
-REGISTRY = Registry("buffer")
+UNITS = {
+    "store_units": Option(
+        SHARED,
+        "sample units that a rollout passes before it is stored, a list (docs/off_policy.md)",
+        resume=EXPERIENCE,
+    ),
+    "sample_units": Option(SHARED, "sample units that a sample passes before it is learned from, a list"),
+    "debug_units": Option(
+        SHARED, "check values and shapes between all sample units, and log their statistics", resume=FREE
+    ),
+}
+REGISTRY = Registry("buffer", UNITS)
+BATCH_SIZE = Option(
+    SHARED, "episodes in a training sample (buffer transitions: transitions)", at_least=1, at_most=EPISODES
+)
+CAPACITY = {
+    "buffer_size": Option(
+        SHARED,
+        "capacity of the replay buffer in episodes (buffer transitions: in steps)",
+        at_least=1,
+        at_most=EPISODES,
+        resume=EXPERIENCE,
+    ),
+    "buffer_cpu_only": Option(SHARED, "keep the replay buffer in main memory even when training on a GPU", resume=FREE),
+    "buffer_dtype": Option(
+        SHARED,
+        "how the buffer keeps obs and state: float32, or float16 (half the memory; 3 digits, up to 65504)",
+        choices=("float32", "float16"),
+        resume=EXPERIENCE,
+    ),
+}
 REGISTRY.declare(
     "episodes",
     "components.buffers.episodes:EpisodeReplay",
     "the last buffer_size episodes; a sample is batch_size of them, drawn uniformly",
-    options={
-        "batch_size": Option(SHARED, "buffer episodes: episodes in a training sample", at_least=1, at_most=EPISODES),
-        "buffer_size": Option(
-            SHARED, "buffer episodes: its capacity in episodes", at_least=1, at_most=EPISODES, resume=EXPERIENCE
-        ),
-        "buffer_cpu_only": Option(
-            SHARED, "keep the replay buffer in main memory even when training on a GPU", resume=FREE
-        ),
-        "buffer_dtype": Option(
-            SHARED,
-            "how the buffer keeps obs and state: float32, or float16 (half the memory; 3 digits, up to 65504)",
-            choices=("float32", "float16"),
-            resume=EXPERIENCE,
-        ),
-    },
+    options={"batch_size": BATCH_SIZE, **CAPACITY},
 )
 REGISTRY.declare(
     "rollout",
     "components.buffers.rollout:NewestRollout",
     "the newest rollout, whole and not copied; for on-policy learners",
     options={},
+)
+
+REGISTRY.declare(
+    "transitions",
+    "components.buffers.transitions:TransitionReplay",
+    "the last buffer_size steps, each frame once; a sample is batch_size transitions, uniform or by priority",
+    gives="drawn",
+    options={
+        "batch_size": BATCH_SIZE,
+        **CAPACITY,
+        "buffer_min": Option(
+            0, "transitions before the first sample; at least batch_size are waited for", at_least=0, at_most=EPISODES
+        ),
+        "buffer_folder": Option(
+            "", "a folder on a disk in which the buffer keeps its fields; empty: in memory", resume=FREE
+        ),
+        "hold_out": Option(
+            0.0,
+            "share of the episodes that are never learned from, to detect overfitting",
+            at_least=0,
+            at_most=0.9,
+            resume=EXPERIENCE,
+        ),
+        "priority_alpha": Option(
+            0.0,
+            "transitions are drawn in proportion to their priority to this power; 0: all alike",
+            at_least=0,
+            at_most=10,
+            resume=EXPERIENCE,
+        ),
+        "priority_beta": Option(
+            0.4, "power of the weights that make up for priorities; 1: entirely", at_least=0, at_most=1
+        ),
+    },
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)
