@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import torch as th
 
+from components.trajectories import MASKS, masks, trajectory_keys
+
 
 class EpisodeBatch:
     """A batch of episodes: `data[key]` has the shape `[batch, time, (group,) *vshape]`.
@@ -204,6 +206,37 @@ class EpisodeBatch:
     def max_t_filled(self) -> th.Tensor:
         """Steps of the longest episode, its closing state included: int64, shape [1]."""
         return th.sum(self.data.transition_data["filled"], 1).max(0)[0]
+
+    def trajectories(self) -> dict[str, th.Tensor]:
+        """The fields as Digideep's dictionary (`components.trajectories`): the batch's own memory, but for the masks.
+
+        Values are `[B, T, ...]`, the last column a half-step; of `hidden_state`, which is the memory before the first
+        column, `[B, ...]`. Fields of agents have an axis for them.
+        """
+        keys = trajectory_keys(self.scheme, self.groups)
+        return {key: self[name] for name, key in keys.items()} | {MASKS: masks(self)}
+
+    @classmethod
+    def of_trajectories(
+        cls, trajectories: Mapping[str, th.Tensor], scheme: Mapping[str, dict], groups: Mapping[str, int]
+    ) -> "EpisodeBatch":
+        """The batch whose `trajectories()` these are, on their memory.
+
+        Args:
+            scheme: of the batch, derived fields and "filled" included.
+
+        Raises:
+            ValueError: a field is missing.
+        """
+        keys = trajectory_keys(scheme, groups)
+        if missing := [key for key in keys.values() if key not in trajectories]:
+            raise ValueError(f"The trajectories have no '{missing[0]}'; they have {', '.join(trajectories)}.")
+        data = SimpleNamespace(transition_data={}, episode_data={})
+        for name, key in keys.items():
+            constant = scheme[name].get("episode_const", False)
+            (data.episode_data if constant else data.transition_data)[name] = trajectories[key]
+        filled = data.transition_data["filled"]
+        return cls(scheme, groups, *filled.shape[:2], data=data, device=str(filled.device))
 
     def first_non_finite(self) -> str | None:
         """The place of the first value that is NaN or infinite, in words, or None."""

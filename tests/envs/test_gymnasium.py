@@ -137,6 +137,22 @@ def test_terminated_and_truncated_are_two_facts(kwargs, limit, expected):
         assert env.observe()["obs/own/speed"][0, 1] == t, "what is seen last is the end of this episode"
 
 
+def test_infos_that_appear_only_sometimes_are_marked():
+    """Digideep's defect 14: values of keys that were missing in between moved to earlier steps."""
+    env = GymnasiumEnv(key="Kinds-v0", infos=["distance", "bonus"], kwargs={"length": 3})
+    fields = env.fields()
+    assert (fields["infos/bonus"].kind, fields["infos/bonus/known"].dtype) == ("outcome", "uint8")
+    env.reset()
+    seen = [act(env)[0] for _ in range(3)]
+    assert [(step["infos/bonus"], step["infos/bonus/known"]) for step in seen] == [(0, 0), (1.0, 1), (0, 0)]
+    assert [(step["infos/distance"], step["infos/distance/known"]) for step in seen] == [(1, 1), (2, 1), (3, 1)]
+    env = GymnasiumEnv(key="Kinds-v0", infos=["name"])
+    env.reset()
+    act(env)
+    with pytest.raises(ConfigError, match="'name' is x, and not one number"):
+        act(env)
+
+
 def test_entries_of_a_vector_can_be_left_out():
     whole, part = GymnasiumEnv(seed=1), GymnasiumEnv(seed=1, observe=[2, 0])
     assert part.fields()["obs"].shape == (2,)

@@ -45,7 +45,8 @@ class Kinds(gymnasium.Env):
         over = self.t >= self.length
         mask = np.array([1, 0, 0], np.int8) if self.t < 3 else np.zeros(3, np.int8)
         ends = [over and end in self.ends for end in ("terminated", "truncated")]
-        return self.seen(), self.t / 2, *ends, {"distance": self.t, "action_mask": mask}
+        at_times = {"bonus": 0.5 * self.t, "name": "x"} if self.t == 2 else {}
+        return self.seen(), self.t / 2, *ends, {"distance": self.t, "action_mask": mask, **at_times}
 
 
 gymnasium.register("Kinds-v0", entry_point=Kinds, max_episode_steps=6)

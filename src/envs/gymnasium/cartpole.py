@@ -13,8 +13,10 @@ VECTOR_FORM = "gymnasium.envs.classic_control.cartpole:CartPoleVectorEnv"
 KWARGS = {"sutton_barto_reward"}
 
 
-def is_cartpole(key: str = "CartPole-v1", kwargs: Any = None, **others: Any) -> bool:
-    """Whether these `env_args` can be a `CartPoleBatch`: CartPole without drawing."""
+def is_cartpole(key: str = "CartPole-v1", kwargs: Any = None, infos: Any = None, **others: Any) -> bool:
+    """Whether these `env_args` can be a `CartPoleBatch`: CartPole without drawing and infos, of which it has none."""
+    if infos:
+        return False
     try:
         from gymnasium import registry
     except ModuleNotFoundError:
@@ -32,6 +34,7 @@ class CartPoleBatch:
         batch_size: B.
         seed: of each copy; None: random ones.
         key, kwargs, time_limit, observe: see `GymnasiumEnv`.
+        infos: none.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class CartPoleBatch:
         kwargs: dict[str, Any] | None = None,
         time_limit: int | None = None,
         observe: list[int] | None = None,
+        infos: None = None,
         seed: Sequence[int] | None = None,
     ):
         from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv

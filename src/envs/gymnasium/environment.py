@@ -28,6 +28,8 @@ class GymnasiumEnv:
         kwargs: arguments of the environment.
         time_limit: steps of an episode, after which it is truncated; None: those that the id is registered with.
         observe: which entries of a vector the agent sees; None: all.
+        infos: numbers of the steps' infos that batches keep, as the outcomes `infos/<key>`; `infos/<key>/known` is 0
+            where a step's info lacks the key.
         seed: given to the first reset; None: a random one.
 
     Raises:
@@ -40,6 +42,7 @@ class GymnasiumEnv:
         kwargs: dict[str, Any] | None = None,
         time_limit: int | None = None,
         observe: list[int] | None = None,
+        infos: list[str] | None = None,
         seed: int | None = None,
     ):
         self._env = tasks.made(key, time_limit, kwargs)
@@ -49,7 +52,7 @@ class GymnasiumEnv:
         self._has_state = _is_vector(self._observations)
         self._observe = None if observe is None else _require_entries(observe, self._observations)
         self._masked = list(self._actions) == ["actions"] and self._actions["actions"].categorical
-        self._seed = seed
+        self._infos, self._seed = list(infos or ()), seed
         self._seen: dict[str, np.ndarray] = {}
 
     @classmethod
@@ -62,6 +65,9 @@ class GymnasiumEnv:
             raise ConfigError(f"env_args.kwargs is {shown(kwargs)}; it must be a mapping of arguments.")
         if observe is not None and (not isinstance(observe, list) or any(type(entry) is not int for entry in observe)):
             raise ConfigError(f"env_args.observe is {shown(observe)}; it must be a list of whole numbers.")
+        infos = env_args.get("infos")
+        if infos is not None and not (isinstance(infos, list) and all(isinstance(key, str) for key in infos)):
+            raise ConfigError(f"env_args.infos is {shown(infos)}; it must be a list of the infos' keys.")
         cls(**env_args).close()
 
     @classmethod
@@ -77,6 +83,9 @@ class GymnasiumEnv:
             fields["obs"] = _part_of(fields["obs"], self._observe)
         if self._masked:
             fields["avail_actions"] = FieldSpec("mask", (self._actions["actions"].n,), "uint8", of="actions")
+        for key in self._infos:
+            fields[f"infos/{key}"] = FieldSpec("outcome", (), "float32", group=None)
+            fields[f"infos/{key}/known"] = FieldSpec("outcome", (), "uint8", group=None)
         return fields | self._actions | {"reward": FieldSpec("outcome", (), "float64", group=None)}
 
     def reset(self) -> None:
@@ -93,7 +102,22 @@ class GymnasiumEnv:
         self._keep(seen, info)
         info = {name: value for name, value in info.items() if name != MASK}
         # an end that lies in the task is one, also at the time limit
-        return {"reward": float(reward)}, bool(terminated), bool(truncated and not terminated), info
+        return (
+            {"reward": float(reward), **self._kept_of(info)},
+            bool(terminated),
+            bool(truncated and not terminated),
+            info,
+        )
+
+    def _kept_of(self, info: Mapping[str, Any]) -> dict[str, float]:
+        """Raises: ConfigError: an info is not one number."""
+        kept: dict[str, float] = {}
+        for key in self._infos:
+            value = info.get(key, 0.0)
+            if np.size(value) != 1 or np.asarray(value).dtype.kind not in "biuf":
+                raise ConfigError(f"env_args.infos: '{shown(key)}' is {shown(value)}, and not one number.")
+            kept |= {f"infos/{key}": float(np.asarray(value).item()), f"infos/{key}/known": float(key in info)}
+        return kept
 
     def _keep(self, seen: Any, info: Mapping[str, Any]) -> None:
         shown_now = {path: value[None] for path, value in self._show(seen).items()}
