@@ -14,6 +14,7 @@ from checks.paths import check_results_path
 from checks.plugins import import_plugins
 from checks.sinks import check_sinks
 from checks.teams import expanded
+from checks.units import check_units
 from checks.values import normalised
 
 
@@ -36,6 +37,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     check_results_path(config)
     check_pairings(config)
     config["teams"] = expanded(config)
+    check_units(config)
     check_environment(config)
     check_checkpoint(config)
     check_opponents(config)

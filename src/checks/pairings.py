@@ -52,6 +52,11 @@ def _check_learner(config: dict, traits: dict) -> None:
             f"action_selector={config['action_selector']} does not go with agent_output_type={output}. "
             f"These do: {fitting}."
         )
+    controllers, mac = traits["learner"].get("controllers"), chosen_entry(config, "mac")
+    if controllers is not None and mac is not None and mac.declared and config["mac"] not in controllers:
+        raise ConfigError(
+            f"mac={config['mac']} does not go with learner={learner}, which takes mac={' or '.join(controllers)}."
+        )
     mixes, accepted = traits["mixer"].get("mixes"), traits["learner"].get("mixes")
     if mixes is None or accepted is None or mixes in accepted:
         return

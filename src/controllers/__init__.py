@@ -1,9 +1,24 @@
 """Multi-agent controllers (MACs): observations in, actions out."""
 
-from utils.options import SHAPES, SHARED, Option
+from utils.options import SHAPES, SHARED, STEPS, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("controller")
+NOISE = {
+    "noise": Option(
+        "none",
+        "added to actions in training: gaussian, ou (Ornstein-Uhlenbeck), epsilon (random actions at times), none",
+        choices=("none", "gaussian", "ou", "epsilon"),
+    ),
+    "noise_scale": Option(
+        0.1,
+        "gaussian: deviation, ou: of its steps, in halves of the actions' ranges; epsilon: share of random actions",
+        at_least=0,
+        schedule=True,
+    ),
+    "noise_theta": Option(0.15, "ou: how fast it returns to 0, per step", at_least=0, at_most=1),
+    "noise_reset": Option(True, "ou: it starts from 0 in each episode"),
+}
 INPUTS = {
     "share_params": Option(True, "one network for all agents; False: separate weights for each agent", resume=SHAPES),
     "agent": Option(SHARED, "network of an agent (registry: agents)", resume=SHAPES),
@@ -30,6 +45,29 @@ REGISTRY.declare(
         ),
     },
 )
+POLICY = {
+    **INPUTS,
+    "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
+    "policy_gain": Option(0.01, "gain of the last layer's orthogonal weights", above=0),
+    "deviation": Option(
+        "parameter",
+        "of continuous actions: a parameter, an output of the network, or none (off-policy learners)",
+        choices=("parameter", "network", "none"),
+        resume=SHAPES,
+    ),
+    "first_deviation": Option(
+        1.0, "the first deviation of continuous actions, in halves of their ranges", above=0, at_most=5
+    ),
+    "squash": Option(
+        "clip",
+        "how continuous actions keep to their bounds: clip (by the environment), or tanh (of a Gaussian)",
+        choices=("clip", "tanh"),
+    ),
+    "bernoulli": Option(False, "one output, not two, for each choice between two", resume=SHAPES),
+    "normalise_observations": Option(
+        False, "scale observations by their running mean and deviation, to between -10 and 10", resume=SHAPES
+    ),
+}
 REGISTRY.declare(
     "policy_mac",
     "controllers.policy_controller:PolicyMAC",
@@ -37,27 +75,22 @@ REGISTRY.declare(
     takes=("continuous", "branches", "other_actions"),
     reads=("test_greedy", "critic"),
     values=True,
+    options=POLICY,
+)
+REGISTRY.declare(
+    "actor_mac",
+    "controllers.actor_controller:ActorMAC",
+    "the same without a memory, with noise and random first steps, for off-policy actor-critics",
+    takes=("continuous", "branches", "other_actions"),
+    reads=("test_greedy", "critic"),
     options={
-        **INPUTS,
-        "orthogonal_init": Option(True, "orthogonal initial weights, and biases of 0"),
-        "policy_gain": Option(0.01, "gain of the last layer's orthogonal weights", above=0),
-        "deviation": Option(
-            "parameter",
-            "of continuous actions: a parameter, or an output of the network",
-            choices=("parameter", "network"),
-            resume=SHAPES,
-        ),
-        "first_deviation": Option(
-            1.0, "the first deviation of continuous actions, in halves of their ranges", above=0, at_most=5
-        ),
-        "squash": Option(
-            "clip",
-            "how continuous actions keep to their bounds: clip (by the environment), or tanh (of a Gaussian)",
-            choices=("clip", "tanh"),
-        ),
-        "bernoulli": Option(False, "one output, not two, for each choice between two", resume=SHAPES),
-        "normalise_observations": Option(
-            False, "scale observations by their running mean and deviation, to between -10 and 10", resume=SHAPES
+        **POLICY,
+        **NOISE,
+        "random_steps": Option(
+            0,
+            "steps of the run in which actions are uniformly random, over all of their range",
+            at_least=0,
+            at_most=STEPS,
         ),
     },
 )

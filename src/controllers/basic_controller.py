@@ -13,7 +13,7 @@ from components.packing import PackedSteps
 from controllers import REGISTRY
 from controllers.agent_form import wants_agent_axis
 from controllers.decisions import Decision, extras_of_choice
-from controllers.hidden_states import for_all_agents, is_rollout
+from controllers.hidden_states import for_all_agents
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.unroll import unroll_by_steps
 from modules.agents import REGISTRY as agent_REGISTRY
@@ -21,6 +21,7 @@ from modules.policies.distributions import Categorical, Joint
 from modules.unshared import unshare
 from utils.config import with_defaults
 from utils.rl_utils import episode_starts, legal_policy
+from utils.schemes import is_rollout
 from utils.tensor_trees import Tree, map_tree
 
 

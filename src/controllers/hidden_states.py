@@ -7,10 +7,8 @@ from typing import Any
 
 import torch as th
 
+from utils.schemes import BEFORE
 from utils.tensor_trees import Tree, is_tree, leaves, map_tree
-
-# the field of a rollout with the memory from before its first column; for trees `<BEFORE>/<path of the leaf>`
-BEFORE = "hidden_before"
 
 
 def for_all_agents(initial: Tree, batch_size: int, n_agents: int) -> Tree:
@@ -42,11 +40,6 @@ def fields_before(hidden: Tree, batch_size: int, n_agents: int) -> dict[str, th.
     """Batch fields that hold a memory, `[B, n, H]` each."""
     tree = by_agent(hidden, batch_size, n_agents)
     return {f"{BEFORE}/{path}" if path else BEFORE: leaf for path, leaf in leaves(tree)}
-
-
-def is_rollout(batch: Any) -> bool:
-    """Whether a batch has the memory from before its first column, and episodes that start within its rows."""
-    return any(key == BEFORE or key.startswith(f"{BEFORE}/") for key in batch.scheme)
 
 
 def memory_before(batch: Any, like: Tree, path: str = BEFORE) -> Tree:

@@ -10,13 +10,13 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
-from components.chunks import before_columns
 from components.episode_batch import EpisodeBatch
 from components.packing import PackedSteps
-from controllers.hidden_states import BEFORE, fields_before, is_rollout, memory_before
+from components.sampling.parts import before_columns
+from controllers.hidden_states import fields_before, memory_before
 from modules.unshared import linear
 from utils.rl_utils import episode_starts
-from utils.schemes import AGENTS, action_fields, as_numbers, observed_fields, shape_of
+from utils.schemes import AGENTS, BEFORE, action_fields, as_numbers, is_rollout, observed_fields, shape_of
 from utils.tensor_trees import Tree, leaves, map_tree
 
 

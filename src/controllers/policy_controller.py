@@ -17,6 +17,7 @@ from modules.initialisation import orthogonal
 from modules.policies.distributions import Joint
 from modules.policies.policy import Policy
 from utils.config import with_defaults
+from utils.errors import ConfigError
 from utils.schemes import observed_fields
 
 # normalised observations are kept between -10 and 10
@@ -34,6 +35,8 @@ class PolicyMAC(BasicMAC):
 
     def __init__(self, scheme, groups, args):
         args = copy.copy(with_defaults(args, REGISTRY.defaults_of(type(self))))
+        if args.deviation == "none" and type(self) is PolicyMAC:
+            raise ConfigError("deviation=none leaves no distribution to learn from. Use it with mac=actor_mac.")
         self.policy = Policy(scheme, args)
         self.has_values = args.critic == "trunk"
         # of the network

@@ -3,9 +3,10 @@
 import torch as th
 
 from components.packing import AllSteps
-from controllers.hidden_states import by_agent, has_rows, is_rollout, memory_before, reset_where
+from controllers.hidden_states import by_agent, has_rows, memory_before, reset_where
 from controllers.inputs import behind_a_column
 from utils.rl_utils import episode_starts
+from utils.schemes import is_rollout
 from utils.tensor_trees import Tree, map_tree
 
 

@@ -12,8 +12,8 @@ from acting.contract import Acting, Opponents
 from checkpoints.journal import Journal
 from checks.options import layer_widths
 from checks.registries import chosen, chosen_name
-from components.buffers import REGISTRY as buffer_REGISTRY
 from components.buffers.contract import Buffer
+from components.buffers.with_units import build_buffer
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesPerTransition
@@ -177,9 +177,8 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
 
 def _add_learner(team: Member, scheme: dict, players: Players, columns: int, logger: Any) -> None:
     args = team.args
-    kind = buffer_REGISTRY[chosen_name(vars(args), "buffer")]
     fields = team.scheme(scheme), team.groups(players.groups), columns, team.preprocess(players.preprocess)
-    team.buffer = kind(*fields, args, logger)
+    team.buffer = build_buffer(chosen_name(vars(args), "buffer"), *fields, args, logger)
     team.plan = build_plan(args, team.buffer)
     team.learner = le_REGISTRY[args.learner](team.mac, team.buffer.scheme, logger, args)
     if args.device == "cuda":

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from acting import lag_of
+from components.sampling.chain import Minibatches
 from experiment.assembly import Parts
 from experiment.inspection import Inspection
 from experiment.replay_recording import save_replay
@@ -128,10 +129,14 @@ class TrainingLoop:
         self.logger.episode = state.episode
 
     def _learn(self, team: Member, t_env: int) -> None:
-        learner = team.learner
         with timed("sample"):
             sample = team.buffer.sample()
-        skipped = getattr(learner, "skipped_updates", 0)
+        for part in sample if isinstance(sample, Minibatches) else (sample,):
+            self._update(team, part, t_env)
+
+    def _update(self, team: Member, sample: Any, t_env: int) -> None:
+        learner = team.learner
+        skipped, logged = getattr(learner, "skipped_updates", 0), getattr(learner, "log_stats_t", None)
         try:
             with timed("update"):
                 learner.train(sample, t_env, self.state.episode)
@@ -140,8 +145,21 @@ class TrainingLoop:
         except NonFiniteError as error:
             raise self._not_finite(error.statistic, sample, t_env) from None
         self.state.updates += 1
+        if "ids" in sample.scheme and (priorities := getattr(learner, "new_priorities", None)) is not None:
+            team.buffer.update_priorities(sample["ids"], priorities)
+        if getattr(learner, "log_stats_t", None) != logged:
+            self._log_test_loss(team, t_env)
         if getattr(learner, "skipped_updates", 0) > skipped:
             self._inspect(f"{learner.turned_non_finite}; the update was skipped", sample)
+
+    def _log_test_loss(self, team: Member, t_env: int) -> None:
+        """The loss on a sample that is held out, where the buffer holds one out and the learner can tell it."""
+        if not (hasattr(team.buffer, "hold_out") and hasattr(team.learner, "test_loss")):
+            return
+        if (sample := team.buffer.hold_out()) is not None:
+            parts = list(sample) if isinstance(sample, Minibatches) else [sample]
+            loss = sum(map(team.learner.test_loss, parts)) / len(parts)
+            team.logger(self.logger).log_stat("loss_test", loss, t_env)
 
     def _is_finite(self, batch: Any, t_env: int) -> bool:
         """Whether the rollout can be learned from."""

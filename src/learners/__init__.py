@@ -1,6 +1,7 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO
+from learners.off_policy_options import DETERMINISTIC, SOFT
 from learners.options import DOUBLE_Q, EPOCHS, LR_FINISH, MIXER, OPTIONS, STANDARDISE, TARGETS, TD_LAMBDA
 from utils.options import Option
 from utils.registry import Registry, lazy_classes
@@ -80,6 +81,30 @@ REGISTRY.declare(
     "A2C: policy gradients with a critic: IA2C, MAA2C, on-policy",
     **POLICY_GRADIENTS,
     options=ACTOR_CRITIC,
+)
+
+FROM_TRANSITIONS = {
+    "learns_from": "pi_logits",
+    "values": "state_actions",
+    "mixes": ("nothing",),
+    "buffers": ("transitions",),
+    "controllers": ("actor_mac",),
+}
+REGISTRY.declare(
+    "ddpg_learner",
+    "learners.ddpg_learner:DDPGLearner",
+    "deterministic policy gradients: DDPG, TD3, MADDPG, off-policy",
+    takes=("agent_rewards", "continuous", "branches"),
+    **FROM_TRANSITIONS,
+    options=DETERMINISTIC,
+)
+REGISTRY.declare(
+    "sac_learner",
+    "learners.sac_learner:SACLearner",
+    "soft actor-critic, for continuous actions and choices: SAC, MASAC, off-policy",
+    takes=("agent_rewards", "continuous", "branches", "other_actions"),
+    **FROM_TRANSITIONS,
+    options=SOFT,
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

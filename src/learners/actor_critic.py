@@ -4,8 +4,9 @@ from typing import Any
 
 import torch as th
 
-from components.chunks import cut, with_fields
-from controllers.hidden_states import is_rollout
+from components.sampling.chain import Chain, Info
+from components.sampling.listed import listed_units
+from components.sampling.parts import with_fields
 from controllers.inputs import known_before_columns
 from controllers.unroll import BatchUnroll
 from learners.advantages import AdvantageEstimator
@@ -18,7 +19,7 @@ from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
 from utils.rl_utils import episode_starts
 from utils.schedules import Schedule
-from utils.schemes import action_fields, choice_masks, chosen_fields, observed_fields, state_fields
+from utils.schemes import action_fields, choice_masks, chosen_fields, is_rollout, observed_fields, state_fields
 from utils.tensor_trees import map_tree
 from utils.timing import timed
 
@@ -49,6 +50,7 @@ class ActorCriticLearner(BaseLearner):
         self.entropy_coef = Schedule.of(self.args.entropy_coef)
         finish = 1.0 if self.args.lr_finish is None else self.args.lr_finish / self.args.lr
         self.lr_share = Schedule([(0, 1.0), (self.args.t_max, finish)])
+        self.sampling = Info("the learner's units", self.args, getattr(logger, "console_logger", None))
         self._actions = chosen_fields(scheme)
         self._masks = list(choice_masks(scheme).values())
         observed = [*observed_fields(scheme), *state_fields(scheme)]
@@ -86,7 +88,7 @@ class ActorCriticLearner(BaseLearner):
         before = self.state_values.fields_before(batch)
         sample = with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates, before)
         if chunk_length in (0, sample.max_seq_length) or not is_rollout(batch):
-            return sample
+            return self.chain()(sample)
         with th.no_grad():
             unroll = BatchUnroll(sample, self.mac)
             _, memory = unroll.outputs_and_memory(self.mac)
@@ -97,7 +99,13 @@ class ActorCriticLearner(BaseLearner):
         def known(columns: th.Tensor) -> dict[str, th.Tensor]:
             return known_before_columns(*before, columns) | self.state_values.fields_before_columns(sample, columns)
 
-        return cut(sample, chunk_length, burn_in, known)
+        self.sampling.known = known
+        return self.chain({"cut_rows": {"length": chunk_length, "burn_in": burn_in}})(sample)
+
+    def chain(self, *units: dict) -> Chain:
+        """Sample units of this learner, with `debug_units` those that look at what each makes."""
+        listed = listed_units(self.sampling.key, units, "columns", ("columns", "parts"))
+        return Chain(listed, self.sampling, self.args.debug_units)
 
     def anneal(self, t_env: int) -> None:
         """Set the learning rates of step `t_env`."""

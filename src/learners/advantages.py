@@ -6,12 +6,11 @@ import torch as th
 import torch.nn as nn
 
 from components.normalisers import ReturnScale
-from controllers.hidden_states import is_rollout
 from learners.n_step import n_step_targets
 from learners.q_targets import masked_mean
 from learners.standardisation import Standardisation, reward_columns
 from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
-from utils.schemes import choice_masks, chosen_fields
+from utils.schemes import choice_masks, chosen_fields, is_rollout
 from utils.value_norm import ValueNorm
 
 

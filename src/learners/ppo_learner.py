@@ -7,7 +7,6 @@ import torch.nn.functional as F
 
 from learners.actor_critic import ActorCriticLearner
 from learners.evaluation import statistics
-from learners.minibatches import epochs, rows
 from learners.q_targets import masked_mean
 from utils.schedules import Schedule
 
@@ -23,6 +22,7 @@ class PPOLearner(ActorCriticLearner):
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         self.eps_clip = Schedule.of(self.args.eps_clip)
+        self._minibatches = self.chain({"recurrent_minibatches": {"parts": self.args.minibatches}})
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """`epochs` passes over `batch`, each in `minibatches` updates, unless the policy has moved too far before."""
@@ -50,8 +50,8 @@ class PPOLearner(ActorCriticLearner):
 
     def _epoch(self, sample, eps_clip: float, entropy_coef: float, stats: dict[str, list] | None) -> bool:
         """One pass over all rows; whether the policy is still near the one that acted. Adds to `stats`, if there is."""
-        for part in epochs(rows(sample), 1, self.args.minibatches):
-            found = self._update(sample[part], eps_clip, entropy_coef, stats is not None)
+        for part in self._minibatches(sample):
+            found = self._update(part, eps_clip, entropy_coef, stats is not None)
             if stats is not None:
                 for key, value in found.items():
                     stats[key].append(value)

@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import torch as th
 
+from components.sampling.minibatches import passes, rows
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
-from learners.minibatches import epochs, rows
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
@@ -39,7 +39,7 @@ class PQNLearner(BaseLearner):
         mask = valid_transitions(batch, by_agent=self.mixer is None)
         targets = self._targets(batch, mask)
         stats = defaultdict(list)
-        for part in epochs(rows(batch), self.args.epochs, self.args.minibatches):
+        for part in passes(rows(batch), self.args.epochs, self.args.minibatches):
             for key, value in self._update(batch[part], targets[part], mask[part]).items():
                 stats[key].append(value)
         if self._log_due(t_env):

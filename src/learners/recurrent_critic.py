@@ -5,11 +5,11 @@ from typing import Any
 
 import torch as th
 
-from components.chunks import before_columns
 from components.packing import PackedSteps
-from controllers.hidden_states import is_rollout
+from components.sampling.parts import before_columns
 from modules.agents.gru_sequence import gru_sequence
 from utils.rl_utils import episode_starts
+from utils.schemes import is_rollout
 
 # the field with a critic's memory from before the first column of a rollout or a part of one, `[B, n, H]`
 BEFORE = "critic_before"

@@ -61,7 +61,7 @@ def episode_starts(batch) -> th.Tensor:
 
     A step that ends an episode is followed by the closing state, and that by the first state of the next episode. A
     column that is not filled is of an episode that was lost; the next episode starts after it. A part of a rollout has
-    its starts in the field "starts" (`components.chunks`).
+    its starts in the field "starts" (`components.sampling.parts`).
     """
     if "starts" in batch.scheme:
         return batch["starts"].bool().squeeze(2)

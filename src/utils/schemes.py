@@ -6,6 +6,8 @@ from typing import Any
 import torch as th
 
 AGENTS = "agents"
+# the field of a rollout with the memory from before its first column; for trees `<BEFORE>/<path of the leaf>`
+BEFORE = "hidden_before"
 Scheme = Mapping[str, Mapping[str, Any]]
 
 
@@ -35,6 +37,11 @@ def choice_masks(scheme: Scheme) -> dict[str, str]:
     if not masks and "kind" not in scheme.get("avail_actions", {"kind": ""}):
         return {"actions": "avail_actions"}
     return masks
+
+
+def is_rollout(batch: Any) -> bool:
+    """Whether a batch has the memory from before its first column, and episodes that start within its rows."""
+    return any(key == BEFORE or key.startswith(f"{BEFORE}/") for key in batch.scheme)
 
 
 def shape_of(info: Mapping[str, Any]) -> tuple[int, ...]:

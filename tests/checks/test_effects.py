@@ -97,7 +97,8 @@ def _read_by(cls):
 
 def _helpers(source):
     """The modules that learners and controllers leave some keys to, and those of these."""
-    names = r"controllers\.inputs|learners\.(?:advantages|n_step|standardisation)|modules\.policies\.policy"
+    names = r"components\.noise|controllers\.inputs|learners\.(?:advantages|n_step|standardisation)"
+    names += r"|modules\.policies\.policy"
     found = set(re.findall(rf"^from ({names}) import", source, re.MULTILINE))
     return found.union(*(_helpers(_source(module)) for module in found))
 

@@ -29,6 +29,10 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
         parts |= {"batch_size": 1, "buffer_size": 1}
     critics, values = REGISTRIES["critic"], REGISTRIES["learner"].entry(learner).traits.get("values")
     parts["critic"] = next((name for name in critics if critics.entry(name).traits["values"] == values), "coma")
+    if controllers := REGISTRIES["learner"].entry(learner).traits.get("controllers"):
+        deviation = "none" if learner == "ddpg_learner" else "network"
+        parts |= {"mac": controllers[0], "agent": "ff", "obs_last_action": False, "deviation": deviation}
+        parts |= {"squash": "tanh", "env": "gymnasium", "env_args": {"key": "Pendulum-v1", "time_limit": 5}}
     try:
         check_pairings(completed({**default_config(), **parts}))
     except ConfigError as error:
@@ -46,8 +50,18 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
         "seed": 1,
     }
     updates = watch_updates(monkeypatch, learner)
-    assert run({**small, **parts, "env": "two_step"}) is not None
+    if controllers:
+        small["t_max"] = 15
+    assert run({"env": "two_step", **small, **parts}) is not None
     assert_learnt(updates)
+
+
+def test_learners_from_transitions_have_their_controller():
+    with pytest.raises(
+        ConfigError, match="mac=basic_mac does not go with learner=sac_learner, which takes mac=actor_mac"
+    ):
+        sac = {"learner": "sac_learner", "agent_output_type": "pi_logits", "action_selector": "multinomial"}
+        check_pairings(completed({**default_config(), **sac, "critic": "q_own"}))
 
 
 def test_a_part_that_was_only_assigned_is_not_refused_for_traits_it_does_not_declare(monkeypatch):

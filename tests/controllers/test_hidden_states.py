@@ -5,11 +5,12 @@ import torch as th
 
 from components.episode_buffer import EpisodeBatch
 from controllers.basic_controller import BasicMAC
-from controllers.hidden_states import fields_before, has_rows, is_rollout, memory_before, reset_where
+from controllers.hidden_states import fields_before, has_rows, memory_before, reset_where
 from controllers.unroll import BatchUnroll, unroll_mac
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
+from utils.schemes import is_rollout
 
 TREE = {"lstm": (th.arange(12.0).view(6, 2), th.arange(6.0).view(6, 1)), "age": th.arange(24.0).view(3, 2, 2, 2)}
 

@@ -19,9 +19,9 @@ from experiment.loop import TrainingLoop
 from experiment.state import RunState
 from learners import REGISTRY as learners
 from records.logger import Logger
-from small_training import preset_of
+from small_training import needs_continuous_actions, preset_of, suited
 from trees import differences
-from utils.config import config_names, recursive_dict_update
+from utils.config import config_names
 from utils.random_streams import seed_everything
 from utils.stop_signals import StopSignals
 from utils.timing import timed
@@ -53,8 +53,11 @@ def cases():
 @contextmanager
 def playing(tmp_path, algorithm, changes, seed):
     """The parts of a run, and its loop."""
-    config = compose_config(algorithm, "two_step").config
-    recursive_dict_update(config, {**SMALL, **changes, "seed": seed, "local_results_path": str(tmp_path)})
+    continuous = needs_continuous_actions(algorithm)
+    config = compose_config(algorithm, "gymnasium" if continuous else "two_step").config
+    if continuous:
+        changes = {**changes, "env_args": {"key": "Pendulum-v1", "time_limit": 2}}
+    suited(config, {**SMALL, **changes, "seed": seed, "local_results_path": str(tmp_path)})
     config = check_config(config)
     seed_everything(seed)
     config["env_args"]["seed"] = seed
@@ -99,6 +102,13 @@ def test_every_part_of_a_run_comes_back(tmp_path, learner, changes):
         assert differences(captured[name], after[name]) == [], name
 
 
+def put_records(journal, kept):
+    first = kept.first
+    for stop, arrays in kept.rows(first, kept.stop):
+        journal.put(first, arrays)
+        first = stop
+
+
 @pytest.mark.parametrize("preset", config_names("algs"))
 def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
     """In a run of another seed, which takes over the state after five rollouts; the episodes kept have a journal."""
@@ -120,7 +130,11 @@ def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
                 kept = copy.deepcopy(parts.teams[0].buffer)
             else:
                 parts.state.restore(load_tree(tmp_path / "state.th"))
-                parts.teams[0].buffer = kept
+                buffer = parts.teams[0].buffer
+                if buffer.journal is None:
+                    parts.teams[0].buffer = kept
+                else:
+                    put_records(buffer.journal, kept.journal)
             for _ in range(3):
                 loop._gather_and_learn()
             parts.acting.settle()

@@ -7,7 +7,7 @@ from cli.compose import compose_config
 from envs import batched_names
 from learners import REGISTRY as learners
 from runners import REGISTRY as runners
-from small_training import SCHEDULES, SOURCES, UPDATES, preset_of, train
+from small_training import SCHEDULES, SOURCES, UPDATES, needs_continuous_actions, preset_of, train
 from utils.config import config_names
 from utils.errors import ConfigError
 from vector_envs.instances import constructor_of
@@ -30,10 +30,31 @@ def _presets_and_environments():
             others += 1
 
 
+# environments with continuous actions, by arguments or by nature
+CONTINUOUS = {
+    "gymnasium": {"key": "Pendulum-v1", "time_limit": 5},
+    "mpe": {"time_limit": 5, "kwargs": {"continuous_actions": True}},
+}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "environment"), list(_presets_and_environments()))
 def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algorithm, environment):
+    if needs_continuous_actions(algorithm):
+        with pytest.raises(
+            ConfigError, match=r"does not suit|does not go with env=|needs value_network=True and continuous"
+        ):
+            train(tmp_path, monkeypatch, algorithm, environment, runner="episode")
+        return
     assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, runner="episode"), UPDATES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("environment", sorted(CONTINUOUS))
+@pytest.mark.parametrize("algorithm", ["ddpg", "td3", "sac", "sac_v1", "maddpg", "masac", "ppo", "mappo"])
+def test_every_kind_of_policy_trains_on_continuous_actions(tmp_path, monkeypatch, algorithm, environment):
+    changes = {"runner": "episode", "env_args": CONTINUOUS[environment]}
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
 
 
 def _presets_for_rewards_of_agents():
@@ -41,7 +62,7 @@ def _presets_for_rewards_of_agents():
     for algorithm in config_names("algs"):
         config = compose_config(algorithm, "lbf").config
         takes = learners.entry(config["learner"]).traits.get("takes", ())
-        if config["mixer"] is None and "agent_rewards" in takes:
+        if config["mixer"] is None and "agent_rewards" in takes and not needs_continuous_actions(algorithm):
             yield algorithm
 
 
@@ -64,6 +85,13 @@ def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, run
         with pytest.raises(ConfigError, match=f"learner={learner} .* runner={runner}"):
             train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
         return
+    if learners.entry(learner).traits.get("controllers") == ("actor_mac",):
+        remembers = REGISTRIES["agent"].entry(agent).traits.get("memory")
+        if remembers or needs_continuous_actions(algorithm):
+            fault = f"agent={agent} has a memory" if remembers else "deviation=none does not suit"
+            with pytest.raises(ConfigError, match=fault):
+                train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
+            return
     if (
         REGISTRIES["agent"].entry(agent).traits.get("needs_pictures")
     ):  # tests/integration/test_digideep_files.py trains it

@@ -9,9 +9,9 @@ from checks.options import completed
 from cli.compose import compose_config
 from learners import REGISTRY as learners
 from runners import REGISTRY as runners
-from small_training import preset_of
+from small_training import needs_continuous_actions, preset_of, suited
 from trees import differences
-from utils.config import config_names, recursive_dict_update
+from utils.config import config_names
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +47,8 @@ def cases():
             everywhere, on_policy = learner == "q_learner", needs.get("on_policy")
             for mode in ("synchronous", "continuous") if runner == "batched" else ("synchronous",):
                 native = runner == "batched" and (on_policy or mode == "synchronous")
+                # of transitions, whose buffer goes on over rollouts
+                native |= runner == "rollout" and "transitions" in needs.get("buffers", ())
                 if everywhere or native or (on_policy and runner == "rollout"):
                     for overlap in (False, True) if everywhere else (False,):
                         yield pytest.param(runner, learner, mode, overlap, id=f"{runner}-{learner}-{mode}-{overlap}")
@@ -55,6 +57,7 @@ def cases():
 # what shapes the state of a learner, besides its networks
 KEPT = """
     normalise_values normalise_rewards normalise_observations standardise_rewards standardise_returns critic_rnn
+    value_network
 """.split()
 
 
@@ -72,16 +75,20 @@ def presets():
 
 def config_of(runner, learner, mode, overlap, algorithm=None):
     algorithm = algorithm or preset_of(learner)
-    skirmish = runner in ON_SKIRMISH
-    config = compose_config(algorithm, "skirmish" if skirmish else "matrix").config
+    continuous = needs_continuous_actions(algorithm)
+    skirmish = runner in ON_SKIRMISH and not continuous
+    environment = "gymnasium" if continuous else "skirmish" if skirmish else "matrix"
+    config = compose_config(algorithm, environment).config
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {**SETTINGS, "runner": runner, "batched_mode": mode, "overlap": overlap, "batch_size_run": environments}
     changes["t_max"] = 600 if skirmish else 300
-    if not skirmish:
+    if continuous:
+        changes["env_args"] = {"key": "Pendulum-v1", "time_limit": 7}
+    elif not skirmish:
         changes["env_args"] = {"game": "climbing", "episode_limit": 4}
     if config["agent_output_type"] == "pi_logits":
         changes["test_greedy"] = False  # tests draw random numbers, too
-    recursive_dict_update(config, changes)
+    suited(config, changes)
     if learners.entry(learner).traits.get("on_policy"):
         config["batch_size"] = config["buffer_size"] = environments
         config["minibatches"] = environments

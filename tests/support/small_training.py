@@ -3,6 +3,7 @@
 from functools import cache
 
 from checks.options import completed
+from checks.registries import chosen_name
 from cli.compose import compose_config
 from envs import REGISTRY as environments
 from envs.sizes import spec_of
@@ -49,6 +50,25 @@ def preset_of(learner):
     )
 
 
+def suited(config, settings):
+    """`config` with small `settings`, for learners from transitions: sizes in steps, and few updates.
+
+    Those whose policies are deterministic get an environment with continuous actions.
+    """
+    recursive_dict_update(config, settings)
+    if chosen_name(config, "buffer") == "transitions":
+        config["buffer_size"] = 1000 * config["batch_size_run"]
+        config["replay_ratio"] = min(config["replay_ratio"], config["batch_size"])
+        config["random_steps"] = min(config.get("random_steps", 0), 2)
+    return config
+
+
+def needs_continuous_actions(algorithm):
+    """Whether a preset's policy, or its gradient, is of continuous actions only."""
+    config = compose_config(algorithm, "lbf").config
+    return config.get("deviation") == "none" or config.get("policy_gradient") == "score"
+
+
 @cache
 def episode_limit(environment):
     """The most steps of an episode of configs/envs/<environment>.yaml, made short."""
@@ -64,12 +84,13 @@ def train(tmp_path, monkeypatch, algorithm, environment, **changes):
     """Play until there were three updates at least, for any lengths of episodes; returns the updates."""
     config = compose_config(algorithm, environment).config
     changes = {"env_args": SHORT.get(environment, {}), "local_results_path": str(tmp_path), **SETTINGS, **changes}
-    recursive_dict_update(config, changes)
+    suited(config, changes)
     if learners.entry(config["learner"]).traits.get("on_policy"):
         config["minibatches"] = 1
         config["batch_size"] = config["buffer_size"] = config["batch_size_run"]
     # a rollout of `batch_size_run` episodes or pieces: one fills the batch, and each of the others brings an update
-    rollouts = -(-config["batch_size"] // config["batch_size_run"]) - 1 + UPDATES
+    delayed = completed(config).get("policy_delay", 1)
+    rollouts = -(-config["batch_size"] // config["batch_size_run"]) - 1 + UPDATES * delayed
     longest = completed(config)["rollout_steps"] if config["runner"] == "rollout" else episode_limit(environment)
     # the rollout that starts at t_max is still played
     config["t_max"] = (rollouts - 1) * config["batch_size_run"] * longest

@@ -19,6 +19,7 @@ REGISTRY.declare(
     "rnn",
     "modules.agents.rnn_agent:RNNAgent",
     "linear, GRU cell, linear (PyMARL)",
+    memory=True,
     options=WIDTHS | LAYER_NORM | USE_RNN,
 )
 REGISTRY.declare(
@@ -28,10 +29,11 @@ REGISTRY.declare(
     "rnn_layernorm",
     "modules.agents.rnn_layernorm_agent:RNNLayerNormAgent",
     "linear, GRU cell, linear, with layer normalisation (PQN)",
+    memory=True,
     options=WIDTHS | USE_RNN,
 )
 REGISTRY.declare(
-    "lstm", "modules.agents.lstm_agent:LSTMAgent", "linear, LSTM cell, linear", options=WIDTHS | LAYER_NORM
+    "lstm", "modules.agents.lstm_agent:LSTMAgent", "linear, LSTM cell, linear", memory=True, options=WIDTHS | LAYER_NORM
 )
 REGISTRY.declare(
     "cnn",

@@ -34,6 +34,17 @@ VALUES = {
     "critic_layer_norm": Option(False, "layer normalisation in a critic of state values", resume=SHAPES),
     "critic_rnn": Option(False, "a GRU cell before the last layer of a critic of state values", resume=SHAPES),
 }
+ACTION_VALUES = {
+    "critic_hidden_dim": Option(
+        256, "units of the hidden layers of a critic of action values", at_least=1, at_most=WIDTH, resume=SHAPES
+    ),
+    "share_critic_params": SHARE,
+    "critic_agent_id": AGENT_ID,
+    "critics": Option(1, "how many estimate an action's value; targets take the least", at_least=1, at_most=64),
+    "critic_last_range": Option(
+        None, "the last layer's weights start within it; null: as the others", nullable=True, kind=float, above=0
+    ),
+}
 REGISTRY.declare(
     "coma",
     "modules.critics.coma:COMACritic",
@@ -64,6 +75,22 @@ REGISTRY.declare(
     "values of the state and an agent's observation (MAPPO)",
     options=VALUES,
     values="states",
+)
+REGISTRY.declare(
+    "q_own",
+    "modules.critics.action_values:ActionValueCritic",
+    "values of an agent's observation and action (DDPG, TD3, SAC)",
+    options=ACTION_VALUES,
+    values="state_actions",
+    takes=("no_state",),
+)
+REGISTRY.declare(
+    "q_central",
+    "modules.critics.action_values:CentralActionValues",
+    "values of the state and the actions of all agents (MADDPG, MASAC)",
+    options=ACTION_VALUES,
+    values="state_actions",
+    takes=("no_state",),
 )
 REGISTRY.declare(
     "trunk",

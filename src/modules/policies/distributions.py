@@ -102,6 +102,14 @@ class Gaussian:
     def log_prob(self, actions: th.Tensor) -> th.Tensor:
         return self._log_density((actions - self.centre) / self.scale) - self.scale.log().sum()
 
+    def drawn(self, noise: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Actions before `scale` and `centre`, `[..., k]`, by standard normal numbers of that shape; their log-density.
+
+        Both have gradients (Kingma & Welling 2014). The density is that of these actions, in halves of their ranges.
+        """
+        x = th.addcmul(self.mean, self.log_std.exp(), noise)
+        return x, (-0.5 * noise**2 - self.log_std - LOG_2PI / 2).sum(dim=-1)
+
     def entropy(self) -> th.Tensor:
         return (self.log_std + self.scale.log() + (1 + LOG_2PI) / 2).expand_as(self.mean).sum(dim=-1)
 
@@ -122,6 +130,10 @@ class TanhGaussian(Gaussian):
         x = th.atanh(((actions - self.centre) / self.scale).clamp(-WITHIN, WITHIN))
         return self._log_density(x) - _log_slope(x).sum(dim=-1) - self.scale.log().sum()
 
+    def drawn(self, noise: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        x, log_density = super().drawn(noise)
+        return th.tanh(x), log_density - _log_slope(x).sum(dim=-1)
+
     def entropy(self) -> th.Tensor:
         nodes, weights = _quadrature(self.mean.device)
         x = self.mean.unsqueeze(-1) + self.log_std.exp().unsqueeze(-1) * nodes
@@ -129,6 +141,28 @@ class TanhGaussian(Gaussian):
 
     def _action(self, x: th.Tensor) -> th.Tensor:
         return super()._action(th.tanh(x))
+
+
+class Deterministic:
+    """One action (Silver et al. 2014): tanh of k numbers `mean` `[..., k]`, times `scale` plus `centre`, each `[k]`.
+
+    `units` are actions before `scale` and `centre`, between -1 and 1.
+    """
+
+    def __init__(self, mean: th.Tensor, centre: th.Tensor, scale: th.Tensor):
+        self.units, self._centre, self._scale = th.tanh(mean), centre, scale
+
+    def mode(self) -> th.Tensor:
+        return self._centre + self._scale * self.units
+
+    sample = mode
+
+    def log_prob(self, actions: th.Tensor) -> th.Tensor:
+        """There is no density; zeros `[...]`, as fields of batches take them."""
+        return actions.new_zeros(actions.shape[:-1])
+
+    def entropy(self) -> th.Tensor:
+        return self.units.new_zeros(self.units.shape[:-1])
 
 
 class Joint:

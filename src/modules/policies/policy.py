@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import torch as th
 import torch.nn as nn
 
-from modules.policies.distributions import Bernoulli, Categorical, Gaussian, Joint, TanhGaussian
+from modules.policies.distributions import Bernoulli, Categorical, Deterministic, Gaussian, Joint, TanhGaussian
 from utils.config import with_defaults
 from utils.errors import ConfigError
 from utils.schemes import choice_masks
@@ -32,7 +32,8 @@ class Policy(nn.Module):
 
     A categorical branch takes a logit of each choice (with `bernoulli`, one logit where there are two choices); a
     continuous one the mean of each number, in units of half its range from the middle where it has bounds, and with
-    `deviation=network` the logarithm of its deviation. With `deviation=parameter` that is a weight, `log_std.<branch>`.
+    `deviation=network` the logarithm of its deviation. With `deviation=parameter` that is a weight, `log_std.<branch>`;
+    with `deviation=none` there is one action and no distribution.
 
     Args:
         scheme: of the batches, where actions have the kind "action", and masks name theirs in "of".
@@ -43,6 +44,7 @@ class Policy(nn.Module):
         super().__init__()
         args = with_defaults(args)
         self._squash, self._network_deviates = args.squash, args.deviation == "network"
+        self._deterministic = args.deviation == "none"
         self._bernoulli, self._log_std_offset = args.bernoulli, log(args.first_deviation)
         self.branches: dict[str, Branch] = {}
         # of continuous actions that are not in one axis
@@ -87,7 +89,7 @@ class Policy(nn.Module):
             low, high = _bounds(path, info, numbers, self._squash)
             self.register_buffer(_buffer("centre", path), (low + high) / 2, persistent=False)
             self.register_buffer(_buffer("scale", path), (high - low) / 2, persistent=False)
-            if not self._network_deviates:
+            if not (self._network_deviates or self._deterministic):
                 self.log_std[path.replace(".", "_")] = nn.Parameter(th.full((numbers,), self._log_std_offset))
         self.branches[path] = branch
         self.size += width
@@ -101,15 +103,20 @@ class Policy(nn.Module):
             return Bernoulli(mine.squeeze(-1), mask)
         return Categorical(mine, mask)
 
-    def _continuous(self, path: str, branch: Branch, outputs: th.Tensor) -> Gaussian:
+    def _continuous(self, path: str, branch: Branch, outputs: th.Tensor) -> Gaussian | Deterministic:
+        if self._deterministic:
+            return Deterministic(outputs, *self.limits(path))
         if self._network_deviates:
             mean, log_std = outputs.split(branch.numbers, dim=-1)
             log_std = log_std + self._log_std_offset
         else:
             mean, log_std = outputs, self.log_std[path.replace(".", "_")].expand_as(outputs)
         kind = TanhGaussian if self._squash == "tanh" else Gaussian
-        limits = getattr(self, _buffer("centre", path)), getattr(self, _buffer("scale", path))
-        return kind(mean, log_std.clamp(LEAST_LOG_STD, LARGEST_LOG_STD), *limits)
+        return kind(mean, log_std.clamp(LEAST_LOG_STD, LARGEST_LOG_STD), *self.limits(path))
+
+    def limits(self, path: str) -> tuple[th.Tensor, th.Tensor]:
+        """Of a continuous action: the middle of its range, and half of it, each `[k]`."""
+        return getattr(self, _buffer("centre", path)), getattr(self, _buffer("scale", path))
 
 
 def plain(field: th.Tensor, lead: int) -> th.Tensor:

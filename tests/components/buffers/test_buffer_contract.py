@@ -9,7 +9,7 @@ import torch as th
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.buffers import REGISTRY, episode_journal
+from components.buffers import REGISTRY, episode_journal, transition_journal
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from envs.fields import pymarl_spec
@@ -23,6 +23,7 @@ BUILT_IN = [name for name in REGISTRY if REGISTRY.entry(name).declared]
 
 def new_buffer(name, **changes):
     sizes = {"batch_size": 2, "buffer_size": 5, "batch_size_run": 2, **changes}
+    sizes["buffer_size"] *= 10 if name == "transitions" else 1  # steps, not episodes
     scheme, groups, preprocess = scheme_of(pymarl_spec(SIZES))
     return REGISTRY[name](scheme, groups, COLUMNS, preprocess, make_args(**sizes), RecordingLogger())
 
@@ -30,6 +31,11 @@ def new_buffer(name, **changes):
 def rows_of(batch):
     """A mark that differs between the rows of a batch."""
     return {tuple(row.flatten().tolist()) for row in batch["obs"][:, 0]}
+
+
+def steps_of(batch):
+    """The same of its steps."""
+    return {tuple(step.flatten().tolist()) for row in batch["obs"] for step in row}
 
 
 def as_restored(buffer, name, **changes):
@@ -75,7 +81,7 @@ def test_a_sample_is_a_batch_of_experience(name):
         assert isinstance(sample, EpisodeBatch)
         assert (sample.batch_size, sample.device) == (2, "cpu")
         assert sample.max_seq_length == int(sample.max_t_filled())
-        assert rows_of(sample) <= set().union(*(rows_of(one) for one in played[: number + 1]))
+        assert rows_of(sample) <= set().union(*(steps_of(one) for one in played[: number + 1]))
         for key, info in batch.scheme.items():
             assert sample[key].dtype == info.get("dtype", th.float32), key
             assert sample[key].shape[2:] == batch[key].shape[2:], key
@@ -104,7 +110,8 @@ def test_only_numpys_generator_is_drawn_from(name):
 @pytest.mark.parametrize("block_bytes", [1, 2**20])
 def test_a_checkpoint_restores_the_buffer(name, block_bytes, monkeypatch):
     """A resumed run plays on and then samples the same."""
-    monkeypatch.setattr(episode_journal, "BLOCK_BYTES", block_bytes)
+    for journal in (episode_journal, transition_journal):
+        monkeypatch.setattr(journal, "BLOCK_BYTES", block_bytes)
     buffer = new_buffer(name)
     for seed in range(4):
         buffer.insert(random_batch([2, 3 - seed % 2], COLUMNS, seed=seed))
@@ -120,12 +127,13 @@ def test_a_checkpoint_restores_the_buffer(name, block_bytes, monkeypatch):
             assert th.equal(restored[key], expected[key]), key
 
 
-def test_a_sample_too_large_for_the_memory_is_refused(name, monkeypatch):
+def test_a_sample_too_large_for_the_memory_is_refused(name, monkeypatch, tmp_path):
     # five stored episodes, which are smaller than a sample of five
     memory = new_buffer("episodes").episodes.nbytes
     monkeypatch.setattr(sys.modules[REGISTRY[name].__module__], "device_memory", lambda device: memory)
+    of_steps = {"batch_size": 50, "buffer_folder": str(tmp_path)} if name == "transitions" else {}
     with pytest.raises(MusterError, match=r"A training sample .* does not fit"):
-        new_buffer(name, batch_size=5, batch_size_run=5)
+        new_buffer(name, **{"batch_size": 5, "batch_size_run": 5, **of_steps})
 
 
 @given(st.lists(st.lists(st.integers(1, COLUMNS - 1), min_size=1, max_size=4), min_size=1, max_size=6))

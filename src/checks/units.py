@@ -1,0 +1,13 @@
+"""Are the listed sample units there, and do they stand in an order that works?"""
+
+from checks.registries import chosen_name
+from components.buffers.unit_lists import units_of
+
+
+def check_units(config: dict) -> None:
+    """Refuse unknown units and options, and units that do not take what the one before makes.
+
+    Raises:
+        ConfigError: names the key, the unit and a remedy.
+    """
+    units_of({**config, "buffer": chosen_name(config, "buffer")})

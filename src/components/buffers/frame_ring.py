@@ -1,0 +1,174 @@
+"""A ring of environment steps: each frame once, and where its successor is."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+
+import numpy as np
+import torch as th
+
+from components.episode_batch import EpisodeBatch
+from components.scheme import shape_at_a_step
+from components.storage import lazy_zeros, require_range, storage_dtype
+from utils.rl_utils import episode_starts, valid_transitions
+from utils.schemes import observed_fields, state_fields
+
+
+class FrameRing:
+    """The last `capacity` steps of episodes, in the types that the scheme names as "storage".
+
+    Steps are numbered in the order in which they came; number k is in place k % capacity until k + capacity comes.
+    Each has all fields of one column of a batch but derived ones, which are derived again when it is read. The step
+    after number k has the number k + `ahead[place]`; 0 where none is known.
+
+    A rollout's last column, which has no actions yet, waits: the next rollout's first column completes it, if it shows
+    the same (`utils.schemes.is_rollout`). So a frame is stored once, however short rollouts are.
+
+    Args:
+        scheme, groups, preprocess: of the batches, see `EpisodeBatch`; constant fields are left out.
+        folder: of files in which the fields are kept, instead of in memory; "": none. The files have no names, and
+            vanish with the process.
+    """
+
+    def __init__(
+        self,
+        scheme: Mapping[str, dict],
+        groups: Mapping[str, int],
+        preprocess: Mapping[str, tuple],
+        capacity: int,
+        device: str = "cpu",
+        folder: str = "",
+    ):
+        plain = {key: info for key, info in scheme.items() if not info.get("episode_const", False)}
+        self.scheme = EpisodeBatch(plain, groups, 1, 1, preprocess=preprocess, device="meta").scheme
+        self.groups, self.preprocess, self.capacity, self.device = groups, dict(preprocess), capacity, device
+        derived = {new for new, _ in self.preprocess.values()} | {"filled"}
+        self._ones = th.ones(1, 1, 1, dtype=th.long, device=device)
+        self.data = {
+            key: _zeros((capacity, *shape_at_a_step(info, groups)), storage_dtype(key, info), device, folder)
+            for key, info in self.scheme.items()
+            if key not in derived
+        }
+        # of steps that were ever written
+        self.stop = 0
+        self.ahead = np.zeros(capacity, dtype=np.int32)
+        # of each row of the last rollout, the number of its last step, if that waits for its actions; else -1
+        self.waiting = np.zeros(0, dtype=np.int64)
+        # called before steps are overwritten, with the number of the first one that stays
+        self.before_overwrite: Callable[[int], None] = lambda first_kept: None
+
+    @property
+    def first(self) -> int:
+        """Number of the oldest step that is held."""
+        return max(0, self.stop - self.capacity)
+
+    @property
+    def complete(self) -> int:
+        """No step below this number changes any more."""
+        waiting = self.waiting[self.waiting >= 0]
+        return int(waiting.min()) if len(waiting) else self.stop
+
+    def insert(self, batch: EpisodeBatch, rollout: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Write a batch of B rows and T columns over the oldest steps.
+
+        Args:
+            rollout: whether its rows continue those of the last one.
+
+        Returns:
+            numbers of its steps, int64 `[B, T]`, -1 where nothing is filled; bool `[B, T - 1]`, the transitions that
+            were really taken; bool `[B, T]`, the first known steps of episodes.
+
+        Raises:
+            MusterError: a value does not fit the type it is stored in.
+        """
+        filled = (batch["filled"].squeeze(2) != 0).cpu().numpy()
+        valid = (valid_transitions(batch).squeeze(2) > 0).cpu().numpy()
+        begins = filled.copy()
+        begins[:, 1:] &= ~filled[:, :-1]
+        new = filled.copy()
+        if rollout:
+            begins |= episode_starts(batch).cpu().numpy() & filled
+            continued = self._continued(batch, filled[:, 0])
+            begins[continued, 0] = new[continued, 0] = False
+        numbers = np.full(filled.shape, -1, dtype=np.int64)
+        count = int(new.sum())
+        # of rollouts time comes first: then those that wait are the newest
+        of_new = np.arange(self.stop, self.stop + count)
+        if rollout:
+            numbers.T[new.T] = of_new
+            numbers[continued, 0] = self.waiting[continued]
+        else:
+            numbers[new] = of_new
+        self.before_overwrite(self.stop + count - self.capacity)
+        self.ahead[of_new % self.capacity] = 0
+        self._write(batch, numbers)
+        self.stop += count
+        has_next = valid & filled[:, 1:]
+        of, after = numbers[:, :-1][has_next], numbers[:, 1:][has_next]
+        self.ahead[of % self.capacity] = after - of
+        if rollout:
+            ended = (batch["terminated"][:, -2] | batch["truncated"][:, -2]).squeeze(1).cpu().numpy() != 0
+            # what follows an end shows how it ended, and gets no actions
+            self.waiting = np.where(ended, -1, numbers[:, -1])
+        return numbers, valid, begins
+
+    def _continued(self, batch: EpisodeBatch, filled: np.ndarray) -> np.ndarray:
+        """The rows whose first column, `filled` bool `[B]`, is the frame that waits in them: bool `[B]`."""
+        same = np.zeros(len(filled), dtype=bool)
+        if len(self.waiting) != len(filled):
+            self.waiting = np.full(len(filled), -1)
+        rows = np.flatnonzero(filled & (self.waiting >= 0))
+        if not len(rows):
+            return same
+        same[rows] = True
+        places = th.from_numpy(self.waiting[rows] % self.capacity).to(self.device)
+        index = th.from_numpy(rows)
+        for key in (*observed_fields(self.scheme), *state_fields(self.scheme)):
+            now = batch[key][index, 0].to(self.data[key])
+            equal = (now == self.data[key][places]).flatten(1).all(dim=1)
+            same[rows] &= equal.cpu().numpy()
+        return same
+
+    def _write(self, batch: EpisodeBatch, numbers: np.ndarray) -> None:
+        written = numbers.reshape(-1) >= 0
+        places = th.from_numpy(numbers.reshape(-1)[written] % self.capacity).to(self.device)
+        index = None if written.all() else th.from_numpy(np.flatnonzero(written))
+        for key, stored in self.data.items():
+            values = batch[key].flatten(0, 1)
+            values = values if index is None else values[index.to(values.device)]
+            require_range(key, values, stored.dtype)
+            stored.index_copy_(0, places, values.to(stored))
+
+    def following(self, numbers: np.ndarray) -> np.ndarray:
+        """The numbers of the steps after these, of the same shape; the same number where none is known."""
+        return numbers + self.ahead[numbers % self.capacity]
+
+    def batch(self, numbers: np.ndarray, filled: np.ndarray | None = None) -> EpisodeBatch:
+        """The steps `numbers` int64 `[B, T]` as a batch; zeros where `filled`, bool of the same shape, is false."""
+        size, columns = numbers.shape
+        places = th.from_numpy(numbers.reshape(-1) % self.capacity).to(self.device)
+        data: dict[str, th.Tensor] = {}
+        for key, stored in self.data.items():
+            values = stored.index_select(0, places).to(self.scheme[key].get("dtype", th.float32))
+            data[key] = values.view(size, columns, *stored.shape[1:])
+        for key, (new_key, transforms) in self.preprocess.items():
+            derived = data[key]
+            for transform in transforms:
+                derived = transform.transform(derived)
+            data[new_key] = derived
+        data["filled"] = self._ones.expand(size, columns, 1)
+        if filled is not None and not filled.all():
+            here = th.from_numpy(filled).to(self.device)
+            for key, values in data.items():
+                data[key] = values * here.view(size, columns, *[1] * (values.dim() - 2)).to(values.dtype)
+        names = SimpleNamespace(transition_data=data, episode_data={})
+        return EpisodeBatch(self.scheme, self.groups, size, columns, data=names, device=self.device)
+
+
+def _zeros(shape: tuple[int, ...], dtype: th.dtype, device: str, folder: str) -> th.Tensor:
+    if not folder:
+        return lazy_zeros(shape, dtype, device)
+    kind = th.empty(0, dtype=dtype).numpy().dtype
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.truncate(max(1, int(np.prod(shape)) * kind.itemsize))
+        return th.from_numpy(np.memmap(file, dtype=kind, mode="r+", shape=shape))

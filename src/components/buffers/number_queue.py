@@ -1,0 +1,28 @@
+"""Ascending numbers, first in, first out: which steps are transitions to learn from."""
+
+import numpy as np
+
+
+class NumberQueue:
+    """At most `capacity` ascending numbers, int64."""
+
+    def __init__(self, capacity: int):
+        self._numbers = np.zeros(capacity, dtype=np.int64)
+        self._first = self._stop = 0
+
+    def __len__(self) -> int:
+        return self._stop - self._first
+
+    def append(self, numbers: np.ndarray) -> None:
+        """Add numbers `[k]`, larger than those there are."""
+        self._numbers[(self._stop + np.arange(len(numbers))) % len(self._numbers)] = numbers
+        self._stop += len(numbers)
+
+    def drop_below(self, limit: int, at_most: int) -> None:
+        """Remove the numbers below `limit`, of which there are `at_most` that many."""
+        oldest = self[np.arange(min(at_most, len(self)))]
+        self._first += int(np.count_nonzero(oldest < limit))
+
+    def __getitem__(self, places: np.ndarray) -> np.ndarray:
+        """The numbers in the places `[k]`, from 0, the oldest."""
+        return self._numbers[(self._first + places) % len(self._numbers)]

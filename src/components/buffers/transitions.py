@@ -1,0 +1,238 @@
+"""The buffer of learners from single steps: the last transitions, each frame once."""
+
+import shutil
+from math import prod
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch as th
+
+from components.buffers import REGISTRY
+from components.buffers.frame_ring import FrameRing
+from components.buffers.number_queue import NumberQueue
+from components.buffers.sum_tree import SumTree
+from components.buffers.transition_journal import TransitionJournal
+from components.episode_batch import EpisodeBatch
+from components.sampling.drawn import Drawn
+from components.scheme import shape_at_a_step
+from components.sizing import batch_bytes
+from components.storage import storage_dtype
+from utils.available_memory import require_memory
+from utils.config import with_defaults
+from utils.devices import device_memory
+from utils.errors import ConfigError, MusterError
+from utils.schemes import is_rollout
+from utils.sizes import readable_size
+
+# added to priorities, so that every transition may be drawn
+LEAST_PRIORITY = 1e-6
+# of each step, beside its fields: its successor, its kind, its place in a queue and its priority
+BYTES_BESIDE = 24
+# what a step is: no transition starts there; one to learn from does; one that is held out does
+NOTHING, LEARNED, HELD_OUT = 0, 1, 2
+
+
+class TransitionReplay:
+    """The last `buffer_size` steps; a sample is `batch_size` transitions, drawn with replacement (`Buffer`).
+
+    A sample has two columns, a step and what follows it; the units of `sample_units` make others
+    (`components.sampling`). What follows a truncated step is the last frame of its episode. With `priority_alpha`,
+    transitions are drawn in proportion to their priority to this power, and a sample has the constant fields `ids`
+    (int64 `[B]`) and `weights` (float32 `[B]`, importance sampling's, the largest is 1).
+
+    Raises:
+        ConfigError: it would not hold one rollout, or `buffer_folder` does not exist.
+        MusterError: it, or a sample of it, is larger than the memory, or than the disk.
+    """
+
+    def __init__(
+        self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
+    ) -> None:
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        device = "cpu" if args.buffer_cpu_only else args.device
+        size = _require_room(scheme, groups, columns, preprocess, args, device)
+        logger.console_logger.info(f"Replay buffer: {args.buffer_size} steps, up to {readable_size(size)}")
+        self.ring = FrameRing(scheme, groups, preprocess, args.buffer_size, device, args.buffer_folder)
+        self.scheme, self.groups, self.preprocess = self.ring.scheme, groups, preprocess
+        self.kinds = np.zeros(args.buffer_size, dtype=np.uint8)
+        self.learned, self.held_out = NumberQueue(args.buffer_size), NumberQueue(args.buffer_size)
+        # whether the episodes that go on in the rows of rollouts are held out
+        self._row_held_out = np.zeros(0, dtype=bool)
+        self._tree = SumTree(args.buffer_size) if args.priority_alpha else None
+        self._largest_priority = 1.0
+        self.journal = TransitionJournal(self)
+
+    def insert(self, batch: EpisodeBatch) -> int:
+        before = self.ring.stop
+        numbers, valid, begins = self.ring.insert(batch, is_rollout(batch))
+        places = np.arange(before, self.ring.stop) % self.args.buffer_size
+        self.kinds[places] = NOTHING
+        if self._tree is not None:
+            self._tree.put(places, 0.0)
+        for queue in (self.learned, self.held_out):
+            queue.drop_below(self.ring.first, len(places))
+        held_out = self._held_out(begins)[:, :-1]
+        self._add(np.sort(numbers[:, :-1][valid & ~held_out]), LEARNED)
+        self._add(np.sort(numbers[:, :-1][valid & held_out]), HELD_OUT)
+        return int(valid.sum())
+
+    def _held_out(self, begins: np.ndarray) -> np.ndarray:
+        """Which steps are of held-out episodes, bool `[B, T]`: drawn where an episode begins."""
+        if not self.args.hold_out:
+            return np.zeros_like(begins)
+        if len(self._row_held_out) != len(begins):
+            self._row_held_out = np.zeros(len(begins), dtype=bool)
+        drawn = np.zeros_like(begins)
+        drawn[begins] = np.random.random(int(begins.sum())) < self.args.hold_out
+        begun = np.maximum.accumulate(np.where(begins, np.arange(begins.shape[1]), -1), axis=1)
+        held_out = np.where(begun < 0, self._row_held_out[:, None], np.take_along_axis(drawn, begun.clip(0), axis=1))
+        self._row_held_out = held_out[:, -1].copy()
+        return held_out
+
+    def _add(self, numbers: np.ndarray, kind: int) -> None:
+        places = numbers % self.args.buffer_size
+        self.kinds[places] = kind
+        if kind == HELD_OUT:
+            self.held_out.append(numbers)
+            return
+        self.learned.append(numbers)
+        if self._tree is not None:
+            self._tree.put(places, self._largest_priority**self.args.priority_alpha)
+
+    def take_kinds(self, first: int, kinds: np.ndarray) -> None:
+        """Restore the kinds uint8 `[k]` of the steps from number `first` on, which come in their order."""
+        numbers = np.arange(first, first + len(kinds))
+        self.kinds[numbers % self.args.buffer_size] = kinds
+        self.learned.append(numbers[kinds == LEARNED])
+        self.held_out.append(numbers[kinds == HELD_OUT])
+
+    def ready(self) -> bool:
+        return len(self.learned) >= max(self.args.batch_size, self.args.buffer_min)
+
+    def sample(self) -> EpisodeBatch:
+        return self.draw().window(1)
+
+    def draw(self) -> Drawn:
+        """`batch_size` transitions to learn from.
+
+        Raises:
+            ValueError: it is not ready.
+        """
+        if not self.ready():
+            raise ValueError(f"There are {len(self.learned)} transitions, too few for a sample.")
+        if self._tree is None:
+            places = np.random.randint(len(self.learned), size=self.args.batch_size)
+            return Drawn(self.ring, self.learned[places], device=self.args.device)
+        return self._draw_by_priority(self.args.batch_size)
+
+    def _draw_by_priority(self, size: int) -> Drawn:
+        # one in each of as many equal parts of the total
+        places = self._tree.find((np.arange(size) + np.random.random(size)) / size)
+        first = self.ring.first
+        numbers = first + (places - first) % self.args.buffer_size
+        likelier = self._tree.priorities[places] * (len(self.learned) / self._tree.total)
+        weights = likelier**-self.args.priority_beta
+        constant = {
+            "ids": th.from_numpy(numbers),
+            "weights": th.from_numpy((weights / weights.max()).astype(np.float32)),
+        }
+        return Drawn(self.ring, numbers, constant, device=self.args.device)
+
+    def update_priorities(self, ids: th.Tensor, values: th.Tensor) -> None:
+        """Give transitions the priorities `values`, 0 or more, to the power `priority_alpha` (`PrioritisedBuffer`)."""
+        if self._tree is None:
+            return
+        numbers, priorities = ids.cpu().numpy(), values.detach().double().cpu().numpy() + LEAST_PRIORITY
+        places = numbers % self.args.buffer_size
+        here = (numbers >= self.ring.first) & (self.kinds[places] == LEARNED)
+        self._tree.put(places[here], priorities[here] ** self.args.priority_alpha)
+        self._largest_priority = max(self._largest_priority, float(priorities.max(initial=0.0)))
+
+    def hold_out(self) -> EpisodeBatch | None:
+        drawn = self.draw_held_out()
+        return None if drawn is None else drawn.window(1)
+
+    def draw_held_out(self) -> Drawn | None:
+        """`batch_size` held-out transitions, drawn with replacement; None if there are fewer."""
+        if len(self.held_out) < self.args.batch_size:
+            return None
+        places = np.random.randint(len(self.held_out), size=self.args.batch_size)
+        return Drawn(self.ring, self.held_out[places], device=self.args.device)
+
+    def sample_size(self) -> float:
+        return float(self.args.batch_size) if len(self.learned) else 0.0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Counts, the steps that wait for their actions, and priorities, which change without the steps."""
+        ring = self.ring
+        waiting = np.arange(ring.complete, ring.stop) % ring.capacity
+        state = {
+            "stop": ring.stop,
+            "waiting": ring.waiting,
+            "tail": {key: stored[th.from_numpy(waiting)].clone() for key, stored in ring.data.items()},
+            "row_held_out": self._row_held_out,
+            "largest_priority": self._largest_priority,
+        }
+        if self._tree is not None:
+            state["priorities"] = self._tree.priorities[: ring.stop].copy()
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Raises: ValueError: it is of a buffer with other fields or of another size."""
+        ring = self.ring
+        if set(state["tail"]) != set(ring.data) or ("priorities" in state) != (self._tree is not None):
+            raise ValueError("the buffer has other fields")
+        ring.stop, ring.waiting = int(state["stop"]), state["waiting"]
+        tail = th.from_numpy(np.arange(ring.complete, ring.stop) % ring.capacity)
+        for key, stored in ring.data.items():
+            stored[tail] = state["tail"][key].to(stored)
+        self._row_held_out, self._largest_priority = state["row_held_out"], float(state["largest_priority"])
+        if self._tree is not None:
+            self._tree.put(np.arange(len(state["priorities"])), state["priorities"])
+
+
+def _require_room(scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, device: str) -> int:
+    """Bytes of the buffer when it is full.
+
+    Raises:
+        ConfigError, MusterError: see `TransitionReplay`.
+    """
+    # beside the steps that wait for it
+    rollout = args.batch_size_run * (columns + 1)
+    if args.buffer_size < rollout:
+        raise ConfigError(f"buffer_size={args.buffer_size} does not hold a rollout, which takes up to {rollout} steps.")
+    derived = {new for new, _ in preprocess.values()}
+    step = sum(
+        prod(shape_at_a_step(info, groups)) * storage_dtype(key, info).itemsize
+        for key, info in scheme.items()
+        if key not in derived and not info.get("episode_const", False)
+    )
+    size, what = args.buffer_size * (step + BYTES_BESIDE), f"The replay buffer ({args.buffer_size} steps)"
+    if args.buffer_folder:
+        _require_disk(what, size, args.buffer_folder)
+    else:
+        smaller = ", buffer_dtype=float16" if args.buffer_dtype == "float32" else ""
+        advice = (
+            f"A step takes {readable_size(step)}. Choose a smaller buffer_size{smaller} or a buffer_folder on a disk."
+        )
+        require_memory(what, size, device_memory(device), advice)
+    require_memory(
+        f"A training sample ({args.batch_size} transitions)",
+        batch_bytes(scheme, groups, preprocess, args.batch_size, 2),
+        device_memory(args.device),
+        "Choose a smaller batch_size.",
+    )
+    return size
+
+
+def _require_disk(what: str, size: int, folder: str) -> None:
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise ConfigError(f"buffer_folder={folder}: {error.strerror}.") from None
+    if size > free:
+        raise MusterError(
+            f"{what} does not fit into {folder}: {readable_size(size)}, where {readable_size(free)} are free. "
+            "Choose a smaller buffer_size, or another buffer_folder."
+        )

@@ -1,0 +1,63 @@
+"""Noise on actions, in halves of their ranges (Lillicrap et al. 2016, section 3; Fujimoto et al. 2018)."""
+
+from typing import Any
+
+import torch as th
+
+from utils.schedules import Schedule
+
+KINDS = ("none", "gaussian", "ou", "epsilon")
+
+
+class ActionNoise:
+    """Noise of n agents with k numbers each, in up to `size` environments.
+
+    Random numbers are torch's. Its state, the process of Ornstein and Uhlenbeck `[size, n, k]`, is saved.
+
+    Args:
+        args: `noise`, `noise_scale`, `noise_theta`, `noise_reset`; see docs/reference.md.
+    """
+
+    def __init__(self, args: Any, size: int, n_agents: int, numbers: int):
+        self.kind, self._theta, self._resets = args.noise, args.noise_theta, args.noise_reset
+        self._scale = Schedule.of(args.noise_scale)
+        self._process = th.zeros(size, n_agents, numbers if self.kind == "ou" else 0)
+
+    def scale(self, t_env: int) -> float:
+        return self._scale.eval(t_env)
+
+    def added(self, units: th.Tensor, rows: Any, fresh: th.Tensor, t_env: int) -> th.Tensor:
+        """Continuous actions `[R, n, k]` between -1 and 1 with noise, kept in these bounds.
+
+        Args:
+            rows: their environments: a list of numbers or a slice.
+            fresh: where an episode begins, bool `[R, n, 1]`.
+        """
+        if self.kind == "gaussian":
+            noise = self.scale(t_env) * th.randn_like(units)
+        elif self.kind == "ou":
+            noise = self._next(units, rows, fresh, t_env)
+        else:
+            return units
+        return (units + noise).clamp(-1.0, 1.0)
+
+    def at_random(self, units: th.Tensor, t_env: int) -> th.Tensor:
+        """Which of R environments' agents act at random, bool `[R, n]`, by epsilon."""
+        if self.kind != "epsilon":
+            return th.zeros(units.shape[:2], dtype=th.bool, device=units.device)
+        return th.rand(units.shape[:2], device=units.device) < self.scale(t_env)
+
+    def _next(self, units: th.Tensor, rows: Any, fresh: th.Tensor, t_env: int) -> th.Tensor:
+        """x <- x - theta x + sigma N(0, 1)."""
+        before = self._process[rows].to(units.device)
+        if self._resets:
+            before = before.masked_fill(fresh, 0.0)
+        process = before * (1 - self._theta) + self.scale(t_env) * th.randn_like(units)
+        self._process[rows] = process.cpu()
+        return process
+
+    def state_dict(self) -> dict[str, th.Tensor]:
+        return {"process": self._process}
+
+    def load_state_dict(self, state: dict[str, th.Tensor]) -> None:
+        self._process.copy_(state["process"])

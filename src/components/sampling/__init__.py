@@ -1,0 +1,152 @@
+"""Sample units: functions `(batch, info, **options) -> batch`, chained by the lists store_units and sample_units.
+
+A unit of the user's own is a function in a plugin: `REGISTRY["mine"] = function`, or `REGISTRY.declare` with
+
+    takes: the forms of batches that it takes; none: any
+    gives: the form that it makes of them; none: the same
+    needs: fields that the batch must have
+
+Forms: "drawn", steps that a buffer of transitions has drawn and not read yet (`sampling.drawn`); "columns", rows of
+several steps (`EpisodeBatch`); "steps", rows of one step; "parts", several such batches (`sampling.minibatches`).
+"""
+
+from utils.options import COPIES, STEPS, Option
+from utils.registry import Registry
+
+REGISTRY = Registry("sample unit")
+GAMMA = Option(None, "discount per step; null: that of the run", nullable=True, kind=float, at_least=0, at_most=1)
+MINIBATCHES = {
+    "parts": Option(1, "parts of a pass, as equal as may be", at_least=1, at_most=COPIES),
+    "epochs": Option(1, "passes, each in another order", at_least=1, at_most=COPIES),
+}
+REGISTRY.declare(
+    "next_states",
+    "components.sampling.windows:next_states",
+    "drawn steps with what follows each: two columns",
+    options={},
+    takes=("drawn",),
+    gives="columns",
+)
+REGISTRY.declare(
+    "window",
+    "components.sampling.windows:window",
+    "drawn steps with several that follow each, up to the end of its episode",
+    options={"steps": Option(1, "how many follow", at_least=1, at_most=10**4)},
+    takes=("drawn",),
+    gives="columns",
+)
+REGISTRY.declare(
+    "last_chunk",
+    "components.sampling.windows:last_chunk",
+    "the newest steps of each row, and the column after them",
+    options={"steps": Option(1, "how many", at_least=1, at_most=STEPS)},
+    takes=("columns",),
+)
+REGISTRY.declare(
+    "truncate",
+    "components.sampling.windows:truncate",
+    "without the last columns",
+    options={"columns": Option(1, "how many are left out", at_least=1, at_most=STEPS)},
+    takes=("columns",),
+)
+REGISTRY.declare(
+    "flatten",
+    "components.sampling.windows:flatten",
+    "every filled step as a row",
+    options={},
+    takes=("columns",),
+    gives="steps",
+)
+REGISTRY.declare(
+    "n_step",
+    "components.sampling.estimates:n_step",
+    "two columns: several rewards as one, the state after them, and the field discount",
+    options={"steps": Option(3, "the most rewards", at_least=1, at_most=STEPS), "gamma": GAMMA},
+    takes=("columns",),
+    needs=("reward", "terminated"),
+)
+REGISTRY.declare(
+    "returns",
+    "components.sampling.estimates:returns",
+    "adds returns: discounted rewards to the end; after a truncation, and in the last column, with the field value",
+    options={"gamma": GAMMA},
+    takes=("columns",),
+    needs=("reward", "terminated"),
+)
+REGISTRY.declare(
+    "gae",
+    "components.sampling.estimates:gae",
+    "adds generalised advantages, and their returns, by the field value",
+    options={
+        "gamma": GAMMA,
+        "gae_lambda": Option(0.95, "lambda, 0 to 1", at_least=0, at_most=1),
+        "normalise": Option(False, "scale advantages by their mean and deviation"),
+    },
+    takes=("columns",),
+    needs=("reward", "terminated", "value"),
+)
+REGISTRY.declare(
+    "shuffled_minibatches",
+    "components.sampling.minibatches:shuffled_minibatches",
+    "single steps in parts drawn at random",
+    options=MINIBATCHES,
+    takes=("steps",),
+    gives="parts",
+)
+REGISTRY.declare(
+    "recurrent_minibatches",
+    "components.sampling.minibatches:recurrent_minibatches",
+    "whole rows in parts drawn at random, for networks with a memory",
+    options=MINIBATCHES,
+    takes=("columns",),
+    gives="parts",
+)
+REGISTRY.declare(
+    "cut_rows",
+    "components.sampling.parts:cut_rows",
+    "rollouts in shorter rows, each from the memory that the policy had there; of actor-critic learners",
+    options={
+        "length": Option(1, "steps of a row", at_least=1, at_most=STEPS),
+        "burn_in": Option(0, "steps before these, that nothing is learned from", at_least=0, at_most=STEPS),
+    },
+    takes=("columns",),
+    of_learners=True,
+)
+REGISTRY.declare(
+    "normalise",
+    "components.sampling.normalise:Normalise",
+    "fields by the running mean and deviation of all that passed; saved in checkpoints",
+    options={
+        "fields": Option([], "their names"),
+        "clip": Option(10.0, "normalised values are kept between -clip and clip", kind=float, above=0),
+    },
+)
+REGISTRY.declare(
+    "scale_rewards",
+    "components.sampling.normalise:ScaleRewards",
+    "rewards by the running deviation of their discounted sums, at storing; saved in checkpoints",
+    options={"gamma": Option(0.99, "discount of these sums", at_least=0, at_most=1)},
+    takes=("columns",),
+    needs=("reward", "terminated", "truncated"),
+)
+REGISTRY.declare(
+    "check_nan",
+    "components.sampling.debugging:check_nan",
+    "stops at a number that is not finite, and names unit, file, field and index",
+    options={},
+    checks=True,
+)
+REGISTRY.declare(
+    "check_shape",
+    "components.sampling.debugging:check_shape",
+    "logs the shapes of all fields when they change, and stops where they are not those of the scheme",
+    options={},
+    checks=True,
+)
+REGISTRY.declare(
+    "check_stats",
+    "components.sampling.debugging:check_stats",
+    "logs mean, deviation, least and largest value of all fields now and then",
+    options={"every": Option(1000, "batches from one line to the next", at_least=1, at_most=STEPS)},
+    checks=True,
+)

@@ -1,0 +1,106 @@
+"""The units that a config lists, checked before anything is built."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from components.sampling import REGISTRY
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
+from utils.registry import Entry
+
+# the keys of a config that list units
+LISTS = ("store_units", "sample_units")
+# how each form is made of which
+WORDS = {
+    "drawn": "steps that were drawn and not read yet",
+    "columns": "rows of several steps",
+    "steps": "single steps",
+    "parts": "parts",
+}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A unit of a list: its name, its entry in the registry, and all of its options."""
+
+    name: str
+    entry: Entry
+    options: Mapping[str, Any]
+
+
+def listed_units(key: str, listed: Any, form: str, last: Sequence[str]) -> list[Listed]:
+    """The units of `config[key]`: names, or mappings of a name to its options, `{n_step: {steps: 3}}`.
+
+    Args:
+        form: of the batches that the first one gets.
+        last: the forms that may come out in the end.
+
+    Raises:
+        ConfigError: an unknown unit or option, or one that does not take the form that the one before gives.
+    """
+    if not isinstance(listed, list | tuple):
+        raise ConfigError(f"{key}={shown(listed)}: expected a list of sample units, as in [next_states, check_nan].")
+    units, before = [], ""
+    for entry in listed:
+        unit = _unit(key, entry)
+        form, before = _form_after(key, unit, form, before), unit.name
+        units.append(unit)
+    if form not in last:
+        missing = "next_states or window" if form == "drawn" else "another unit"
+        hint = f"End with {missing}." if form == "drawn" else f"Leave {before} out."
+        raise ConfigError(f"{key} ends with {WORDS.get(form, form)}, and must end with {_forms(last)}. {hint}")
+    return units
+
+
+def _unit(key: str, entry: Any) -> Listed:
+    name, options = entry, {}
+    if isinstance(entry, Mapping):
+        if len(entry) != 1:
+            raise ConfigError(
+                f"{key}: {shown(entry)} is not one unit with its options, as in {{n_step: {{steps: 3}}}}."
+            )
+        ((name, options),) = entry.items()
+    if not isinstance(name, str) or name not in REGISTRY:
+        raise ConfigError(f"{key}: there is no sample unit '{shown(name)}'.{suggestion(name, REGISTRY)}")
+    options = {} if options is None else options
+    if not isinstance(options, Mapping):
+        raise ConfigError(f"{key}.{name}={shown(options)}: expected a mapping of its options.")
+    declared = REGISTRY.entry(name)
+    if declared.traits.get("of_learners") and key in LISTS:
+        raise ConfigError(f"{key}: only learners call '{name}', which needs the memory of their policies.")
+    if declared.options is None:
+        _require_parameters(key, name, options)
+        return Listed(name, declared, dict(options))
+    for option in options:
+        if option not in declared.options:
+            raise ConfigError(f"{key}.{name} has no option '{shown(option)}'.{suggestion(option, declared.options)}")
+    given = {option: declared.options[option].checked(f"{key}.{name}.{option}", x) for option, x in options.items()}
+    return Listed(name, declared, {option: info.default for option, info in declared.options.items()} | given)
+
+
+def _require_parameters(key: str, name: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that a user's function does not take."""
+    try:
+        inspect.signature(REGISTRY[name]).bind(None, None, **options)
+    except TypeError as error:
+        raise ConfigError(f"{key}.{name}: the function is called with (batch, info, its options): {error}.") from None
+
+
+def _form_after(key: str, unit: Listed, form: str, before: str) -> str:
+    traits = unit.entry.traits
+    takes = traits.get("takes")
+    if takes is not None and form not in takes:
+        comes = f"'{before}', which gives" if before else "the buffer's"
+        after = f"after {comes} {WORDS.get(form, form)}" if before else f"first, on {comes} {WORDS.get(form, form)}"
+        makers = [name for name in REGISTRY if REGISTRY.entry(name).traits.get("gives") in takes]
+        hint = f" These make such: {', '.join(makers)}." if makers and form == "drawn" else ""
+        hint = hint or " Put it before the unit that changes them." * (before != "")
+        raise ConfigError(f"{key}: '{unit.name}' stands {after}; it takes {_forms(takes)}.{hint}")
+    return traits.get("gives") or form
+
+
+def _forms(forms: Sequence[str]) -> str:
+    return " or ".join(WORDS[form] for form in forms)

@@ -1,0 +1,77 @@
+"""Units with a state: fields in units of their deviation from their mean, rewards in those of returns."""
+
+from typing import Any
+
+import torch as th
+
+from components.episode_batch import EpisodeBatch
+from components.normalisers import ReturnScale, RunningNorm
+from components.sampling.fields import with_more
+from utils import rl_utils
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.schemes import is_rollout
+
+
+class Normalise:
+    """Fields normalised by everything that passed so far, padding apart; of each field one mean and deviation.
+
+    Args:
+        fields: their names; of floats.
+        clip: of normalised values.
+    """
+
+    def __init__(self, fields: list[str], clip: float):
+        self._norms = {name: RunningNorm(clip=clip) for name in fields}
+
+    def __call__(self, batch: EpisodeBatch, info: Any) -> EpisodeBatch:
+        changed = {}
+        for name, norm in self._norms.items():
+            if name not in batch.data.transition_data:
+                known = batch.data.transition_data
+                raise ConfigError(f"{info.key}.normalise: no field '{name}' in the batch.{suggestion(name, known)}")
+            values = batch[name]
+            filled = (batch["filled"] > 0).view(*values.shape[:2], *[1] * (values.dim() - 2))
+            norm.update(values[filled.expand_as(values)])
+            changed[name] = th.where(filled, norm.normalize(values), 0.0)
+        return with_more(batch, changed)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name: norm.state_dict() for name, norm in self._norms.items()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for name, norm in self._norms.items():
+            norm.load_state_dict(state[name])
+
+
+class ScaleRewards:
+    """Rewards in units of the deviation of discounted returns so far (`components.normalisers.ReturnScale`).
+
+    The row b of a rollout continues that of the last one. What is stored keeps the units of its time.
+
+    Args:
+        gamma: discount of the returns.
+    """
+
+    def __init__(self, gamma: float):
+        self._scale = ReturnScale(gamma)
+        # those in progress where a rollout ends, `[B, k]`
+        self._returns = th.zeros(0, 1)
+
+    def __call__(self, batch: EpisodeBatch, info: Any) -> EpisodeBatch:
+        rewards = rl_utils.rewards_of(batch)
+        over = th.maximum(batch["terminated"], batch["truncated"])[:, :-1].float()
+        before = rewards.new_zeros(len(rewards), rewards.size(2))
+        if is_rollout(batch) and before.shape == self._returns.shape:
+            before += self._returns
+        scaled = self._scale(rewards, over, rl_utils.valid_transitions(batch), before)
+        self._returns = before
+        found = th.cat([scaled, th.zeros_like(scaled[:, :1])], dim=1)
+        return with_more(batch, {"reward": found.view(batch["reward"].shape)})
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"scale": self._scale.state_dict(), "returns": self._returns}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._scale.load_state_dict(state["scale"])
+        self._returns = state["returns"]

@@ -1,0 +1,80 @@
+"""Rollouts cut into shorter ones, for recurrent networks that learn from parts of sequences."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import torch as th
+
+from components.episode_batch import EpisodeBatch
+from utils.rl_utils import episode_starts
+
+# fields that say which transitions count
+LEARNED = ("mask", "choices")
+
+
+def with_fields(
+    batch: EpisodeBatch,
+    keys: list[str],
+    columns: int,
+    fields: dict[str, th.Tensor],
+    constant: dict[str, th.Tensor] | None = None,
+) -> EpisodeBatch:
+    """The first columns of some fields of a batch, all constant ones, and new fields `[B, columns, ...]`.
+
+    "filled" is kept, and "starts" added: the episodes' starts, which their parts no longer show. `constant`: new fields
+    `[B, ...]`.
+    """
+    constant = constant or {}
+    fields = {**fields, "starts": episode_starts(batch)[:, :columns].unsqueeze(2).to(th.uint8)}
+    data = SimpleNamespace(
+        transition_data={key: batch[key][:, :columns] for key in [*keys, "filled"]} | fields,
+        episode_data=dict(batch.data.episode_data) | constant,
+    )
+    kept = (*data.transition_data, *data.episode_data)
+    scheme = {key: batch.scheme[key] for key in kept if key not in fields and key not in constant}
+    scheme |= {key: {"vshape": tuple(x.shape[2:]), "dtype": x.dtype} for key, x in fields.items()}
+    scheme |= {
+        key: {"vshape": tuple(x.shape[1:]), "dtype": x.dtype, "episode_const": True} for key, x in constant.items()
+    }
+    return EpisodeBatch(scheme, batch.groups, batch.batch_size, columns, data=data, device=batch.device)
+
+
+def before_columns(
+    after: th.Tensor, before: th.Tensor, initial: th.Tensor, starts: th.Tensor, columns: th.Tensor
+) -> th.Tensor:
+    """What was known before some columns (int64 `[K]`) of a rollout of T, `[B, K, ...]`.
+
+    Args:
+        after: what was known after each column, `[B, T, ...]`.
+        before: before the first one, `[B, ...]`.
+        initial: before the first step of an episode, `[B, ...]`.
+        starts: the starts of episodes within the rollout, bool `[B, T]`.
+    """
+    known = th.cat([before.unsqueeze(1), after], dim=1)[:, columns]
+    fresh = starts[:, columns].view(len(before), -1, *[1] * (before.dim() - 1))
+    return th.where(fresh, initial.unsqueeze(1), known)
+
+
+def cut_rows(batch: EpisodeBatch, info: Any, length: int, burn_in: int) -> EpisodeBatch:
+    """Rows of `burn_in + length` columns: row b * K + k learns from `length` columns of row b, from k * length on.
+
+    It starts `burn_in` columns before these, or at column 0. In the fields `LEARNED`, the others' values are 0.
+    `info.known` returns the constant fields of a rollout (memory, last actions) from before columns (int64 `[K]`),
+    `[B, K, ...]` each.
+
+    Args:
+        batch: of K * length columns, as `with_fields` returns it.
+    """
+    own = th.arange(0, batch.max_seq_length, length, device=batch.device)
+    first, shown = (own - burn_in).clamp(min=0), length + burn_in
+    columns = first.unsqueeze(1) + th.arange(shown, device=batch.device)
+    inside = (columns >= own.unsqueeze(1)) & (columns < own.unsqueeze(1) + length)
+    transitions = {key: x[:, columns] for key, x in batch.data.transition_data.items()}
+    for key in LEARNED:
+        transitions[key] = transitions[key] * inside.unsqueeze(2)
+    data = SimpleNamespace(
+        transition_data={key: x.flatten(0, 1) for key, x in transitions.items()},
+        episode_data={key: x.flatten(0, 1) for key, x in info.known(first).items()},
+    )
+    scheme = {key: batch.scheme[key] for key in (*data.transition_data, *data.episode_data)}
+    return EpisodeBatch(scheme, batch.groups, batch.batch_size * len(own), shown, data=data, device=batch.device)

@@ -1,0 +1,38 @@
+"""Units that choose steps and columns."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from components.episode_batch import EpisodeBatch
+from components.sampling.drawn import Drawn
+
+
+def next_states(drawn: Drawn, info: Any) -> EpisodeBatch:
+    """Each drawn step and what follows it: two columns."""
+    return drawn.window(1)
+
+
+def window(drawn: Drawn, info: Any, steps: int) -> EpisodeBatch:
+    """Each drawn step and the `steps` after it, not filled beyond the end of its episode."""
+    return drawn.window(steps)
+
+
+def last_chunk(batch: EpisodeBatch, info: Any, steps: int) -> EpisodeBatch:
+    """The last `steps` + 1 columns, or all if there are fewer."""
+    return batch[:, max(0, batch.max_seq_length - steps - 1) :]
+
+
+def truncate(batch: EpisodeBatch, info: Any, columns: int) -> EpisodeBatch:
+    """All but the last `columns`."""
+    return batch[:, : max(0, batch.max_seq_length - columns)]
+
+
+def flatten(batch: EpisodeBatch, info: Any) -> EpisodeBatch:
+    """Every filled step as a row of one column, row by row; constant fields are repeated."""
+    filled = batch["filled"].flatten() > 0
+    rows = filled.nonzero().squeeze(1)
+    data = SimpleNamespace(
+        transition_data={key: x.flatten(0, 1)[rows].unsqueeze(1) for key, x in batch.data.transition_data.items()},
+        episode_data={key: x[rows // batch.max_seq_length] for key, x in batch.data.episode_data.items()},
+    )
+    return EpisodeBatch(batch.scheme, batch.groups, len(rows), 1, data=data, device=batch.device)

@@ -1,0 +1,51 @@
+"""DDPG (Lillicrap et al. 2016), TD3 (Fujimoto et al. 2018) and, with a central critic, MADDPG (Lowe et al. 2017)."""
+
+import copy
+from typing import Any
+
+import torch as th
+
+from learners.off_policy import OffPolicyLearner, Transitions
+from learners.q_targets import masked_mean
+from utils.errors import ConfigError
+
+
+class DDPGLearner(OffPolicyLearner):
+    """A deterministic policy up the gradient of its critic.
+
+    With `critics: 2`, `policy_delay: 2` and `target_noise` it is TD3. With `critic: q_central`, the other agents'
+    actions are those of the batch where an agent's policy learns, and their target policies' in targets.
+    """
+
+    def __init__(self, mac, scheme, logger, args):
+        super().__init__(mac, scheme, logger, args)
+        if not mac.deterministic:
+            raise ConfigError(f"learner={self.args.learner} needs a deterministic policy: deviation=none.")
+        self.target_mac = copy.deepcopy(mac)
+
+    @th.no_grad()
+    def targets_of(self, now: Transitions) -> th.Tensor:
+        """r + gamma min_e Q'_e(s', mu'(s')); mu' with noise of at most `target_noise_clip` (TD3, section 5.3)."""
+        actions = _units(self._forward(lambda: self.target_mac.policy_at(now.batch, 1)))
+        if self.args.target_noise:
+            most = self.args.target_noise_clip
+            noise = (self.args.target_noise * self._noise(actions)).clamp(-most, most)
+            actions = (actions + noise).clamp(-1.0, 1.0)
+        following = self.values(now, 1, actions, target=True).amin(dim=0)
+        return now.rewards + now.discount * (1 - now.ended) * following
+
+    def _learn_policy(self, now: Transitions) -> dict[str, Any]:
+        """Down -Q(s, mu(s)) by the first critic."""
+        with self._critic_at_rest():
+            actions = _units(self._forward(lambda: self.mac.policy_at(now.batch, 0)))
+            values = self.values(now, 0, now.taken, actions, estimates=slice(1))[0]
+            loss = -masked_mean(values, now.mask)
+            if self.args.policy_loss == "sum":
+                loss = loss * now.mask.sum()
+            norm = self._step(self.agent_optimiser, loss)
+        return {"pg_loss": loss.detach(), "agent_grad_norm": norm}
+
+
+def _units(policy: Any) -> th.Tensor:
+    """The actions of a deterministic policy, `[B, n, K]`, in halves of their ranges."""
+    return th.cat([branch.units for branch in policy.branches.values()], dim=-1)

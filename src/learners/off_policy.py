@@ -1,0 +1,152 @@
+"""The common part of off-policy actor-critics: transitions, targets, the critic's step."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch as th
+import torch.nn.functional as F
+
+from learners.base import BaseLearner
+from learners.q_targets import masked_mean
+from modules.critics import REGISTRY as critic_REGISTRY
+from utils.errors import ConfigError
+from utils.optimisers import build_optimiser
+from utils.rl_utils import rewards_of, terminations, valid_transitions
+
+
+@dataclass
+class Transitions:
+    """A sample of B transitions of n agents.
+
+    `batch`: column 0 and, after it, column 1; `mask`, `rewards`, `ended`: `[B, n]`; `discount`: of what follows, a
+    number or `[B, 1]`; `weights`: importance sampling's, 1.0 or `[B, 1]`; `taken`: actions `[B, n, K]`.
+    """
+
+    batch: Any
+    mask: th.Tensor
+    rewards: th.Tensor
+    ended: th.Tensor
+    discount: th.Tensor | float
+    weights: th.Tensor | float
+    taken: th.Tensor
+
+
+class OffPolicyLearner(BaseLearner):
+    """A policy and critics of actions, from single transitions; a subclass has their targets and losses.
+
+    Random numbers are NumPy's: torch's belong to acting. Truncated episodes continue with the value of their last
+    state, terminated ones end.
+    """
+
+    def __init__(self, mac, scheme, logger, args):
+        super().__init__(mac, scheme, logger, args)
+        if not hasattr(mac, "policy_at"):
+            raise ConfigError(f"learner={self.args.learner} needs mac=actor_mac, not {type(mac).__name__}.")
+        self.critic, self.target_critic = self.add_network(
+            "critic", critic_REGISTRY[self.args.critic](scheme, self.args)
+        )
+        parameters = list(mac.parameters())
+        self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(parameters, self.args.lr, self.args)
+        self.critic_optimiser = self.optimisers["critic_opt"] = build_optimiser(
+            list(self.critic.parameters()), self.args.critic_lr, self.args
+        )
+        self.critic_updates = 0
+        # of the last sample with importance weights, `[B]`
+        self.new_priorities: th.Tensor | None = None
+
+    def train(self, batch, t_env: int, episode_num: int) -> None:
+        """One update of the critic, and every `policy_delay` of them one of the policy and the targets."""
+        if hasattr(self.mac, "take_in"):
+            self.mac.take_in(batch[:, :1], batch["filled"][:, :1])
+        now = self.transitions(batch)
+        logged = self._learn_values(now)
+        self.critic_updates += 1
+        if self.critic_updates % self.args.policy_delay == 0:
+            logged |= self._learn_policy(now)
+            self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))
+        if self._log_due(t_env):
+            self._log({key: float(value) for key, value in logged.items()}, t_env)
+
+    def targets_of(self, now: Transitions) -> th.Tensor:
+        """What the critics learn, `[B, n]`."""
+        raise NotImplementedError(f"{type(self).__name__} does not define targets_of()")
+
+    def _learn_policy(self, now: Transitions) -> dict[str, Any]:
+        raise NotImplementedError(f"{type(self).__name__} does not define _learn_policy()")
+
+    def transitions(self, batch: Any) -> Transitions:
+        """What the losses need of a batch of two columns."""
+        n = self.args.n_agents
+        mask = valid_transitions(batch, by_agent=True)[:, 0].expand(-1, n)
+        rewards = rewards_of(batch)[:, 0].expand(-1, n)
+        ended = terminations(batch, by_agent=True)[:, 0].expand(-1, n)
+        discount = batch["discount"].unsqueeze(1) if "discount" in batch.scheme else self.args.gamma
+        weights = batch["weights"].unsqueeze(1) if "weights" in batch.scheme else 1.0
+        return Transitions(batch, mask, rewards, ended, discount, weights, self.mac.taken_at(batch, 0))
+
+    def values(
+        self, now: Transitions, t: int, taken: th.Tensor, own: th.Tensor | None = None, target=False, **which: slice
+    ) -> th.Tensor:
+        """Values at column `t` by all estimates, `[E, B, n]` or `[E, B, n, A]`; see `ActionValueCritic.forward`."""
+        critic = self.target_critic if target else self.critic
+        return self._forward(lambda: critic(self._field(now.batch, t), taken, own, **which))
+
+    def _field(self, batch: Any, t: int):
+        norms = getattr(self.mac, "normalisers", {})
+        return lambda key: norms[key].normalize(batch[key][:, t]) if key in norms else batch[key][:, t]
+
+    def _learn_values(self, now: Transitions) -> dict[str, Any]:
+        """A step of the critics towards their targets."""
+        targets = self.targets_of(now)
+        values = self.taken_values(now)
+        errors = values - targets
+        loss = sum(masked_mean(self._squared(each) * now.weights, now.mask) for each in errors)
+        norm = self._step(self.critic_optimiser, loss)
+        with th.no_grad():
+            distance = errors.abs().mean(dim=0)
+            if isinstance(now.weights, th.Tensor):
+                self.new_priorities = (distance * now.mask).sum(dim=1) / now.mask.sum(dim=1).clamp(min=1)
+        return {
+            "critic_loss": loss.detach(),
+            "critic_grad_norm": norm,
+            "td_error_abs": masked_mean(distance, now.mask),
+            "q_taken_mean": masked_mean(values.detach().mean(dim=0), now.mask),
+            "target_mean": masked_mean(targets, now.mask),
+        }
+
+    def taken_values(self, now: Transitions) -> th.Tensor:
+        """Values of the actions that were taken, `[E, B, n]`."""
+        values = self.values(now, 0, now.taken)
+        return (values * now.taken).sum(dim=-1) if values.dim() == 4 else values
+
+    @th.no_grad()
+    def test_loss(self, batch: Any) -> float:
+        """The critics' loss on a sample that is not learned from."""
+        now = self.transitions(batch)
+        errors = self.taken_values(now) - self.targets_of(now)
+        return float(sum(masked_mean(self._squared(each), now.mask) for each in errors))
+
+    def _squared(self, errors: th.Tensor) -> th.Tensor:
+        if self.args.critic_loss == "mse":
+            return errors**2
+        return F.smooth_l1_loss(errors, th.zeros_like(errors), reduction="none")
+
+    def _noise(self, like: th.Tensor) -> th.Tensor:
+        """Standard normal numbers of the shape of `like`."""
+        numbers = np.random.standard_normal(tuple(like.shape)).astype(np.float32)
+        return th.from_numpy(numbers).to(like.device)
+
+    @contextmanager
+    def _critic_at_rest(self) -> Iterator[None]:
+        """Leave the gradients of the critics' weights out, which a policy's loss does not need."""
+        parameters = list(self.critic.parameters())
+        for parameter in parameters:
+            parameter.requires_grad_(False)
+        try:
+            yield
+        finally:
+            for parameter in parameters:
+                parameter.requires_grad_(True)

@@ -1,0 +1,49 @@
+"""The config keys of off-policy actor-critics."""
+
+from utils.options import COPIES, EPISODES, SHAPES, SHARED, Option
+
+OFF_POLICY = {
+    "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
+    "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
+    "critic_loss": Option("mse", "of the critic's errors: mse, or smooth_l1", choices=("mse", "smooth_l1")),
+    "policy_delay": Option(1, "updates of the critic for each of the policy", at_least=1, at_most=COPIES),
+    "target_update_interval_or_tau": Option(
+        0.005,
+        "how target networks follow: above 1, a copy every so many updates; up to 1, by this share in each",
+        above=0,
+        at_most=EPISODES,
+    ),
+}
+DETERMINISTIC = {
+    **OFF_POLICY,
+    "policy_loss": Option("mean", "of the policy: the mean of -Q over a sample, or their sum", choices=("mean", "sum")),
+    "target_noise": Option(
+        0.0, "deviation of noise on the target policy's actions, in halves of their ranges", at_least=0
+    ),
+    "target_noise_clip": Option(0.5, "the most of that noise, in halves of their ranges", at_least=0),
+}
+SOFT = {
+    **OFF_POLICY,
+    "entropy_weight": Option(0.2, "of the policy's entropy in rewards; of a tuned one, the first", above=0),
+    "tune_entropy": Option(True, "adjust entropy_weight to target_entropy"),
+    "target_entropy": Option(
+        None,
+        "nats; null: minus the number of continuous actions, or 0.98 of the most that choices can have",
+        nullable=True,
+        kind=float,
+    ),
+    "entropy_lr": Option(3e-4, "learning rate of entropy_weight", above=0),
+    "value_network": Option(
+        False,
+        "values of states by a network with a target, in the place of target critics (SAC's first form)",
+        resume=SHAPES,
+    ),
+    "value_critic": Option("own", "value_network: its kind (registry: critics), of state values", resume=SHAPES),
+    "policy_gradient": Option(
+        "reparameterised",
+        "of the policy: reparameterised, or score (log-probabilities times advantages; with value_network)",
+        choices=("reparameterised", "score"),
+    ),
+    "mean_penalty": Option(0.0, "weight of the squared means of continuous actions in the policy's loss", at_least=0),
+    "deviation_penalty": Option(0.0, "weight of their squared log-deviations", at_least=0),
+}

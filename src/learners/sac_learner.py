@@ -1,0 +1,153 @@
+"""SAC: soft actor-critic (Haarnoja et al. 2018), for continuous actions and for choices (Christodoulou 2019)."""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch as th
+import torch.nn as nn
+
+from learners.off_policy import OffPolicyLearner, Transitions
+from learners.q_targets import masked_mean
+from modules.critics import REGISTRY as critic_REGISTRY
+from utils.errors import ConfigError
+from utils.optimisers import build_optimiser
+
+
+class Temperature(nn.Module):
+    """The weight of entropy, as its logarithm."""
+
+    def __init__(self, first: float):
+        super().__init__()
+        self.log_weight = nn.Parameter(th.tensor(math.log(first)))
+
+
+class SACLearner(OffPolicyLearner):
+    """A stochastic policy that is rewarded for its entropy, with several critics of which the least counts.
+
+    With `value_network`, targets go by values of states (SAC's first form); else by the critics' target networks.
+    With `critic: q_central`, the other agents' actions are those of the batch where an agent's policy learns.
+    """
+
+    def __init__(self, mac, scheme, logger, args):
+        super().__init__(mac, scheme, logger, args)
+        args = self.args
+        if mac.continuous and (mac.deterministic or not mac.bounded):
+            raise ConfigError(f"learner={args.learner} needs bounded actions: squash=tanh, and deviation=network.")
+        if args.policy_gradient == "score" and not (args.value_network and mac.continuous):
+            raise ConfigError("policy_gradient=score needs value_network=True and continuous actions.")
+        self.temperature = Temperature(args.entropy_weight)
+        if args.tune_entropy:
+            self.networks["temperature"] = self.temperature
+            parameters = list(self.temperature.parameters())
+            self.entropy_optimiser = self.optimisers["entropy_opt"] = build_optimiser(parameters, args.entropy_lr, args)
+        self.target_entropy = self._usual_entropy() if args.target_entropy is None else args.target_entropy
+        if args.value_network:
+            # values take the place of target critics
+            del self.target_networks["critic"]
+            self.target_critic = None
+            network = critic_REGISTRY[args.value_critic](scheme, args)
+            self.value, self.target_value = self.add_network("value", network)
+            self.value_optimiser = self.optimisers["value_opt"] = build_optimiser(
+                list(self.value.parameters()), args.critic_lr, args
+            )
+
+    @property
+    def entropy_weight(self) -> th.Tensor:
+        return self.temperature.log_weight.detach().exp()
+
+    @th.no_grad()
+    def targets_of(self, now: Transitions) -> th.Tensor:
+        """r + gamma V(s'), V(s') = E[min_e Q'_e(s', a') - alpha log pi(a' | s')], by one action or all choices."""
+        if self.args.value_network:
+            following = self._state_values(self.target_value, now, 1)
+        else:
+            following = self._soft_values(now, 1, self.mac.policy_at(now.batch, 1), target=True)
+        return now.rewards + now.discount * (1 - now.ended) * following
+
+    def _soft_values(self, now: Transitions, t: int, policy: Any, target: bool) -> th.Tensor:
+        """`[B, n]` of the policy at column `t`."""
+        weight = self.entropy_weight
+        if self.mac.continuous:
+            actions, log_prob = self._drawn(policy)
+            return self.values(now, t, actions, target=target).amin(dim=0) - weight * log_prob
+        probs, log_probs = _choices(policy)
+        values = self.values(now, t, self._others(now, t, probs), target=target).amin(dim=0)
+        return (probs * (values - weight * log_probs)).sum(dim=-1)
+
+    def _others(self, now: Transitions, t: int, probs: th.Tensor) -> th.Tensor:
+        """The choices of all agents that central critics see at column `t`: those taken, or later ones drawn now."""
+        if t == 0 or not self.critic.central:
+            return now.taken
+        race = th.from_numpy(np.random.exponential(size=tuple(probs.shape)).astype(np.float32)).to(probs.device)
+        return nn.functional.one_hot((probs / race).argmax(dim=-1), probs.size(-1)).float()
+
+    def _learn_values(self, now: Transitions) -> dict[str, Any]:
+        logged = super()._learn_values(now)
+        if self.args.value_network:
+            with th.no_grad():
+                soft = self._soft_values(now, 0, self.mac.policy_at(now.batch, 0), target=False)
+            loss = masked_mean((self._state_values(self.value, now, 0) - soft) ** 2, now.mask)
+            self._step(self.value_optimiser, loss)
+            logged["value_loss"] = loss.detach()
+        return logged
+
+    def _learn_policy(self, now: Transitions) -> dict[str, Any]:
+        policy = self._forward(lambda: self.mac.policy_at(now.batch, 0))
+        with self._critic_at_rest():
+            loss, entropy = self._policy_loss(now, policy)
+            norm = self._step(self.agent_optimiser, loss)
+        entropy = masked_mean(entropy, now.mask)
+        if self.args.tune_entropy:
+            # down where there is more entropy than wanted (eq. 18)
+            self._step(self.entropy_optimiser, self.temperature.log_weight * (entropy - self.target_entropy))
+        logged = {"pg_loss": loss.detach(), "agent_grad_norm": norm, "entropy": entropy}
+        return logged | {"entropy_weight": self.entropy_weight}
+
+    def _policy_loss(self, now: Transitions, policy: Any) -> tuple[th.Tensor, th.Tensor]:
+        """The loss, and the entropy of each policy, estimated by one action or exact, `[B, n]`."""
+        weight = self.entropy_weight
+        if not self.mac.continuous:
+            probs, log_probs = _choices(policy)
+            with th.no_grad():
+                values = self.values(now, 0, now.taken).amin(dim=0)
+            loss = masked_mean((probs * (weight * log_probs - values)).sum(dim=-1), now.mask)
+            return loss, -(probs * log_probs).sum(dim=-1).detach()
+        actions, log_prob = self._drawn(policy)
+        if self.args.policy_gradient == "score":
+            loss = self._score_loss(now, policy, actions.detach(), log_prob.detach())
+        else:
+            values = self.values(now, 0, now.taken, actions).amin(dim=0)
+            loss = masked_mean(weight * log_prob - values, now.mask)
+        for branch in policy.branches.values():
+            penalties = self.args.mean_penalty * branch.mean**2 + self.args.deviation_penalty * branch.log_std**2
+            loss = loss + masked_mean(penalties.mean(dim=-1), now.mask)
+        return loss, -log_prob.detach()
+
+    def _score_loss(self, now: Transitions, policy: Any, actions: th.Tensor, log_prob: th.Tensor) -> th.Tensor:
+        """log pi(a | s) (alpha log pi(a | s) - Q(s, a) + V(s)), the bracket without gradient (Haarnoja et al. 2018)."""
+        with th.no_grad():
+            values = self.values(now, 0, now.taken, actions).amin(dim=0)
+            worse = self.entropy_weight * log_prob - (values - self._state_values(self.value, now, 0))
+        return masked_mean(policy.log_prob(self.mac.of_units(actions)) * worse, now.mask)
+
+    def _drawn(self, policy: Any) -> tuple[th.Tensor, th.Tensor]:
+        """Actions in halves of their ranges, `[B, n, K]`, and their log-densities, `[B, n]`, with gradients."""
+        drawn = [branch.drawn(self._noise(branch.mean)) for branch in policy.branches.values()]
+        return th.cat([actions for actions, _ in drawn], dim=-1), sum(log_prob for _, log_prob in drawn)
+
+    def _state_values(self, network: nn.Module, now: Transitions, t: int) -> th.Tensor:
+        """Values of the states at column `t`, `[B, n]`."""
+        return self._forward(lambda: network.values(self._field(now.batch, t), 1))
+
+    def _usual_entropy(self) -> float:
+        if self.mac.continuous:
+            return -float(self.mac.action_size)
+        return 0.98 * math.log(self.mac.action_size)
+
+
+def _choices(policy: Any) -> tuple[th.Tensor, th.Tensor]:
+    """Probabilities and their logarithms, `[B, n, A]`; of illegal choices 0 and 0."""
+    (choice,) = policy.branches.values()
+    probs = choice.probs
+    return probs, choice.log_probs.masked_fill(probs == 0, 0.0)

@@ -1,0 +1,128 @@
+"""Values of actions in states, Q(s, a), several estimates at once (Fujimoto et al. 2018; MADDPG, Lowe et al. 2017)."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from math import prod
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from modules.critics import REGISTRY
+from utils.config import with_defaults
+from utils.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
+
+Field = Callable[[str], th.Tensor]
+
+
+class Layers(nn.Module):
+    """Linear layers of E independent networks, with rectifiers between them, of all agents or separate for each.
+
+    Weights and biases start uniform within 1 / sqrt(inputs), as `nn.Linear`'s.
+
+    Args:
+        sizes: of the inputs, the hidden layers and the outputs.
+        estimates: E.
+        sets: how many sets of weights: 1, or the number of agents.
+        last_range: the last layer starts uniform within it instead; None: as the others.
+    """
+
+    def __init__(self, sizes: list[int], estimates: int, sets: int, last_range: float | None):
+        super().__init__()
+        self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
+        for number, (inputs, outputs) in enumerate(pairwise(sizes)):
+            last = number == len(sizes) - 2
+            bound = last_range if last and last_range is not None else inputs**-0.5
+            for parameters, shape in ((self.weights, (inputs, outputs)), (self.biases, (1, outputs))):
+                parameters.append(nn.Parameter(th.empty(estimates, sets, *shape).uniform_(-bound, bound)))
+
+    def forward(self, x: th.Tensor, estimates: slice = slice(None)) -> th.Tensor:
+        """`[sets, N, inputs]` -> `[E, sets, N, outputs]` of the chosen estimates."""
+        weights = [weight[estimates] for weight in self.weights]
+        biases = [bias[estimates] for bias in self.biases]
+        sets, number = weights[0].size(1), weights[0].size(0)
+        # all estimates see the same: one product for all of them
+        first = weights[0].permute(1, 2, 0, 3).flatten(2)
+        x = th.baddbmm(biases[0].permute(1, 2, 0, 3).flatten(2), x, first)
+        x = x.unflatten(2, (number, -1)).permute(2, 0, 1, 3).flatten(0, 1)
+        for weight, bias in zip(weights[1:], biases[1:], strict=True):
+            x = th.baddbmm(bias.flatten(0, 1), F.relu(x), weight.flatten(0, 1))
+        return x.unflatten(0, (number, sets))
+
+
+class ActionValueCritic(nn.Module):
+    """Q of each agent by `critics` networks of two hidden layers.
+
+    Of continuous actions: one value, of those that are given. Of a choice: a value for each of its A choices, given
+    those of the others (as COMA's critic). `central` ones see the state, or all observations where there is none, and
+    the actions of all agents; the others the agent's own. `critic_agent_id` adds its one-hot number.
+    """
+
+    central = False
+
+    def __init__(self, scheme, args):
+        super().__init__()
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        self.n_agents, self._agent_id = args.n_agents, args.critic_agent_id
+        self._own, self._common = observed_fields(scheme), state_fields(scheme)
+        fields = action_fields(scheme)
+        self.choices = shape_of(scheme[fields[0]])[0] if fields[0].endswith("_onehot") else 0
+        numbers = sum(prod(shape_of(scheme[key])) for key in fields)
+        seen = sum(prod(shape_of(scheme[key])) for key in self._own)
+        if self.central:
+            common = sum(prod(shape_of(scheme[key])) for key in self._common)
+            seen = common if self._common else seen * self.n_agents
+        self._sees_actions = self.central or not self.choices
+        actions = numbers * (self.n_agents if self.central else 1) * self._sees_actions
+        sets = 1 if args.share_critic_params else self.n_agents
+        width = args.critic_hidden_dim
+        sizes = [seen + actions + self.n_agents * self._agent_id, width, width, self.choices or 1]
+        self.layers = Layers(sizes, args.critics, sets, args.critic_last_range)
+
+    def forward(
+        self, field: Field, taken: th.Tensor, own: th.Tensor | None = None, estimates: slice = slice(None)
+    ) -> th.Tensor:
+        """Values `[E, B, n]`, or of choices `[E, B, n, A]`.
+
+        Args:
+            field: the values of an observed field, `[B, n, ...]`, or of the state, `[B, ...]`.
+            taken: actions of all agents, `[B, n, K]`, choices one-hot.
+            own: those that each agent takes itself instead, while the others act as in `taken`; None: the same.
+            estimates: which of the E.
+        """
+        x = self._inputs(field, taken, taken if own is None else own)
+        shared = self.args.share_critic_params
+        x = x.flatten(0, 1).unsqueeze(0) if shared else x.transpose(0, 1)
+        values = self.layers(x, estimates)
+        values = values.squeeze(1).unflatten(1, (-1, self.n_agents)) if shared else values.transpose(1, 2)
+        return values if self.choices else values.squeeze(-1)
+
+    def _inputs(self, field: Field, taken: th.Tensor, own: th.Tensor) -> th.Tensor:
+        """`[B, n, I]`."""
+        parts = [self._seen(field)]
+        if self._sees_actions:
+            parts.append(self._joint(taken, own) if self.central else own)
+        if self._agent_id:
+            parts.append(th.eye(self.n_agents, device=taken.device).expand(len(taken), -1, -1))
+        return th.cat(parts, dim=-1)
+
+    def _seen(self, field: Field) -> th.Tensor:
+        keys = self._common if self.central and self._common else self._own
+        axes = 1 if self.central else 2
+        parts = [as_numbers(field(key)).flatten(axes) for key in keys]
+        seen = parts[0] if len(parts) == 1 else th.cat(parts, dim=-1)
+        return seen.unsqueeze(1).expand(-1, self.n_agents, -1) if self.central else seen
+
+    def _joint(self, taken: th.Tensor, own: th.Tensor) -> th.Tensor:
+        """All actions as each agent sees them, its own from `own`, or 0 if it is a choice: `[B, n, n * K]`."""
+        mine = th.eye(self.n_agents, device=taken.device).unsqueeze(-1)
+        joint = taken.unsqueeze(1) * (1 - mine)
+        if not self.choices:
+            joint = joint + own.unsqueeze(1) * mine
+        return joint.flatten(2)
+
+
+class CentralActionValues(ActionValueCritic):
+    """Q of the state and the actions of all agents (MADDPG, Lowe et al. 2017)."""
+
+    central = True

@@ -1,0 +1,66 @@
+"""The errors of unit lists: each names the key and a remedy, before anything starts."""
+
+import pytest
+
+from checks.units import check_units
+from components.sampling import REGISTRY
+from helpers import DEFAULTS
+from utils.errors import ConfigError
+
+CATALOGUE = [
+    ("transitions", {"sample_units": "n_step"}, r"sample_units=n_step: expected a list"),
+    ("transitions", {"sample_units": ["next_state"]}, r"no sample unit 'next_state'\. Did you mean 'next_states'\?"),
+    ("transitions", {"sample_units": [3]}, r"no sample unit '3'"),
+    ("transitions", {"sample_units": [{"window": {}, "n_step": {}}]}, r"is not one unit with its options"),
+    ("transitions", {"sample_units": [{"window": 3}]}, r"sample_units\.window=3: expected a mapping"),
+    ("transitions", {"sample_units": [{"window": {"step": 3}}]}, r"window has no option 'step'\. Did you mean 'steps'"),
+    ("transitions", {"sample_units": [{"window": {"steps": 0}}]}, r"window\.steps=0: it must be at least 1"),
+    ("transitions", {"sample_units": [{"window": {"steps": "x"}}]}, r"window\.steps=x: expected a whole number"),
+    (
+        "transitions",
+        {"sample_units": ["n_step"]},
+        r"'n_step' stands first, on the buffer's steps that were drawn .* These make such: next_states, window",
+    ),
+    (
+        "transitions",
+        {"sample_units": ["next_states", "flatten", "n_step"]},
+        r"'n_step' stands after 'flatten', which gives single steps; it takes rows of several steps\. Put it before",
+    ),
+    ("transitions", {"sample_units": ["check_nan"]}, r"must end with .* End with next_states or window"),
+    ("transitions", {"sample_units": ["next_states", "window"]}, r"'window' stands after 'next_states'"),
+    ("episodes", {"sample_units": ["next_states"]}, r"'next_states' stands first, on the buffer's rows of several"),
+    ("episodes", {"store_units": ["flatten"]}, r"store_units ends with single steps.* Leave flatten out"),
+    ("episodes", {"sample_units": ["cut_rows"]}, r"only learners call 'cut_rows'"),
+    ("episodes", {"sample_units": ["shuffled_minibatches"]}, r"it takes single steps"),
+]
+
+
+@pytest.mark.parametrize(("buffer", "changes", "message"), CATALOGUE)
+def test_wrong_lists_are_refused(buffer, changes, message):
+    with pytest.raises(ConfigError, match=message) as caught:
+        check_units({**DEFAULTS, "buffer": buffer, **changes})
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("buffer", "units"),
+    [
+        ("transitions", []),
+        ("transitions", ["next_states", "check_nan"]),
+        ("transitions", ["check_nan", {"window": {"steps": 3}}, {"n_step": None}]),
+        ("episodes", ["truncate", "flatten", {"shuffled_minibatches": {"parts": 2}}, "check_stats"]),
+        ("rollout", [{"recurrent_minibatches": {"parts": 2}}]),
+    ],
+)
+def test_right_lists_are_taken(buffer, units):
+    check_units({**DEFAULTS, "buffer": buffer, "sample_units": units})
+
+
+def test_options_of_a_users_function_are_its_parameters():
+    REGISTRY["mine"] = lambda batch, info, weight=1: batch
+    try:
+        check_units({**DEFAULTS, "buffer": "episodes", "sample_units": [{"mine": {"weight": 2}}]})
+        with pytest.raises(ConfigError, match=r"sample_units\.mine: the function is called with .*'wait'"):
+            check_units({**DEFAULTS, "buffer": "episodes", "sample_units": [{"mine": {"wait": 2}}]})
+    finally:
+        del REGISTRY["mine"]
