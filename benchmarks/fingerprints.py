@@ -36,6 +36,15 @@ ALGORITHMS = {
     "pqn_vdn": {"epochs": 2, "minibatches": 2},
     "pqn_qmix": {"epochs": 1, "minibatches": 1},
 }
+# from transitions; their places have continuous actions, or choices
+FROM_TRANSITIONS = {
+    "ddpg": ("pendulum",),
+    "td3": ("pendulum",),
+    "sac": ("pendulum", "lbf"),
+    "sac_v1": ("pendulum",),
+    "masac": ("spread", "lbf"),
+    "maddpg": ("spread",),
+}
 PLACES = {
     "lbf": ("episode", "pipe", "shared_memory"),
     "skirmish": ("episode", "shared_memory", "batched", "ahead", "continuous", "rollout"),
@@ -51,6 +60,8 @@ SCHEDULES = {
 }
 REFUSED = {"coma": ("rollout", "continuous", "ahead"), "pqn": ("continuous", "ahead")}
 SETTINGS = {
+    "pendulum": {"t_max": 240, "env_args": {"key": "Pendulum-v1", "time_limit": 20}},
+    "spread": {"t_max": 240, "env_args": {"time_limit": 10, "kwargs": {"continuous_actions": True}}},
     "lbf": {"t_max": 240, "env_args": {"time_limit": 20}},
     "skirmish": {"t_max": 400, "env_args": {"map_name": "3m"}},
 }
@@ -119,6 +130,11 @@ def in_child(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
         raise SystemExit(f"The runs of {src} failed with exit code {child.returncode}.")
 
 
+# the configs of these places
+ENV_CONFIGS = {"pendulum": "gymnasium", "spread": "mpe"}
+STEPWISE = {"replay_ratio": 4, "buffer_size": 200, "random_steps": 20, "updates_per_rollout": 1, "rollout_steps": 2}
+
+
 def names(only: str) -> Iterator[tuple[str, str, str, str]]:
     """Name, algorithm, environment and schedule of each run."""
     for algorithm in ALGORITHMS:
@@ -130,6 +146,11 @@ def names(only: str) -> Iterator[tuple[str, str, str, str]]:
                     continue
                 if re.search(only, name):
                     yield name, algorithm, place, schedule
+    for algorithm, places in FROM_TRANSITIONS.items():
+        for place in places:
+            name = f"{algorithm} {place} rollout"
+            if re.search(only, name):
+                yield name, algorithm, place, "rollout"
 
 
 def fingerprints(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -145,8 +166,10 @@ def fingerprints(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
     log.addHandler(logging.StreamHandler(sys.stderr))
     log.setLevel(logging.ERROR)
     for name, algorithm, place, schedule in names(only):
-        config = compose_config(algorithm, place).config
-        changes = {**SMALL, **SETTINGS[place], **ALGORITHMS[algorithm], **SCHEDULES[schedule]}
+        config = compose_config(algorithm, ENV_CONFIGS.get(place, place)).config
+        changes = {**SMALL, **SETTINGS[place], **ALGORITHMS.get(algorithm, {}), **SCHEDULES[schedule]}
+        if algorithm in FROM_TRANSITIONS:
+            changes |= STEPWISE
         if algorithm.startswith(("coma", "pqn")):
             changes["batch_size"] = changes["buffer_size"] = changes["batch_size_run"]
         if changes["batch_size_run"] == 1:

@@ -84,6 +84,22 @@ EXPERIMENTS = {
     "pendulum_ppo": Experiment(
         "--config=ppo --env-config=gymnasium with env_args.key=Pendulum-v1 t_max=300000", "above -250"
     ),
+    **{
+        f"pendulum_{name}": Experiment(
+            f"--config={name} --env-config=gymnasium with env_args.key=Pendulum-v1 t_max={steps} test_interval={every}",
+            "above -200",
+        )
+        for name, steps, every in (
+            ("ddpg", 60_000, 5000),
+            ("td3", 60_000, 5000),
+            ("sac", 20_000, 2000),
+            ("sac_v1", 60_000, 5000),
+        )
+    },
+    "cartpole_sac_discrete": Experiment(
+        "--config=sac_discrete --env-config=gymnasium with env_args.key=CartPole-v1 t_max=40000 test_interval=4000",
+        "450 or more",
+    ),
     # without velocities, which a memory has to find
     "masked_cartpole_ppo": Experiment(
         "--config=ppo --env-config=gymnasium with env_args.key=CartPole-v1 env_args.observe=[0,2] "
