@@ -60,7 +60,7 @@ class BaseRunner:
             EpisodeBatch,
             scheme,
             groups,
-            self.batch_size,
+            batch_size=self.batch_size,
             max_seq_length=self.episode_limit + 1,
             preprocess=preprocess,
             device=device,

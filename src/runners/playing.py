@@ -17,6 +17,7 @@ from utils.config import with_defaults
 from utils.timing import timed
 from vector_envs import REGISTRY as SOURCES
 from vector_envs.contract import VectorEnv
+from vector_envs.first_copies import FirstCopies
 
 
 class EpisodesRunner(BaseRunner):
@@ -55,7 +56,7 @@ class EpisodesRunner(BaseRunner):
     def setup(self, scheme, groups, preprocess, mac) -> None:
         super().setup(scheme, groups, preprocess, mac)
         self._in_play = False
-        self._checks = StepChecks(self.spec, self.batch_size)
+        self._checks: dict[int, StepChecks] = {}  # by the number of copies
         self.ongoing = self._begin_ongoing()
 
     def run(self, test_mode: bool = False) -> EpisodeBatch:
@@ -74,7 +75,9 @@ class EpisodesRunner(BaseRunner):
         return self.vector_env.restarts
 
     def _auto_reset_play(self) -> AutoResetPlay:
-        return AutoResetPlay(self.vector_env, self.mac, self.new_batch(max_seq_length=2), self._checks)
+        return AutoResetPlay(
+            self.vector_env, self.mac, self.new_batch(max_seq_length=2), self._checks_of(self.batch_size)
+        )
 
     def environments_state(self) -> dict[str, Any]:
         return self.vector_env.state_dict()
@@ -108,13 +111,18 @@ class EpisodesRunner(BaseRunner):
     def _play_together(self, test_mode: bool) -> EpisodeBatch:
         """Play one episode in each copy, all from the same moment; row b of the batch is copy b.
 
+        The copies are the first ones in a test that needs fewer episodes than there are copies.
         An episode that is lost to a fault leaves nothing behind: when the others have ended, another one is played
         into its row.
         """
         env, listener, size = self.vector_env.play(test_mode), None, self.batch_size
+        if test_mode and self.on_match_episode is None:
+            size = min(size, self.args.test_nepisode - len(self.test_returns))
+        if size < self.batch_size:
+            env = FirstCopies(env, size, self.batch_size)
         if test_mode and self.recorder is not None:
             env, listener = self.recorder.watch(env, self.t_env)
-        batch = self.new_batch()
+        batch = self.new_batch(batch_size=size)
         decider = Decider(self.mac, batch, listener)
         returns, lengths = EpisodeReturns(self.spec, size), np.zeros(size, dtype=np.int64)
         env.reset()
@@ -146,7 +154,7 @@ class EpisodesRunner(BaseRunner):
         Returns:
             those of them whose episode was lost.
         """
-        size = self.batch_size
+        size = batch.batch_size
         store = StepWriter(batch)
         self.mac.init_hidden(batch_size=size)
         self.t = 0
@@ -154,7 +162,7 @@ class EpisodesRunner(BaseRunner):
         # copies that still get an action: those that play, and those in their closing state
         acting = playing
         lost = np.zeros(size, dtype=bool)
-        observed, checks = env.observed(), self._checks
+        observed, checks = env.observed(), self._checks_of(size)
         checks.observed(observed, playing, 0)
         store.write(observed, playing, 0, mark_filled=True)
 
@@ -189,6 +197,11 @@ class EpisodesRunner(BaseRunner):
                 lost |= outcome.lost
                 acting = acting[~lost[acting]]
         return np.flatnonzero(lost)
+
+    def _checks_of(self, size: int) -> StepChecks:
+        if size not in self._checks:
+            self._checks[size] = StepChecks(self.spec, size)
+        return self._checks[size]
 
 
 def _of_all_rows(values: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:

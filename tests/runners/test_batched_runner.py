@@ -69,6 +69,18 @@ def test_tests_leave_training_as_it_is():
     assert th.equal(with_tests[-1]["obs"][:, 0], without[-1]["obs"][:, 0])
 
 
+def test_a_test_plays_no_more_episodes_than_it_needs():
+    tests = []
+    for needed in (2, 1):
+        with assembled("batched", CASES["3m"], test_nepisode=needed, buffer_size=32) as (runner, logger):
+            tests.append((runner.run(test_mode=True), logger))
+    (both, _), (one, logger) = tests
+    assert (both.batch_size, one.batch_size) == (2, 1)
+    for key in one.scheme:
+        assert th.equal(one[key], both[key][:1]), key
+    assert logger.last()["test_return_mean"] == pytest.approx(float(one["reward"].sum()))
+
+
 def test_it_saves_a_replay_of_the_first_copy(tmp_path):
     with assembled("batched", {"map_name": "3m", "replay_dir": str(tmp_path)}, buffer_size=32) as (runner, _):
         batch = runner.run()

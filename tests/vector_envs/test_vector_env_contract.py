@@ -9,6 +9,7 @@ from envs.validation import InvalidEnvironmentError
 from fakes import CountingBatch, CountingEnv
 from vector_envs import TRANSPORTS
 from vector_envs.faults import EnvironmentWorkerError, FaultPolicy
+from vector_envs.first_copies import FirstCopies
 from vector_envs.in_process import InProcessEnv
 from vector_envs.native import NativeEnv
 from vector_envs.train_and_test import TrainAndTest
@@ -95,6 +96,25 @@ def test_terminated_and_truncated_are_two_facts(make, way):
                 assert play.info(b)["won"] == int(b == 0)
     assert ends == {0: (3, "terminated"), 1: (5, "truncated"), 2: (4, "truncated")}
     assert not outcome.lost.any()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_first_copies_can_play_while_the_others_stay_as_they_are(make, way):
+    whole = make(way).play(True)
+    first = FirstCopies(whole, 2, SIZE)
+    first.reset()
+    ends = []
+    for _ in range(5):
+        outcome = first.step({"actions": acting(whole, 1)["actions"][:2]})
+        ends.append((outcome.terminated | outcome.truncated).tolist())
+        assert outcome.values["reward"].shape == outcome.lost.shape == (2,)
+    assert ends[2][0] and not ends[3][1] and ends[4][1], "as long as in the whole"
+    assert {len(array) for array in first.observed().values()} == {2}
+    first.reset(np.array([False, True]))
+    assert seen(first) == [[0, 3], [1, 0]]
+    whole.step(acting(whole, 1))
+    whole.reset(np.array([True, False, True]))
+    assert seen(whole) == [[1, 0], [1, 1], [0, 0]], "the third copy starts its first episode now"
 
 
 @pytest.mark.parametrize("way", WAYS)
