@@ -18,14 +18,15 @@ def opponents_of(
     Raises:
         ConfigError: there are no opposed groups, or the runner cannot play them.
     """
-    choose = REGISTRY[args.opponents]
-    if args.opponents == "newest":
-        return None
     learning = {member.name: member.view.groups for member in members if not member.frozen and member.view is not None}
-    if not hasattr(runner, "on_match_episode"):
-        raise ConfigError(f"opponents={args.opponents} does not go with runner={args.runner}, which is not built in.")
-    _require_opposed(args, members, [group for groups in learning.values() for group in groups], runner.spec.rewards())
-    return choose(args, mac, acting_mac, learning, logger)
+    if REGISTRY.entry(args.opponents).traits.get("needs_opposed"):
+        if not hasattr(runner, "on_match_episode"):
+            raise ConfigError(
+                f"opponents={args.opponents} does not go with runner={args.runner}, which is not built in."
+            )
+        groups = [group for groups in learning.values() for group in groups]
+        _require_opposed(args, members, groups, runner.spec.rewards())
+    return REGISTRY[args.opponents](args, mac, acting_mac, learning, logger)
 
 
 def _require_opposed(args: SimpleNamespace, members: list[Member], groups: list[str], rewards: list[str]) -> None:

@@ -14,6 +14,7 @@ REGISTRY.declare(
     "pool",
     "acting.opponents.self_play:SelfPlay",
     "self-play: in some rollouts one group learns, and the others are played by past or fixed models",
+    needs_opposed=True,
     options={
         "opponent_newest": Option(
             0.5, "share of rollouts in which the newest models play all groups, and all learn", at_least=0, at_most=1
