@@ -110,7 +110,7 @@ class TrainingLoop:
         with timed("play"):
             experience = self.acting.take()
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
-        parts.diagnostics.t_env = t_env
+        parts.diagnostics.t_env, parts.diagnostics.updates = t_env, state.updates
         if state.last_test_T is None or t_env - state.last_test_T >= args.test_interval:
             state.last_test_T = t_env
             state.testing = 0
@@ -145,6 +145,7 @@ class TrainingLoop:
         except NonFiniteError as error:
             raise self._not_finite(error.statistic, sample, t_env) from None
         self.state.updates += 1
+        self.parts.diagnostics.updates = self.state.updates
         if "ids" in sample.scheme and (priorities := getattr(learner, "new_priorities", None)) is not None:
             team.buffer.update_priorities(sample["ids"], priorities)
         if getattr(learner, "log_stats_t", None) != logged:
@@ -252,7 +253,7 @@ class TrainingLoop:
         if lag_of(self.args.acting):
             self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
         self.logger.log_stat("episode", self.state.episode, t_env)
-        self.parts.diagnostics.write(t_env, self.state.updates)
+        self.parts.diagnostics.write()
         self.logger.print_recent_stats()
 
     def _save_due(self, t_env: int) -> bool:

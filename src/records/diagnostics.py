@@ -28,6 +28,9 @@ class Diagnostics:
         timer: None: the run is not timed.
         sampler: makes what watches the machine; None: nothing does.
         clock: has `episode` and `seconds()`, as a Logger.
+
+    Attributes:
+        t_env, updates: environment steps, and updates of the learner, so far; the loop sets them.
     """
 
     def __init__(
@@ -41,8 +44,7 @@ class Diagnostics:
         self._clock, self._timer, self._make_sampler = clock, timer, sampler
         self._sampler: MachineSampler | None = None
         self._monitor = Monitor(self._record)
-        # environment steps so far, as far as the run has told
-        self.t_env = 0
+        self.t_env = self.updates = 0
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -52,6 +54,7 @@ class Diagnostics:
             if self._make_sampler is not None:
                 self._sampler = self._make_sampler()
                 ending.callback(self._sampler.close)
+            ending.callback(self.write)  # however the run ends
             ending.enter_context(timing(self._timer))
             ending.enter_context(monitoring(self._monitor))
             yield
@@ -60,10 +63,9 @@ class Diagnostics:
         """Write into this file from now on, starting with all rows so far."""
         self._log.open(path)
 
-    def write(self, t_env: int, updates: int = 0) -> None:
+    def write(self) -> None:
         """Write updates so far and the totals of the timer, and what was monitored and sampled since the last time."""
-        self.t_env = t_env
-        figures: dict[str, float] = {UPDATES: updates}
+        figures: dict[str, float] = {UPDATES: self.updates}
         for path, spent in (self._timer.totals() if self._timer is not None else {}).items():
             figures |= {f"{TIMES}/{path}": spent.seconds, f"{CALLS}/{path}": spent.count}
             figures[f"{LONGEST}/{path}"] = spent.longest

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from forked import run_command
+from records.diagnosis import diagnosed
+from records.metric_rows import read_rows, whole_lines
 from standins import ROOT
 
 pytestmark = pytest.mark.slow
@@ -28,3 +30,19 @@ def test_the_environment_can_be_learned(tmp_path):
     settings = ["t_max=1000", "epsilon_anneal_time=500", "batch_size=16", "lr=0.005", "test_interval=10000", "seed=1"]
     final = _final_return(tmp_path, "--config=vdn", "--env-config=docs/examples/meeting.yaml", "with", *settings)
     assert final > 0.8
+
+
+def test_the_ailments_of_an_environment_are_seen_from_inside(tmp_path):
+    plugin = 'plugins=["docs/examples/ailing.py"]'
+    words = ["--config=vdn", "--env-config=two_step", "with", plugin, "env=ailing", "learner=watched", "t_max=300"]
+    settings = ["run_name=ailing", "machine_interval=0.2", "log_interval=50", "batch_size=4", "use_cuda=False"]
+    _final_return(tmp_path, *words, *settings)
+    with (tmp_path / "runs" / "ailing" / "diagnostics.csv").open("rb") as file:
+        found = diagnosed(read_rows(whole_lines(file.read())))
+    times = {path.path: path for path in found.times}
+    assert times["train/play/step"].seconds / times["train/play/step"].count > 0.002
+    assert times["train/play/step/bookkeeping"].count == times["train/play/step"].count == 302
+    (rewards,) = found.monitored
+    assert (rewards.name, rewards.greatest <= 8) == ("learner/reward", True)
+    memory = next(figure for figure in found.machine if figure.name == "run_memory_mb")
+    assert memory.last - memory.least > 20  # 302 steps keep 48 MB

@@ -2,7 +2,7 @@
 
 import copy
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from types import SimpleNamespace
 
@@ -74,7 +74,10 @@ def playing(tmp_path, algorithm, changes, seed):
 
 def trained(tmp_path, learner, changes, seed, rollouts):
     """The parts of a run that has learned from so many rollouts."""
-    with playing(tmp_path, preset_of(learner), changes, seed) as (parts, loop), parts.diagnostics.active():
+    with (
+        playing(tmp_path, preset_of(learner), changes, seed) as (parts, loop),
+        parts.diagnostics.active() if rollouts else nullcontext(),
+    ):
         for _ in range(rollouts):
             with timed("train"):
                 loop._gather_and_learn()

@@ -41,7 +41,8 @@ def test_everything_is_one_file(tmp_path):
             with timed("train"), timed("update"):
                 monitor("loss", t_env)
                 monitor("loss", math.nan)
-            inside.write(t_env)
+            inside.t_env = t_env
+            inside.write()
     rows = read_metric_log(path)
     assert {(row.t_env, row.key): row.value for row in rows if row.key.startswith(("calls", "monitor"))} == {
         (10, "calls/train"): 1, (10, "calls/train/update"): 1, (20, "calls/train"): 2, (20, "calls/train/update"): 2,
@@ -64,7 +65,7 @@ def test_windows_together_are_all_values(tmp_path):
         for t_env, value in enumerate(values):
             inside.t_env = t_env
             monitor("x", value, window=6)
-        inside.write(len(values))
+        inside.t_env = len(values)
     (found,) = read(path).monitored
     expected = (len(values), values.mean(), values.std(), values.min(), values.max())
     assert found[1:6] == pytest.approx(expected)
@@ -76,27 +77,29 @@ def test_a_resumed_run_continues_the_file(tmp_path):
     with first.active():
         with timed("train"):
             monitor("x", 1.0, window=2)
-        first.write(10)
+        first.t_env = 10
+        first.write()
         monitor("x", 5.0, window=2)
         state = first.state_dict()
-        first.write(20)  # lost with the session
+        first.t_env = 20  # lost with the session
     second = diagnostics(path)
     second.load_state_dict(state)
     with second.active():
         with timed("train"):
             second.t_env = 15
             monitor("x", 7.0, window=2)
-        second.write(30)
+        second.t_env, second.updates = 30, 9
     rows = {(row.t_env, row.key): row.value for row in read_metric_log(path)}
     assert {t for t, _ in rows} == {10, 15, 30}
     assert rows[30, "calls/train"] == 2
     assert rows[15, "monitor/x/mean"] == 6
+    assert rows[30, "updates"] == 9
 
 
 def test_an_unobserved_run_writes_nothing_until_it_is_told_where(tmp_path):
     inside = diagnostics()
     with inside.active(), timed("train"):
-        inside.write(10)
+        inside.t_env = 10
     assert list(tmp_path.iterdir()) == []
     inside.open(str(tmp_path / "diagnostics.csv"))
     inside.state_dict()
@@ -111,7 +114,7 @@ def test_the_machine_is_sampled(tmp_path):
         deadline = time.monotonic() + 20
         while not inside._sampler._samples and time.monotonic() < deadline:
             time.sleep(0.01)
-        inside.write(1)
+        inside.t_env = 1
     found = {summary.name: summary for summary in read(tmp_path / "diagnostics.csv").machine}
     assert set(found) == {"cpu_percent", "busiest_core_percent", "run_cpu_percent", "run_memory_mb", "memory_used_mb"}
     assert found["run_memory_mb"].mean >= ballast.nbytes / 2**20
@@ -159,7 +162,7 @@ def test_the_report_of_a_run(tmp_path, capsys):
     with inside.active():
         with timed("train"), timed("update"):
             monitor("loss", 2.0)
-        inside.write(10)
+        inside.t_env = 10
     assert diagnose([str(folder)]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert shown[0] == "first"

@@ -1,6 +1,6 @@
 """A run from inside: where its time went, and the course of monitored values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,7 +10,8 @@ from records.diagnosis import PathTime
 from records.metric_rows import Rows
 
 # of a layer of the flame
-ROW_HEIGHT = 44
+ROW_HEIGHT = 40
+ALL = "all"
 
 
 def time_flame(times: Sequence[PathTime]) -> go.Figure:
@@ -20,16 +21,18 @@ def time_flame(times: Sequence[PathTime]) -> go.Figure:
         times: parents before their parts, as `Diagnosis.times`.
     """
     colors = {path.path: color(k) for k, path in enumerate(one for one in times if one.depth == 0)}
+    total = sum(path.seconds for path in times if path.depth == 0)
+    times = [PathTime(ALL, 1, total, 0.0, total), *times] if times else []
     figure = go.Figure(
         go.Icicle(
             ids=[path.path for path in times],
             labels=[plain_text(path.name) for path in times],
-            parents=[path.path.rpartition("/")[0] for path in times],
+            parents=["", *(path.path.rpartition("/")[0] or ALL for path in times[1:])],
             values=[path.seconds for path in times],
             customdata=[[plain_text(path.path), path.count, _each(path), 1000 * path.longest] for path in times],
             branchvalues="total",
             tiling={"orientation": "v"},
-            marker={"colors": [faint(colors[path.path.split("/")[0]], 0.75 / (1 + path.depth)) for path in times]},
+            marker={"colors": ["rgba(128,128,128,0.2)", *(_shade(colors, path) for path in times[1:])]},
             texttemplate="%{label} %{percentRoot:.0%}",
             hovertemplate="<b>%{customdata[0]}</b><br>%{value:.4g} s, %{percentRoot:.1%} of all"
             "<br>%{customdata[1]:,} times, %{customdata[2]:.3g} ms each"
@@ -61,6 +64,11 @@ def monitored_curve(mean: Rows, std: Rows | None, axis: str = "steps") -> go.Fig
     mode = "lines+markers" if len(x) < 50 else "lines"
     figure.add_trace(go.Scatter(x=x, y=mean.value, mode=mode, line={"color": color(0), "width": 1.5}))
     return figure.update_layout(template=TEMPLATE, showlegend=False, xaxis_title_text=axis_title(axis))
+
+
+def _shade(colors: Mapping[str, str], path: PathTime) -> str:
+    """The colour of its top, fainter with its depth."""
+    return faint(colors[path.path.split("/")[0]], 0.75 / (1 + path.depth))
 
 
 def _each(path: PathTime) -> float:

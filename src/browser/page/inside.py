@@ -17,7 +17,7 @@ from records.metric_rows import Rows
 
 MOST_CURVES = 12
 FIGURE_HEIGHT = 220
-_COLUMNS = ("mean", "std", "least", "greatest", "last")
+_COLUMNS = {"mean": "mean", "std": "std", "min": "least", "max": "greatest", "last": "last"}
 
 
 def inside_card(context: Context, run: Lineage) -> html.Section | None:
@@ -74,12 +74,12 @@ def _head(title: str, figure_id: str, file_name: str) -> html.Div:
 
 
 def _columns() -> list[dict[str, Any]]:
-    numbers = [{"field": name, "width": 110, "type": "rightAligned"} for name in ("count", *_COLUMNS)]
-    return [{"field": "name", "flex": 1, "minWidth": 180}, *numbers, {"field": "not finite", "width": 110}]
+    numbers = [{"field": name, "width": 110, "type": "rightAligned"} for name in ("count", *_COLUMNS, "not finite")]
+    return [{"field": "name", "flex": 1, "minWidth": 180}, *numbers]
 
 
 def _row(one: Summary) -> dict[str, Any]:
-    figures = {name: f"{getattr(one, name):.4g}" for name in _COLUMNS}
+    figures = {name: f"{getattr(one, attribute):.4g}" for name, attribute in _COLUMNS.items()}
     return {"name": one.name, "count": one.count, **figures, "not finite": one.not_finite or None}
 
 

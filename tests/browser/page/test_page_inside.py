@@ -62,10 +62,10 @@ def test_a_run_shows_its_time_values_and_machine(root):
 def test_the_flame_has_a_bar_for_each_path(root):
     found = diagnosed(context_of(root).results.diagnostics("1"))
     (bars,) = time_flame(found.times).data
-    assert list(bars.ids) == ["test", "train", "train/update"]
-    assert list(bars.parents) == ["", "", "train"]
-    assert list(bars.values) == [1.0, 3.0, 2.0]
-    assert list(bars.customdata[2]) == ["train/update", 4, 500.0, 500.0]
+    assert list(bars.ids) == ["all", "test", "train", "train/update"]
+    assert list(bars.parents) == ["", "all", "all", "train"]
+    assert list(bars.values) == [4.0, 1.0, 3.0, 2.0]
+    assert list(bars.customdata[3]) == ["train/update", 4, 500.0, 500.0]
 
 
 def test_curves_of_values_have_two_deviations_around_them(root):
