@@ -4,10 +4,13 @@ import json
 
 import pytest
 
+from cli.compose import compose_config
 from main import main
 
 pytestmark = pytest.mark.slow
 
+# no random steps, of which there are more than a short run has
+WARM = {name: ["cpanel.warm_start=0"] for name in ("digideep_sac", "digideep_sac_v2")}
 SHORT = '"number_epochs": 2, "n_steps": 16, "num_workers": 2, "test_interval": 1, "test_episodes": 1'
 PICTURES = """
 import gymnasium
@@ -36,7 +39,7 @@ gymnasium.register("Shades-v0", Shades, max_episode_steps=10)
 
 
 def trained(words, folder):
-    assert main([*words, "with", "seed=1", "use_cuda=False"]) == 0
+    assert main([*words, *([] if "with" in words else ["with"]), "seed=1", "use_cuda=False"]) == 0
     return json.loads((folder / "results" / "sacred" / "1" / "info.json").read_text())
 
 
@@ -74,3 +77,26 @@ def test_a_file_for_vectors_refuses_pictures_and_the_other_way_round(tmp_path, m
     monkeypatch.chdir(tmp_path)
     assert main(["--config=digideep_ppo_pictures", "with", "cpanel.model_name=Pendulum-v1"]) == 2
     assert "shows no picture; see --config=digideep_ppo" in capsys.readouterr().err
+
+
+OFF_POLICY = {
+    "digideep_ddpg": {"batch_size": 64, "lr": 1e-4, "critic_lr": 1e-3, "target_update_interval_or_tau": 0.001},
+    "digideep_sac": {"batch_size": 128, "lr": 3e-4, "critic_lr": 3e-4, "value_network": True},
+    "digideep_sac_v2": {"batch_size": 256, "critics": 2, "entropy_weight": 0.2, "tune_entropy": False},
+}
+
+
+@pytest.mark.parametrize("name", OFF_POLICY)
+def test_learning_from_transitions(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = compose_config(name, None).config
+    assert {key: config[key] for key in OFF_POLICY[name]} == OFF_POLICY[name]
+    assert (config["env_args"]["key"], config["replay_ratio"]) == ("Pendulum-v1", config["batch_size"])
+    panel = (
+        '{"number_epochs": 3, "epoch_size": 20, "num_workers": 2, "n_update": 3, "batch_size": 8, "test_episodes": 1}'
+    )
+    info = trained([f"--config={name}", "--cpanel", panel, "with", *WARM.get(name, [])], tmp_path)
+    assert info["critic_loss"] and info["pg_loss"]
+    figures = json.loads(next((tmp_path / "results" / "runs").glob("*/done.json")).read_text())
+    # 3 updates follow each rollout of 2 environments, once there is enough to sample
+    assert 0.8 * 180 <= figures["updates"] <= 180

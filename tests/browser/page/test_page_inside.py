@@ -6,6 +6,7 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 
 from dash import no_update
 
+from browser.comparison import Comparison
 from browser.figures.inside import monitored_curve, time_flame
 from browser.page.context import Context
 from browser.page.inside import grown, inside_card
@@ -103,3 +104,17 @@ def test_curves_over_updates(root):
     assert results.curves("1")["test_return_mean"].over("updates").tolist() == [0, 30, 60]
     write_log(root, "other", [(0, 0, 0.0, "test_return_mean", 1.0)])
     assert results.curves("2")["test_return_mean"].over("updates") is None
+
+
+def test_runs_are_compared_over_updates_and_smoothed(tmp_path):
+    for run_id, factor in ((1, 1), (2, 3)):
+        write_run(tmp_path, run_id, config={"seed": run_id}, info={"unique_token": f"t{run_id}"})
+        write_log(tmp_path, f"t{run_id}", [(t, t, t, "test_return_mean", factor * (t % 20)) for t in range(0, 50, 10)])
+        lines = ["t_env,episode,seconds,key,value", "0,0,0,updates,0", f"40,40,40,updates,{100 * factor}"]
+        (tmp_path / "runs" / f"t{run_id}" / "diagnostics.csv").write_text("\n".join(lines) + "\n")
+    results = Results(tmp_path, cache=None)
+    (band,) = Comparison(results, results.lineages()).bands("test_return_mean", axis="updates", smoothing=3)
+    assert (band.x[0], band.x[-1], band.axis, band.runs) == (0, 300, "updates", 2)
+    # the mean of three values of 0, f 10, 0, f 10, 0 at the ends, where two are: 5 and 15
+    assert band.center[0] == 10
+    assert band.center[-1] == 15, "only the second run made so many updates"
