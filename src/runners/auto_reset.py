@@ -92,17 +92,17 @@ class AutoResetPlay:
             outcome = env.step(actions)
         self._lengths += playing
         lost = outcome.lost & playing
-        rows = np.flatnonzero(playing)
+        rows = np.flatnonzero(playing) if np.count_nonzero(closing) else self._everyone
         self._checks.stepped(outcome, rows, self._lengths)
         if np.count_nonzero(lost):
             playing &= ~lost
             rows = np.flatnonzero(playing)
         terminated, truncated = outcome.terminated & playing, outcome.truncated & playing
         self._returns.add(outcome.values, rows)
-        ended = terminated | truncated
-        finished = [self._finished(env, b) for b in np.flatnonzero(ended).tolist()]
+        ended, finished = terminated | truncated, []
         over = ended | lost
         if np.count_nonzero(over):
+            finished = [self._finished(env, b) for b in np.flatnonzero(ended).tolist()]
             self._returns.clear(over)
             self._lengths[over] = 0
         # lost copies restart at once, as do those that were closing
