@@ -9,7 +9,7 @@ Muster: multi-agent reinforcement learning experiments
 Examples
   python src/main.py --config=qmix --env-config=two_step
   python src/main.py --config=qmix_fast --env-config=skirmish
-                     with env_args.map_name=3m t_max=120000 seed=1
+                     with env_args.map_name=3m t_max=180000 seed=1
   python src/main.py print_config --config=coma --env-config=mpe with lr=0.001
   python src/main.py --resume=latest with t_max=1000000
   python src/main.py --evaluate=latest with test_nepisode=100
