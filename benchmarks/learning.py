@@ -90,10 +90,9 @@ EXPERIMENTS = {
             "above -200",
         )
         for name, steps, every in (
-            ("ddpg", 60_000, 5000),
-            ("td3", 60_000, 5000),
+            ("ddpg", 25_000, 2500),
+            ("td3", 25_000, 2500),
             ("sac", 20_000, 2000),
-            ("sac_v1", 60_000, 5000),
         )
     },
     "cartpole_sac_discrete": Experiment(

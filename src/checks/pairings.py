@@ -159,11 +159,25 @@ def _check_buffer(config: dict, traits: dict) -> None:
             "how many updates follow a rollout. Leave one of them out."
         )
     buffer = chosen_name(config, "buffer")
+    if traits["buffer"].get("gives") == "drawn" and not config["sample_units"]:
+        _check_single_steps(config, buffer)
     if buffer == "episodes":
         _check_replay(config, traits)
     rows = {"episodes": "batch_size", "rollout": "batch_size_run"}.get(buffer)
     if rows and "minibatches" in (reads(config, "learner") or ()) and config["minibatches"] > config[rows]:
         raise ConfigError(f"minibatches={config['minibatches']} is more than there are rows in {rows}={config[rows]}.")
+
+
+def _check_single_steps(config: dict, buffer: str) -> None:
+    """Refuse inputs from earlier steps, which single transitions do not have."""
+    agent = chosen_entry(config, "agent")
+    if agent is not None and agent.traits.get("memory") and "agent" in (reads(config, "mac") or ()):
+        raise ConfigError(
+            f"agent={config['agent']} has a memory, and buffer={buffer} gives single steps. Use agent=ff, or "
+            "sample_units that begin with window."
+        )
+    if config["obs_last_action"] and "obs_last_action" in (reads(config, "mac") or ()):
+        raise ConfigError(f"obs_last_action=True: buffer={buffer} gives single steps. Use obs_last_action=False.")
 
 
 def _check_replay(config: dict, traits: dict) -> None:

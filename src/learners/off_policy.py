@@ -14,7 +14,7 @@ from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
 from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
-from utils.rl_utils import rewards_of, terminations, valid_transitions
+from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
 
 
 @dataclass
@@ -59,15 +59,15 @@ class OffPolicyLearner(BaseLearner):
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One update of the critic, and every `policy_delay` of them one of the policy and the targets."""
-        if hasattr(self.mac, "take_in"):
+        if self.mac.normalisers:
             self.mac.take_in(batch[:, :1], batch["filled"][:, :1])
-        now = self.transitions(batch)
-        logged = self._learn_values(now)
+        now, log = self.transitions(batch), self._log_due(t_env)
+        logged = self._learn_values(now, log)
         self.critic_updates += 1
         if self.critic_updates % self.args.policy_delay == 0:
             logged |= self._learn_policy(now)
             self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))
-        if self._log_due(t_env):
+        if log:
             self._log({key: float(value) for key, value in logged.items()}, t_env)
 
     def targets_of(self, now: Transitions) -> th.Tensor:
@@ -83,7 +83,7 @@ class OffPolicyLearner(BaseLearner):
         mask = valid_transitions(batch, by_agent=True)[:, 0].expand(-1, n)
         rewards = rewards_of(batch)[:, 0].expand(-1, n)
         ended = terminations(batch, by_agent=True)[:, 0].expand(-1, n)
-        discount = batch["discount"].unsqueeze(1) if "discount" in batch.scheme else self.args.gamma
+        discount = discount_of(batch, self.args.gamma)
         weights = batch["weights"].unsqueeze(1) if "weights" in batch.scheme else 1.0
         return Transitions(batch, mask, rewards, ended, discount, weights, self.mac.taken_at(batch, 0))
 
@@ -98,24 +98,30 @@ class OffPolicyLearner(BaseLearner):
         norms = getattr(self.mac, "normalisers", {})
         return lambda key: norms[key].normalize(batch[key][:, t]) if key in norms else batch[key][:, t]
 
-    def _learn_values(self, now: Transitions) -> dict[str, Any]:
-        """A step of the critics towards their targets."""
+    def _learn_values(self, now: Transitions, log: bool = True) -> dict[str, Any]:
+        """A step of the critics towards their targets; returns its statistics if they are to be logged."""
         targets = self.targets_of(now)
         values = self.taken_values(now)
         errors = values - targets
-        loss = sum(masked_mean(self._squared(each) * now.weights, now.mask) for each in errors)
+        loss = self._loss(errors, now)
         norm = self._step(self.critic_optimiser, loss)
         with th.no_grad():
-            distance = errors.abs().mean(dim=0)
             if isinstance(now.weights, th.Tensor):
-                self.new_priorities = (distance * now.mask).sum(dim=1) / now.mask.sum(dim=1).clamp(min=1)
-        return {
-            "critic_loss": loss.detach(),
-            "critic_grad_norm": norm,
-            "td_error_abs": masked_mean(distance, now.mask),
-            "q_taken_mean": masked_mean(values.detach().mean(dim=0), now.mask),
-            "target_mean": masked_mean(targets, now.mask),
-        }
+                distance = errors.abs().mean(dim=0) * now.mask
+                self.new_priorities = distance.sum(dim=1) / now.mask.sum(dim=1).clamp(min=1)
+            if not log:
+                return {}
+            return {
+                "critic_loss": loss.detach(),
+                "critic_grad_norm": norm,
+                "td_error_abs": masked_mean(errors.abs().mean(dim=0), now.mask),
+                "q_taken_mean": masked_mean(values.mean(dim=0), now.mask),
+                "target_mean": masked_mean(targets, now.mask),
+            }
+
+    def _loss(self, errors: th.Tensor, now: Transitions) -> th.Tensor:
+        """The sum over estimates of their mean losses, from errors `[E, B, n]`."""
+        return (self._squared(errors) * (now.weights * now.mask)).sum() / now.mask.sum()
 
     def taken_values(self, now: Transitions) -> th.Tensor:
         """Values of the actions that were taken, `[E, B, n]`."""
@@ -126,8 +132,7 @@ class OffPolicyLearner(BaseLearner):
     def test_loss(self, batch: Any) -> float:
         """The critics' loss on a sample that is not learned from."""
         now = self.transitions(batch)
-        errors = self.taken_values(now) - self.targets_of(now)
-        return float(sum(masked_mean(self._squared(each), now.mask) for each in errors))
+        return float(self._loss(self.taken_values(now) - self.targets_of(now), now))
 
     def _squared(self, errors: th.Tensor) -> th.Tensor:
         if self.args.critic_loss == "mse":

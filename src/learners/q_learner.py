@@ -12,7 +12,7 @@ from learners.targets import last_update
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
-from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
+from utils.rl_utils import discount_of, td_lambda_returns, terminations, valid_transitions
 from utils.timing import timed
 
 
@@ -88,10 +88,12 @@ class QLearner(BaseLearner):
 
         rewards = self.standardised.rewards(batch, mask)
         terminated = terminations(batch, by_agent=self.mixer is None)
+        gamma = discount_of(batch, self.args.gamma)
         if self.args.td_lambda == 0:
-            targets = rewards + self.args.gamma * (1 - terminated) * next_values
+            following = gamma.unsqueeze(1) if isinstance(gamma, th.Tensor) else gamma
+            targets = rewards + following * (1 - terminated) * next_values
         else:
-            targets = td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
+            targets = td_lambda_returns(rewards, terminated, mask, next_values, gamma, self.args.td_lambda)
         return self.standardised.returns(targets, mask)
 
     def _mixed(self, mixer, agent_qs: th.Tensor, unroll: BatchUnroll, part: slice) -> th.Tensor:

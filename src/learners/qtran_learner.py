@@ -11,7 +11,7 @@ from learners.q_targets import gather_actions, legal_values, masked_mean
 from learners.targets import last_update
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
-from utils.rl_utils import terminations, valid_transitions
+from utils.rl_utils import discount_of, terminations, valid_transitions
 from utils.tensor_trees import leaves
 
 
@@ -91,7 +91,7 @@ class QLearner(BaseLearner):
         )
         rewards = batch["reward"][:, :-1].reshape(-1, 1)
         terminated = terminations(batch).reshape(-1, 1)
-        return rewards + self.args.gamma * (1 - terminated) * next_values
+        return rewards + discount_of(batch, self.args.gamma) * (1 - terminated) * next_values
 
     def _onehot(self, actions: th.Tensor) -> th.Tensor:
         return F.one_hot(actions.squeeze(3), self.args.n_actions).float()

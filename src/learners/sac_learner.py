@@ -82,8 +82,8 @@ class SACLearner(OffPolicyLearner):
         race = th.from_numpy(np.random.exponential(size=tuple(probs.shape)).astype(np.float32)).to(probs.device)
         return nn.functional.one_hot((probs / race).argmax(dim=-1), probs.size(-1)).float()
 
-    def _learn_values(self, now: Transitions) -> dict[str, Any]:
-        logged = super()._learn_values(now)
+    def _learn_values(self, now: Transitions, log: bool = True) -> dict[str, Any]:
+        logged = super()._learn_values(now, log)
         if self.args.value_network:
             with th.no_grad():
                 soft = self._soft_values(now, 0, self.mac.policy_at(now.batch, 0), target=False)
@@ -119,9 +119,10 @@ class SACLearner(OffPolicyLearner):
         else:
             values = self.values(now, 0, now.taken, actions).amin(dim=0)
             loss = masked_mean(weight * log_prob - values, now.mask)
-        for branch in policy.branches.values():
-            penalties = self.args.mean_penalty * branch.mean**2 + self.args.deviation_penalty * branch.log_std**2
-            loss = loss + masked_mean(penalties.mean(dim=-1), now.mask)
+        if self.args.mean_penalty or self.args.deviation_penalty:
+            for branch in policy.branches.values():
+                penalties = self.args.mean_penalty * branch.mean**2 + self.args.deviation_penalty * branch.log_std**2
+                loss = loss + masked_mean(penalties.mean(dim=-1), now.mask)
         return loss, -log_prob.detach()
 
     def _score_loss(self, now: Transitions, policy: Any, actions: th.Tensor, log_prob: th.Tensor) -> th.Tensor:

@@ -56,6 +56,11 @@ def rewards_of(batch) -> th.Tensor:
     return rewards.squeeze(3) if rewards.dim() == 4 else rewards
 
 
+def discount_of(batch, gamma: float) -> float | th.Tensor:
+    """What the value of the next column counts: `gamma`, or the field "discount" of n-step samples, `[B, 1]`."""
+    return batch["discount"].unsqueeze(1) if "discount" in batch.scheme else gamma
+
+
 def episode_starts(batch) -> th.Tensor:
     """The starts of episodes within a rollout, without its first column: bool `[B, T]` for a batch of T columns.
 

@@ -64,6 +64,16 @@ def test_learners_from_transitions_have_their_controller():
         check_pairings(completed({**default_config(), **sac, "critic": "q_own"}))
 
 
+def test_single_steps_have_no_past():
+    steps = {**default_config(), "buffer": "transitions"}
+    with pytest.raises(ConfigError, match="agent=rnn has a memory, and buffer=transitions gives single steps"):
+        check_pairings(completed(steps))
+    with pytest.raises(ConfigError, match="obs_last_action=True: buffer=transitions gives single steps"):
+        check_pairings(completed({**steps, "agent": "ff"}))
+    check_pairings(completed({**steps, "agent": "ff", "obs_last_action": False}))
+    check_pairings(completed({**steps, "sample_units": [{"window": {"steps": 8}}]}))
+
+
 def test_a_part_that_was_only_assigned_is_not_refused_for_traits_it_does_not_declare(monkeypatch):
     monkeypatch.setitem(REGISTRIES["mixer"]._entries, "own", None)
     REGISTRIES["mixer"]["own"] = object

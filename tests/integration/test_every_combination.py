@@ -119,6 +119,19 @@ def test_every_schedule_plays_on_every_source(tmp_path, monkeypatch, environment
     assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
 
 
+@pytest.mark.parametrize("units", [[], [{"window": {"steps": 2}}, {"n_step": {"steps": 2}}]])
+@pytest.mark.parametrize("algorithm", ["iql", "qmix", "qtran"])
+def test_q_learners_learn_from_transitions(tmp_path, monkeypatch, algorithm, units):
+    changes = {
+        "runner": "rollout",
+        "rollout_steps": 4,
+        "buffer": "transitions",
+        "agent": "ff",
+        "obs_last_action": False,
+    }
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, "two_step", **changes, sample_units=units), UPDATES)
+
+
 def _policy_selectors():
     selectors = REGISTRIES["action_selector"]
     return [name for name in selectors if selectors.entry(name).traits["takes"] == "pi_logits"]

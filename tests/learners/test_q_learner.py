@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch as th
 
+from components.sampling.fields import with_more
 from controllers.basic_controller import BasicMAC
+from controllers.unroll import BatchUnroll
 from fakes import RecordingLogger
 from helpers import empty_batch, fill, make_args, random_batch
 from learners.q_learner import QLearner
@@ -332,3 +334,18 @@ def test_returns_are_standardised_after_values_were_brought_to_their_units(mixer
     mean, var = norm.running_mean_var()
     targets = ((targets - mean) / var.sqrt())[mask.expand_as(targets) > 0]
     assert learner.logger.last()["target_mean"] == pytest.approx(targets.mean().item() / 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.8])
+def test_the_value_after_several_rewards_counts_by_their_discount(lam):
+    """The field "discount" of n-step samples (`components.sampling`), in the place of gamma."""
+    targets = {}
+    for discount in (None, [0.5, 0.25]):
+        batch = random_batch([1, 1], 2, ends="truncated")
+        if discount is not None:
+            batch = with_more(batch, {}, {"discount": th.tensor(discount)})
+        learner, batch = make_learner(batch=batch, gamma=1.0, td_lambda=lam)
+        unroll, mask = BatchUnroll(batch, learner.mac), valid_transitions(batch)
+        outputs = unroll.outputs(learner.mac).detach()
+        targets[discount is None] = learner._targets(unroll, outputs, mask) - batch["reward"][:, :1]
+    th.testing.assert_close(targets[False], targets[True] * th.tensor([0.5, 0.25]).view(2, 1, 1))

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import epymarl_catalog
 import teams_catalog
+import transitions_catalog
 from catalog import MUTANTS, Edit, Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +52,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--tests", nargs="+", help="run these tests instead of those that the mutants name")
     arguments = parser.parse_args()
-    known = (*MUTANTS, *teams_catalog.MUTANTS, *epymarl_catalog.MUTANTS)
+    known = (*MUTANTS, *teams_catalog.MUTANTS, *epymarl_catalog.MUTANTS, *transitions_catalog.MUTANTS)
     chosen = [mutant for mutant in known if all(word in mutant.name for word in arguments.words)]
     if not chosen:
         sys.exit("No mutant has such a name; --list prints all of them.")

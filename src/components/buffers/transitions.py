@@ -27,8 +27,8 @@ from utils.sizes import readable_size
 
 # added to priorities, so that every transition may be drawn
 LEAST_PRIORITY = 1e-6
-# of each step, beside its fields: its successor, its kind, its place in a queue and its priority
-BYTES_BESIDE = 24
+# of each step, beside its fields: its successor, its kind, its places in two queues and its priority
+BYTES_BESIDE = 30
 # what a step is: no transition starts there; one to learn from does; one that is held out does
 NOTHING, LEARNED, HELD_OUT = 0, 1, 2
 
@@ -145,7 +145,7 @@ class TransitionReplay:
             return
         numbers, priorities = ids.cpu().numpy(), values.detach().double().cpu().numpy() + LEAST_PRIORITY
         places = numbers % self.args.buffer_size
-        here = (numbers >= self.ring.first) & (self.kinds[places] == LEARNED)
+        here = numbers >= self.ring.first
         self._tree.put(places[here], priorities[here] ** self.args.priority_alpha)
         self._largest_priority = max(self._largest_priority, float(priorities.max(initial=0.0)))
 

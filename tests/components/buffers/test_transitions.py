@@ -8,6 +8,7 @@ import torch as th
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from components.buffers.frame_ring import _course
 from components.buffers.transitions import LEAST_PRIORITY, TransitionReplay
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
@@ -16,6 +17,7 @@ from fakes import RecordingLogger
 from helpers import make_args
 from numbered_play import GROUPS, PREPROCESS, ROLLOUT_SCHEME, SCHEME, SIZES, NumberedPlay
 from utils.errors import ConfigError, MusterError
+from utils.rl_utils import episode_starts, valid_transitions
 
 ROWS, STEPS = 3, 4
 
@@ -105,6 +107,18 @@ def test_the_newest_half_step_is_never_sampled():
         buffer.insert(play.rollout(1))
         if buffer.ready():
             assert {int(x) for x in buffer.sample()["obs"][:, 0, 0, 0]} <= set(play.steps)
+
+
+def test_an_end_is_one_even_if_the_next_episode_looks_the_same():
+    play, buffer = NumberedPlay(ROWS, np.random.default_rng(2)), new_buffer()
+    play.present = [[1, 1, True], [2, 1, False], [3, 9, True]]
+    for _ in range(2):
+        batch = play.rollout(1)
+        batch["obs"].zero_()
+        batch["state"].zero_()
+        buffer.insert(batch)
+    # two new frames of the rows whose episodes ended, one of the other
+    assert buffer.ring.stop == 6 + 2 + 2 + 1
 
 
 def test_a_rollout_that_was_left_out_is_no_step():
@@ -325,3 +339,16 @@ def test_field_sizes_of_a_sample_are_those_of_a_batch():
     for key in buffer.scheme:
         assert sample[key].shape == (4, 2, *batch[key].shape[2:]), key
         assert sample[key].dtype == batch[key].dtype, key
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_the_course_of_a_rollout_is_that_of_the_learners(seed, steps):
+    """The buffer works out in NumPy what `utils.rl_utils` says."""
+    for rollout in (True, False):
+        play = NumberedPlay(ROWS, np.random.default_rng(seed), lossy=rollout)
+        batch = play.rollout(steps) if rollout else play.whole_episodes()
+        filled, _, valid, begins = _course(batch, rollout)
+        np.testing.assert_array_equal(valid, valid_transitions(batch).squeeze(2) > 0)
+        if rollout:
+            np.testing.assert_array_equal(begins[:, 1:], (episode_starts(batch).numpy() & filled)[:, 1:])

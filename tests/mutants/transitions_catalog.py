@@ -1,0 +1,128 @@
+"""Mutants of the buffer of transitions, of sample units, and of learners from transitions."""
+
+from catalog import Edit
+
+BUFFER = ("tests/components/buffers/test_transitions.py",)
+TREE = ("tests/components/buffers/test_sum_tree.py",)
+WITH_UNITS = ("tests/components/buffers/test_with_units.py",)
+UNITS = ("tests/components/sampling/test_units.py",)
+LISTS = ("tests/components/sampling/test_listed_units.py",)
+TRAJECTORIES = ("tests/components/test_trajectories.py",)
+NOISE = ("tests/components/test_noise.py",)
+ACTOR = ("tests/controllers/test_actor_controller.py",)
+DDPG = ("tests/learners/test_ddpg_learner.py",)
+SAC = ("tests/learners/test_sac_learner.py",)
+
+MUTANTS = (
+    Edit("transitions: an end waits for actions", "np.where(ended, -1, numbers[:, -1])", "numbers[:, -1]", BUFFER),
+    Edit("transitions: whatever waits goes on", "same[rows] &= equal.cpu().numpy()", "pass", BUFFER),
+    Edit("transitions: nothing goes on", "rows = np.flatnonzero(filled & (self.waiting >= 0))", "rows = []", BUFFER),
+    Edit("transitions: the next place follows", "after - of\n", "1\n", BUFFER),
+    Edit("transitions: overwritten ones are drawn", "queue.drop_below(self.ring.first, len(places))", "pass", BUFFER),
+    Edit("transitions: steps are held out singly", "np.take_along_axis(drawn, begun.clip(0), axis=1)", "drawn", BUFFER),
+    Edit("transitions: rows forget what is held out", "self._row_held_out = held_out[:, -1].copy()", "pass", BUFFER),
+    Edit("transitions: priorities of strangers", "here = numbers >= self.ring.first", "here = numbers >= 0", BUFFER),
+    Edit(
+        "transitions: no power of priorities",
+        "priorities[here] ** self.args.priority_alpha",
+        "priorities[here]",
+        BUFFER,
+    ),
+    Edit("transitions: no weights", "likelier**-self.args.priority_beta", "likelier**0", BUFFER),
+    Edit(
+        "transitions: a resumed one waits for nothing",
+        'ring.waiting = int(state["stop"]), state["waiting"]',
+        'ring.waiting = int(state["stop"]), state["waiting"] * 0 - 1',
+        BUFFER,
+    ),
+    Edit("transitions: the tail is not restored", "stored[tail] = state", "stored[tail] *= 0; state", BUFFER),
+    Edit(
+        "transitions: what waits is saved",
+        "return int(waiting.min()) if len(waiting) else self.stop",
+        "return self.stop",
+        BUFFER,
+    ),
+    Edit(
+        "sum tree: sums grow old",
+        "above[places] = level.reshape(-1, FAN_OUT)[places].sum(axis=1)",
+        "above[places] = 1",
+        TREE,
+    ),
+    Edit(
+        "sum tree: a child of no priority",
+        "np.minimum((passed <= rest[:, None]).sum(axis=1), last)",
+        "(passed < rest[:, None]).sum(axis=1) % FAN_OUT",
+        TREE,
+    ),
+    Edit("units: rewards beyond the end", "taken = valid.cumprod(dim=1)", "taken = th.ones_like(valid)", UNITS),
+    Edit("units: discount of one step", "gamma ** number.float()", "gamma + 0 * number.float()", UNITS),
+    Edit("units: the end of the first step", "batch[end][rows, number - 1]", "batch[end][:, 0]", UNITS),
+    Edit(
+        "units: debugging at the end only",
+        "[*between, *(one for unit in units for one in (unit, *between))]",
+        "[*units, *between]",
+        UNITS,
+    ),
+    Edit("units: padding is normalised", "norm.update(values[filled.expand_as(values)])", "norm.update(values)", UNITS),
+    Edit("units: every order", "if takes is not None and form not in takes:", "if False:", LISTS),
+    Edit("units: their state is lost", "unit.load_state_dict(state[name])", "pass", WITH_UNITS),
+    Edit("trajectories: masks of ends only", "fresh[:, 0] = True", "pass", TRAJECTORIES),
+    Edit(
+        "trajectories: a copy",
+        "{key: self[name] for name, key in keys.items()}",
+        "{key: self[name].clone() for name, key in keys.items()}",
+        TRAJECTORIES,
+    ),
+    Edit("noise: it never starts again", "before = before.masked_fill(fresh, 0.0)", "pass", NOISE + ACTOR),
+    Edit(
+        "noise: in tests, too",
+        "if test_mode:\n            actions = policy.mode()",
+        "if False:\n            actions = policy.mode()",
+        ACTOR,
+    ),
+    Edit(
+        "noise: random in half of the range",
+        "th.rand(shape, device=outputs.device) * 2 - 1",
+        "th.rand(shape, device=outputs.device)",
+        ACTOR,
+    ),
+    Edit(
+        "ddpg: truncation ends",
+        "ended = terminations(batch, by_agent=True)[:, 0]",
+        'ended = (batch["terminated"] | batch["truncated"])[:, 0].float()',
+        DDPG,
+    ),
+    Edit(
+        "ddpg: the largest estimate",
+        "self.values(now, 1, actions, target=True).amin(dim=0)",
+        "self.values(now, 1, actions, target=True).amax(dim=0)",
+        DDPG,
+    ),
+    Edit(
+        "ddpg: targets of the present networks",
+        "critic = self.target_critic if target else self.critic",
+        "critic = self.critic",
+        DDPG,
+    ),
+    Edit(
+        "ddpg: everybody's present actions",
+        "joint = taken.unsqueeze(1) * (1 - mine)",
+        "joint = own.unsqueeze(1) * (1 - mine)",
+        DDPG,
+    ),
+    Edit("ddpg: no smoothing", "if self.args.target_noise:", "if False:", DDPG),
+    Edit(
+        "sac: no entropy in targets",
+        "target=target).amin(dim=0) - weight * log_prob",
+        "target=target).amin(dim=0)",
+        SAC,
+    ),
+    Edit("sac: the weight runs away", "entropy - self.target_entropy", "self.target_entropy - entropy", SAC),
+    Edit("sac: densities before tanh", "log_density - _log_slope(x).sum(dim=-1)", "log_density", SAC),
+    Edit(
+        "sac: own choices are seen",
+        "joint = taken.unsqueeze(1) * (1 - mine)\n",
+        "joint = taken.unsqueeze(1).expand(-1, self.n_agents, -1, -1)\n",
+        SAC,
+    ),
+)
