@@ -32,9 +32,8 @@ class ActorCriticLearner(BaseLearner):
         self.critic = critic_REGISTRY[self.args.critic](scheme, self.args)
         self.state_values = StateValues(self.critic, mac, self._forward, self.args.batch_size_run)
         self.shared_trunk = self.state_values.shared_trunk
-        self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(
-            list(mac.parameters()), self.args.lr, self.args
-        )
+        parameters = list(mac.parameters())
+        self.agent_optimiser = self.optimisers["agent_opt"] = build_optimiser(parameters, self.args.lr, self.args)
         self.target_critic = None
         if not self.shared_trunk:
             self.networks["critic"] = self.critic
@@ -53,8 +52,7 @@ class ActorCriticLearner(BaseLearner):
         self.sampling = Info("the learner's units", self.args, getattr(logger, "console_logger", None))
         self._actions = chosen_fields(scheme)
         self._masks = list(choice_masks(scheme).values())
-        observed = [*observed_fields(scheme), *state_fields(scheme)]
-        inputs = [*observed, *action_fields(scheme), *self._actions, *self._masks]
+        inputs = [*observed_fields(scheme), *state_fields(scheme), *action_fields(scheme), *self._actions, *self._masks]
         self._inputs = list(dict.fromkeys(key for key in inputs if key in scheme))
 
     def evaluate(self, batch: Any) -> Evaluation:

@@ -77,7 +77,7 @@ def test_an_update_is_the_same_and_so_are_the_names_of_weights(divided, monkeypa
     names = list(shared.mixer.state_dict())
     alone.train(copy.deepcopy(batch), 0, 0)
     assert divided == []
-    monkeypatch.setattr("learners.base.parallel_devices", lambda args: [0, 1])
+    monkeypatch.setattr("learners.descent.parallel_devices", lambda args: [0, 1])
     shared.train(batch, 0, 0)
     assert divided
     assert list(shared.mixer.state_dict()) == names and not any("module" in name for name in names)

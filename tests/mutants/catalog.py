@@ -112,7 +112,7 @@ def _state(name, part, learner="q_learner"):
 
 MUTANTS: tuple[Mutant | Edit, ...] = (
     *_of_learners(),
-    Mutant("no optimiser steps", "learners.base:BaseLearner._step", steps_nothing, (LEARNERS,)),
+    Mutant("no optimiser steps", "learners.descent:Descent._step", steps_nothing, (LEARNERS,)),
     Mutant("mask: all ones", "utils.rl_utils:valid_transitions", everything_is_valid, (LEARNERS, TARGETS)),
     Mutant("mask: PyMARL's", "utils.rl_utils:valid_transitions", what_was_filled_is_valid, (LEARNERS, TARGETS)),
     Mutant("nothing terminates", "utils.rl_utils:terminations", nothing_terminates, (LEARNERS, TARGETS)),

@@ -1,0 +1,64 @@
+"""Forward passes in the run's precision, and steps of optimisers down the losses that come of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch as th
+
+from learners.data_parallel import in_parallel, parallel_devices
+from learners.gradients import clip_gradients, parameters_of, set_gradients
+from learners.non_finite import NonFiniteError, non_finite_figure
+from utils.tensor_trees import map_tree
+from utils.timing import timed
+
+
+class Descent:
+    """What every learner does to its networks.
+
+    Attributes:
+        skipped_updates: left out because a value was not finite (`on_non_finite=skip`).
+        turned_non_finite: the last such value.
+    """
+
+    def __init__(self, args: Any):
+        self.args = args
+        self.skipped_updates, self.turned_non_finite = 0, ""
+
+    def _forward(self, network: Callable, *inputs: Any) -> Any:
+        """`network(*inputs)`, computed in `precision`; the outputs are float32 in any case."""
+        devices = parallel_devices(self.args)
+        if self.args.precision == "float32":
+            return in_parallel(network, inputs, devices)
+        with th.autocast(th.device(self.args.device).type, dtype=th.bfloat16):
+            outputs = in_parallel(network, inputs, devices)
+        return map_tree(th.Tensor.float, outputs)
+
+    def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, grad_norm_clip: float | None = None) -> float:
+        """`_steps` of one optimiser."""
+        return self._steps({optimiser: loss}, grad_norm_clip)[0]
+
+    def _steps(self, losses: dict[th.optim.Optimizer, th.Tensor], clip: float | None = None) -> list[float]:
+        """One step of each optimiser down its loss, on which no other one's parameters depend.
+
+        Returns the norms of their gradients before these were clipped to `clip`; None: to that of the config.
+
+        Raises:
+            NonFiniteError: a loss or gradient is not finite, and `on_non_finite` is stop; that step was not made.
+        """
+        clip = self.args.grad_norm_clip if clip is None else clip
+        with timed("gradients"):
+            set_gradients(losses)
+        norms = []
+        for optimiser, loss in losses.items():
+            parameters = parameters_of(optimiser)
+            norms.append(clip_gradients(parameters, clip))
+            turned = non_finite_figure(loss, norms[-1], parameters)
+            if turned is None:
+                with timed("optimiser"):
+                    optimiser.step()
+            elif self.args.on_non_finite == "stop":
+                raise NonFiniteError(turned)
+            else:
+                self.skipped_updates += 1
+                self.turned_non_finite = turned
+        return norms
