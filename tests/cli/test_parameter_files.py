@@ -167,7 +167,9 @@ def test_a_teams_preset_is_no_parameter_file(mine, capsys):
 @pytest.fixture
 def finished(mine):
     """A run of the file that has left a checkpoint."""
-    assert main(changed("--cpanel", '{"lr": 0.25}', "with", "cpanel.units=4", "checkpoint_interval=10", "seed=1")) == 0
+    assert (
+        main(changed("--cpanel", '{"lr": 0.25}', "with", "cpanel.units=4", "checkpoint_interval=10", "label=kept")) == 0
+    )
     return mine
 
 
@@ -193,6 +195,7 @@ def test_the_panel_is_recorded_and_free_keys_change_when_the_run_resumes(finishe
     assert main(resumed("cpanel.steps=80")) == 0
     newest = json.loads((finished / "results" / "sacred" / "2" / "config.json").read_text())
     assert (newest["t_max"], newest["cpanel"]["steps"], newest["lr"]) == (80, 80, 0.25)
+    assert newest["label"] == "kept", "what the panel's change leaves as it was keeps the run's value"
 
 
 def test_a_run_without_a_panel_has_none_to_change(tmp_path):

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import subprocess
 import sys
 import time
 from types import ModuleType, SimpleNamespace
@@ -121,6 +122,19 @@ def test_the_machine_is_sampled(tmp_path):
     assert found["run_memory_mb"].mean < psutil.virtual_memory().total / 2**20
     assert 0 <= found["cpu_percent"].mean <= found["busiest_core_percent"].mean <= 100
     assert not inside._sampler._thread.is_alive()
+
+
+def test_processes_that_a_run_started_count(tmp_path):
+    pytest.importorskip("psutil")
+    sampler = MachineSampler(1000)
+    alone = sampler._measure()["run_memory_mb"]
+    code = "x = bytearray(b'x') * (80 * 2**20); print('ready', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout.readline().strip() == b"ready"
+        both = sampler._measure()["run_memory_mb"]
+        child.communicate(b"\n")
+    sampler.close()
+    assert both > alone + 70
 
 
 def test_graphics_cards_are_asked_by_nvidias_package(monkeypatch):
