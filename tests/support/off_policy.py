@@ -1,5 +1,6 @@
 """Off-policy learners on small networks, and the same computed again in NumPy."""
 
+from itertools import chain
 from types import SimpleNamespace
 
 import numpy as np
@@ -35,7 +36,7 @@ def spec_of(n_agents=1, choices=0, rewards_by_agent=False):
 
 
 def make_learner(n_agents=1, choices=0, rewards_by_agent=False, seed=0, **changes):
-    """A learner with random weights, and its controller."""
+    """A learner with random weights, others in its target networks, and its controller."""
     th.manual_seed(seed)
     spec = spec_of(n_agents, choices, rewards_by_agent)
     scheme, groups, preprocess = scheme_of(spec)
@@ -45,7 +46,14 @@ def make_learner(n_agents=1, choices=0, rewards_by_agent=False, seed=0, **change
     defaults = {key: value for entry in entries for key, value in entry.defaults.items()}
     args = make_args(**{**defaults, **args}, n_actions=choices or None)
     mac = ActorMAC(scheme, groups, args)
-    return REGISTRY[args.learner](mac, scheme, RecordingLogger(), args), mac
+    learner = REGISTRY[args.learner](mac, scheme, RecordingLogger(), args)
+    targets = [network.parameters() for network in learner.target_networks.values()]
+    if learner.target_mac is not None:
+        targets.append(learner.target_mac.parameters())
+    with th.no_grad():
+        for parameter in chain(*targets):
+            parameter.add_(th.randn_like(parameter), alpha=0.3)
+    return learner, mac
 
 
 def make_sample(size=6, n_agents=1, choices=0, rewards_by_agent=False, seed=0, **constant):
