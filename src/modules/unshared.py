@@ -28,6 +28,20 @@ class AgentLinear(PerAgent):
         return linear(x, self.weight, self._parameters.get("bias"))
 
 
+class AgentConv2d(PerAgent):
+    """`nn.Conv2d` of each agent, without padding, as one convolution in n groups."""
+
+    def __init__(self, layers: list[nn.Conv2d]):
+        super().__init__(layers)
+        self._stride = layers[0].stride
+
+    def forward(self, x: th.Tensor) -> th.Tensor:
+        side_by_side = x.reshape(-1, self.n_agents * x.size(1), *x.shape[2:])
+        weight, bias = self.weight.flatten(0, 1), self.bias.flatten()
+        out = F.conv2d(side_by_side, weight, bias, self._stride, groups=self.n_agents)
+        return out.reshape(x.size(0), -1, *out.shape[2:])
+
+
 class AgentLayerNorm(PerAgent):
     """`nn.LayerNorm` of each agent, over the last axis."""
 
@@ -75,6 +89,7 @@ class AgentLSTMCell(PerAgent):
 
 KINDS: dict[type, type[PerAgent]] = {
     nn.Linear: AgentLinear,
+    nn.Conv2d: AgentConv2d,
     nn.LayerNorm: AgentLayerNorm,
     nn.GRUCell: AgentGRUCell,
     nn.LSTMCell: AgentLSTMCell,

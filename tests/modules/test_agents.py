@@ -101,7 +101,8 @@ def test_the_recurrent_agent_with_layer_normalisation(kind, options):
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_hidden_states_start_at_zero(name):
-    for _, hidden in leaves(REGISTRY[name](6, make_args(rnn_hidden_dim=5)).init_hidden()):
+    shape = {"obs": (36, 36, 1)} if REGISTRY[name].takes_parts else 6
+    for _, hidden in leaves(REGISTRY[name](shape, make_args(rnn_hidden_dim=5)).init_hidden()):
         assert hidden.shape == (1, 5)
         assert hidden.abs().sum() == 0
 

@@ -6,11 +6,12 @@ import pytest
 import torch as th
 
 from controllers.basic_controller import BasicMAC
-from controllers.inputs import RowInputs
+from controllers.inputs import RowInputs, StepInputs
 from controllers.policy_controller import PolicyMAC
 from controllers.unroll import BatchUnroll, unroll_by_steps
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
+from modules.agents.cnn_agent import CNNAgent
 from modules.critics import REGISTRY as critics
 from modules.unshared import unshare
 from utils.tensor_trees import leaves, map_tree
@@ -18,12 +19,12 @@ from utils.tensor_trees import leaves, map_tree
 N, ROWS = 3, 4
 
 
-def separate(agent):
+def separate(agent, shape=6):
     """A separate network for each agent, with the weights of the unshared one."""
     state = agent.state_dict()
     found = []
     for i in range(N):
-        network = type(agent)(6, agent.args)
+        network = type(agent)(shape, agent.args)
         prefix = f"agents.{i}."
         network.load_state_dict({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
         found.append(network)
@@ -35,7 +36,7 @@ def of_agent(tree, i):
 
 
 @pytest.mark.parametrize("changes", [{}, {"layer_norm": True}, {"use_rnn": False}], ids=str)
-@pytest.mark.parametrize("name", sorted(REGISTRY))
+@pytest.mark.parametrize("name", sorted(name for name in REGISTRY if not REGISTRY[name].takes_parts))
 def test_every_agent_computes_as_separate_networks_do(name, changes):
     agent = REGISTRY[name](6, make_args(n_agents=N, rnn_hidden_dim=5, **changes))
     unshare(agent, N, "agents")
@@ -60,6 +61,23 @@ def test_every_agent_computes_as_separate_networks_do(name, changes):
         th.testing.assert_close(step, expected[:ROWS])
     together, _ = agent(x.detach()[: ROWS * N], start)
     th.testing.assert_close(together, outputs[: ROWS * N].detach())
+
+
+def test_every_agent_sees_pictures_by_separate_networks():
+    shape = {"obs": (36, 40, 2)}
+    agent = CNNAgent(shape, make_args(n_agents=N, rnn_hidden_dim=5))
+    unshare(agent, N, "agents")
+    fill(agent.parameters())
+    pictures = th.rand(2 * N, 36, 40, 2)
+    features = agent.encode(StepInputs({"obs": pictures}, None))
+    features.sum().backward()
+    for i, network in enumerate(separate(agent, shape)):
+        expected = network.encode(StepInputs({"obs": pictures.view(2, N, 36, 40, 2)[:, i]}, None))
+        th.testing.assert_close(of_agent(features, i), expected, rtol=1e-4, atol=1e-4)
+        expected.sum().backward()
+        for path, weight in network.named_parameters():
+            if weight.grad is not None:
+                th.testing.assert_close(agent.get_parameter(path).grad[i], weight.grad, rtol=1e-4, atol=1e-3)
 
 
 def test_names_of_the_weights_are_epymarls_and_they_are_loaded():
