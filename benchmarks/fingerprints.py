@@ -88,7 +88,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help=f"compare with {RECORDED.name}")
-    what.add_argument("--record", action="store_true", help=f"write {RECORDED.name}")
+    what.add_argument("--record", action="store_true", help=f"write {RECORDED.name}, with --only a part of it")
     what.add_argument("--against", type=Path, help="src folder of another checkout")
     parser.add_argument("--only", default="", help="runs whose name has this regular expression in it")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
@@ -111,7 +111,8 @@ def main() -> int:
         verdict = f"  DIFFERENT: {', '.join(wrong)}" if wrong else ""
         print(f"{name:<34}" + "  ".join(hashes.values()) + verdict, flush=True)
     if options.record:
-        RECORDED.write_text(json.dumps(found, indent=1) + "\n")
+        kept = json.loads(RECORDED.read_text()) if options.only else {}
+        RECORDED.write_text(json.dumps(kept | found, indent=1) + "\n")
     if expected is not None:
         missing = [name for name in expected if name not in found and re.search(options.only, name)]
         print(f"{len(found)} runs, {len(different)} different, {len(missing)} missing {', '.join(missing)}")
