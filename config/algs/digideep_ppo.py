@@ -1,6 +1,7 @@
 """PPO for continuous control, with the settings of Digideep's mujoco_ppo; its panel chooses the environment"""
 
 from envs.asking import ask_environment
+from utils.digideep_panel import run_params
 from utils.errors import ConfigError
 
 cpanel = {
@@ -30,21 +31,10 @@ def gen_params(cpanel):
     spec = ask_environment("gymnasium", key=cpanel["model_name"])
     if "obs" not in spec.fields or len(spec.fields["obs"].shape) != 1:
         raise ConfigError(f"{cpanel['model_name']} shows no vector; see --config=digideep_ppo_pictures")
-    epoch = cpanel["num_workers"] * cpanel["n_steps"] * cpanel["epoch_size"]  # environment steps
     return {
+        **run_params(cpanel),
         "name": "digideep_ppo",
-        "env": "gymnasium",
-        "env_args": {"key": cpanel["model_name"]},
-        "seed": cpanel["seed"],
-        "t_max": cpanel["number_epochs"] * epoch,
-        "test_interval": cpanel["test_interval"] * epoch,
-        "test_nepisode": cpanel["test_episodes"],
-        "log_interval": epoch,
-        "runner_log_interval": epoch,
-        "learner_log_interval": epoch,
         "runner": "rollout",
-        "batch_size_run": cpanel["num_workers"],
-        "rollout_steps": cpanel["n_steps"],
         "mac": "policy_mac",
         "agent": "rnn" if cpanel["recurrent"] else "ff",
         "agent_output_type": "pi_logits",
@@ -65,7 +55,6 @@ def gen_params(cpanel):
         "optim_eps": cpanel["eps"],
         "lr": cpanel["lr"],
         "critic_lr": cpanel["lr"],
-        "gamma": cpanel["gamma"],
         "gae_lambda": cpanel["tau"],
         "eps_clip": cpanel["clip_param"],
         "entropy_coef": cpanel["entropy_coef"],

@@ -1,9 +1,8 @@
 """SAC in its second form, with the settings of Digideep's sacv2_params; its panel chooses the environment"""
 
 from envs.asking import ask_environment
-from utils.config import config_path
+from utils.digideep_panel import off_policy_params
 from utils.errors import ConfigError
-from utils.yaml_files import load_yaml
 
 cpanel = {
     "model_name": "Pendulum-v1",  # gymnasium's id, or module:Name-v0
@@ -31,29 +30,9 @@ def gen_params(cpanel):
     spec = ask_environment("gymnasium", key=cpanel["model_name"])
     if "obs" not in spec.fields or len(spec.fields["obs"].shape) != 1 or spec.fields["actions"].categorical:
         raise ConfigError(f"{cpanel['model_name']} needs a vector of observations and continuous actions")
-    epoch = cpanel["num_workers"] * cpanel["n_steps"] * cpanel["epoch_size"]  # environment steps
     return {
-        **load_yaml(config_path("sac", "algs")),
+        **off_policy_params(cpanel, "sac"),
         "name": "digideep_sac_v2",
-        "env": "gymnasium",
-        "env_args": {"key": cpanel["model_name"]},
-        "seed": cpanel["seed"],
-        "t_max": cpanel["number_epochs"] * epoch,
-        "test_interval": cpanel["test_interval"] * epoch,
-        "test_nepisode": cpanel["test_episodes"],
-        "log_interval": epoch,
-        "runner_log_interval": epoch,
-        "learner_log_interval": epoch,
-        "batch_size_run": cpanel["num_workers"],
-        "rollout_steps": cpanel["n_steps"],
-        "buffer_size": cpanel["buffer_size"],
-        "batch_size": cpanel["batch_size"],
-        # `n_update` updates follow each rollout
-        "replay_ratio": cpanel["n_update"] * cpanel["batch_size"] / (cpanel["num_workers"] * cpanel["n_steps"]),
-        "gamma": cpanel["gamma"],
-        "rnn_hidden_dim": cpanel["hidden_size"],
-        "critic_hidden_dim": cpanel["hidden_size"],
-        "target_update_interval_or_tau": cpanel["polyak_factor"],
         "lr": cpanel["lr"],
         "critic_lr": cpanel["lr"],
         "random_steps": cpanel["warm_start"],

@@ -1,0 +1,41 @@
+"""Config keys of the panel values that the counterparts of Digideep's parameter files have in common."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from utils.config import config_path
+from utils.yaml_files import load_yaml
+
+
+def run_params(cpanel: Mapping[str, Any]) -> dict[str, Any]:
+    """Environment, seed and length; an epoch is `epoch_size` rollouts of all workers, and tests come between epochs."""
+    epoch = cpanel["num_workers"] * cpanel["n_steps"] * cpanel["epoch_size"]  # environment steps
+    return {
+        "env": "gymnasium",
+        "env_args": {"key": cpanel["model_name"]},
+        "seed": cpanel["seed"],
+        "t_max": cpanel["number_epochs"] * epoch,
+        "test_interval": cpanel["test_interval"] * epoch,
+        "test_nepisode": cpanel["test_episodes"],
+        "log_interval": epoch,
+        "runner_log_interval": epoch,
+        "learner_log_interval": epoch,
+        "batch_size_run": cpanel["num_workers"],
+        "rollout_steps": cpanel["n_steps"],
+        "gamma": cpanel["gamma"],
+    }
+
+
+def off_policy_params(cpanel: Mapping[str, Any], preset: str) -> dict[str, Any]:
+    """`run_params`, buffer and networks over a preset; `n_update` updates follow each rollout."""
+    rollout = cpanel["num_workers"] * cpanel["n_steps"]
+    return {
+        **load_yaml(config_path(preset, "algs")),
+        **run_params(cpanel),
+        "buffer_size": cpanel["buffer_size"],
+        "batch_size": cpanel["batch_size"],
+        "replay_ratio": cpanel["n_update"] * cpanel["batch_size"] / rollout,
+        "rnn_hidden_dim": cpanel["hidden_size"],
+        "critic_hidden_dim": cpanel["hidden_size"],
+        "target_update_interval_or_tau": cpanel["polyak_factor"],
+    }
