@@ -25,7 +25,7 @@ def monitor(name: str, value: Any, window: int = 0) -> None:
 
     Args:
         value: a number, or an array or tensor of at most `LARGEST` numbers, which have statistics each.
-        window: values of a record, which starts afresh after them; 0: as many as come until the run logs its summary.
+        window: values of a record, after which the next one starts; 0: as many as come until the run logs its summary.
 
     Raises:
         ValueError: a larger array, another shape than before, or a window below 0.

@@ -15,7 +15,7 @@ from utils.config import CONFIG_DIR, config_path, parameter_names
 from utils.errors import ConfigError
 
 FILE = """
-'''Two values that hang together'''
+'''Coupled values'''
 import numpy as np
 
 cpanel = {

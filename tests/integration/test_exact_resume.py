@@ -47,7 +47,7 @@ def cases():
             everywhere, on_policy = learner == "q_learner", needs.get("on_policy")
             for mode in ("synchronous", "continuous") if runner == "batched" else ("synchronous",):
                 native = runner == "batched" and (on_policy or mode == "synchronous")
-                # of transitions, whose buffer goes on over rollouts
+                # of transitions, whose buffer continues over rollouts
                 native |= runner == "rollout" and "transitions" in needs.get("buffers", ())
                 if everywhere or native or (on_policy and runner == "rollout"):
                     for overlap in (False, True) if everywhere else (False,):

@@ -15,8 +15,8 @@ SAC = ("tests/learners/test_sac_learner.py",)
 
 MUTANTS = (
     Edit("transitions: an end waits for actions", "np.where(ended, -1, numbers[:, -1])", "numbers[:, -1]", BUFFER),
-    Edit("transitions: whatever waits goes on", "same[rows] &= equal.cpu().numpy()", "pass", BUFFER),
-    Edit("transitions: nothing goes on", "rows = np.flatnonzero(filled & (self.waiting >= 0))", "rows = []", BUFFER),
+    Edit("transitions: whatever waits continues", "same[rows] &= equal.cpu().numpy()", "pass", BUFFER),
+    Edit("transitions: nothing continues", "rows = np.flatnonzero(filled & (self.waiting >= 0))", "rows = []", BUFFER),
     Edit("transitions: the next place follows", "after - of\n", "1\n", BUFFER),
     Edit("transitions: overwritten ones are drawn", "queue.drop_below(self.ring.first, len(places))", "pass", BUFFER),
     Edit("transitions: steps are held out singly", "np.take_along_axis(drawn, begun.clip(0), axis=1)", "drawn", BUFFER),

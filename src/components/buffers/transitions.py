@@ -57,7 +57,7 @@ class TransitionReplay:
         self.scheme, self.groups, self.preprocess = self.ring.scheme, groups, preprocess
         self.kinds = np.zeros(args.buffer_size, dtype=np.uint8)
         self.learned, self.held_out = NumberQueue(args.buffer_size), NumberQueue(args.buffer_size)
-        # whether the episodes that go on in the rows of rollouts are held out
+        # whether the episodes that continue in the rows of rollouts are held out
         self._row_held_out = np.zeros(0, dtype=bool)
         self._tree = SumTree(args.buffer_size) if args.priority_alpha else None
         self._largest_priority = 1.0
