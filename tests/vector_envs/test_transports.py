@@ -141,6 +141,17 @@ def test_results_of_a_part_are_put_into_the_rows_they_come_from():
         assert [bool(row.all()) for row in whole[name]] == [False, False, False, last]
 
 
+@pytest.mark.parametrize("rows", [[], [2], [0, 1, 2, 3], [1, 2], [0, 2], [0, 1, 3]])
+def test_results_and_actions_of_any_rows_reach_the_same_rows(rows):
+    there, here = StepArrays.allocate(SIZES, 4), StepArrays.allocate(SIZES, 4)
+    there["reward"][:] = there["state"][:, 0, 0] = [1, 2, 3, 4]
+    here.put_results(rows, there.results(rows))
+    expected = [b + 1 if b in rows else 0 for b in range(4)]
+    assert here["reward"].tolist() == here["state"][:, 0, 0].tolist() == expected
+    here.put_actions(rows, {"actions": np.full((len(rows), *here["actions"].shape[1:]), 7)})
+    assert [bool((row == 7).all()) for row in here["actions"]] == [b in rows for b in range(4)]
+
+
 def test_axes_of_size_one_may_come_and_go():
     """PyMARL's batches take them, so environments have them."""
     sizes = {"n_agents": 2, "obs_shape": 5, "state_shape": 3, "n_actions": 3}
