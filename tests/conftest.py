@@ -26,7 +26,9 @@ def pytest_sessionstart(session):
     if session.config.getoption("numprocesses", None):
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "src")}
         quiet = subprocess.DEVNULL
-        program = "from envs.skirmish.batch import prepare; prepare()"
+        program = (
+            "import envs.racing.batch, envs.skirmish.batch; envs.racing.batch.prepare(); envs.skirmish.batch.prepare()"
+        )
         subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=quiet, stderr=quiet)
 
 

@@ -50,7 +50,7 @@ def _key(name: str, info: Mapping[str, Any], groups: Mapping[str, int]) -> str:
         return f"/observations{of_group}{'/' if seen else ''}{seen}"
     if own == "reward":
         return f"/rewards{of_group}"
-    if kind == "outcome":
+    if kind in ("outcome", "record"):
         return f"/infos/{name.removeprefix('infos/')}"
     if kind == "action":
         return f"/agents/{owner}/{own}"

@@ -46,6 +46,14 @@ REGISTRY.declare(
     "battles with SMAC's contract, simulated: no StarCraft needed",
     batched="envs.skirmish.vectorised:SkirmishBatch",
 )
+# `counts_copies`: it is made with `test_mode` and with its `place` among the copies of a run
+REGISTRY.declare(
+    "racing",
+    "envs.racing.environment:RacingEnv",
+    "cars on tracks with walls, simulated: one or several a race, floats or pictures",
+    batched="envs.racing.environment:RacingBatch",
+    counts_copies=True,
+)
 REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement, SMAC (package smac and the game)")
 REGISTRY.declare("sc2_v2", "envs.starcraft:StarCraft2v2", "the same with drawn teams, SMACv2 (package smacv2)")
 

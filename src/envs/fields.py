@@ -6,7 +6,7 @@ Environments written for PyMARL declare nothing and have the fields of `pymarl_s
     episode_limit: int
     fields() -> dict[str, FieldSpec]        by path, such as "obs/camera" or "red/obs"
     reset()
-    observe() -> dict[str, array]           every observation and mask, of all agents of its group
+    observe() -> dict[str, array]           every observation, mask and record, of all agents of its group
     step(actions: dict[str, array]) -> (outcomes: dict[str, array], terminated: bool, truncated: bool, info: dict)
 
 Its ends are disjoint: `terminated` because of what happened, `truncated` because time was up.
@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-# an observation is what networks see, a mask what is allowed or there, an action what agents do, an outcome what a
-# step returns
-KINDS = ("observation", "mask", "action", "outcome")
+# an observation is what networks see, a mask what is allowed or there, a record what is kept beside them and no network
+# sees, an action what agents do, an outcome what a step returns
+KINDS = ("observation", "mask", "record", "action", "outcome")
+SHOWN = ("observation", "mask", "record")  # the kinds that `observe` returns
 # every step of every environment has these besides
 ENDS = ("terminated", "truncated")
 AGENTS = "agents"

@@ -14,6 +14,8 @@ from utils.available_memory import require_memory
 from utils.config import with_defaults
 from utils.devices import acting_device, device_memory
 
+# before the names of figures that not all episodes have (`only_of` in the last info): how many have them
+COUNT_OF = "episodes with "
 # attributes that a run resumes with
 COUNTS = (
     "t_env episodes_brought train_returns test_returns train_stats test_stats crashed_episodes test_unfinished "
@@ -113,6 +115,7 @@ class BaseRunner:
 
         `steps`: the advance of `t_env`; None: the lengths of these episodes.
 
+        Means are over all episodes; of the figures that the info's `only_of` lists, over the episodes that have them.
         An episode whose environment crashed (`crashed` in its last info) is in none: it was neither won nor lost.
         A test counts exactly `test_nepisode` episodes. If the last rollout of a test brings more, those of the
         first environments count, in any order of their ends: taking the fastest would favour short episodes.
@@ -137,6 +140,9 @@ class BaseRunner:
             cur_returns.append(episode_return)
             figures = {"n_episodes": 1, "ep_length": length}
             figures.update({key: number for key, value in info.items() if (number := _number(value)) is not None})
+            for key in info.get("only_of", ()):
+                if key in figures:
+                    figures[COUNT_OF + key] = 1
             for key, number in figures.items():
                 cur_stats[key] = cur_stats.get(key, 0) + number
 
@@ -159,8 +165,9 @@ class BaseRunner:
         self.logger.log_stat(prefix + "return_std", np.std(returns), self.t_env)
         returns.clear()
         for key, total in stats.items():
-            if key != "n_episodes":
-                self.logger.log_stat(f"{prefix}{key}_mean", total / stats["n_episodes"], self.t_env)
+            if key != "n_episodes" and not key.startswith(COUNT_OF):
+                episodes = stats.get(COUNT_OF + key, stats["n_episodes"])
+                self.logger.log_stat(f"{prefix}{key}_mean", total / episodes, self.t_env)
         stats.clear()
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import EnvSpec
+from envs.fields import SHOWN, EnvSpec
 from envs.validation import FIRST_MOMENTS, NUMBERS, InvalidEnvironmentError, problem_of_mask
 from utils.errors import MusterError
 from vector_envs.contract import StepOutcome
@@ -50,7 +50,7 @@ class StepChecks:
         if self._moments >= FIRST_MOMENTS:
             return
         self._moments += 1
-        for path in self._spec.of_kind("observation", "mask"):
+        for path in self._spec.of_kind(*SHOWN):
             self._require_array(path, observed.get(path), self._spec.array_shape(path, self._size), NUMBERS)
         self._require_masks(observed, rows, steps)
 

@@ -45,7 +45,10 @@ class VectorEnv(Protocol):
         """
 
     def observed(self) -> Mapping[str, np.ndarray]:
-        """Observations and masks by path as they are now, `[B, ...]`; the next call may write into the same arrays."""
+        """Observations, masks and records by path as they are now, `[B, ...]`.
+
+        The next call may write into the same arrays.
+        """
 
     def info(self, b: int) -> dict[str, Any]:
         """The info of copy b's last step, as `MultiAgentEnv.step` returns it."""

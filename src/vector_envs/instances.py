@@ -75,7 +75,9 @@ def first_seed(args: SimpleNamespace, seed: int, index: int, test_mode: bool) ->
 
 
 def _make(factory: Callable, env_args: dict[str, Any], recreated: int = 0) -> Any:
-    """An environment; `env_args["seed"]` is None or a list of one."""
+    """An environment; `env_args["seed"]` is None or a list of one, and so is its `place`, if it has one."""
+    if "place" in env_args:
+        env_args = {**env_args, "place": env_args["place"][0]}
     if env_args.get("seed") is not None:
         env_args = {**env_args, "seed": recreation_seed(env_args["seed"][0], recreated)}
     return factory(**env_args)
@@ -100,4 +102,6 @@ def _seeded(args: SimpleNamespace, parameters: dict | None, indices: Sequence[in
         env_args.pop("seed", None)
     elif env_args.get("seed") is not None:
         env_args["seed"] = [first_seed(args, int(env_args["seed"]), index, test_mode) for index in indices]
+    if REGISTRY.entry(args.env).traits.get("counts_copies"):
+        env_args |= {"test_mode": test_mode, "place": [[index, args.batch_size_run] for index in indices]}
     return env_args

@@ -29,6 +29,11 @@ VARIANTS = {
         {"key": "Taxi-v4", "time_limit": 30, "kwargs": {"is_rainy": True}},
         {"key": "gym_tasks:Kinds-v0"},
     ],
+    "racing": [
+        {"metres": 60.0, "map_cycle": ["seeds:1-50"], "map_order": "random"},
+        {"metres": 60.0, "view": "both", "n_cars": 2, "reward": "each", "start_anywhere": 1.0},
+        {"metres": 60.0, "view": "picture", "time_limit": 9, "start_anywhere": 1.0, "walls": False},
+    ],
     "lbf": [{"reward": "each", "time_limit": 9}],
     "pettingzoo": [
         {"key": "mpe2.simple_tag_v3", "groups": "auto"},

@@ -107,3 +107,13 @@ def test_a_key_that_only_some_infos_have_is_averaged_over_all_episodes():
     runner._record([0.0], [1], [{"won": 1}], test_mode=True)
     runner._record([0.0], [1], [{}], test_mode=True)
     assert runner.logger.last()["test_won_mean"] == 0.5
+
+
+def test_the_means_of_rare_figures_are_over_the_episodes_that_have_them():
+    """A race that was not finished has no time."""
+    runner = _runner(test_nepisode=4, batch_size_run=4, buffer_size=32)
+    times = [{"time": 30.0, "laps": 1}, {"laps": 0}, {"time": 40.0, "laps": 1}, {"laps": 0}]
+    runner._record([0.0] * 4, [1] * 4, [{**info, "only_of": ["time", "other"]} for info in times], test_mode=True)
+    figures = {key: values[-1][1] for key, values in runner.logger.values.items()}
+    assert (figures["test_time_mean"], figures["test_laps_mean"]) == (35.0, 0.5)
+    assert not [key for key in figures if "other" in key or "with" in key]

@@ -13,7 +13,12 @@ from utils.config import config_names, recursive_dict_update
 from watched_training import watch_updates
 
 # episodes of a few steps, where an environment has an argument for that
-SHORT = {"lbf": {"time_limit": 5}, "mpe": {"time_limit": 5}, "gymnasium": {"time_limit": 5}}
+SHORT = {
+    "lbf": {"time_limit": 5},
+    "mpe": {"time_limit": 5},
+    "gymnasium": {"time_limit": 5},
+    "racing": {"time_limit": 5},
+}
 SETTINGS = {
     "batch_size": 2,
     "buffer_size": 4,

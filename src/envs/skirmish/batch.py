@@ -9,6 +9,7 @@ import numpy as np
 from envs.seeds import SEED_LIMIT, copies_seeds
 from envs.skirmish.contract import make_scenario
 from envs.skirmish.formation import numbered_units, starting_units
+from envs.skirmish.jit import KERNEL
 from envs.skirmish.kernel.chance import uniform
 from envs.skirmish.kernel.entry import illegal_action, step_in_threads, step_in_turn, write_views
 from envs.skirmish.maps import load_map
@@ -27,7 +28,6 @@ from envs.skirmish.state import (
 from envs.skirmish.teams import ALLY_ORDER, draw_teams
 from envs.skirmish.terrain import load_terrain
 from envs.skirmish.unit_types import type_table
-from envs.skirmish.warmup import ensure_compiled
 from utils.available_memory import available_memory, require_memory
 
 GAME_CLOCK = 22.4  # game loops per "faster" second
@@ -255,7 +255,7 @@ class BatchedSkirmish:
 
 def prepare() -> None:
     """Compile everything, unless that was done before."""
-    ensure_compiled(compile_all)
+    KERNEL.ensure_compiled(compile_all)
 
 
 def compile_all() -> None:

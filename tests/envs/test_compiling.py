@@ -10,39 +10,38 @@ from terminals import ROOT, Typed
 
 numba = pytest.importorskip("numba")
 
-from envs.skirmish import warmup  # noqa: E402
+from envs.compiling import Kernel  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def own_cache(tmp_path, monkeypatch):
+def kernel(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
-    monkeypatch.setattr(warmup, "cache_folder", lambda: tmp_path / "cache")
-    return tmp_path / "cache"
-
-
-def test_it_is_said_once_for_the_same_files(own_cache, monkeypatch, capsys, tmp_path):
-    """numba compiles again for another checkout, or after a `touch`; that half a minute was silent."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     file = tmp_path / "kernel.py"
     file.write_text("")
-    monkeypatch.setattr(warmup, "kernel_files", lambda: [file])
+    return Kernel("game", "The game", 30, [file])
+
+
+def test_it_is_said_once_for_the_same_files(kernel, capsys):
+    """numba compiles again for another checkout, or after a `touch`; that half a minute was silent."""
     said = []
     for _ in range(2):
-        warmup.ensure_compiled(os.getpid)
+        kernel.ensure_compiled(os.getpid)
         said.append(capsys.readouterr().err)
-    os.utime(file, ns=(1, 1))
-    warmup.ensure_compiled(os.getpid)
+    os.utime(kernel.files[0], ns=(1, 1))
+    kernel.ensure_compiled(os.getpid)
     said.append(capsys.readouterr().err)
-    assert said == ["Skirmish: compiling the simulator, once, about 30 s.\n", "", said[0]]
+    assert said == ["The game: compiling the simulator, once, about 30 s.\n", "", said[0]]
 
 
-def test_a_failure_elsewhere_fails_here(own_cache):
+def test_a_failure_elsewhere_fails_here(kernel):
     """And is not taken for done."""
     for _ in range(2):
         with pytest.raises(SystemExit):
-            warmup.ensure_compiled(_exits)
-    assert [path.name for path in own_cache.iterdir()] == ["lock"]
+            kernel.ensure_compiled(_exits)
+    assert [path.name for path in kernel.folder.iterdir()] == ["lock"]
 
 
 def _exits():

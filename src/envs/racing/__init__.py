@@ -1,0 +1,1 @@
+"""Racing: cars on a track with walls, a reference line and zones along it; many races at once."""

@@ -1,0 +1,179 @@
+"""Races as environments: one, or many that one call steps."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+from envs.fields import AGENTS, FieldSpec
+from envs.optional import require
+from envs.racing.options import Options
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+
+NEEDS_NUMBA = "pip install -r requirements.txt"
+
+
+class RacesBase:
+    """What one race and many have in common; the arguments are those of `options.Options`."""
+
+    def __init__(self, batch_size: int, places: Sequence[Sequence[int]] | None, env_args: dict[str, Any]):
+        from envs.racing.batch import BatchedRaces
+
+        self.races = BatchedRaces(batch_size, places=places, **env_args)
+        self.options = self.races.options
+        self.groups, self.episode_limit = {AGENTS: self.options.n_cars}, self.options.time_limit
+
+    @classmethod
+    def check_args(cls, **env_args: Any) -> None:
+        """Refuse bad arguments before a run starts."""
+        known = [field.name for field in fields(Options)]
+        for key in env_args:
+            if key not in known:
+                raise ConfigError(f"env_args.{key}: racing has no such argument.{suggestion(key, known)}")
+        require("numba", "env=racing", NEEDS_NUMBA)
+        Options(**env_args).races()
+
+    @classmethod
+    def prepare(cls, **env_args: Any) -> None:
+        """Compile the simulator, if that has not been done on this machine."""
+        from envs.racing.batch import prepare
+
+        prepare()
+
+    @classmethod
+    def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:
+        """See `MultiAgentEnv`."""
+        tracks = [("seed:7", "one track by seed"), ("seeds:0-99", "a hundred of them, one after another")]
+        return "map_cycle", [*tracks, ("track.npy", "a file of centre points 0.5 m apart")]
+
+    def fields(self) -> dict[str, FieldSpec]:
+        from envs.racing.fields import fields_of
+
+        return fields_of(self.options)
+
+    def seed(self, seed: Any = None) -> Any:
+        """Seed all races from the next one on; without a seed, return that of the constructor."""
+        if seed is None:
+            return self.options.seed
+        one = isinstance(seed, int | np.integer)
+        self.races.seed([int(seed)] if one and self.races.batch_size == 1 else seed)
+        return seed
+
+    def snapshot(self) -> dict[str, Any]:
+        """The cars of the first race."""
+        from envs.racing.snapshots import snapshot
+
+        return snapshot(self.races)
+
+    def scene(self) -> dict[str, Any]:
+        """The track of the first race."""
+        from envs.racing.snapshots import scene
+
+        return scene(self.races)
+
+    def action_names(self) -> list[list[str]]:
+        """The names of the inputs, for each car."""
+        from envs.racing.snapshots import ACTION_NAMES
+
+        return [list(ACTION_NAMES)] * self.options.n_cars
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """Everything that the coming steps depend on."""
+        return self.races.state_dict()
+
+    def load_state_dict(self, state: dict[str, np.ndarray]) -> None:
+        """Continue from where `state_dict` was taken."""
+        self.races.load_state_dict(state)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class RacingEnv(RacesBase):
+    """A race of one car or several on a track, in the form of `envs.fields`.
+
+    Args:
+        env_args: see `options.Options` and docs/racing.md.
+
+    Raises:
+        ConfigError: an argument that makes no sense.
+    """
+
+    def __init__(self, **env_args: Any):
+        self.check_args(**env_args)
+        seed, place = env_args.pop("seed", None), env_args.get("place", (0, 1))
+        one = isinstance(seed, int | np.integer)
+        super().__init__(1, [place], {**env_args, "seed": [int(seed)] if one else seed})
+
+    def reset(self) -> None:
+        self.races.reset()
+
+    def observe(self) -> dict[str, np.ndarray]:
+        from envs.racing.fields import observed
+
+        return {path: array[0] for path, array in observed(self.options, self.races.outputs).items()}
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
+        """See `envs.fields`; `results.info_of` has the info.
+
+        Raises:
+            ValueError: an action that does not exist.
+        """
+        from envs.racing.fields import outcomes
+        from envs.racing.results import info_of
+
+        outputs = self.races.step(np.asarray(actions["actions"]).reshape(1, -1))
+        values = {path: array[0] for path, array in outcomes(self.options, outputs).items()}
+        return values, bool(outputs.terminated[0]), bool(outputs.truncated[0]), info_of(self.races, 0)
+
+
+class RacingBatch(RacesBase):
+    """B races that one call steps (`vector_envs.contract.BatchedEnv`); see `RacingEnv` for the rest.
+
+    Args:
+        batch_size: B.
+        seed: a list of B seeds, or None.
+        place: for each race its number among those of the run, and how many these are.
+    """
+
+    def __init__(self, batch_size: int, place: Sequence[Sequence[int]] | None = None, **env_args: Any):
+        super().__init__(batch_size, place, env_args)
+
+    def reset(self, which: np.ndarray | None = None) -> None:
+        self.races.reset(which)
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+        """See `BatchedEnv.step`.
+
+        Raises:
+            ValueError: an action that does not exist.
+        """
+        from envs.racing.fields import outcomes
+
+        outputs = self.races.step(actions["actions"])
+        return outcomes(self.options, outputs), outputs.terminated, outputs.truncated
+
+    def observed(self) -> dict[str, np.ndarray]:
+        from envs.racing.fields import observed
+
+        return observed(self.options, self.races.outputs)
+
+    def info(self, b: int) -> dict[str, Any]:
+        from envs.racing.results import info_of
+
+        return info_of(self.races, b)
+
+
+def _signature() -> inspect.Signature:
+    """The arguments of `Options`, to check a config's `env_args` against."""
+    parameters = []
+    for field in fields(Options):
+        default = field.default if field.default is not MISSING else field.default_factory()
+        parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
+    return inspect.Signature(parameters)
+
+
+RacingEnv.__signature__ = _signature()

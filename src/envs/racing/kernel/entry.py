@@ -1,0 +1,55 @@
+"""The functions that Python calls: one step, one view of many races."""
+
+from envs.racing.jit import compiled
+from envs.racing.kernel.floats import write_floats, write_wheels
+from envs.racing.kernel.pictures import write_picture
+from envs.racing.kernel.placing import place
+from envs.racing.kernel.race import step
+from envs.racing.kernel.zones import potential_of
+
+
+@compiled()
+def write_view(b, races, tracks, world, views, outputs):
+    """What the cars of race b see, and the records of their zones.
+
+    A car whose race has just ended is not present any more, and sees where it ended; later it sees zeros.
+    """
+    race, cars = races.race[b], races.cars[b]
+    track = tracks.tracks[race.track]
+    points = tracks.points[track.offset : track.offset + track.count]
+    for i in range(cars.size):
+        car = cars[i]
+        outputs.zone[b, i], outputs.furthest[b, i], outputs.metres[b, i] = car.zone, car.furthest, car.metres
+        outputs.potential[b, i] = potential_of(points, car.zone, car.x, car.y)
+        write_wheels(car, world, outputs.wheels[b, i])
+        sees = race.step == 0 or outputs.present[b, i]  # `step` notes who played it
+        outputs.present[b, i] = car.playing
+        if sees:
+            write_floats(cars, i, world, points, track, outputs.wheels[b, i], views, outputs.floats[b, i])
+            if world.size > 0:
+                write_picture(cars, i, world, track, tracks.raster, views.ground, outputs.frames[b, i])
+        else:
+            outputs.floats[b, i, :] = 0.0
+            outputs.frames[b, i, :] = 0
+        if outputs.legal[b, i, 1] != sees:  # those that are out can do action 0
+            outputs.legal[b, i, 1:] = sees
+
+
+@compiled()
+def step_all(races, tracks, worlds, views, actions, outputs):
+    """One step of all races; those that have ended stay as they are."""
+    world = worlds[0]
+    for b in range(races.race.size):
+        ended = races.race[b].ended
+        step(b, races, tracks, world, actions, outputs)
+        if not ended:
+            write_view(b, races, tracks, world, views, outputs)
+
+
+@compiled()
+def begin(races, which, tracks, worlds, views, starts, firsts, outputs):
+    """Start the races `which[b]` at zone `starts[b]`; car `firsts[b]` is in the grid's last slot."""
+    for b in range(races.race.size):
+        if which[b]:
+            place(races.race[b], races.cars[b], tracks, starts[b], firsts[b])
+            write_view(b, races, tracks, worlds[0], views, outputs)

@@ -1,0 +1,69 @@
+"""Where a car is along the line: its zone, its metres, the distance to what comes."""
+
+from envs.racing.jit import compiled
+from envs.racing.state import FIRST
+
+# a zone's centre within which it can be entered: half a zone along the track, 45 m across it
+REACH = (0.25**2 + 45.0**2) ** 0.5
+
+
+@compiled()
+def squared_distance(point, x, y):
+    dx, dy = point.x - x, point.y - y
+    return dx * dx + dy * dy
+
+
+@compiled()
+def zone_of(points, zone, finish, x, y):
+    """The zone of a car at (x, y) that was in `zone`, by Linesight's rule.
+
+    It moves forward while the next centre is at least as near as the present one, and within reach, but not past
+    `finish`; then back while the one before is nearer.
+    """
+    here = squared_distance(points[zone], x, y)
+    while zone < finish:
+        there = squared_distance(points[zone + 1], x, y)
+        if there > here or there > REACH * REACH:
+            break
+        zone += 1
+        here = there
+    while zone > FIRST:
+        there = squared_distance(points[zone - 1], x, y)
+        if there >= here:
+            break
+        zone -= 1
+        here = there
+    return zone
+
+
+@compiled()
+def nearest(points, zone, last, x, y):
+    """The zone whose centre is nearest, downhill from `zone`."""
+    here = squared_distance(points[zone], x, y)
+    while zone < last:
+        there = squared_distance(points[zone + 1], x, y)
+        if there > here:
+            break
+        zone += 1
+        here = there
+    while zone > FIRST:
+        there = squared_distance(points[zone - 1], x, y)
+        if there >= here:
+            break
+        zone -= 1
+        here = there
+    return zone
+
+
+@compiled()
+def metres_of(points, zone, x, y):
+    """Metres along the line: to the midpoint before the zone, and the clipped projection on the zone's axis."""
+    point = points[zone]
+    along = (x - point.mid_x) * point.axis_x + (y - point.mid_y) * point.axis_y
+    return point.metres + min(max(along, 0.0), point.length)
+
+
+@compiled()
+def potential_of(points, zone, x, y):
+    """-0.1 for each metre to the zone's centre, of 2 to 25."""
+    return -0.1 * min(max(squared_distance(points[zone], x, y) ** 0.5, 2.0), 25.0)

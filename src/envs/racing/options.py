@@ -1,0 +1,112 @@
+"""The arguments of a racing world."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from envs.racing.map_cycle import Race, races_of
+from envs.racing.state import TICK_MS, grid_metres
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
+
+VIEWS = ("float", "picture", "both")
+REWARDS = ("sum", "mean", "each")
+ORDERS = ("cycle", "random")
+PICTURE_SIZES = (42, 84)
+# the least and the most of each number
+BOUNDS: dict[str, tuple[float, float]] = {
+    "n_cars": (1, 32),
+    "gears": (0, 8),
+    "grip": (0.1, 10.0),
+    "half_width": (2.0, 40.0),
+    "metres": (60.0, 20_000.0),
+    "step_ms": (TICK_MS, 1000),
+    "time_limit": (1, 10**6),
+    "cut_off_seconds": (0.05, 3600.0),
+    "zones_ahead": (1, 200),
+    "zones_every": (1, 200),
+    "start_anywhere": (0.0, 1.0),
+    "constant_reward_per_ms": (-1000.0, 1000.0),
+    "reward_per_m_advanced_along_centerline": (-1000.0, 1000.0),
+    "final_speed_reward_per_m_per_s": (-1000.0, 1000.0),
+}
+WHOLE = ("n_cars", "gears", "step_ms", "time_limit", "zones_ahead", "zones_every")
+
+
+def _one_track() -> list[Any]:
+    return ["seed:1"]
+
+
+@dataclass
+class Options:
+    """Constructor arguments; docs/racing.md describes them."""
+
+    map_cycle: list[Any] = field(default_factory=_one_track)
+    test_map_cycle: list[Any] = field(default_factory=list)  # empty: that of training
+    map_order: str = "cycle"  # or "random": each race draws an entry
+    n_cars: int = 1
+    contact: bool = True  # of cars
+    walls: bool = True  # False: grass beside the road
+    gears: int = 5  # 0: none
+    grip: float = 1.0  # of the tyres, in units of 14 m/s2
+    half_width: float = 8.0  # metres from the line to the edge of the road
+    metres: float = 600.0  # of tracks by seed, about
+    start_anywhere: float = 0.0  # share of training races that start anywhere along the track
+    step_ms: int = 50  # milliseconds of a step
+    time_limit: int = 6000  # steps of a race
+    cut_off_seconds: float = 2.0  # without a new furthest zone
+    view: str = "float"
+    picture_size: int = 42
+    zones_ahead: int = 40  # zone centres in the float view
+    zones_every: int = 20  # zones from one of them to the next
+    normalise: bool = True  # the float view, by fixed means and deviations
+    state: bool = True  # the field state, for mixers and central critics
+    reward: str = "sum"  # of several cars; "each": a reward for each
+    constant_reward_per_ms: float = -6 / 5000
+    reward_per_m_advanced_along_centerline: float = 5 / 500
+    final_speed_reward_per_m_per_s: float = 0.0  # at the finish
+    seed: int | Sequence[int] | None = None
+    test_mode: bool = False  # set by Muster: whether these races are those of tests
+    place: Sequence[int] = (0, 1)  # set by Muster: number of this copy among those of the run, and their number
+
+    def __post_init__(self):
+        for key, allowed in (("view", VIEWS), ("reward", REWARDS), ("map_order", ORDERS)):
+            value = getattr(self, key)
+            if value not in allowed:
+                raise ConfigError(f"env_args.{key}: racing has no '{shown(value)}'.{suggestion(str(value), allowed)}")
+        if self.picture_size not in PICTURE_SIZES:
+            raise ConfigError(f"env_args.picture_size is {shown(self.picture_size)}; it must be 42 or 84.")
+        for key, (least, most) in BOUNDS.items():
+            value = getattr(self, key)
+            if isinstance(value, bool) or not isinstance(value, int if key in WHOLE else int | float):
+                kind = "a whole number" if key in WHOLE else "a number"
+                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be {kind}.")
+            if not least <= value <= most:
+                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be from {least:g} to {most:g}.")
+        if self.step_ms % TICK_MS:
+            raise ConfigError(f"env_args.step_ms is {self.step_ms}; it must be a multiple of {TICK_MS}.")
+
+    def races(self) -> list[Race]:
+        """The races of the cycle that is played.
+
+        Raises:
+            ConfigError: an entry is invalid.
+        """
+        if not self.map_cycle:
+            raise ConfigError("env_args.map_cycle has no track.")
+        training = races_of("map_cycle", self.map_cycle, self.half_width, self.metres)
+        tests = races_of("test_map_cycle", self.test_map_cycle, self.half_width, self.metres)
+        for race in {*training, *tests}:
+            if grid_metres(self.n_cars) > race.length / 2:
+                raise ConfigError(f"env_args.n_cars: the grid of {self.n_cars} cars is too long for {race.name}.")
+        return tests if self.test_mode and tests else training
+
+    @property
+    def pictures(self) -> bool:
+        return self.view != "float"
+
+    @property
+    def seen_cars(self) -> int:
+        """Other cars in the float view."""
+        return min(self.n_cars - 1, 3)

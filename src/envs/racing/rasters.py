@@ -1,0 +1,65 @@
+"""Tracks as rasters of greys, from which pictures are drawn; and where the pixels of a picture lie on the ground."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from envs.racing.kernel.pictures import BEHIND, DASH, EDGE, EYE, FINISH, FOCAL, GROUND, HORIZON, ROAD
+from envs.racing.line import Line
+from envs.racing.state import SPACING
+
+CELL = 0.5  # metres, unless a track is too large
+MOST_CELLS = 2**23
+AFTER = 120  # points of road after the finish
+EDGE_WIDTH = 0.5  # metres to both sides of the edge
+DASHES, DASH_WIDTH, FINISH_POINTS = 20, 0.4, 6  # points from one dash to the next, half a width in metres, points
+FINE = 0.4  # of a cell: the distance of the points that are stamped
+
+
+class Raster(NamedTuple):
+    """`cells` uint8 `[rows, columns]`; its corner (`left`, `bottom`) and the side of a `cell` in metres."""
+
+    cells: np.ndarray
+    left: float
+    bottom: float
+    cell: float
+
+
+def raster_of(line: Line) -> Raster:
+    """The road of a line, its edges, dashes along its middle, and the finish."""
+    points = line.points[1 : line.finish + AFTER]
+    x, y = points["x"], points["y"]
+    room = line.half_width + 1.0
+    left, bottom = x.min() - room, y.min() - room
+    width, height = x.max() + room - left, y.max() + room - bottom
+    cell = max(CELL, float(np.sqrt(width * height / MOST_CELLS)))
+    cells = np.full((int(height / cell) + 1, int(width / cell) + 1), GROUND, dtype=np.uint8)
+    # points between the line's own, so that the outer sides of bends have no gaps
+    every = FINE * cell / (SPACING * (1 + line.half_width / 10))
+    places = np.arange(0, len(points) - 1, every)
+    x, y, ax, ay = (np.interp(places, np.arange(len(points)), points[key]) for key in ("x", "y", "axis_x", "axis_y"))
+    number = places.astype(int) + 1
+
+    def stamp(grey: int, offsets: np.ndarray, which: np.ndarray | slice = slice(None)) -> None:
+        across = x[which, None] - offsets * ay[which, None]
+        up = y[which, None] + offsets * ax[which, None]
+        cells[((up - bottom) / cell).astype(int), ((across - left) / cell).astype(int)] = grey
+
+    def span(low: float, high: float) -> np.ndarray:
+        return np.arange(low, high + 1e-9, FINE * cell)
+
+    inside = line.half_width - EDGE_WIDTH
+    stamp(EDGE, span(-line.half_width - EDGE_WIDTH, line.half_width + EDGE_WIDTH))
+    stamp(ROAD, span(-inside, inside))
+    stamp(DASH, span(-DASH_WIDTH, DASH_WIDTH), number % DASHES < DASHES // 4)
+    stamp(FINISH, span(-inside, inside), (number >= line.finish) & (number < line.finish + FINISH_POINTS))
+    return Raster(cells, float(left), float(bottom), cell)
+
+
+def ground_of(size: int) -> np.ndarray:
+    """Where pixels below the horizon lie, `[(size - sky) * size, 2]` float32: metres forward and left of the car."""
+    sky, focal = size // HORIZON, FOCAL * size
+    rows, columns = np.mgrid[0 : size - sky, 0:size]
+    depth = EYE * focal / (rows + 0.5)
+    aside = (0.5 * size - columns - 0.5) * depth / focal
+    return np.stack([depth - BEHIND, aside], axis=2).reshape(-1, 2).astype(np.float32)

@@ -1,0 +1,47 @@
+"""What a race has come to: the info of its steps."""
+
+from typing import Any
+
+import numpy as np
+
+from envs.racing.batch import BatchedRaces
+
+MOST_MAPS = 32  # that have statistics each
+
+
+def info_of(races: BatchedRaces, b: int) -> dict[str, Any]:
+    """The info of the last step of race b; while it is driven only the map's name.
+
+    At its end:
+
+        race_finished: share of the cars that finished
+        race_time: milliseconds of the first that did; missing if none did, or if the race began along the track
+        distance: metres along the line from where they began, mean over cars
+        <map>/race_finished, <map>/race_time, <map>/distance: the same, of that map, if the cycle has 2 to 32
+        end_race_stats: Linesight's, with its `race_time` in any case: that of the cut if the race was cut off
+        only_of: the names above whose means are over the races that have them
+
+    With several cars also `race_times`, milliseconds or None for each.
+    """
+    race, cars, name = races.races.race[b], races.races.cars[b], races.map_of(b)
+    if not race["ended"]:
+        return {"map": name}
+    whole, finished = bool(race["whole"]), cars["finished"] == 1
+    times = cars["race_ms"]
+    figures: dict[str, float] = {
+        "race_finished": float(finished.mean()),
+        "distance": float((cars["metres"] - cars["begun"]).mean()),
+    }
+    if whole and finished.any():
+        figures["race_time"] = int(times[finished].min())
+    several = 1 < len(races.maps) <= MOST_MAPS
+    of_map = {f"{name}/{key}": value for key, value in figures.items()} if several else {}
+    info: dict[str, Any] = {"map": name, **figures, **of_map, "end_race_stats": _end(finished, times)}
+    if len(cars) > 1:
+        info["race_times"] = [int(ms) if done else None for ms, done in zip(times, finished, strict=True)]
+    return info | {"only_of": ["race_time", *of_map]}
+
+
+def _end(finished: np.ndarray, times: np.ndarray) -> dict[str, Any]:
+    ms = int(times[finished].min() if finished.any() else times.max())
+    return {"race_finished": bool(finished.any()), "race_time": ms, "race_time_for_ratio": ms}

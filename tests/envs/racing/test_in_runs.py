@@ -1,0 +1,70 @@
+"""Races in runs: which copies get which races, and what batches keep."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch as th
+
+from cli.compose import compose_config
+from small_training import train
+from utils.schemes import observed_fields, state_fields
+from vector_envs.instances import batched_environment_factory, environment_factory
+
+
+def args(**env_args):
+    return SimpleNamespace(
+        env="racing", batch_size_run=3, env_args={"seed": 1, "metres": 60.0, "map_cycle": ["seeds:1-4"], **env_args}
+    )
+
+
+@pytest.mark.parametrize("test_mode", [False, True])
+def test_copies_know_their_place_and_whether_they_test(test_mode):
+    options = args(test_map_cycle=["seeds:7-9"])
+    singles = [environment_factory(options, b, test_mode)() for b in range(3)]
+    batch = batched_environment_factory(options, test_mode)()
+    for _ in range(2):
+        batch.reset()
+        for env in singles:
+            env.reset()
+        names = [batch.races.map_of(b) for b in range(3)]
+        assert [env.races.map_of(0) for env in singles] == names
+    assert names == (["track_7", "track_8", "track_9"] if test_mode else ["track_4", "track_1", "track_2"])
+
+
+def test_batches_keep_the_records_beside_what_networks_see(tmp_path, monkeypatch):
+    from runners.playing import EpisodesRunner
+
+    kept, play = [], EpisodesRunner._play_together
+
+    def keeping(self, test_mode):
+        kept.append(play(self, test_mode))
+        return kept[-1]
+
+    monkeypatch.setattr(EpisodesRunner, "_play_together", keeping)
+    options = {"time_limit": 30, "metres": 60.0, "view": "both"}
+    train(tmp_path, monkeypatch, "iql", "racing", runner="batched", env_args=options)
+    batch = kept[-1]
+    assert observed_fields(batch.scheme) == ["obs/state_float", "obs/frames"]
+    assert state_fields(batch.scheme) == ["state"]
+    length = int(batch["filled"][0].sum())
+    zones, metres = batch["current_zone_idx"][0, :length, 0, 0], batch["meters_advanced_along_centerline"][0, :length]
+    assert zones[0] == 20 and (batch["furthest_zone_idx"][0, :length, 0, 0] >= zones).all()
+    assert np.allclose(metres[:, 0, 0], 0.5 * (zones - 20), atol=0.8)
+    reward = -0.06 + 0.01 * (metres[1:, 0, 0] - metres[:-1, 0, 0])
+    assert th.allclose(batch["reward"][0, : length - 1, 0], reward, atol=1e-5)
+    wheels = batch["car_gear_and_wheels"][0, :length, 0]
+    assert wheels.shape[1] == 32 and (wheels[:, 4:8] == 1).all()
+    pressed = th.isin(batch["actions"][0, : length - 1, 0, 0] // 3, th.tensor([0, 3]))
+    assert (batch["input_w"][0, : length - 1, 0, 0].bool() == pressed).all()
+    assert batch["obs/frames"].dtype == th.uint8
+
+
+def test_the_config_has_the_defaults():
+    from dataclasses import asdict
+
+    from envs.racing.options import Options
+
+    config = compose_config("iql", "racing").config["env_args"]
+    defaults = {key: value for key, value in asdict(Options()).items() if key not in ("test_mode", "place")}
+    assert config == defaults

@@ -1,0 +1,145 @@
+"""Tracks by seed and from files, and the cycles of them."""
+
+import numpy as np
+import pytest
+
+from envs.racing.environment import RacingEnv
+from envs.racing.generator import generated
+from envs.racing.map_cycle import races_of
+from envs.racing.options import Options
+from envs.racing.track_files import read_centres
+from utils.errors import ConfigError
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tracks_by_seed_have_equal_gaps_and_keep_clear_of_themselves(seed):
+    points = generated(seed, 600.0, 22.0)
+    assert len(points) == 1201
+    assert np.hypot(*np.diff(points, axis=0).T) == pytest.approx(np.full(1200, 0.5))
+    distance = np.hypot(*(points[::4, None] - points[None, ::4]).transpose(2, 0, 1))
+    apart = np.abs(np.subtract.outer(*[np.arange(len(distance))] * 2)) * 2.0 > 60.0
+    assert distance[apart].min() > 20.0
+
+
+def test_seeds_differ_and_repeat():
+    assert (generated(1, 300.0, 22.0) == generated.__wrapped__(1, 300.0, 22.0)).all()
+    assert not (generated(1, 300.0, 22.0) == generated(2, 300.0, 22.0)).all()
+
+
+def circle(metres=100.0, radius=40.0):
+    angle = np.arange(0, metres, 0.5) / radius
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+@pytest.mark.parametrize("form", ["npy", "csv", "txt"])
+@pytest.mark.parametrize("height", [False, True])
+def test_files_of_centre_points(tmp_path, form, height):
+    points = circle()
+    kept = np.insert(points, 1, 7.0, axis=1) if height else points
+    path = tmp_path / f"round.{form}"
+    if form == "npy":
+        np.save(path, kept.astype(np.float32))
+    else:
+        np.savetxt(path, kept, delimiter="," if form == "csv" else " ")
+    assert read_centres(str(path)) == pytest.approx(points, abs=1e-4)
+    env = RacingEnv(map_cycle=[str(path)], seed=1)
+    env.reset()
+    assert env.races.map_of(0) == "round"
+    assert env.races.tracks.tracks[0]["metres"] == pytest.approx(99.5, abs=0.5)
+
+
+def bad(points, at, value):
+    points = points.copy()
+    points[at] = value
+    return points
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (np.zeros((100, 4)), r"two or three numbers in each line"),
+        (np.zeros(100), r"two or three numbers in each line"),
+        (circle(10.0), "has 20 points; it must have 41"),
+        (bad(circle(), 7, np.nan), r"point 7 is \[nan, nan\]"),
+        (bad(circle(), 9, 1e7), "point 9 is"),
+        (bad(circle(), 30, circle()[29]), r"points 29 and 30 are 0 m apart; neighbours must be 0.5 m apart"),
+        (circle()[::2], "points 0 and 1 are 1 m apart"),
+        (np.concatenate([circle(50.0), circle(50.0)[-2::-1]]), "turns back at point 94"),
+        (np.array(["a"] * 100), "no file of centre points"),
+    ],
+)
+def test_bad_files_are_refused_with_the_point(tmp_path, points, message):
+    path = tmp_path / "bad.npy"
+    np.save(path, points)
+    with pytest.raises(ConfigError, match=message):
+        RacingEnv.check_args(map_cycle=[str(path)])
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY broken", b"1 2\n3\n", b"one two\n", bytes(range(128, 250))])
+@pytest.mark.parametrize("form", ["npy", "txt"])
+def test_other_files_are_refused(tmp_path, content, form):
+    path = tmp_path / f"other.{form}"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match="other"):
+        RacingEnv.check_args(map_cycle=[str(path)])
+
+
+def test_pickles_are_not_opened(tmp_path):
+    np.save(tmp_path / "code.npy", np.array([object()] * 50), allow_pickle=True)
+    with pytest.raises(ConfigError, match="no file of centre points"):
+        RacingEnv.check_args(map_cycle=[str(tmp_path / "code.npy")])
+
+
+@pytest.mark.parametrize(
+    ("cycle", "message"),
+    [
+        ("seed:1", "must be a list of tracks"),
+        ([], "has no track"),
+        ([3], "a track is 'seed:7'"),
+        (["seed:x"], "write seed:7"),
+        (["seeds:9-1"], "in order"),
+        (["seeds:0-10000"], "at most 10000"),
+        ([{"track": "seed:1", "repat": 2}], "Did you mean 'repeat'"),
+        ([{"track": "seed:1", "repeat": 0}], r"repeat is 0"),
+        ([{"track": "seed:1", "half_width": 100}], r"half_width is 100"),
+        ([{"track": "seed:1", "name": "a b"}], r"name is a b"),
+        ([{"track": "seed:1", "name": "a"}, {"track": "seed:2", "name": "a"}], "two tracks are called a"),
+        (["missing.npy"], "cannot be read: No such file"),
+    ],
+)
+def test_bad_cycles_are_refused(cycle, message):
+    with pytest.raises(ConfigError, match=message):
+        RacingEnv.check_args(map_cycle=cycle)
+
+
+def test_the_length_of_a_repeated_cycle_is_bounded():
+    with pytest.raises(ConfigError, match="more than 10000 races"):
+        RacingEnv.check_args(map_cycle=[{"track": "seeds:1-200", "repeat": 100}])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"view": "pixels"}, "racing has no 'pixels'"),
+        ({"reward": "all"}, "racing has no 'all'"),
+        ({"picture_size": 64}, "must be 42 or 84"),
+        ({"n_cars": 0}, "must be from 1 to 32"),
+        ({"n_cars": 1.5}, "must be a whole number"),
+        ({"grip": float("nan")}, "must be from"),
+        ({"step_ms": 45}, "multiple of 10"),
+        ({"cars": 3}, "no such argument"),
+        ({"n_cars": 32, "metres": 60.0}, "grid of 32 cars is too long"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        RacingEnv.check_args(**arguments)
+
+
+def test_entries_may_differ_in_width_and_length():
+    wide, long = races_of(
+        "map_cycle", [{"track": "seed:1", "half_width": 12}, {"track": "seed:2", "metres": 90}], 8.0, 60.0
+    )
+    assert (wide.half_width, wide.metres, long.half_width, long.metres) == (12, 60, 8, 90)
+    assert long.line().metres == pytest.approx(90, abs=0.5)
+    assert Options(map_cycle=["seed:1"]).races()[0].name == "track_1"
