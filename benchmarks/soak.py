@@ -193,7 +193,7 @@ class Soak:
         if self.process.poll() is None:
             self._end(signal.SIGTERM, 128 + signal.SIGTERM)
         steps = [int(path.name) for path in self.results.glob("runs/*/checkpoints/[0-9]*")]
-        self._start(f"t_max={max(steps) + 3000}")
+        self._start(f"t_max={max(steps) + 1000}")
         if self.process.wait(300) != 0:
             self.problems.append(f"the last session ended with exit code {self.process.returncode}\n{self._tail()}")
 

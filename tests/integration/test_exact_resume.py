@@ -81,7 +81,7 @@ def config_of(runner, learner, mode, overlap, algorithm=None):
     config = compose_config(algorithm, environment).config
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {**SETTINGS, "runner": runner, "batched_mode": mode, "overlap": overlap, "batch_size_run": environments}
-    changes["t_max"] = 600 if skirmish else 300
+    changes["t_max"] = 400 if skirmish else 300
     if continuous:
         changes["env_args"] = {"key": "Pendulum-v1", "time_limit": 7}
     elif not skirmish:

@@ -1,8 +1,11 @@
 """Imported by a server that forks a process for each run: what a run takes a second or two to import or compile."""
 
+import git  # noqa: F401 - Sacred asks it for the commit
 import numpy as np
 import torch._dynamo  # noqa: F401 - the first optimiser of a process imports it
 
+import cli.experiment
+import cli.summary  # noqa: F401 - with the line above: Sacred and Pandas
 import run  # noqa: F401
 from checks.registries import REGISTRIES
 from envs.skirmish.batch import BatchedSkirmish

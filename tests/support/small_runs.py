@@ -2,6 +2,8 @@
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 
 from forked import Command, run_command
 
@@ -32,13 +34,16 @@ def command(results, algorithm, game, seed, t_max=100, **changes):
 
 
 def make_runs(results):
-    """Three algorithms on two games with three seeds."""
-    for game in GAMES:
-        for algorithm in ALGORITHMS:
-            for seed in SEEDS:
-                words = command(results, algorithm, game, seed, save_replay=seed == 1)
-                done = run_command(*words, cwd=results.parent)
-                assert done.returncode == 0, done.stderr
+    """Three algorithms on two games with three seeds, two runs at a time: the other test process waits for them."""
+
+    def make(case):
+        game, algorithm, seed = case
+        words = command(results, algorithm, game, seed, save_replay=seed == 1)
+        done = run_command(*words, cwd=results.parent)
+        assert done.returncode == 0, done.stderr
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(make, product(GAMES, ALGORITHMS, SEEDS)))
 
 
 def shared_runs(tmp_path_factory):

@@ -12,12 +12,11 @@ from run import run
 from utils.config import config_names, recursive_dict_update
 from watched_training import watch_updates
 
-# episodes of a few steps, where an environment has an argument for that
-SHORT = {
-    "lbf": {"time_limit": 5},
-    "mpe": {"time_limit": 5},
-    "gymnasium": {"time_limit": 5},
-    "racing": {"time_limit": 5},
+# episodes of a few steps, or of few agents, where an environment has an argument for that
+SHORT = {name: {"time_limit": 5} for name in ("lbf", "mpe", "gymnasium", "racing")}
+SHORT |= {
+    f"skirmish_v2_{race}": {"capability_config": {"n_units": 2, "n_enemies": 2}}
+    for race in ("protoss", "terran", "zerg")
 }
 SETTINGS = {
     "batch_size": 2,
@@ -63,7 +62,7 @@ def suited(config, settings):
     recursive_dict_update(config, settings)
     if chosen_name(config, "buffer") == "transitions":
         config["buffer_size"] = 1000 * config["batch_size_run"]
-        config["replay_ratio"] = min(config["replay_ratio"], config["batch_size"])
+        config["replay_ratio"] = min(config["replay_ratio"], 0.3 * config["batch_size"])
         config["random_steps"] = min(config.get("random_steps", 0), 2)
     return config
 
@@ -78,7 +77,8 @@ def needs_continuous_actions(algorithm):
 def episode_limit(environment):
     """The most steps of an episode of configs/envs/<environment>.yaml, made short."""
     config = compose_config("vdn", environment).config
-    env = environments[config["env"]](**{**config["env_args"], **SHORT.get(environment, {}), "seed": 1})
+    recursive_dict_update(config["env_args"], {**SHORT.get(environment, {}), "seed": 1})
+    env = environments[config["env"]](**config["env_args"])
     try:
         return spec_of(env).episode_limit
     finally:
@@ -99,6 +99,8 @@ def train(tmp_path, monkeypatch, algorithm, environment, **changes):
     longest = completed(config)["rollout_steps"] if config["runner"] == "rollout" else episode_limit(environment)
     # the rollout that starts at t_max is still played
     config["t_max"] = (rollouts - 1) * config["batch_size_run"] * longest
+    if chosen_name(config, "buffer") == "transitions":
+        config["replay_ratio"] = config["batch_size"] * min(1, 4 * UPDATES * delayed / config["t_max"])
     updates = watch_updates(monkeypatch, config["learner"])
     assert run(config) is not None
     return updates
