@@ -57,6 +57,7 @@ def _check_learner(config: dict, traits: dict) -> None:
         raise ConfigError(
             f"mac={config['mac']} does not go with learner={learner}, which takes mac={' or '.join(controllers)}."
         )
+    _check_agent(config, traits)
     mixes, accepted = traits["mixer"].get("mixes"), traits["learner"].get("mixes")
     if mixes is None or accepted is None or mixes in accepted:
         return
@@ -65,6 +66,21 @@ def _check_learner(config: dict, traits: dict) -> None:
     raise ConfigError(
         f"mixer={_shown(config['mixer'])} does not go with learner={learner}. With this learner, use mixer={choice}."
     )
+
+
+def _check_agent(config: dict, traits: dict) -> None:
+    agent, learner = config["agent"], config["learner"]
+    if "agent" not in (reads(config, "mac") or ()):
+        return
+    for own, other, wanted in (
+        ("learner", "agent", traits["learner"].get("agents")),
+        ("agent", "learner", traits["agent"].get("learners")),
+    ):
+        entry = chosen_entry(config, other)
+        if wanted is not None and entry is not None and entry.declared and config[other] not in wanted:
+            raise ConfigError(
+                f"agent={agent} does not go with learner={learner}. With this {own}, use {other}={' or '.join(wanted)}."
+            )
 
 
 def _check_critic(config: dict, traits: dict) -> None:

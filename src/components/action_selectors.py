@@ -16,6 +16,15 @@ EPSILON = {
     ),
     "epsilon_anneal_time": Option(SHARED, "steps of the decay", at_least=1, at_most=STEPS),
     "epsilon_decay": Option(SHARED, "shape of the decay: linear or exp", choices=("linear", "exp")),
+    "epsilon": Option(
+        None,
+        "exploration rate, a number or a schedule, in place of the four keys epsilon_*",
+        nullable=True,
+        kind=float,
+        at_least=0,
+        at_most=1,
+        schedule=True,
+    ),
 }
 GREEDY_TESTS = {
     "test_greedy": Option(SHARED, "tests take the most probable action of a stochastic policy instead of sampling")
@@ -27,6 +36,19 @@ REGISTRY.declare(
     "the best action, or with probability epsilon a random one",
     takes="q",
     options=EPSILON,
+)
+REGISTRY.declare(
+    "epsilon_boltzmann",
+    "components.selectors.epsilon_boltzmann:EpsilonBoltzmannSelector",
+    "with probability epsilon a random action, else at times the best one by values with noise (Linesight)",
+    takes="q",
+    options={
+        **EPSILON,
+        "epsilon_boltzmann": Option(
+            0.15, "share of the other actions that noise decides", at_least=0, at_most=1, schedule=True
+        ),
+        "boltzmann_noise": Option(0.01, "deviation of the noise, in units of values", at_least=0),
+    },
 )
 REGISTRY.declare(
     "multinomial",

@@ -10,6 +10,9 @@ class UpdatePlan(Protocol):
     def due(self, added: int) -> int:
         """The number of updates after a rollout of `added` transitions; called once for each rollout."""
 
+    def owe(self, uses: int) -> None:
+        """Add so many uses of transitions to those that are due; a plan that does not count them has no effect."""
+
     def state_dict(self) -> dict[str, float]: ...
 
     def load_state_dict(self, state: dict[str, float]) -> None: ...
@@ -23,6 +26,9 @@ class UpdatesPerRollout:
 
     def due(self, added: int) -> int:
         return self._updates
+
+    def owe(self, uses: int) -> None:
+        """Updates do not go by uses."""
 
     def state_dict(self) -> dict[str, float]:
         return {}
@@ -54,6 +60,9 @@ class UsesPerTransition:
         updates = int(self._owed // size)
         self._owed -= updates * size
         return updates
+
+    def owe(self, uses: int) -> None:
+        self._owed += uses
 
     def state_dict(self) -> dict[str, float]:
         return {"owed": self._owed}

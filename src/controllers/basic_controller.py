@@ -208,6 +208,8 @@ class BasicMAC:
         self.agent = agent(self.inputs.shapes if getattr(agent, "takes_parts", False) else input_shape, self.args)
         if not self.args.share_params:
             unshare(self.agent, self.n_agents, "agents")
+            if hasattr(self.agent, "initialise"):
+                self.agent.initialise()
 
     def _build_selector(self) -> Any:
         return action_REGISTRY[self.args.action_selector](self.args)

@@ -24,7 +24,7 @@ class Decision:
     `extras`: name -> tensor `[rows, n, ...]`, or a function without arguments that computes it on demand. Built-in
     controllers offer, as far as they can: "q_values" or "policy" (the network's outputs),
     "probs" (of each action when it is chosen), "log_prob" and "entropy" of these, and "greedy" (1 where the action is
-    the best legal one).
+    the best legal one; Linesight's "action_was_greedy" is the same).
     """
 
     actions: dict[str, th.Tensor]
@@ -64,7 +64,8 @@ def extras_of_choice(outputs: th.Tensor, avail_actions: th.Tensor, chosen: th.Te
         probs: of each action when it was chosen, `[rows, n, A]`; None if unknown.
     """
     # computed when asked for: most runs ask for none of them
-    extras: dict[str, Extra] = {"greedy": lambda: _is_best(outputs, avail_actions, chosen.unsqueeze(-1))}
+    greedy = lambda: _is_best(outputs, avail_actions, chosen.unsqueeze(-1))  # noqa: E731
+    extras: dict[str, Extra] = {"greedy": greedy, "action_was_greedy": greedy}
     if probs is not None:
         policy = cache(probs) if callable(probs) else lambda: probs
         extras["probs"] = policy

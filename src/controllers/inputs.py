@@ -12,11 +12,12 @@ import torch.nn as nn
 
 from components.episode_batch import EpisodeBatch
 from components.packing import PackedSteps
+from components.sampling.listed import listed_names
 from components.sampling.parts import before_columns
 from controllers.hidden_states import fields_before, memory_before
 from modules.unshared import linear
 from utils.rl_utils import episode_starts
-from utils.schemes import AGENTS, BEFORE, action_fields, as_numbers, is_rollout, observed_fields, shape_of
+from utils.schemes import AGENTS, BEFORE, action_fields, as_numbers, centred, is_rollout, observed_fields, shape_of
 from utils.tensor_trees import Tree, leaves, map_tree
 
 
@@ -113,7 +114,8 @@ class AgentInputs:
 
     Args:
         scheme: of the batches.
-        args: `n_agents`; `obs_last_action` and `obs_agent_id` say whether agents see these.
+        args: `n_agents`; `obs_last_action` and `obs_agent_id` say whether agents see these; `sample_units`, whether
+            pictures are centred.
     """
 
     def __init__(self, scheme: Mapping[str, dict], args: Any):
@@ -123,6 +125,8 @@ class AgentInputs:
         self._ids_of: tuple | None = None
         # of fields that are normalised
         self.normalisers: Mapping[str, Any] = {}
+        # what the unit makes of samples
+        self._centres = "normalise_image" in listed_names(args.sample_units)
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -167,10 +171,13 @@ class AgentInputs:
         return StepInputs(observations, th.cat(others, dim=-1).flatten(0, agents) if others else None)
 
     def _observations(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> dict[str, th.Tensor]:
-        observations = {key: as_numbers(steps.now(key)) for key in self._observed}
+        observations = {key: self._numbers(steps.now(key)) for key in self._observed}
         for key, norm in self.normalisers.items():
             observations[key] = norm.normalize(observations[key])
         return observations
+
+    def _numbers(self, x: th.Tensor) -> th.Tensor:
+        return centred(x) if self._centres and x.dtype == th.uint8 else as_numbers(x)
 
     def _others(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> list[th.Tensor]:
         others = [_in_one_axis(as_numbers(steps.before(key)), steps) for key in self._actions]

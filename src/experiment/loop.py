@@ -145,6 +145,8 @@ class TrainingLoop:
         except NonFiniteError as error:
             raise self._not_finite(error.statistic, sample, t_env) from None
         self.state.updates += 1
+        if hasattr(learner, "take_extra_uses"):
+            team.plan.owe(learner.take_extra_uses())
         self.parts.diagnostics.updates = self.state.updates
         if "ids" in sample.scheme and (priorities := getattr(learner, "new_priorities", None)) is not None:
             team.buffer.update_priorities(sample["ids"], priorities)

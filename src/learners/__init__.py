@@ -1,6 +1,7 @@
 """Learners: batches of episodes in, better weights out."""
 
 from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO
+from learners.iqn_options import IQN
 from learners.off_policy_options import DETERMINISTIC, SOFT
 from learners.options import DOUBLE_Q, EPOCHS, LR_FINISH, MIXER, OPTIONS, STANDARDISE, TARGETS, TD_LAMBDA
 from utils.options import Option
@@ -81,6 +82,20 @@ REGISTRY.declare(
     "A2C: policy gradients with a critic: IA2C, MAA2C, on-policy",
     **POLICY_GRADIENTS,
     options=ACTOR_CRITIC,
+)
+
+REGISTRY.declare(
+    "iqn_learner",
+    "learners.iqn_learner:IQNLearner",
+    "Q-learning of distributions of returns, off-policy: IQN, QR-DQN, C51",
+    learns_from="q",
+    takes=("agent_rewards",),
+    mixes=("nothing",),
+    buffers=("transitions",),
+    controllers=("basic_mac",),
+    agents=("iqn",),
+    needs_acting=("action_was_greedy", "q_values"),
+    options={**DOUBLE_Q, **IQN},
 )
 
 FROM_TRANSITIONS = {

@@ -19,6 +19,7 @@ ACTING = {
     "value": {"vshape": 1},
     "entropy": {"vshape": 1},
     "greedy": {"vshape": 1, "dtype": "uint8"},
+    "action_was_greedy": {"vshape": 1, "dtype": "uint8"},
     "probs": {"vshape": "n_actions"},
     "q_values": {"vshape": "n_actions"},
 }

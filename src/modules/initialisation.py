@@ -9,6 +9,19 @@ from modules.unshared import AgentGRUCell, AgentLinear, AgentLSTMCell
 RELU_GAIN = 2**0.5
 
 
+def orthogonal_layer(layer: nn.Module, gain: float, generator: th.Generator | None = None) -> None:
+    """An orthogonal matrix, or that of each agent, scaled by `gain`, and biases of 0.
+
+    Args:
+        layer: linear or a convolution.
+        generator: of the random numbers; None: torch's global one.
+    """
+    for weight in _matrices(layer.weight):
+        nn.init.orthogonal_(weight, gain, generator)
+    if getattr(layer, "bias", None) is not None:
+        nn.init.zeros_(layer.bias)
+
+
 def orthogonal(network: nn.Module, last_gain: float, gain: float = RELU_GAIN) -> None:
     """Orthogonal matrices and zero biases in place of a network's weights (Saxe et al. 2014).
 
@@ -17,10 +30,7 @@ def orthogonal(network: nn.Module, last_gain: float, gain: float = RELU_GAIN) ->
     """
     layers = [module for module in network.modules() if isinstance(module, nn.Conv2d | nn.Linear | AgentLinear)]
     for layer in layers:
-        for weight in _matrices(layer.weight):
-            nn.init.orthogonal_(weight, last_gain if layer is layers[-1] else gain)
-        if getattr(layer, "bias", None) is not None:
-            nn.init.zeros_(layer.bias)
+        orthogonal_layer(layer, last_gain if layer is layers[-1] else gain)
     for module in network.modules():
         if isinstance(module, nn.RNNCellBase | AgentGRUCell | AgentLSTMCell):
             for name, weight in module.named_parameters(recurse=False):

@@ -57,6 +57,11 @@ def as_numbers(x: th.Tensor) -> th.Tensor:
     return x if x.is_floating_point() else x.float()
 
 
+def centred(x: th.Tensor) -> th.Tensor:
+    """Pictures (uint8) between -1 and 1: (x - 128) / 128 (Linesight)."""
+    return (x.float() - 128) / 128
+
+
 def _of_kind(scheme: Scheme, kind: str, by_agent: bool) -> list[str]:
     return [
         key

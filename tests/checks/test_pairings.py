@@ -29,7 +29,9 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
         parts |= {"batch_size": 1, "buffer_size": 1}
     critics, values = REGISTRIES["critic"], REGISTRIES["learner"].entry(learner).traits.get("values")
     parts["critic"] = next((name for name in critics if critics.entry(name).traits["values"] == values), "coma")
-    if controllers := REGISTRIES["learner"].entry(learner).traits.get("controllers"):
+    if agents := REGISTRIES["learner"].entry(learner).traits.get("agents"):
+        parts |= {"agent": agents[0], "obs_last_action": False}
+    elif controllers := REGISTRIES["learner"].entry(learner).traits.get("controllers"):
         deviation = "none" if learner == "ddpg_learner" else "network"
         parts |= {"mac": controllers[0], "agent": "ff", "obs_last_action": False, "deviation": deviation}
         parts |= {"squash": "tanh", "env": "gymnasium", "env_args": {"key": "Pendulum-v1", "time_limit": 5}}
@@ -50,7 +52,7 @@ def test_pairings(learner, mixer, selector, output, monkeypatch):
         "seed": 1,
     }
     updates = watch_updates(monkeypatch, learner)
-    if controllers:
+    if "transitions" in REGISTRIES["learner"].entry(learner).traits.get("buffers", ()):
         small["t_max"] = 15
     assert run({"env": "two_step", **small, **parts}) is not None
     assert_learnt(updates)

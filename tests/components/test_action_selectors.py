@@ -55,6 +55,23 @@ def test_epsilon_follows_the_steps_and_tests_are_greedy():
     assert _shares(selector, [0.0, 1.0], [1, 1], test_mode=True).tolist() == [0, 1]
 
 
+def test_epsilon_may_be_a_schedule_of_any_shape():
+    points = ["staircase", [0, 0.6], [100, 0.2]]
+    selector = EpsilonGreedyActionSelector(make_args(epsilon=points, epsilon_start=1.0))
+    assert selector.epsilon == 0.6
+    assert _shares(selector, [0.0, 1.0], [1, 1], t_env=150) == pytest.approx([0.1, 0.9], abs=0.02)
+
+
+def test_noise_decides_a_share_of_actions():
+    """Values that differ by the noise's deviation d: N(0, d) - N(0, d) > d with probability 0.2398."""
+    args = make_args(epsilon=0.0, epsilon_boltzmann=["linear", [0, 0.0], [10, 0.5]], boltzmann_noise=0.01)
+    selector = REGISTRY["epsilon_boltzmann"](args)
+    assert _shares(selector, [1.0, 1.01, 0.0], [1, 1, 0]).tolist() == [0, 1, 0]
+    shares = _shares(selector, [1.0, 1.01, 0.0], [1, 1, 0], t_env=10)
+    assert shares == pytest.approx([0.1199, 0.8801, 0], abs=0.01)
+    assert _shares(selector, [1.0, 1.01, 9.0], [1, 1, 0], t_env=10, test_mode=True).tolist() == [0, 1, 0]
+
+
 def test_greedy_play_draws_no_random_numbers():
     selector = EpsilonGreedyActionSelector(make_args())
     values, avail = th.rand(2, 2, 3), th.ones(2, 2, 3)

@@ -28,6 +28,15 @@ def test_uses_per_transition(uses, size, added, due):
     assert [plan.due(count) for count in added] == due
 
 
+def test_uses_may_be_owed_besides():
+    plan = UsesPerTransition(1, lambda: 10)
+    plan.owe(25)
+    assert [plan.due(10), plan.due(0), plan.due(5)] == [3, 0, 1]
+    fixed = UpdatesPerRollout(2)
+    fixed.owe(25)
+    assert fixed.due(10) == 2
+
+
 def test_the_size_of_a_sample_may_change():
     sizes = iter([0, 20, 5])
     plan = UsesPerTransition(1, lambda: next(sizes))

@@ -48,12 +48,13 @@ def test_extras_by_hand():
     assert calls == [], "unused extras are not computed"
     found = {name: Decision({}, extras).extra(name) for name in extras}
     assert found["greedy"].squeeze(-1).tolist() == [[True, False]]
+    assert th.equal(found["action_was_greedy"], found["greedy"])
     assert found["log_prob"].squeeze(-1).tolist() == [pytest.approx([math.log(0.75), math.log(0.25)])]
     entropy = -0.75 * math.log(0.75) - 0.25 * math.log(0.25)
     assert found["entropy"].squeeze(-1).tolist() == [pytest.approx([entropy, entropy])]
     assert found["probs"].shape == (1, 2, 3)
     assert calls == [1]
-    assert set(extras_of_choice(outputs, avail, th.tensor([[1, 0]]), None)) == {"greedy"}
+    assert set(extras_of_choice(outputs, avail, th.tensor([[1, 0]]), None)) == {"greedy", "action_was_greedy"}
 
 
 def make_mac(batch, cls=BasicMAC, **changes):

@@ -81,6 +81,11 @@ def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, run
     algorithm = preset_of(learner)
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {"runner": runner, "agent": agent, "batch_size_run": environments}
+    pairs = learners.entry(learner).traits.get("agents"), REGISTRIES["agent"].entry(agent).traits.get("learners")
+    if any(wanted is not None and name not in wanted for wanted, name in zip(pairs, (agent, learner), strict=True)):
+        with pytest.raises(ConfigError, match=f"agent={agent} does not go with learner={learner}"):
+            train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
+        return
     if runners.entry(runner).traits.get("cuts_episodes") and learners.entry(learner).traits.get("needs_episodes"):
         with pytest.raises(ConfigError, match=f"learner={learner} .* runner={runner}"):
             train(tmp_path, monkeypatch, algorithm, "two_step", **changes)

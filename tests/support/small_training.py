@@ -63,6 +63,7 @@ def suited(config, settings):
     if chosen_name(config, "buffer") == "transitions":
         config["buffer_size"] = 1000 * config["batch_size_run"]
         config["replay_ratio"] = min(config["replay_ratio"], 0.3 * config["batch_size"])
+        config["buffer_min"] = config["hold_out"] = 0
         config["random_steps"] = min(config.get("random_steps", 0), 2)
     return config
 

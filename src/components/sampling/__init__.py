@@ -61,9 +61,50 @@ REGISTRY.declare(
     "n_step",
     "components.sampling.estimates:n_step",
     "two columns: several rewards as one, the state after them, and the field discount",
-    options={"steps": Option(3, "the most rewards", at_least=1, at_most=STEPS), "gamma": GAMMA},
+    options={
+        "steps": Option(3, "the most rewards", at_least=1, at_most=STEPS),
+        "gamma": GAMMA,
+        "greedy_only": Option(False, "stop before an action, other than the first, that was not greedy"),
+    },
     takes=("columns",),
     needs=("reward", "terminated"),
+)
+REGISTRY.declare(
+    "mini_race",
+    "components.sampling.mini_races:mini_race",
+    "samples of n_step as parts of races of a few seconds, whose ends are ends (Linesight)",
+    options={
+        "horizon": Option(140, "steps of a mini-race", at_least=1, at_most=STEPS),
+        "early": Option(40, "times up to it, less 2 `late`, are drawn twice as often", at_least=0, at_most=STEPS),
+        "late": Option(5, "half of how much more often time 0 is drawn", at_least=0, at_most=STEPS),
+        "field": Option("", "the observation that shows the time; empty: none"),
+        "index": Option(0, "its place in that observation"),
+        "per_step": Option(1.0, "how much the time grows in a step", kind=float),
+    },
+    takes=("columns",),
+    needs=("reward", "terminated", "n_steps"),
+)
+REGISTRY.declare(
+    "potential_shaping",
+    "components.sampling.mini_races:potential_shaping",
+    "adds the discounted next potential, less the present one, to the reward of two columns",
+    options={"field": Option("state_potential", "the field of potentials")},
+    takes=("columns",),
+    needs=("reward", "terminated"),
+)
+REGISTRY.declare(
+    "random_crop",
+    "components.sampling.pictures:random_crop",
+    "observed pictures moved at random, all of a sample the same way",
+    options={"pixels": Option(2, "the most, in each direction", at_least=0, at_most=10**4)},
+    takes=("columns", "steps"),
+)
+REGISTRY.declare(
+    "normalise_image",
+    "components.sampling.pictures:normalise_image",
+    "observed pictures between -1 and 1; acting shows them the same way",
+    options={},
+    takes=("columns", "steps"),
 )
 REGISTRY.declare(
     "returns",

@@ -9,33 +9,54 @@ from components.sampling.fields import with_more
 from utils import rl_utils
 
 
-def n_step(batch: EpisodeBatch, info: Any, steps: int, gamma: float | None = None) -> EpisodeBatch:
+def n_step(
+    batch: EpisodeBatch, info: Any, steps: int, gamma: float | None = None, greedy_only: bool = False
+) -> EpisodeBatch:
     """Rows' first step with up to `steps` rewards, and the state after them (Sutton & Barto 2018, section 7.1).
 
     Rewards are those of the valid transitions from the first on, discounted and added up; `terminated` and
-    `truncated` are those of the last one. The constant field `discount`, float32 `[B]`, is what the value of the state
-    after them counts: gamma to their number.
+    `truncated` are those of the last one. With `greedy_only` they stop before an action that was not greedy, of any
+    agent (the field `action_was_greedy`); the first action may be any. New constant fields, for `mini_race`:
+
+    - `discount`, float32 `[B]`: what the value of the state after them counts, gamma to their number;
+    - `n_steps`, int64 `[B]`: their number;
+    - `rewards`, `[B, steps, ...]`: cumulative, entry j with j + 1 rewards; from `n_steps` on as the last one;
+    - `gammas`, float32 `[B, steps]`: gamma to the power j + 1;
+    - `terminal_actions`, float32 `[B]`: actions to the end by termination; infinite if it is not in these columns.
 
     Returns:
         a batch of two columns.
     """
     gamma = info.args.gamma if gamma is None else gamma
     valid = rl_utils.valid_transitions(batch)[:, :steps].squeeze(2)
-    taken = valid.cumprod(dim=1)
+    counted = valid.clone()
+    if greedy_only:
+        greedy = batch["action_was_greedy"][:, 1 : valid.size(1)].flatten(2).amin(dim=2)
+        counted[:, 1:] *= greedy
+    taken = counted.cumprod(dim=1)
     number = taken.sum(dim=1).clamp(min=1).long()
     rows = th.arange(len(number), device=number.device)
-    weights = taken * gamma ** th.arange(taken.size(1), device=taken.device)
+    exponents = th.arange(taken.size(1), device=taken.device)
+    weights = taken * gamma**exponents
     rewards = batch["reward"]
-    total = (rewards[:, : taken.size(1)] * weights.view(*weights.shape, *[1] * (rewards.dim() - 2))).sum(dim=1)
+    rewards = (rewards[:, : taken.size(1)] * weights.view(*weights.shape, *[1] * (rewards.dim() - 2))).cumsum(dim=1)
     columns = th.stack([th.zeros_like(number), number], dim=1)
     data = {key: x[rows.unsqueeze(1), columns] for key, x in batch.data.transition_data.items()}
-    data["reward"][:, 0] = total
+    data["reward"][:, 0] = rewards[rows, number - 1]
     for end in ("terminated", "truncated"):
         if end in data:
             data[end][:, 0] = batch[end][rows, number - 1]
+    ended = batch["terminated"][:, : taken.size(1)].squeeze(2) * valid.cumprod(dim=1)
+    known = {
+        "discount": gamma ** number.float(),
+        "n_steps": number,
+        "rewards": rewards,
+        "gammas": (gamma ** (exponents + 1.0)).float().expand(len(number), -1),
+        "terminal_actions": th.where(ended.any(dim=1), ended.argmax(dim=1) + 1.0, th.inf),
+    }
     first = batch[:, :2]
     first.data.transition_data = data
-    return with_more(first, {}, {"discount": gamma ** number.float()})
+    return with_more(first, {}, known)
 
 
 def returns(batch: EpisodeBatch, info: Any, gamma: float | None = None) -> EpisodeBatch:

@@ -55,6 +55,11 @@ def listed_units(key: str, listed: Any, form: str, last: Sequence[str]) -> list[
     return units
 
 
+def listed_names(listed: Sequence[Any]) -> list[str]:
+    """The names of units, as a checked config lists them."""
+    return [next(iter(entry)) if isinstance(entry, Mapping) else entry for entry in listed]
+
+
 def _unit(key: str, entry: Any) -> Listed:
     name, options = entry, {}
     if isinstance(entry, Mapping):

@@ -1,6 +1,6 @@
 """Agents: the networks that turn one agent's inputs into action values or policy logits."""
 
-from utils.options import SHAPES, SHARED, WIDTH, Option
+from utils.options import COPIES, SHAPES, SHARED, WIDTH, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("agent")
@@ -41,6 +41,37 @@ REGISTRY.declare(
     "three convolutions over pictures, linear, GRU cell, linear (DQN's layers)",
     needs_pictures=True,
     options=WIDTHS | USE_RNN,
+)
+REGISTRY.declare(
+    "iqn",
+    "modules.agents.iqn_agent:IQNAgent",
+    "values of quantiles of returns, with heads for numbers and pictures (IQN, QR-DQN, C51)",
+    learners=("iqn_learner",),
+    options={
+        **WIDTHS,
+        "distribution": Option(
+            "implicit",
+            "of returns: implicit (quantiles of random fractions, IQN), quantiles (of fixed ones, QR-DQN) or "
+            "categorical (probabilities of fixed values, C51)",
+            choices=("implicit", "quantiles", "categorical"),
+            resume=SHAPES,
+        ),
+        "quantiles": Option(
+            8,
+            "quantiles in a loss, an even number if they are random; or values of C51",
+            at_least=2,
+            at_most=COPIES,
+            resume=SHAPES,
+        ),
+        "acting_quantiles": Option(
+            32, "random quantiles whose mean decides, an even number", at_least=2, at_most=COPIES
+        ),
+        "tau_features": Option(64, "cosines of a quantile's fraction", at_least=1, at_most=WIDTH, resume=SHAPES),
+        "head_dim": Option(128, "units of the advantage and the value head", at_least=1, at_most=WIDTH, resume=SHAPES),
+        "dueling": Option(True, "a head for the state's value beside that for advantages", resume=SHAPES),
+        "value_min": Option(-10.0, "categorical: the least value"),
+        "value_max": Option(10.0, "categorical: the largest value"),
+    },
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -9,19 +9,18 @@ import torch.nn.functional as F
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
+from modules.pictures import convolutions, features, pixels, smallest, with_channels_first
 from utils.config import with_defaults
 from utils.errors import ConfigError
 
-# channels, width and stride of each layer, and the smallest picture that is left of after them
+# channels, width and stride of each layer
 LAYERS = ((32, 8, 4), (64, 4, 2), (32, 3, 1))
-SMALLEST = 36
 
 
 class CNNAgent(Agent):
     """Pictures -> three convolutions -> linear -> ReLU [-> GRU cell] -> linear; H = `rnn_hidden_dim`, A = `n_actions`.
 
-    Other observations, last actions and agent ids enter the linear layer beside the pictures' features. A picture is
-    `[height, width, channels]`, or `[channels, height, width]` where its first axis is the shortest.
+    Other observations, last actions and agent ids enter the linear layer beside the pictures' features.
 
     Args:
         input_shape: of each part of the inputs, by name.
@@ -32,19 +31,15 @@ class CNNAgent(Agent):
     def __init__(self, input_shape: dict[str, tuple[int, ...]], args):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self._pictures = {key: _channels_first(shape) for key, shape in input_shape.items() if len(shape) == 3}
+        self._pictures = {key: shape for key, shape in input_shape.items() if len(shape) == 3}
         if not self._pictures:
             raise ConfigError("agent=cnn: the environment shows no picture, an observation of three axes.")
-        for key, shape in input_shape.items():
-            height, width = _size(shape) if key in self._pictures else (SMALLEST, SMALLEST)
-            if min(height, width) < SMALLEST:
-                raise ConfigError(
-                    f"agent=cnn: '{key}' has {height} x {width} pixels; its layers need {SMALLEST} at least."
-                )
-        self.convs = nn.ModuleDict({key.replace(".", "_"): _convs(input_shape[key]) for key in self._pictures})
+        require_pixels("cnn", self._pictures, smallest(LAYERS))
+        self.convs = nn.ModuleDict(
+            {key.replace(".", "_"): convolutions(shape, LAYERS) for key, shape in self._pictures.items()}
+        )
         size = sum(
-            prod(_convs(shape)(th.zeros(1, *_first(shape))).shape) if key in self._pictures else prod(shape)
-            for key, shape in input_shape.items()
+            features(shape, LAYERS) if key in self._pictures else prod(shape) for key, shape in input_shape.items()
         )
         self.fc1 = nn.Linear(size, args.rnn_hidden_dim)
         self.rnn = nn.GRUCell(args.rnn_hidden_dim, args.rnn_hidden_dim) if args.use_rnn else None
@@ -70,25 +65,14 @@ class CNNAgent(Agent):
     def _features(self, key: str, x: th.Tensor) -> th.Tensor:
         if key not in self._pictures:
             return x.flatten(1)
-        x = x if self._pictures[key] else x.permute(0, 3, 1, 2)
-        return self.convs[key.replace(".", "_")](x)
+        return self.convs[key.replace(".", "_")](with_channels_first(self._pictures[key], x))
 
 
-def _channels_first(shape: tuple[int, ...]) -> bool:
-    return shape[0] < shape[-1]
-
-
-def _first(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return shape if _channels_first(shape) else (shape[-1], *shape[:-1])
-
-
-def _size(shape: tuple[int, ...]) -> tuple[int, int]:
-    return _first(shape)[1:]
-
-
-def _convs(shape: tuple[int, ...]) -> nn.Sequential:
-    layers, channels = [], _first(shape)[0]
-    for filters, width, stride in LAYERS:
-        layers += [nn.Conv2d(channels, filters, width, stride), nn.ReLU()]
-        channels = filters
-    return nn.Sequential(*layers, nn.Flatten())
+def require_pixels(agent: str, pictures: dict[str, tuple[int, ...]], least: int) -> None:
+    """Raises: ConfigError: a picture is too small for the layers of an agent."""
+    for key, shape in pictures.items():
+        height, width = pixels(shape)
+        if min(height, width) < least:
+            raise ConfigError(
+                f"agent={agent}: '{key}' has {height} x {width} pixels; its layers need {least} at least."
+            )

@@ -1,0 +1,64 @@
+"""Units that change what a sample's rewards and ends mean: Linesight's mini-races, and shaping by potentials."""
+
+from typing import Any
+
+import numpy as np
+import torch as th
+
+from components.episode_batch import EpisodeBatch
+from components.sampling.fields import with_more
+from utils import rl_utils
+
+
+def mini_race(
+    batch: EpisodeBatch, info: Any, horizon: int, early: int, late: int, field: str, index: int, per_step: float
+) -> EpisodeBatch:
+    """Samples of `n_step` as parts of races that last `horizon` steps.
+
+    Each row starts at a random time t of a mini-race (`race_times`) and is over where that ends, or the episode does:
+    its rewards beyond are left out, and `terminated` is 1. Values are then those of the next `horizon` steps, which
+    bounds them with a discount of 1, too. An action at time 0 sees the whole horizon: so acting shows agents the time
+    0.
+
+    The time, in units of 1 / `per_step` steps, is written into the observation `field` at `index` of its last axis,
+    unless `field` is empty; environments show 0 there. The constant field `mini_race_time` has t, int64 `[B]`.
+    """
+    t = th.from_numpy(race_times(batch.batch_size, horizon, early, late)).to(batch["n_steps"].device)
+    after = t + batch["n_steps"]
+    number = batch["n_steps"] - (after - horizon).clamp(min=0)
+    over = (number >= batch["terminal_actions"]) | (after >= horizon)
+    rows = th.arange(len(t), device=t.device)
+    rewards, terminated = batch["reward"].clone(), batch["terminated"].clone()
+    rewards[:, 0] = batch["rewards"][rows, number - 1]
+    terminated[:, 0, 0] = over.to(terminated.dtype)
+    fields = {"reward": rewards, "terminated": terminated}
+    if field:
+        fields[field] = batch[field].clone()
+        per_agent = [1] * (fields[field].dim() - 3)
+        for column, time in enumerate((t, after)):
+            fields[field][:, column, ..., index] = (time * per_step).view(-1, *per_agent).to(fields[field].dtype)
+    return with_more(batch, fields, {"discount": batch["gammas"][rows, number - 1], "mini_race_time": t})
+
+
+def race_times(size: int, horizon: int, early: int, late: int) -> np.ndarray:
+    """Random times in mini-races, int64 `[size]`: max(0, |U| - late), U from late - early to horizon + late - 1.
+
+    Every time below `horizon` has the same probability, but times from 1 to early - 2 late have twice that, and 0 has
+    2 late + 1 times it.
+    """
+    drawn = np.random.randint(late - early, horizon + late, size=size)
+    return np.maximum(0, np.abs(drawn) - late)
+
+
+def potential_shaping(batch: EpisodeBatch, info: Any, field: str) -> EpisodeBatch:
+    """Two columns with gamma Phi(s') - Phi(s) added to the reward, Phi(s') = 0 behind an end (Ng et al. 1999).
+
+    Args:
+        field: Phi, `[B, 2, 1]`, or of each agent `[B, 2, n, 1]` where rewards are the agents'.
+    """
+    potential, rewards = batch[field].float(), batch["reward"].clone()
+    gamma = rl_utils.discount_of(batch, info.args.gamma)
+    lead = [1] * (rewards.dim() - 3)
+    counts = gamma * (1 - batch["terminated"][:, 0].float())
+    rewards[:, 0] += counts.view(-1, *lead, 1) * potential[:, 1] - potential[:, 0]
+    return with_more(batch, {"reward": rewards})

@@ -1,0 +1,171 @@
+"""Learning distributions of returns: IQN (Dabney et al. 2018b), QR-DQN (Dabney et al. 2018a), C51 (Bellemare 2017)."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch as th
+
+from learners.base import BaseLearner
+from learners.q_targets import gather_actions, legal_values, masked_mean
+from learners.quantile_loss import SelfLossScale, projected, quantile_huber
+from learners.soft_reset import SoftReset
+from modules.agents.iqn_agent import IQNAgent, fixed_fractions, mirrored_fractions
+from utils.errors import ConfigError
+from utils.optimisers import build_optimiser
+from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
+
+
+@dataclass
+class Distributions:
+    """Of the actions taken in B transitions of n agents, and their targets.
+
+    `values` `[Q, B, n]` of the fractions `taus`, and `targets` `[Q', B, n]` of `target_taus`; with atoms, logits of the
+    atoms, and their target probabilities. `means`, `target_means`, `mask`: `[B, n]`.
+    """
+
+    values: th.Tensor
+    taus: th.Tensor | None
+    targets: th.Tensor
+    target_taus: th.Tensor | None
+    means: th.Tensor
+    target_means: th.Tensor
+    mask: th.Tensor
+
+
+class IQNLearner(BaseLearner):
+    """Q-learning of distributions, of each agent alone; the form is the `distribution` of the agent.
+
+    Random fractions are drawn from NumPy's generator: torch's belongs to acting. Truncated episodes continue with the
+    value of their last state, terminated ones end.
+
+    Raises:
+        ConfigError: another agent, or an odd number of random quantiles.
+    """
+
+    def __init__(self, mac, scheme, logger, args):
+        super().__init__(mac, scheme, logger, args)
+        if not isinstance(getattr(mac, "agent", None), IQNAgent):
+            raise ConfigError(f"learner={self.args.learner} needs agent=iqn with mac=basic_mac.")
+        for key in ("quantiles", "acting_quantiles"):
+            if mac.agent.implicit and vars(mac.agent.args)[key] % 2:
+                raise ConfigError(f"{key}={vars(mac.agent.args)[key]}: an even number; each has its mirror image.")
+        self.optimiser = self.optimisers["opt"] = build_optimiser(list(mac.parameters()), self.args.lr, self.args)
+        self.target_mac = copy.deepcopy(mac)
+        self.self_loss_scale = SelfLossScale()
+        self.reset = SoftReset(self.args.reset_now)
+        # owed to the update plan, see `take_extra_uses`
+        self.extra_uses = 0
+        self.trained = 0
+        # of the last sample with importance weights, `[B]`
+        self.new_priorities: th.Tensor | None = None
+
+    def train(self, batch, t_env: int, episode_num: int) -> None:
+        """One update from a batch of two columns, a step and what follows it."""
+        now = self.distributions(batch)
+        losses = self._losses(now)
+        weights = batch["weights"].unsqueeze(1) if "weights" in batch.scheme else 1.0
+        scale = 1.0
+        if self.args.self_loss_scaling and now.taus is not None:
+            scale = self.self_loss_scale(now.targets, now.target_taus, self.args.kappa)
+        grad_norm = self._step(self.optimiser, (losses * scale * weights * now.mask).sum())
+        self._shrink_weights()
+        if self.reset.due(batch.batch_size, self.args.reset_interval, self.args.reset_now):
+            self.reset.mix(self.mac.agent, self.args.reset_share, self.args.reset_last_share)
+            self.extra_uses += self.args.reset_uses
+        self.trained += 1
+        if self.trained % self.args.target_update_every == 0:
+            self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))
+        errors = (now.means - now.target_means).abs()
+        if "weights" in batch.scheme:
+            self.new_priorities = ((errors * now.mask).sum(dim=1) / now.mask.sum(dim=1).clamp(min=1)).detach()
+        if self._log_due(t_env):
+            figures = {
+                "loss": losses,
+                "td_error_abs": errors,
+                "q_taken_mean": now.means,
+                "target_mean": now.target_means,
+            }
+            if now.taus is not None:
+                figures["quantile_spread"] = now.values.std(dim=0)
+            means = {key: masked_mean(x.detach(), now.mask).item() for key, x in figures.items()}
+            self._log({**means, "grad_norm": grad_norm}, t_env)
+
+    def take_extra_uses(self) -> int:
+        """How often transitions are to be used beside the update plan, since the last call."""
+        uses, self.extra_uses = self.extra_uses, 0
+        return uses
+
+    def distributions(self, batch: Any) -> Distributions:
+        """Of a batch of two columns, with the present weights."""
+        agent, n = self.mac.agent, self.args.n_agents
+        outputs, taus = self._outputs(self.mac, batch, 0)
+        actions = batch["actions"][:, 0].expand(len(outputs), -1, -1, -1)
+        values = gather_actions(outputs, actions)
+        with th.no_grad():
+            following, target_taus = self._following(batch)
+            targets = self._targets(batch, following if agent.atoms is None else self._atoms_like(following))
+            if agent.atoms is None:
+                means, target_means = values.mean(dim=0), targets.mean(dim=0)
+            else:
+                target_means = (targets * following).sum(dim=0)
+                targets = projected(targets, following, agent.atoms)
+                means = agent.mean(values)
+        mask = valid_transitions(batch, by_agent=True)[:, 0].expand(-1, n)
+        return Distributions(values, taus, targets, target_taus, means, target_means, mask)
+
+    @th.no_grad()
+    def test_loss(self, batch: Any) -> float:
+        """The mean loss on a sample that is not learned from."""
+        now = self.distributions(batch)
+        return float(masked_mean(self._losses(now), now.mask))
+
+    def _losses(self, now: Distributions) -> th.Tensor:
+        """Of each transition, `[B, n]`."""
+        if now.taus is None:
+            return -(now.targets * now.values.log_softmax(dim=0)).sum(dim=0)
+        return quantile_huber(now.values, now.taus, now.targets, self.args.kappa)
+
+    def _outputs(self, mac: Any, batch: Any, t: int) -> tuple[th.Tensor, th.Tensor | None]:
+        """What the agent puts out at column `t`, `[Q, B, n, A]`, and the fractions of its quantiles, `[Q, B, n]`."""
+        n, size, agent = self.args.n_agents, batch.batch_size, mac.agent
+        taus = None
+        if agent.implicit:
+            uniform = np.random.random((agent.args.quantiles // 2, size * n)).astype(np.float32)
+            taus = mirrored_fractions(th.from_numpy(uniform).to(batch["filled"].device))
+        inputs = mac.inputs.parts_at(batch, t)
+        outputs = self._forward(lambda: agent.quantiles_of(agent.encode(inputs), taus))
+        if taus is None and agent.atoms is None:
+            taus = fixed_fractions(agent.outputs).to(outputs).unsqueeze(1).expand(-1, size * n)
+        shaped = outputs.unflatten(1, (size, n))
+        return shaped, None if taus is None else taus.unflatten(1, (size, n))
+
+    def _following(self, batch: Any) -> tuple[th.Tensor, th.Tensor | None]:
+        """The best actions' quantiles after each transition, or probabilities of atoms, `[Q', B, n]`; and fractions.
+
+        Without `double_q`, each quantile has its best action (Linesight's maximum per quantile); atoms have one.
+        """
+        agent, legal = self.mac.agent, batch["avail_actions"][:, 1]
+        outputs, taus = self._outputs(self.target_mac, batch, 1)
+        if agent.atoms is None and not self.args.double_q:
+            return legal_values(outputs, legal).amax(dim=-1), taus
+        judged = self._outputs(self.mac, batch, 1)[0] if self.args.double_q else outputs
+        best = legal_values(agent.mean(judged), legal).argmax(dim=-1, keepdim=True).expand(len(outputs), -1, -1, -1)
+        outputs = outputs if agent.atoms is None else outputs.softmax(dim=0)
+        return gather_actions(outputs, best), taus
+
+    def _targets(self, batch: Any, following: th.Tensor) -> th.Tensor:
+        """r + gamma Z(s'), `[Q', B, n]`."""
+        rewards, ended = rewards_of(batch)[:, 0], terminations(batch, by_agent=True)[:, 0]
+        return rewards + discount_of(batch, self.args.gamma) * (1 - ended) * following
+
+    def _atoms_like(self, following: th.Tensor) -> th.Tensor:
+        return self.mac.agent.atoms.view(-1, 1, 1).expand_as(following)
+
+    @th.no_grad()
+    def _shrink_weights(self) -> None:
+        """weights <- (1 - lr `weight_decay`) weights."""
+        if self.args.weight_decay:
+            for group in self.optimiser.param_groups:
+                th._foreach_mul_(list(group["params"]), 1 - group["lr"] * self.args.weight_decay)

@@ -1,0 +1,71 @@
+"""Losses between distributions of returns, and their scale."""
+
+import torch as th
+
+# shares of a running mean that each update keeps
+KEPT = 0.99
+# the least self-loss counts as this part of the running mean
+LEAST = 4
+
+
+def quantile_huber(values: th.Tensor, taus: th.Tensor, targets: th.Tensor, kappa: float) -> th.Tensor:
+    """The quantile Huber loss of each sample, `[...]` (Dabney et al. 2018b, eq. 3).
+
+    With delta = target - value, the sum over values and the mean over targets of
+    |tau - 1(delta < 0)| Huber_kappa(delta) / kappa.
+
+    Args:
+        values: of Q quantiles, `[Q, ...]`.
+        taus: their fractions, `[Q, ...]` or `[Q, 1, ...]`.
+        targets: `[Q', ...]`.
+    """
+    delta = targets.unsqueeze(0) - values.unsqueeze(1)
+    distance = delta.abs()
+    huber = th.where(distance <= kappa, 0.5 * delta**2, kappa * (distance - 0.5 * kappa)) / kappa
+    weight = (taus.unsqueeze(1) - (delta < 0).float()).abs()
+    return (weight * huber).mean(dim=1).sum(dim=0)
+
+
+def projected(targets: th.Tensor, probs: th.Tensor, atoms: th.Tensor) -> th.Tensor:
+    """Probabilities of the atoms that are nearest to `targets`, `[K, ...]` (Bellemare et al. 2017, algorithm 1).
+
+    Args:
+        targets: values `[K, ...]` with the probabilities `probs` `[K, ...]`.
+        atoms: evenly spaced `[K]`.
+    """
+    step = atoms[1] - atoms[0]
+    place = ((targets.clamp(atoms[0], atoms[-1]) - atoms[0]) / step).unsqueeze(0)
+    order = th.arange(len(atoms), device=atoms.device).view(-1, *[1] * targets.dim())
+    return ((1 - (place - order).abs()).clamp(min=0) * probs.unsqueeze(0)).sum(dim=1)
+
+
+class SelfLossScale:
+    """Weights of samples by how wide their target distributions are (Linesight's self-loss scaling).
+
+    A sample's loss is divided by the square root of the quantile loss between its target quantiles and themselves,
+    at least a quarter of its running mean, and multiplied by the running mean of that divisor.
+    """
+
+    def __init__(self):
+        self.mean = self.divisor_mean = 0.0
+
+    def __call__(self, targets: th.Tensor, taus: th.Tensor, kappa: float) -> th.Tensor:
+        """Weights `[...]` for targets `[Q, ...]` of the fractions `taus` `[Q, ...]`; updates the running means."""
+        width = quantile_huber(targets, taus, targets, kappa).sqrt()
+        self.mean = _running(self.mean, float(width.mean()))
+        if self.mean == 0.0:  # all targets so far are points
+            return th.ones_like(width)
+        divisor = width.clamp(min=self.mean / LEAST)
+        self.divisor_mean = _running(self.divisor_mean, float(divisor.mean()))
+        return self.divisor_mean / divisor
+
+    def state_dict(self) -> dict[str, float]:
+        return {"mean": self.mean, "divisor_mean": self.divisor_mean}
+
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        self.mean, self.divisor_mean = float(state["mean"]), float(state["divisor_mean"])
+
+
+def _running(mean: float, new: float) -> float:
+    """The running mean, which starts from the first value."""
+    return new if mean == 0.0 else KEPT * mean + (1 - KEPT) * new

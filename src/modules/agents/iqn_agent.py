@@ -1,0 +1,165 @@
+"""Agents of distributions of returns: IQN (Dabney et al. 2018b), QR-DQN (Dabney et al. 2018a), C51 (Bellemare et al.
+2017)."""
+
+import math
+from collections.abc import Mapping
+from math import prod
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from modules.agents import REGISTRY
+from modules.agents.agent import Agent
+from modules.agents.cnn_agent import require_pixels
+from modules.initialisation import orthogonal_layer
+from modules.pictures import convolutions, features, smallest, with_channels_first
+from utils.config import with_defaults
+
+# channels, width and stride of each layer over a picture
+LAYERS = ((16, 4, 2), (32, 4, 2), (64, 3, 2), (32, 3, 1))
+LEAK = 0.01
+GAIN = math.sqrt(2 / (1 + LEAK**2))
+# N agents, Q quantiles (or atoms), A actions
+
+
+class IQNAgent(Agent):
+    """Values of quantiles of the return of each action; acting goes by their mean.
+
+    Pictures pass four convolutions, all other inputs two linear layers. By `distribution`:
+
+    - "implicit" (IQN): the features are multiplied by an embedding of a quantile's fraction tau,
+      leaky_relu(W cos(pi i tau)), i = 1 to `tau_features`; fractions are drawn at random.
+    - "quantiles" (QR-DQN): `quantiles` outputs for each action, of the fractions (k + 1/2) / `quantiles`.
+    - "categorical" (C51): logits of `quantiles` atoms between `value_min` and `value_max`.
+
+    An advantage and a value head (Wang et al. 2016), Q = V + A - mean A. Weights are orthogonal at first.
+
+    Args:
+        input_shape: of each part of the inputs, by name.
+    """
+
+    takes_parts = True
+
+    def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args):
+        super().__init__()
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        self._pictures = {key: shape for key, shape in input_shape.items() if len(shape) == 3}
+        require_pixels("iqn", self._pictures, smallest(LAYERS))
+        self.convs = nn.ModuleDict(
+            {
+                key.replace(".", "_"): convolutions(shape, LAYERS, lambda: nn.LeakyReLU(LEAK))
+                for key, shape in self._pictures.items()
+            }
+        )
+        numbers = sum(prod(shape) for key, shape in input_shape.items() if key not in self._pictures)
+        width, head = args.rnn_hidden_dim, args.head_dim
+        self.fc1 = nn.Linear(numbers, width) if numbers else None
+        self.fc2 = nn.Linear(width, width) if numbers else None
+        size = sum(features(shape, LAYERS) for shape in self._pictures.values()) + (width if numbers else 0)
+        self.implicit = args.distribution == "implicit"
+        self.embedding = nn.Linear(args.tau_features, size) if self.implicit else None
+        # numbers that the heads give for each action
+        self.outputs = 1 if self.implicit else args.quantiles
+        self.advantage1, self.advantage2 = nn.Linear(size, head), nn.Linear(head, args.n_actions * self.outputs)
+        self.value1, self.value2 = (
+            (nn.Linear(size, head), nn.Linear(head, self.outputs)) if args.dueling else (None, None)
+        )
+        self.initialise()
+
+    @property
+    def atoms(self) -> th.Tensor | None:
+        """The values of the atoms, `[Q]`; None unless the distribution is categorical."""
+        if self.args.distribution != "categorical":
+            return None
+        low, high = self.args.value_min, self.args.value_max
+        return th.linspace(low, high, self.outputs, device=self.advantage2.weight.device)
+
+    def initialise(self, generator: th.Generator | None = None) -> None:
+        """New orthogonal weights."""
+        last = (self.advantage2, self.value2)
+        for layer in self.modules():
+            if hasattr(layer, "weight"):
+                # cosines have half the variance of unit inputs
+                gain = GAIN * 2**0.5 if layer is self.embedding else 1.0 if layer in last else GAIN
+                orthogonal_layer(layer, gain, generator)
+
+    def last_weights(self) -> list[nn.Parameter]:
+        """Those of the last layers of the heads."""
+        return [w for layer in (self.advantage2, self.value2) if layer is not None for w in layer.parameters()]
+
+    def init_hidden(self) -> th.Tensor:
+        """Zeros `[1, rnn_hidden_dim]`: the contract of an agent has a hidden state."""
+        return self.advantage2.weight.new_zeros(1, self.args.rnn_hidden_dim)
+
+    def forward(self, inputs, hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """The mean of `acting_quantiles` values of each action `[N, A]`, of random fractions, and `hidden_state`."""
+        encoded = self.encode(inputs)
+        taus = None
+        if self.implicit:
+            taus = mirrored_fractions(th.rand(self.args.acting_quantiles // 2, len(encoded), device=encoded.device))
+        return self.mean(self.quantiles_of(encoded, taus)), hidden_state
+
+    def mean(self, outputs: th.Tensor) -> th.Tensor:
+        """Expected returns `[..., A]` by what `quantiles_of` returns, `[Q, ..., A]`."""
+        if self.atoms is None:
+            return outputs.mean(dim=0)
+        return th.einsum("q,q...->...", self.atoms, outputs.softmax(dim=0))
+
+    def encode(self, inputs) -> th.Tensor:
+        """Features `[N, F]`."""
+        seen = inputs.observations
+        parts = [
+            self.convs[key.replace(".", "_")](with_channels_first(shape, seen[key]))
+            for key, shape in self._pictures.items()
+        ]
+        rows = [x.flatten(1) for key, x in seen.items() if key not in self._pictures]
+        rows += [] if inputs.others is None else [inputs.others]
+        if rows:
+            parts.append(_leaky(self.fc2(_leaky(self.fc1(th.cat(rows, dim=1))))))
+        return th.cat(parts, dim=1)
+
+    def quantiles_of(self, encoded: th.Tensor, taus: th.Tensor | None) -> th.Tensor:
+        """Values of quantiles, or logits of atoms, `[Q, N, A]`.
+
+        Args:
+            encoded: features `[N, F]`.
+            taus: fractions `[Q, N]`; None where they are fixed.
+        """
+        if self.implicit:
+            order = th.arange(1, self.args.tau_features + 1, device=taus.device)
+            encoded = encoded * _leaky(self.embedding(th.cos(math.pi * order * taus.unsqueeze(-1))))
+        else:
+            encoded = encoded.unsqueeze(0)
+        values = self._by_quantile(self.advantage2(_leaky(self.advantage1(encoded))))
+        if self.value1 is None:
+            return values
+        state_value = self._by_quantile(self.value2(_leaky(self.value1(encoded))))
+        return state_value + values - values.mean(dim=-1, keepdim=True)
+
+    def _by_quantile(self, outputs: th.Tensor) -> th.Tensor:
+        """`[Q, N, A]` as it is, or of `[1, N, A * Q]`."""
+        if self.implicit:
+            return outputs
+        return outputs.squeeze(0).unflatten(-1, (-1, self.outputs)).permute(2, 0, 1)
+
+
+def mirrored_fractions(uniform: th.Tensor) -> th.Tensor:
+    """Fractions tau of Q quantiles `[Q, ...]`: (k + U) / Q for k < Q / 2, and 1 - tau of each of these.
+
+    Args:
+        uniform: U, random numbers from 0 to 1 `[Q / 2, ...]`.
+    """
+    half = len(uniform)
+    k = th.arange(half, device=uniform.device).view(-1, *[1] * (uniform.dim() - 1))
+    low = (k + uniform) / (2 * half)
+    return th.cat([low, 1 - low])
+
+
+def fixed_fractions(number: int) -> th.Tensor:
+    """(k + 1/2) / Q for k < Q, `[Q]`."""
+    return (th.arange(number) + 0.5) / number
+
+
+def _leaky(x: th.Tensor) -> th.Tensor:
+    return F.leaky_relu(x, LEAK)

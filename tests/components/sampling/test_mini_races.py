@@ -1,0 +1,134 @@
+"""Linesight's n-step rule, mini-races and potentials against its rules in plain loops."""
+
+from collections import Counter
+from unittest import mock
+
+import numpy as np
+import pytest
+import torch as th
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from components.sampling.chain import Chain, Info
+from components.sampling.fields import with_more
+from components.sampling.listed import listed_units
+from components.sampling.mini_races import race_times
+from helpers import make_args, random_batch
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def chain(*units, gamma=0.9):
+    info = Info("sample_units", make_args(gamma=gamma))
+    return Chain(listed_units("sample_units", units, "columns", ("columns",)), info)
+
+
+def race(steps, greedy, finished, columns):
+    """A race of `steps` actions, as the windows of `columns` columns from each of its steps on, a row each."""
+    episode = random_batch([steps], steps + 1, "terminated" if finished else "truncated", seed=steps)
+    episode = with_more(episode, {"action_was_greedy": th.tensor([*greedy, 0]).view(1, -1, 1, 1).expand(-1, -1, 2, -1)})
+    rows = []
+    for i in range(steps):
+        row = {}
+        for key, x in episode.data.transition_data.items():
+            piece = x[:, i : i + columns]
+            row[key] = th.cat([piece, th.zeros_like(x[:, :1]).expand(-1, columns - piece.size(1), *x.shape[2:])], dim=1)
+        rows.append(row)
+    data = {key: th.cat([row[key] for row in rows]) for key in rows[0]}
+    batch = random_batch([1] * steps, columns)
+    return with_more(batch, data), episode
+
+
+def linesights_n(frames, i, greedy, n_max):
+    """Section 2.4 of its facts: F frames, the finish included."""
+    n = min(n_max, frames - 1 - i)
+    for k in range(1, n):
+        if not greedy[i + k]:
+            return k
+    return n
+
+
+def test_the_lengths_that_were_measured():
+    """F = 8, greedy = T T F T T T F T -> n = 2 1 3 3 2 1 1."""
+    greedy = [1, 1, 0, 1, 1, 1, 0]
+    batch, _ = race(7, greedy, True, 4)
+    found = chain({"n_step": {"steps": 3, "greedy_only": True}})(batch)
+    assert found["n_steps"].tolist() == [2, 1, 3, 3, 2, 1, 1]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 9), st.integers(1, 5), st.booleans(), st.booleans(), SEEDS)
+def test_n_step_is_linesights_rule(steps, n_max, finished, greedy_only, seed):
+    greedy = np.random.default_rng(seed).integers(2, size=steps).tolist()
+    batch, episode = race(steps, greedy, finished, n_max + 1)
+    found = chain({"n_step": {"steps": n_max, "greedy_only": greedy_only}})(batch)
+    frames = steps + 1
+    for i in range(steps):
+        n = linesights_n(frames, i, greedy if greedy_only else [1] * steps, n_max)
+        assert int(found["n_steps"][i]) == n
+        total = 0.0
+        for j in range(n):
+            total += 0.9**j * float(episode["reward"][0, i + j])
+            assert float(found["rewards"][i, j]) == pytest.approx(total, abs=1e-5)
+            assert float(found["gammas"][i, j]) == pytest.approx(0.9 ** (j + 1))
+        assert float(found["reward"][i, 0]) == pytest.approx(total, abs=1e-5)
+        to_end = frames - 1 - i
+        # beyond the columns, an end is as far as none
+        known = finished and to_end <= n_max
+        assert float(found["terminal_actions"][i]) == (to_end if known else np.inf)
+        assert th.equal(found["obs"][i, 1], episode["obs"][0, i + n])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 8), st.booleans(), SEEDS)
+def test_mini_races_are_linesights_rule(steps, n_max, horizon, finished, seed):
+    rng = np.random.default_rng(seed)
+    greedy = rng.integers(2, size=steps).tolist()
+    batch, episode = race(steps, greedy, finished, n_max + 1)
+    times = rng.integers(horizon, size=steps)
+    units = (
+        {"n_step": {"steps": n_max, "greedy_only": True}},
+        {"mini_race": {"horizon": horizon, "field": "obs", "index": 2, "per_step": 0.5}},
+    )
+    with mock.patch("components.sampling.mini_races.race_times", return_value=times):
+        found = chain(*units)(batch)
+    frames = steps + 1
+    for i in range(steps):
+        n, t = linesights_n(frames, i, greedy, n_max), int(times[i])
+        after = t + n
+        shortened = n - max(0, after - horizon)
+        terminal_actions = frames - 1 - i if finished else np.inf
+        over = shortened >= terminal_actions or after >= horizon
+        reward = sum(0.9**j * float(episode["reward"][0, i + j]) for j in range(shortened))
+        assert shortened >= 1
+        assert float(found["reward"][i, 0]) == pytest.approx(reward, abs=1e-5)
+        assert bool(found["terminated"][i, 0]) == over
+        assert float(found["discount"][i]) == pytest.approx(0.9**shortened)
+        assert found["obs"][i, :, :, 2].tolist() == [[0.5 * t] * 2, [0.5 * after] * 2]
+        assert th.equal(found["obs"][i, 0, :, :2], episode["obs"][0, i, :, :2])
+        assert int(found["mini_race_time"][i]) == t
+
+
+def test_times_have_the_measured_probabilities():
+    np.random.seed(0)
+    counts = Counter(race_times(2_000_000, 140, 40, 5).tolist())
+    share = {t: count * 180 / 2_000_000 for t, count in counts.items()}
+    assert set(share) == set(range(140))
+    assert share[0] == pytest.approx(11, abs=0.1)
+    assert [share[t] for t in range(1, 31)] == pytest.approx([2] * 30, abs=0.1)
+    assert [share[t] for t in range(31, 140)] == pytest.approx([1] * 109, abs=0.1)
+
+
+@pytest.mark.parametrize("with_steps", [False, True])
+def test_potentials_are_added_until_the_end(with_steps):
+    batch, _ = race(3, [1, 1, 1], True, 3)
+    potentials = th.tensor([1.0, 2.0, 4.0, 8.0])
+    phi = th.stack([th.nn.functional.pad(potentials, (0, 3))[i : i + 3] for i in range(3)]).unsqueeze(2)
+    batch = with_more(batch, {"state_potential": phi})
+    steps = 2 if with_steps else 1
+    plain = chain({"n_step": {"steps": steps}})(batch)["reward"][:, 0, 0]
+    found = chain({"n_step": {"steps": steps}}, "potential_shaping")(batch)["reward"][:, 0, 0]
+    gamma = 0.9**steps
+    # the last origins reach the finish, which has no potential
+    expected = [gamma * 4 - 1, -2.0, -4.0] if with_steps else [gamma * 2 - 1, gamma * 4 - 2, -4.0]
+    assert (found - plain).tolist() == pytest.approx(expected, abs=1e-5)
