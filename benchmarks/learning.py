@@ -99,6 +99,16 @@ EXPERIMENTS = {
         "--config=sac_discrete --env-config=gymnasium with env_args.key=CartPole-v1 t_max=40000 test_interval=4000",
         "450 or more",
     ),
+    # with the settings of CleanRL's ppo_continuous_action.py, whose results after 1M steps are published; needs MuJoCo
+    **{
+        f"{key.lower()}_ppo": Experiment(
+            f"--config=ppo --env-config=gymnasium with env_args.key={key}-v5 t_max=1000000 test_interval=50000 "
+            "batch_size_run=8 rollout_steps=256 epochs=10 minibatches=32 lr=0.0003 critic_lr=0.0003 lr_finish=0.000003 "
+            "entropy_coef=0 normalise_rewards=True",
+            f"CleanRL: {published}",
+        )
+        for key, published in (("Hopper", "2383 ± 272"), ("HalfCheetah", "1443 ± 46"))
+    },
     # without velocities, which a memory has to find
     "masked_cartpole_ppo": Experiment(
         "--config=ppo --env-config=gymnasium with env_args.key=CartPole-v1 env_args.observe=[0,2] "
