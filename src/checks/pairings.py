@@ -107,7 +107,7 @@ def _check_critic(config: dict, traits: dict) -> None:
 
 
 def _check_chunks(config: dict) -> None:
-    if "chunk_length" not in (reads(config, "learner") or ()) or "rollout_steps" not in (reads(config, "runner") or ()):
+    if not _cuts_rollouts(config):
         return
     length, steps = config["chunk_length"], config["rollout_steps"]
     if length and steps % length:
@@ -180,8 +180,24 @@ def _check_buffer(config: dict, traits: dict) -> None:
     if buffer == "episodes":
         _check_replay(config, traits)
     rows = {"episodes": "batch_size", "rollout": "batch_size_run"}.get(buffer)
-    if rows and "minibatches" in (reads(config, "learner") or ()) and config["minibatches"] > config[rows]:
-        raise ConfigError(f"minibatches={config['minibatches']} is more than there are rows in {rows}={config[rows]}.")
+    if rows and "minibatches" in (reads(config, "learner") or ()):
+        _check_minibatches(config, rows)
+
+
+def _check_minibatches(config: dict, rows: str) -> None:
+    parts, of_parts = 1, ""
+    if _cuts_rollouts(config) and (length := config["chunk_length"]):
+        parts = config["rollout_steps"] // length
+        of_parts = f", each cut into {parts} by chunk_length={length}"
+    if config["minibatches"] > config[rows] * parts:
+        raise ConfigError(
+            f"minibatches={config['minibatches']} is more than there are rows in {rows}={config[rows]}{of_parts}."
+        )
+
+
+def _cuts_rollouts(config: dict) -> bool:
+    """Whether the learner takes parts of rollouts of a fixed length."""
+    return "chunk_length" in (reads(config, "learner") or ()) and "rollout_steps" in (reads(config, "runner") or ())
 
 
 def _check_single_steps(config: dict, buffer: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from checks.options import completed
 from checks.pairings import check_pairings
 from checks.registries import REGISTRIES, chosen_name
+from cli.compose import compose_config
 from run import run
 from utils.config import default_config
 from utils.errors import ConfigError
@@ -95,6 +96,17 @@ def test_there_are_no_more_minibatches_than_rows():
     check_pairings(completed({**default_config(), **pqn, "minibatches": 4}))
     with pytest.raises(ConfigError, match="minibatches=5 is more than there are rows in batch_size_run=4"):
         check_pairings(completed({**default_config(), **pqn, "minibatches": 5}))
+
+
+def test_parts_of_rollouts_are_rows_of_minibatches():
+    config = {**compose_config("ppo", "lbf").config, "batch_size_run": 4, "rollout_steps": 6, "chunk_length": 2}
+    check_pairings(completed({**config, "minibatches": 12}))
+    with pytest.raises(
+        ConfigError, match=r"minibatches=13 is more than .*batch_size_run=4, each cut into 3 by chunk_length=2"
+    ):
+        check_pairings(completed({**config, "minibatches": 13}))
+    with pytest.raises(ConfigError, match="minibatches=5 is more than there are rows in batch_size_run=4"):
+        check_pairings(completed({**config, "chunk_length": 0, "minibatches": 5}))
 
 
 def test_the_learner_chooses_the_buffer():
