@@ -3,9 +3,9 @@
     python benchmarks/transitions.py --peer-python ../peers/bin/python
 
 Microseconds for a step of all environments, and for a sample of 256, of buffers that are full: 17 numbers of 1 or 16
-environments, and stacks of four pictures of 84 x 84 (one frame each here would do; peers keep both frames of a
-transition). "prioritised": a sample and its new priorities. The peer's Python has stable-baselines3 and torchrl; all
-take turns, and the median over rounds counts.
+environments, inserted after each step or 32 steps at a time, and stacks of four pictures of 84 x 84 (one frame each
+here would do; peers keep both frames of a transition). "prioritised": a sample and its new priorities. The peer's
+Python has stable-baselines3 and torchrl; all take turns, and the median over rounds counts.
 """
 
 import argparse
@@ -22,9 +22,10 @@ sys.path.insert(0, str(ROOT / "src"))
 PEERS = ROOT / "benchmarks" / "peers" / "buffers.py"
 CAPACITY, BATCH = 20000, 256
 CASES = {
-    "vector": ((17,), "float32", 1),
-    "16 environments": ((17,), "float32", 16),
-    "pictures": ((4, 84, 84), "uint8", 1),
+    "vector": ((17,), "float32", 1, 1),
+    "rollouts of 32": ((17,), "float32", 1, 32),
+    "16 environments": ((17,), "float32", 16, 1),
+    "pictures": ((4, 84, 84), "uint8", 1, 1),
 }
 
 
@@ -50,7 +51,7 @@ def ours(rounds: int) -> dict[str, float]:
     th.set_num_threads(1)
     logger = SimpleNamespace(console_logger=SimpleNamespace(info=lambda text: None))
     found = {}
-    for name, (shape, dtype, number) in CASES.items():
+    for name, (shape, dtype, number, steps) in CASES.items():
         fields = {
             "obs": FieldSpec("observation", shape, dtype),
             "actions": FieldSpec("action", (6,), low=-1.0, high=1.0),
@@ -60,17 +61,17 @@ def ours(rounds: int) -> dict[str, float]:
         scheme["hidden_before"] = {"vshape": (1,), "group": "agents", "episode_const": True}
         capacity = 2000 if dtype == "uint8" else CAPACITY
         args = {"buffer_size": capacity, "batch_size": BATCH, "batch_size_run": number, "device": "cpu"}
-        batch = EpisodeBatch(scheme, groups, number, 2, preprocess=preprocess)
+        batch = EpisodeBatch(scheme, groups, number, steps + 1, preprocess=preprocess)
         batch["filled"].fill_(1)
         for key in ("obs", "actions"):  # the same before and after: each step continues the last
             values = batch[key]
             values[:] = th.from_numpy(np.random.default_rng(0).integers(0, 9, values[:, :1].shape)).to(values)
         for alpha in (0.0, 0.6):
             buffer = TransitionReplay(
-                scheme, groups, 2, preprocess, SimpleNamespace(**args, priority_alpha=alpha), logger
+                scheme, groups, steps + 1, preprocess, SimpleNamespace(**args, priority_alpha=alpha), logger
             )
-            inserted = microseconds(lambda buffer=buffer, batch=batch: buffer.insert(batch), rounds * 4)
-            for _ in range(capacity // number):
+            inserted = microseconds(lambda buffer=buffer, batch=batch: buffer.insert(batch), rounds * 4) / steps
+            for _ in range(capacity // (number * steps)):
                 buffer.insert(batch)
             if not alpha:
                 found[f"{name}/insert"] = inserted

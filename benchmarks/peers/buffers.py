@@ -15,9 +15,10 @@ th.set_num_threads(1)
 ROUNDS = int(sys.argv[1])
 CAPACITY, BATCH = 20000, 256
 CASES = {
-    "vector": ((17,), "float32", 1),
-    "16 environments": ((17,), "float32", 16),
-    "pictures": ((4, 84, 84), "uint8", 1),
+    "vector": ((17,), "float32", 1, 1),
+    "rollouts of 32": ((17,), "float32", 1, 32),
+    "16 environments": ((17,), "float32", 16, 1),
+    "pictures": ((4, 84, 84), "uint8", 1, 1),
 }
 
 
@@ -35,7 +36,7 @@ def frames(shape, dtype, number, rng):
     return rng.integers(0, 255, size, "uint8") if dtype == "uint8" else rng.normal(size=size).astype("float32")
 
 
-def sb3(shape, dtype, number):
+def sb3(shape, dtype, number, steps):
     from stable_baselines3.common.buffers import ReplayBuffer
 
     rng = np.random.default_rng(0)
@@ -46,20 +47,22 @@ def sb3(shape, dtype, number):
     now, after = (frames(shape, dtype, number, rng) for _ in range(2))
     actions = rng.normal(size=(number, 6)).astype("float32")
     rewards, done, infos = np.zeros(number), np.zeros(number), [{} for _ in range(number)]
+    # it takes one step at a time
     yield "insert", microseconds(lambda: buffer.add(now, after, actions, rewards, done, infos), ROUNDS * 4)
     for _ in range(capacity // number):
         buffer.add(now, after, actions, rewards, done, infos)
     yield "sample", microseconds(lambda: buffer.sample(BATCH), ROUNDS)
 
 
-def torchrl(shape, dtype, number):
+def torchrl(shape, dtype, number, steps):
     from tensordict import TensorDict
     from torchrl.data import LazyTensorStorage, TensorDictPrioritizedReplayBuffer, TensorDictReplayBuffer
 
     rng = np.random.default_rng(0)
     capacity = 2000 if dtype == "uint8" else CAPACITY
+    number *= steps
     now, after = (th.from_numpy(frames(shape, dtype, number, rng)) for _ in range(2))
-    steps = TensorDict(
+    transitions = TensorDict(
         {
             "obs": now,
             "action": th.randn(number, 6),
@@ -71,9 +74,9 @@ def torchrl(shape, dtype, number):
         [number],
     )
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(capacity), batch_size=BATCH)
-    yield "insert", microseconds(lambda: buffer.extend(steps), ROUNDS * 4)
+    yield "insert", microseconds(lambda: buffer.extend(transitions), ROUNDS * 4) / steps
     for _ in range(capacity // number):
-        buffer.extend(steps)
+        buffer.extend(transitions)
     yield "sample", microseconds(buffer.sample, ROUNDS)
     try:
         buffer = TensorDictPrioritizedReplayBuffer(
@@ -82,7 +85,7 @@ def torchrl(shape, dtype, number):
     except RuntimeError:  # its compiled tree does not fit this torch
         return
     for _ in range(capacity // number):
-        buffer.extend(steps)
+        buffer.extend(transitions)
 
     def drawn_and_returned():
         sample = buffer.sample()

@@ -72,15 +72,17 @@ class TransitionReplay:
             self._tree.put(places, 0.0)
         for queue in (self.learned, self.held_out):
             queue.drop_below(self.ring.first, len(places))
-        held_out = self._held_out(begins)[:, :-1]
-        self._add(np.sort(numbers[:, :-1][valid & ~held_out]), LEARNED)
-        self._add(np.sort(numbers[:, :-1][valid & held_out]), HELD_OUT)
+        numbers = numbers[:, :-1]
+        if self.args.hold_out:
+            held_out = self._held_out(begins)[:, :-1]
+            self._add(np.sort(numbers[valid & held_out]), HELD_OUT)
+            self._add(np.sort(numbers[valid & ~held_out]), LEARNED)
+        else:
+            self._add(np.sort(numbers[valid]), LEARNED)
         return int(valid.sum())
 
     def _held_out(self, begins: np.ndarray) -> np.ndarray:
         """Which steps are of held-out episodes, bool `[B, T]`: drawn where an episode begins."""
-        if not self.args.hold_out:
-            return np.zeros_like(begins)
         if len(self._row_held_out) != len(begins):
             self._row_held_out = np.zeros(len(begins), dtype=bool)
         drawn = np.zeros_like(begins)
