@@ -48,7 +48,7 @@ def raster_of(line: Line) -> Raster:
     def span(low: float, high: float) -> np.ndarray:
         return np.arange(low, high + 1e-9, FINE * cell)
 
-    inside = line.half_width - EDGE_WIDTH
+    inside = line.half_width - EDGE_WIDTH - cell / 2
     stamp(EDGE, span(-line.half_width - EDGE_WIDTH, line.half_width + EDGE_WIDTH))
     stamp(ROAD, span(-inside, inside))
     stamp(DASH, span(-DASH_WIDTH, DASH_WIDTH), number % DASHES < DASHES // 4)

@@ -3,9 +3,9 @@
 from envs.racing.jit import compiled
 from envs.racing.state import CAR_RADIUS
 
-BEHIND, EYE = 4.0, 3.0  # metres of the camera behind the car's middle, and above ground
-FOCAL = 0.6  # of the picture's width
-HORIZON = 3  # a HORIZON-th of the rows is sky
+BEHIND, EYE = 6.0, 6.0  # metres of the camera behind the car's middle, and above ground
+FOCAL = 0.55  # of the picture's width
+HORIZON = 4  # a HORIZON-th of the rows is sky
 SKY, GROUND, ROAD, EDGE, DASH, FINISH = 200, 60, 120, 230, 150, 255
 CAR, BAR = 10, 0
 TALL = 1.2  # metres of a car's height

@@ -1,0 +1,116 @@
+"""How fast is racing? Car-steps per second, with random actions; and beside Gymnasium's CarRacing, if it is installed.
+
+python benchmarks/racing.py
+python benchmarks/racing.py --seconds 5 --track seeds:1-50
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+from envs.racing.batch import BatchedRaces
+from envs.racing.environment import RacingEnv
+from envs.racing.state import INPUTS
+
+TARGETS = {"float": 1_000_000, "picture": 20_000, "both": 20_000}
+CASES = (
+    ("float", {}),
+    ("float", {"zones_ahead": 10, "zones_every": 40}),
+    ("float", {"n_cars": 4}),
+    ("float", {"walls": False, "gears": 0}),
+    ("picture", {"picture_size": 42}),
+    ("picture", {"picture_size": 84}),
+    ("both", {"picture_size": 84, "n_cars": 4}),
+)
+
+
+def batched(batch_size: int, seconds: float, **options) -> float:
+    """Car-steps per second of `batch_size` races, resets included."""
+    races = BatchedRaces(batch_size, seed=1, **options)
+    cars = races.options.n_cars
+    rng = np.random.default_rng(0)
+    # mostly forward, so that cars come far and races last
+    actions = np.where(rng.random((97, batch_size, cars)) < 0.5, 0, rng.integers(len(INPUTS), size=(97, batch_size, cars)))
+    out = races.reset()
+
+    def play(least: float) -> float:
+        start, steps = time.perf_counter(), 0
+        while (passed := time.perf_counter() - start) < least:
+            for _ in range(5):
+                races.step(actions[steps % len(actions)])
+                ended = out.terminated | out.truncated
+                if ended.any():
+                    races.reset(ended)
+                steps += 1
+        return steps * batch_size * cars / passed
+
+    play(0.3 * seconds)  # compiles, and spreads the races over their lengths
+    return play(seconds)
+
+
+def single(seconds: float) -> float:
+    """Steps per second of one race of one car by the environment's methods."""
+    env, rng, steps, ended = RacingEnv(seed=1), np.random.default_rng(0), 0, True
+    start = time.perf_counter()
+    while (passed := time.perf_counter() - start) < seconds:
+        if ended:
+            env.reset()
+        _, terminated, truncated, _ = env.step({"actions": rng.integers(len(INPUTS), size=1)})
+        ended = terminated or truncated
+        env.observe()
+        steps += 1
+    return steps / passed
+
+
+def car_racing(seconds: float) -> float | None:
+    """Steps per second of Gymnasium's CarRacing with its pictures of 96 x 96; None: it is not installed."""
+    try:
+        import gymnasium
+
+        env = gymnasium.make("CarRacing-v3", continuous=False)
+    except Exception:  # of Gymnasium, Box2D or pygame
+        return None
+    env.reset(seed=1)
+    steps, start = 0, time.perf_counter()
+    while (passed := time.perf_counter() - start) < seconds:
+        *_, terminated, truncated, _ = env.step(env.action_space.sample())
+        if terminated or truncated:
+            env.reset()
+        steps += 1
+    env.close()
+    return steps / passed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each figure")
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 64, 1024])
+    parser.add_argument("--track", default="seed:1", help="an entry of env_args.map_cycle")
+    options = parser.parse_args()
+    print(f"car-steps per second, one thread, by races in the batch\n{'view and options':<44}", end="")
+    print("".join(f"{size:>12,}" for size in options.batch) + f"{'target':>12}{'ratio':>8}")
+    best = {}
+    for view, changes in CASES:
+        words = {"view": view, **changes}
+        rates = [batched(size, options.seconds, map_cycle=[options.track], **words) for size in options.batch]
+        label = " ".join(f"{key}={value}" if key != "view" else value for key, value in words.items())
+        best[label] = max(rates)
+        ratio = f"{TARGETS[view]:>12,}{max(rates) / TARGETS[view]:>8.2f}"
+        print(f"{label:<44}" + "".join(f"{rate:>12,.0f}" for rate in rates) + ratio, flush=True)
+    print(f"\none race by the environment's methods: {single(options.seconds):,.0f}")
+    peer = car_racing(options.seconds)
+    if peer is None:
+        print("Gymnasium's CarRacing is not installed: pip install -r requirements-racing.txt")
+        return
+    print(f"Gymnasium's CarRacing-v3, 96 x 96 RGB: {peer:,.0f}")
+    for label in ("float", "picture picture_size=84"):
+        print(f"{label}: {best[label] / peer:,.0f} times as many")
+
+
+if __name__ == "__main__":
+    main()
