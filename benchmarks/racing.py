@@ -35,7 +35,8 @@ def batched(batch_size: int, seconds: float, **options) -> float:
     cars = races.options.n_cars
     rng = np.random.default_rng(0)
     # mostly forward, so that cars come far and races last
-    actions = np.where(rng.random((97, batch_size, cars)) < 0.5, 0, rng.integers(len(INPUTS), size=(97, batch_size, cars)))
+    shape = (97, batch_size, cars)
+    actions = np.where(rng.random(shape) < 0.5, 0, rng.integers(len(INPUTS), size=shape))
     out = races.reset()
 
     def play(least: float) -> float:
