@@ -45,6 +45,17 @@ FROM_TRANSITIONS = {
     "masac": ("spread", "lbf"),
     "maddpg": ("spread",),
 }
+# actor-critics, and the presets of EPyMARL, on some places with some schedules
+ACTOR_CRITICS = {
+    "ppo": ("pendulum rollout",),
+    "ippo": ("lbf rollout", "skirmish batched"),
+    "mappo": ("lbf rollout", "skirmish rollout", "spread rollout"),
+    "mappo_smac": ("skirmish rollout",),
+    "ia2c": ("lbf rollout",),
+    "maa2c": ("skirmish rollout",),
+}
+EPYMARL = ("ippo", "ippo_ns", "mappo", "mappo_ns", "ia2c", "maa2c", "maa2c_ns", "coma", "qmix", "qmix_ns", "vdn")
+ACTOR_CRITICS |= {f"epymarl_{name}": ("lbf pipe",) for name in EPYMARL}
 PLACES = {
     "lbf": ("episode", "pipe", "shared_memory"),
     "skirmish": ("episode", "shared_memory", "batched", "ahead", "continuous", "rollout"),
@@ -152,6 +163,10 @@ def names(only: str) -> Iterator[tuple[str, str, str, str]]:
             name = f"{algorithm} {place} rollout"
             if re.search(only, name):
                 yield name, algorithm, place, "rollout"
+    for algorithm, pairs in ACTOR_CRITICS.items():
+        for pair in pairs:
+            if re.search(only, f"{algorithm} {pair}"):
+                yield f"{algorithm} {pair}", algorithm, *pair.split()
 
 
 def fingerprints(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -160,6 +175,7 @@ def fingerprints(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
     import logging
 
     from cli.compose import compose_config
+    from learners import REGISTRY as learners
     from run import run
     from utils.config import recursive_dict_update
 
@@ -171,10 +187,13 @@ def fingerprints(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
         changes = {**SMALL, **SETTINGS[place], **ALGORITHMS.get(algorithm, {}), **SCHEDULES[schedule]}
         if algorithm in FROM_TRANSITIONS:
             changes |= STEPWISE
-        if algorithm.startswith(("coma", "pqn")):
+        if learners.entry(config["learner"]).traits.get("on_policy"):
             changes["batch_size"] = changes["buffer_size"] = changes["batch_size_run"]
-        if changes["batch_size_run"] == 1:
-            changes["minibatches"] = 1
+        changes["minibatches"] = min(
+            changes.get("minibatches") or config.get("minibatches", 1), changes["batch_size_run"]
+        )
+        if config.get("chunk_length", 0) > 1:
+            changes["chunk_length"] = changes["rollout_steps"] // 2
         with tempfile.TemporaryDirectory() as folder:
             recursive_dict_update(config, {**changes, "local_results_path": folder})
             with Witness(config["learner"]) as witness:
