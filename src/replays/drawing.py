@@ -13,6 +13,8 @@ NEUTRAL, DEAD = (176, 164, 140), (160, 156, 148)
 LINKS: dict[str, Colour] = {"attack": (238, 150, 30), "heal": (60, 180, 100)}
 OTHER_LINK = (190, 186, 176)
 METERS = (("health", (60, 170, 70)), ("shield", (80, 165, 230)), ("energy", (170, 110, 220)))
+# the lines of a road with their width in pixels
+ROAD = (("left", INK, 2), ("right", INK, 2), ("middle", OTHER_LINK, 1), ("start", NEUTRAL, 2), ("finish", INK, 4))
 LOST = (70, 70, 74)
 MARGIN = 0.6  # world units, where a scene has no bounds
 LEAST_METER = 10  # pixels
@@ -62,6 +64,8 @@ def draw(
     nothing = GROUND["#" if scene.get("ground") else "."]
     view = _View(bounds or bounds_of(scene, [snapshot]), scale, nothing)
     _draw_ground(view, scene)
+    if scene.get("road"):
+        _draw_road(view, scene["road"])
     units = {unit["id"]: unit for unit in snapshot.get("units", [])}
     alive = [unit for unit in units.values() if unit.get("alive", True)]
     for unit in units.values():
@@ -103,6 +107,13 @@ def _draw_ground(view: "_View", scene: dict) -> None:
         view.grid(x0, y0, scene["grid"])
 
 
+def _draw_road(view: "_View", road: dict) -> None:
+    for name, colour, width in ROAD:
+        points = [view.place({"x": x, "y": y}) for x, y in road.get(name) or ()]
+        if len(points) > 1:
+            view.canvas.line(points, width, colour)
+
+
 class _View:
     """A canvas in the coordinates of the world."""
 
@@ -136,6 +147,12 @@ class _View:
         x, y = self.place(unit)
         radius, colour, shape = self.radius(unit), colour_of(unit), unit.get("shape", "disc")
         label = str(unit.get("label", ""))
+        if shape == "car":
+            heading = unit.get("heading", 0.0)
+            self.canvas.disc(x, y, radius, colour)
+            nose = x + 2.5 * radius * np.cos(heading), y - 2.5 * radius * np.sin(heading)
+            self.canvas.line(((x, y), nose), max(radius / 2, 2), colour)
+            return
         if shape == "ring":
             self.canvas.ring(x, y, radius, max(radius / 8, 2), colour)
             return

@@ -39,6 +39,33 @@ def replay_table(
     return html.Div([table, html.P(more, className="note") if more else None], className="replay-table", tabIndex="0")
 
 
+def ghosts_of(context: Context, found: Sequence[ReplayFile], shown: ReplayFile) -> list[dict[str, str]]:
+    """Replays that can be drawn beside `shown`: those among the first LISTED with a road and its scene's title.
+
+    Returns:
+        for each its `key` in the address, the `source` of its lines and a `label`.
+    """
+    place = _place(_ends(context.results.files, shown)[0])
+    ghosts = []
+    for one in found[:LISTED] if place else []:
+        header, footer = _ends(context.results.files, one)
+        if one == shown or _place(header) != place:
+            continue
+        algorithm = header.get("algorithm")
+        name = algorithm.get("name") if isinstance(algorithm, dict) else header.get("env")
+        label = " · ".join(filter(None, (_text(name), one.shown, f"return {_number(footer.get('return')) or '?'}")))
+        source = address.link("/replay/lines", {"run": one.token, "file": one.name})
+        ghosts.append({"key": f"{one.token}/{one.name}", "source": source, "label": label})
+    return ghosts
+
+
+def _place(header: dict[str, Any]) -> tuple[str, str] | None:
+    scene = header.get("scene")
+    if not isinstance(scene, dict) or not isinstance(scene.get("road"), dict):
+        return None
+    return str(header.get("env")), str(scene.get("title"))
+
+
 def _row(context: Context, one: ReplayFile, run: str, several: bool, current: bool) -> html.Tr:
     header, footer = _ends(context.results.files, one)
     algorithm = header.get("algorithm")

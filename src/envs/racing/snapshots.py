@@ -12,27 +12,35 @@ if TYPE_CHECKING:
 ARROWS = ("", "left", "right")
 PEDALS = ("accelerate", "roll", "brake", "both")
 ACTION_NAMES = tuple(f"{PEDALS[k // 3]} {ARROWS[k % 3]}".strip() for k in range(len(INPUTS)))
+INPUT_NAMES = ("accelerate", "brake", "left", "right")
+FASTEST = 50  # m/s of the brightest colour
+NEAR = 60  # metres that are seen around a car
 EVERY = 4  # points from one vertex of the drawn track to the next
 MARGIN = 5.0  # metres
 
 
 def scene(races: "BatchedRaces", b: int = 0) -> dict[str, Any]:
-    """The track: its bounds and its edges, middle and finish as lines."""
+    """The track, and what the time line shows of it."""
     track = races.tracks.tracks[races.races.race["track"][b]]
     points = races.tracks.points[track["offset"] :][: track["finish"] + 1]
     left, right = (edge(points, side * track["half_width"]) for side in (1, -1))
     both = np.concatenate([left, right])
     bounds = [*(both.min(axis=0) - MARGIN), *(both.max(axis=0) + MARGIN)]
-    middle = _thinned(np.stack([points["x"], points["y"]], axis=1)[int(track["start"]) :])
+    start = int(track["start"])
+    middle = np.stack([points["x"], points["y"]], axis=1)[start:]
+    across = {
+        name: [left[at].round(2).tolist(), right[at].round(2).tolist()]
+        for name, at in (("start", start), ("finish", -1))
+    }
     return {
         "title": races.map_of(b),
         "bounds": [float(x) for x in bounds],
-        "road": {
-            "left": _thinned(left),
-            "right": _thinned(right),
-            "middle": middle,
-            "finish": [left[-1].round(2).tolist(), right[-1].round(2).tolist()],
-        },
+        "road": {"left": _thinned(left), "right": _thinned(right), "middle": _thinned(middle), **across},
+        "speeds": [0, FASTEST],
+        "pace": 1000 / races.options.step_ms,
+        "near": NEAR,
+        "lanes": ["speed", "q"],
+        "inputs": {"names": list(INPUT_NAMES), "actions": [list(one) for one in INPUTS]},
     }
 
 
@@ -59,6 +67,7 @@ def _drawn(i: int, car: np.void) -> dict[str, Any]:
         "agent": i,
         "team": i,
         "kind": "car",
+        "shape": "car",
         "label": str(i),
         "x": float(car["x"]),
         "y": float(car["y"]),

@@ -35,6 +35,10 @@
     for (const name of ["x", "y", ...METERS]) {
       if (Number.isFinite(unit[name]) && Number.isFinite(then[name])) mixed[name] += share * (then[name] - unit[name]);
     }
+    if (Number.isFinite(unit.heading) && Number.isFinite(then.heading)) {
+      const turn = then.heading - unit.heading;
+      mixed.heading += share * Math.atan2(Math.sin(turn), Math.cos(turn));
+    }
     return mixed;
   }
 

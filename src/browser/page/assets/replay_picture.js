@@ -29,7 +29,7 @@
       this._units = [];
     }
 
-    // look: {position, agent, hovered, trails, actions, fit, zoom}
+    // look: {position, agent, hovered, trails, actions, fit, zoom, ghost}
     draw(file, look) {
       const { context, width, height } = Replay.fitted(this.canvas);
       this.context = context;
@@ -38,13 +38,20 @@
       this._fit(scene, file.steps, width, height);
       const centre = moment.units.find((unit) => unit.agent === look.agent);
       if (look.zoom && centre) this._zoom(centre, width, height);
-      else if (look.fit) this._zoomTo(moment.units.filter((unit) => unit.alive), width, height);
+      else if (look.fit && !scene.road) this._zoomTo(moment.units.filter((unit) => unit.alive), width, height);
       context.fillStyle = scene.ground ? GROUND["#"] : EMPTY;
       context.fillRect(0, 0, width, height);
       this._ground(scene);
+      if (scene.road) Replay.drawRoad(this, scene.road);
       this._units = moment.units;
       const places = new Map(moment.units.map((unit) => [unit.id, unit]));
-      if (look.trails) this._trails(file.steps, look.position, places);
+      const speeds = isSpeeds(scene.speeds) ? scene.speeds : null;
+      if (look.trails && speeds) {
+        if (look.ghost) Replay.drawWays(this, look.ghost.steps, look.position, speeds, true);
+        Replay.drawWays(this, file.steps, look.position, speeds, false);
+        Replay.drawLegend(this, speeds, width, height);
+      } else if (look.trails) this._trails(file.steps, look.position, places);
+      Replay.drawGhost(this, look.ghost, look.position);
       const living = moment.units.filter((unit) => unit.alive).sort((one, other) => other.radius - one.radius);
       moment.units.filter((unit) => !unit.alive).forEach((unit) => this._cross(unit));
       this._links(moment, places, false);
@@ -71,6 +78,7 @@
         [this._steps, this._count] = [steps, steps.length];
         this._bounds = Replay.shownBounds(scene, steps);
       }
+      this._scene = scene;
       const [x0, y0, x1, y1] = this._bounds;
       const room = [Math.max(width - 2 * PADDING, 1), Math.max(height - 2 * PADDING, 1)];
       this.scale = Math.min(room[0] / (x1 - x0), room[1] / (y1 - y0));
@@ -80,7 +88,8 @@
 
     // Closer, around the selected agent.
     _zoom(centre, width, height) {
-      this.scale = Math.max(this.scale, Math.min(width, height) / ZOOMED);
+      const near = this._scene.near > 0 ? this._scene.near : ZOOMED;
+      this.scale = Math.max(this.scale, Math.min(width, height) / near);
       this._left = width / 2 - this.scale * centre.x;
       this._top = height / 2 + this.scale * centre.y;
     }
@@ -168,10 +177,11 @@
       context.stroke();
     }
 
-    _shape(shape, x, y, radius) {
+    _shape(shape, x, y, radius, heading) {
       const context = this.context;
       context.beginPath();
-      if (shape === "square") context.rect(x - radius, y - radius, 2 * radius, 2 * radius);
+      if (shape === "car") this._car(x, y, radius, -(heading || 0));
+      else if (shape === "square") context.rect(x - radius, y - radius, 2 * radius, 2 * radius);
       else if (shape === "diamond") {
         context.moveTo(x, y - radius);
         [[radius, 0], [0, radius], [-radius, 0]].forEach(([dx, dy]) => context.lineTo(x + dx, y + dy));
@@ -179,20 +189,32 @@
       } else context.arc(x, y, radius, 0, 2 * Math.PI);
     }
 
+    // A wedge, twice as long as wide, that points where it heads.
+    _car(x, y, radius, angle) {
+      const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+      const corners = [[2, 0], [0.9, 1], [-2, 1], [-2, -1], [0.9, -1]];
+      corners.forEach(([along, aside], k) => {
+        const place = [x + radius * (along * cos - aside * sin), y + radius * (along * sin + aside * cos)];
+        if (k) this.context.lineTo(...place);
+        else this.context.moveTo(...place);
+      });
+      this.context.closePath();
+    }
+
     _body(unit, look) {
       const context = this.context;
       const [x, y, radius] = [this._x(unit.x), this._y(unit.y), this._radius(unit)];
       context.globalAlpha = unit.alpha;
       if (unit.agent !== null && (unit.agent === look.agent || unit.agent === look.hovered)) {
-        this._shape(unit.shape, x, y, radius + 5);
+        this._shape(unit.shape === "car" ? "disc" : unit.shape, x, y, radius + (unit.shape === "car" ? 9 : 5));
         context.strokeStyle = INK;
         context.lineWidth = unit.agent === look.agent ? 3 : 1.5;
         context.setLineDash(unit.agent === look.agent ? [] : [4, 3]);
         context.stroke();
         context.setLineDash([]);
       }
-      if (unit.facing !== undefined && unit.shape !== "ring") this._nose(x, y, radius, unit);
-      this._shape(unit.shape, x, y, radius);
+      if (unit.facing !== undefined && unit.shape !== "ring" && unit.shape !== "car") this._nose(x, y, radius, unit);
+      this._shape(unit.shape, x, y, radius, unit.heading);
       if (unit.shape === "ring") {
         context.strokeStyle = Replay.colourOf(unit);
         context.lineWidth = Math.max(radius / 8, 2);
@@ -340,6 +362,10 @@
         this._written(text, 10 + half, 14 + 18 * row, INK, "rgba(255, 255, 255, 0.9)", 4);
       });
     }
+  }
+
+  function isSpeeds(speeds) {
+    return Array.isArray(speeds) && speeds.length === 2 && speeds.every(Number.isFinite);
   }
 
   function overlaps(one, other) {

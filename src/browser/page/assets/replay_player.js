@@ -4,7 +4,7 @@
   const Replay = (window.MusterReplay = window.MusterReplay || {});
   const { make, button } = Replay;
   const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16]; // times STEPS_A_SECOND
-  const STEPS_A_SECOND = 3;
+  const STEPS_A_SECOND = 3; // unless the scene has a pace
   const POLL = 2000; // milliseconds between questions for more of a file that is being written
   const SLOW_POLL = 10000; // after PATIENCE without any
   const PATIENCE = 60000;
@@ -41,6 +41,8 @@
       this.playing = false;
       this.hovered = this.pointed = null;
       this._stop = new AbortController();
+      this._ghosts = ghostsOf(element);
+      this._setGhost(query.get("ghost") || "");
       this._timers = {};
       this._shown = {};
       this._grown = performance.now();
@@ -96,6 +98,15 @@
       this.pace = make("select", { class: "replay-speed", "aria-label": "Speed", title: "Speed (↑ ↓)" });
       SPEEDS.forEach((speed) => this.pace.append(make("option", { value: speed, text: `${speed}×` })));
       this.pace.addEventListener("change", () => this.setSpeed(Number(this.pace.value)));
+      this.against = make("select", { class: "replay-speed", "aria-label": "Against", title: "Another replay as a ghost" });
+      this.against.append(make("option", { value: "", text: "no ghost" }));
+      this._ghosts.forEach(({ key, label }) => this.against.append(make("option", { value: key, text: label })));
+      this.against.hidden = !this._ghosts.length;
+      this.against.value = this._ghostKey;
+      this.against.addEventListener("change", () => {
+        this._setGhost(this.against.value);
+        this._changed();
+      });
       this.switches = Object.keys(this.options).map((name) => {
         const key = name[0].toUpperCase();
         const one = button("switch", name, `${name} (${key})`, () => this.flip(name));
@@ -111,6 +122,7 @@
         button("last", "", "Last step (End)", () => this.go(this.last)),
         this.count,
         this.pace,
+        this.against,
         ...this.switches,
         button("help", "?", "Keys (?)", () => this._toggleHelp()),
       ]);
@@ -233,6 +245,25 @@
       this._changed();
     }
 
+    // Another replay of the same track is drawn beside this one.
+    _setGhost(key) {
+      const chosen = this._ghosts.find((one) => one.key === key);
+      this._ghostKey = chosen ? key : "";
+      this.ghost = null;
+      if (!chosen) return;
+      const ghost = new Replay.ReplayFile(chosen.source);
+      ghost.read(this._stop.signal).then(
+        () => {
+          if (this._ghostKey !== key || ghost.problem || !ghost.header) return;
+          this.ghost = ghost;
+          this._ask();
+        },
+        (error) => {
+          if (!this._stop.signal.aborted) this._say(`The ghost cannot be read: ${error.message || error}`, "problem");
+        },
+      );
+    }
+
     _hover(agent) {
       if (agent === this.hovered) return;
       this.hovered = agent;
@@ -257,6 +288,7 @@
     _writeAddress() {
       const address = new URL(window.location.href);
       const values = { step: this.step || "", agent: this.agent || "", speed: this.speed === 1 ? "" : this.speed };
+      values.ghost = this._ghostKey;
       for (const [name, on] of Object.entries(this.options)) values[name] = on === this._usual[name] ? "" : Number(on);
       for (const [name, value] of Object.entries(values)) {
         if (value === "") address.searchParams.delete(name);
@@ -274,7 +306,9 @@
       if (!this.playing) return;
       const seconds = this._before === null ? 0 : Math.min((now - this._before) / 1000, 0.25);
       this._before = now;
-      this.position = Math.min(this.position + seconds * this.speed * STEPS_A_SECOND, this.last);
+      const { pace } = this.file.header.scene;
+      const steps = seconds * this.speed * (pace > 0 ? pace : STEPS_A_SECOND);
+      this.position = Math.min(this.position + steps, this.last);
       if (this.position >= this.last && this.file.footer) this._setPlaying(false);
     }
 
@@ -283,9 +317,9 @@
       if (this._stop.signal.aborted || !this.file.steps.length) return;
       this._advance(now);
       const position = this.options.smooth ? this.position : this.step;
-      const { agent, hovered, pointed, options } = this;
-      this.picture.draw(this.file, { position, agent, hovered, ...options });
-      this.timeline.draw(this.file, { position, pointed });
+      const { agent, hovered, pointed, options, ghost } = this;
+      this.picture.draw(this.file, { position, agent, hovered, ghost, ...options });
+      this.timeline.draw(this.file, { position, pointed, agent, ghost });
       this._drawWords();
       if (this.playing) this._ask();
     }
@@ -356,6 +390,15 @@
     _say(text, kind) {
       this.status.textContent = text;
       this.status.className = `replay-status ${kind}`;
+    }
+  }
+
+  // [{key, label, source}]: the replays that the server offers as ghosts
+  function ghostsOf(element) {
+    try {
+      return JSON.parse(element.dataset.ghosts || "[]");
+    } catch {
+      return [];
     }
   }
 

@@ -17,9 +17,13 @@
       this._last = 0;
     }
 
-    // look: {position, pointed}: a step, perhaps between two, and the step under the mouse or null
+    // look: {position, pointed, agent, ghost}: a step, perhaps between two, the step under the mouse or null, the
+    // selected agent, and the replay that is drawn beside this one
     draw(file, look) {
-      const lanes = LANES.filter((lane) => file.steps.some((step) => Number.isFinite(step[lane.key])));
+      const lanes = [
+        ...LANES.filter((lane) => file.steps.some((step) => Number.isFinite(step[lane.key]))),
+        ...Replay.lanesOf(file, look),
+      ];
       this.canvas.style.height = `${Math.max(lanes.length, 1) * (LANE + GAP) + AXIS}px`;
       const { context, width, height } = Replay.fitted(this.canvas);
       this.context = context;
@@ -43,7 +47,11 @@
 
     _lane(lane, steps, top, look) {
       const context = this.context;
-      const values = steps.map((step) => (Number.isFinite(step[lane.key]) ? step[lane.key] : null));
+      if (lane.rows) {
+        this._rows(lane, top, look);
+        return;
+      }
+      const values = lane.values || steps.map((step) => (Number.isFinite(step[lane.key]) ? step[lane.key] : null));
       const known = values.filter((value) => value !== null);
       let [low, high] = [Math.min(...known), Math.max(...known)];
       if (lane.bars) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
@@ -56,6 +64,30 @@
       context.fillStyle = context.strokeStyle = lane.colour;
       if (lane.bars) this._bars(values, y, look);
       else this._curve(values, y, look, lane.colour);
+    }
+
+    // A row for each input, filled where it was pressed.
+    _rows(lane, top, look) {
+      const context = this.context;
+      const high = LANE / Math.max(lane.rows.length, 1);
+      context.fillStyle = "#ffffff";
+      context.fillRect(LEFT, top, this._width + 2 * INSET, LANE);
+      context.textBaseline = "middle";
+      lane.rows.forEach(([name, pressed], row) => {
+        const y = top + row * high;
+        context.font = FONT.replace("12px", "10.5px");
+        context.textAlign = "right";
+        context.fillStyle = FAINT;
+        context.fillText(name, LEFT - 6, y + high / 2);
+        context.fillStyle = lane.colour;
+        pressed.forEach((on, t) => {
+          if (!on) return;
+          context.globalAlpha = t <= look.position ? 1 : 0.35;
+          context.fillRect(this._x(t), y + 1, Math.max(this._x(t + 1) - this._x(t), 1), high - 2);
+        });
+        context.globalAlpha = 1;
+      });
+      context.font = FONT;
     }
 
     _rule(y) {

@@ -1,12 +1,14 @@
 """Replay: an episode as it was recorded, drawn in the browser (assets/replay.js)."""
 
+import json
+
 from dash import Dash, dcc, html
 
 from browser.page import address
 from browser.page.context import Context
 from browser.page.frame import message
 from browser.page.replay_files import ReplayFile, all_replays, register_lines, replays_of, token_of
-from browser.page.replay_table import replay_table
+from browser.page.replay_table import ghosts_of, replay_table
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
@@ -17,7 +19,7 @@ TITLE = "Replay"
 def layout(context: Context, query: dict[str, str]) -> html.Div:
     """The view for an address: `run` (an id or a token) and `file`; by default the newest replay.
 
-    `step`, `agent`, `speed`, `trails`, `actions`, `smooth`, `fit` and `zoom` are read and written by the script.
+    The script reads and writes `step`, `agent`, `speed`, `ghost`, `trails`, `actions`, `smooth`, `fit` and `zoom`.
 
     Raises:
         ConfigError: there is no such run, or it has no such replay.
@@ -29,13 +31,14 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
             "No replays", "A run records its last test with save_replay=True; src/watch.py plays a saved one."
         )
     shown = _chosen(found, token_of(context, run) if run else "", query.get("file", ""))
+    ghosts = json.dumps(ghosts_of(context, all_replays(context), shown))
     source = address.link("/replay/lines", {"run": shown.token, "file": shown.name})
     return html.Div(
         [
             html.H1(TITLE),
             replay_table(context, found, run, shown),
             dcc.Link("replays of all runs", href=PATH) if run else None,
-            html.Div(id="replay", className="replay", **{"data-source": source}),
+            html.Div(id="replay", className="replay", **{"data-source": source, "data-ghosts": ghosts}),
         ]
     )
 
