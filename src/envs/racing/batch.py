@@ -26,6 +26,9 @@ from envs.racing.state import (
 from envs.racing.tracks import tracks_of
 from envs.seeds import SEED_LIMIT, copies_seeds
 from utils.available_memory import available_memory, require_memory
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
 
 MARGIN = 40  # zones before the finish in which no race begins
 GRIP = 14.0  # m/s2 that tyres hold with grip 1
@@ -93,16 +96,38 @@ class BatchedRaces:
     def reset(self, which: np.ndarray | None = None) -> Outputs:
         """Begin the next race of those `which` (bool `[B]`; None: all)."""
         which = np.ones(self.batch_size, dtype=bool) if which is None else np.asarray(which, dtype=bool)
-        starts, firsts = np.zeros((2, self.batch_size), dtype=np.int64)
         for b in np.flatnonzero(which).tolist():
-            starts[b], firsts[b] = self._drawn(b)
-        begin(self.races, which, self.tracks, self.world, self.views, starts, firsts, self.outputs)
+            self._draw(b)
+        return self._begin(which)
+
+    def reset_to(self, name: str, begin: int | None = None, first: int = 0) -> Outputs:
+        """Begin all races on the track of this name, at a zone (None: the start); car `first` in the grid's last slot.
+
+        Raises:
+            ConfigError: no such track in the cycle, or a zone that is none of its own.
+        """
+        names = [race.name for race in self.maps]
+        if name not in names:
+            raise ConfigError(f"The cycle has no track '{shown(name)}'.{suggestion(name, names)}")
+        track = self.tracks.tracks[names.index(name)]
+        begin = int(track["start"]) if begin is None else begin
+        if not track["start"] <= begin < track["finish"] or not 0 <= first < self.options.n_cars:
+            raise ConfigError(f"No race on {name} begins at zone {begin} with car {first} in the last slot.")
+        race = self.races.race
+        race["episode"] += 1
+        race["step"] = race["ended"] = 0
+        race["track"], race["begin"], race["first"] = names.index(name), begin, first
+        race["whole"] = begin == track["start"]
+        return self._begin(np.ones(self.batch_size, dtype=bool))
+
+    def _begin(self, which: np.ndarray) -> Outputs:
+        begin(self.races, which, self.tracks, self.world, self.views, self.outputs)
         for name in ("reward", "pressed", "car_terminated", "car_truncated", "terminated", "truncated"):
             getattr(self.outputs, name)[which] = 0
         return self.outputs
 
-    def _drawn(self, b: int) -> tuple[int, int]:
-        """Set the next race of row b; returns the zone of its start and the car in the last slot of its grid."""
+    def _draw(self, b: int) -> None:
+        """Set the next race of row b."""
         race, options = self.races.race[b], self.options
         race["episode"] += 1
         race["step"] = race["ended"] = 0
@@ -115,8 +140,8 @@ class BatchedRaces:
         anywhere = not options.test_mode and draws[1] < options.start_anywhere
         race["whole"] = not anywhere
         room = int(grid_metres(options.n_cars) / SPACING) + MARGIN
-        start = track["start"] + int(anywhere * draws[2] * max(track["finish"] - track["start"] - room, 0))
-        return int(start), int(draws[3] * options.n_cars)
+        race["begin"] = track["start"] + int(anywhere * draws[2] * max(track["finish"] - track["start"] - room, 0))
+        race["first"] = int(draws[3] * options.n_cars)
 
     def step(self, actions: np.ndarray) -> Outputs:
         """One step of all races; one that has ended stays as it is until it is reset.

@@ -21,7 +21,8 @@ MARGIN = 5.0  # metres
 
 def scene(races: "BatchedRaces", b: int = 0) -> dict[str, Any]:
     """The track, and what the time line shows of it."""
-    track = races.tracks.tracks[races.races.race["track"][b]]
+    race = races.races.race[b]
+    track = races.tracks.tracks[race["track"]]
     points = races.tracks.points[track["offset"] :][: track["finish"] + 1]
     left, right = (edge(points, side * track["half_width"]) for side in (1, -1))
     both = np.concatenate([left, right])
@@ -39,6 +40,7 @@ def scene(races: "BatchedRaces", b: int = 0) -> dict[str, Any]:
         "speeds": [0, FASTEST],
         "pace": 1000 / races.options.step_ms,
         "near": NEAR,
+        "race": {"track": races.map_of(b), "begin": int(race["begin"]), "first": int(race["first"])},
         "lanes": ["speed", "q"],
         "inputs": {"names": list(INPUT_NAMES), "actions": [list(one) for one in INPUTS]},
     }

@@ -98,6 +98,8 @@ RACE = record(
         ("step", "i8"),
         ("ended", "i8"),
         ("whole", "i8"),  # whether it began at the start
+        ("begin", "i8"),  # the zone at which it began
+        ("first", "i8"),  # the car in the last slot of its grid
     ]
 )
 WORLD = record(

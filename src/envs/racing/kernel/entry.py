@@ -47,9 +47,9 @@ def step_all(races, tracks, worlds, views, actions, outputs):
 
 
 @compiled()
-def begin(races, which, tracks, worlds, views, starts, firsts, outputs):
-    """Start the races `which[b]` at zone `starts[b]`; car `firsts[b]` is in the grid's last slot."""
+def begin(races, which, tracks, worlds, views, outputs):
+    """Start the races `which[b]`, as their records say where."""
     for b in range(races.race.size):
         if which[b]:
-            place(races.race[b], races.cars[b], tracks, starts[b], firsts[b])
+            place(races.race[b], races.cars[b], tracks)
             write_view(b, races, tracks, worlds[0], views, outputs)

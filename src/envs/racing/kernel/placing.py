@@ -8,15 +8,15 @@ ASIDE = 0.4  # of the road's half width
 
 
 @compiled()
-def place(race, cars, tracks, start, first):
-    """Put the cars of a race on the grid: two in a row, the last row at zone `start`, where car `first` is."""
+def place(race, cars, tracks):
+    """Put the cars of a race on the grid: two in a row, the last row at zone `begin`, where car `first` is."""
     track = tracks.tracks[race.track]
     points = tracks.points[track.offset : track.offset + track.count]
     n = cars.size
     for i in range(n):
         car = cars[i]
-        slot = (i - first) % n
-        zone = start + ROW * (slot // 2)
+        slot = (i - race.first) % n
+        zone = race.begin + ROW * (slot // 2)
         point = points[zone]
         aside = 0.0
         if n > 1:
