@@ -14,8 +14,15 @@ DDPG = ("tests/learners/test_ddpg_learner.py",)
 SAC = ("tests/learners/test_sac_learner.py",)
 
 MUTANTS = (
-    Edit("transitions: an end waits for actions", "np.where(ended, -1, numbers[:, -1])", "numbers[:, -1]", BUFFER),
-    Edit("transitions: whatever waits continues", "same[rows] &= equal.cpu().numpy()", "pass", BUFFER),
+    Edit(
+        "transitions: an end waits for actions", "np.where(ended[:, -2], -1, numbers[:, -1])", "numbers[:, -1]", BUFFER
+    ),
+    Edit(
+        "transitions: whatever waits continues",
+        "same[rows] &= (now == then).reshape(len(rows), -1).all(axis=1)",
+        "pass",
+        BUFFER,
+    ),
     Edit("transitions: nothing continues", "rows = np.flatnonzero(filled & (self.waiting >= 0))", "rows = []", BUFFER),
     Edit("transitions: the next place follows", "after - of\n", "1\n", BUFFER),
     Edit("transitions: overwritten ones are drawn", "queue.drop_below(self.ring.first, len(places))", "pass", BUFFER),
@@ -54,7 +61,7 @@ MUTANTS = (
         "(passed < rest[:, None]).sum(axis=1) % FAN_OUT",
         TREE,
     ),
-    Edit("units: rewards beyond the end", "taken = valid.cumprod(dim=1)", "taken = th.ones_like(valid)", UNITS),
+    Edit("units: rewards beyond the end", "taken = counted.cumprod(dim=1)", "taken = th.ones_like(valid)", UNITS),
     Edit("units: discount of one step", "gamma ** number.float()", "gamma + 0 * number.float()", UNITS),
     Edit("units: the end of the first step", "batch[end][rows, number - 1]", "batch[end][:, 0]", UNITS),
     Edit(
