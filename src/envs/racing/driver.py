@@ -1,9 +1,10 @@
-"""A driver written by hand: it follows a line near the middle and brakes early enough for the bends that it sees.
+"""A driver written by hand: it follows a line and brakes early enough for the bends ahead.
 
 It needs the simulator, not an observation. Its race times are references for what learns.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from envs.racing.state import SPACING
 
 LEFT, RIGHT = 1, 2
 ACCELERATE, ROLL, BRAKE = 0, 3, 6  # actions without steering; + LEFT or RIGHT
+SWEEPS, RELAXED = 300, 0.35  # of a step of the relaxation, stable up to 0.75
+KNOT = 20  # zones between the points where a line's distance from the middle is chosen
 
 
 @dataclass(frozen=True)
@@ -23,86 +26,131 @@ class Style:
         braking: m/s2 along it.
         margin: metres that its line keeps from the edges of the road.
         look: seconds ahead of the point that it steers for, besides 3 m.
-        deadband: rad of error in the heading below which it does not steer.
+        deadband: of the error in the turning rate, rad/s at 5 m/s, below which it does not steer.
     """
 
     cornering: float = 12.0
-    braking: float = 11.0
+    braking: float = 14.0
     margin: float = 2.0
-    look: float = 0.25
-    deadband: float = 0.03
+    look: float = 0.5
+    deadband: float = 0.02
+
+
+class Plans(NamedTuple):
+    """K plans for tracks of up to P zones: where to drive `[K, P, 2]`, and how fast at most `[K, P]`."""
+
+    line: np.ndarray
+    speed: np.ndarray
 
 
 class Driver:
-    """Drives all cars of all races; `actions` says what they do next."""
+    """Drives all cars of all races; `actions` says what they do next.
 
-    def __init__(self, races: BatchedRaces, style: Style | None = None):
-        self._races, self._style = races, style or Style()
-        self._plans = [self._plan(track) for track in races.tracks.tracks]
+    Args:
+        races: those.
+        style: how.
+        plans: one for each race; None: one for each track, along the line that bends least.
+    """
 
-    def _plan(self, track: np.void) -> tuple[np.ndarray, np.ndarray]:
-        """A line `[P, 2]` along the zones of a track, and the speed at each, m/s."""
-        points = self._races.tracks.points[track["offset"] :][: track["count"]]
-        middle = np.stack([points["x"], points["y"]], axis=1)
-        line = shortest(middle, track["half_width"] - self._style.margin, int(track["finish"]) + 100)
-        steps = np.diff(line, axis=0)
-        lengths = np.maximum(np.hypot(*steps.T), 1e-6)
-        heading = np.unwrap(np.arctan2(steps[:, 1], steps[:, 0]))
-        curvature = np.abs(_mean_of(np.gradient(heading) / lengths, 11))
-        speed = np.append(np.sqrt(self._style.cornering / np.maximum(curvature, 1e-4)), 100.0)
-        for k in range(len(speed) - 2, -1, -1):  # brake in time
-            speed[k] = min(speed[k], np.sqrt(speed[k + 1] ** 2 + 2 * self._style.braking * lengths[k]))
-        return line, speed
+    def __init__(self, races: BatchedRaces, style: Style | None = None, plans: Plans | None = None):
+        self._races, self._style, self._own = races, style or Style(), plans
+        if plans is None:
+            tracks = [self._plan(track) for track in range(len(races.maps))]
+            zones = max(len(plan.speed[0]) for plan in tracks)
+            self._plans = Plans(*(_stacked([plan[k][0] for plan in tracks], zones) for k in range(2)))
+        else:
+            self._plans = plans
+
+    def _plan(self, track: int) -> Plans:
+        middle, half_width, last = middle_of(self._races, track)
+        knots = least_bent(middle[:last:KNOT], half_width - self._style.margin)
+        return plans_of(middle, knots[None], np.full((1, len(knots)), self._style.cornering), self._style)
 
     def actions(self) -> np.ndarray:
         """int64 `[B, n]`."""
-        races, style = self._races.races, self._style
-        chosen = np.zeros(races.cars.shape, dtype=np.int64)
-        for b, race in enumerate(races.race):
-            line, speeds = self._plans[race["track"]]
-            for i, car in enumerate(races.cars[b]):
-                ahead = int((3.0 + style.look * max(car["forward"], 5.0)) / SPACING)
-                zone = int(car["near"])
-                goal = line[min(zone + ahead, len(line) - 1)]
-                dx, dy = goal[0] - car["x"], goal[1] - car["y"]
-                forward = car["cos"] * dx + car["sin"] * dy
-                left = car["cos"] * dy - car["sin"] * dx
-                wanted = max(car["forward"], 3.0) * 2 * left / (forward**2 + left**2 + 1e-9)
-                chosen[b, i] = self._pedal(car, speeds[zone]) + self._steering(wanted - car["yaw"], car)
-        return chosen
-
-    def _pedal(self, car: np.void, speed: float) -> int:
-        if car["forward"] > speed + 1.5:
-            return BRAKE
-        return ACCELERATE if car["forward"] < speed else ROLL
-
-    def _steering(self, error: float, car: np.void) -> int:
-        error -= 1.5 * car["steer"] * (abs(error) < 0.2)
-        if abs(error) < self._style.deadband * max(car["forward"], 5.0) / 5.0:
-            return 0
-        return LEFT if error > 0 else RIGHT
+        cars, style, line = self._races.races.cars, self._style, self._plans.line
+        own = np.arange(len(cars)) if self._own is not None else self._races.races.race["track"]
+        row = np.broadcast_to(own[:, None], cars.shape)
+        speed, zone = cars["forward"], cars["near"]
+        ahead = ((3.0 + style.look * np.maximum(speed, 5.0)) / SPACING).astype(np.int64)
+        goal = line[row, np.minimum(zone + ahead, line.shape[1] - 1)]
+        dx, dy = goal[..., 0] - cars["x"], goal[..., 1] - cars["y"]
+        forward = cars["cos"] * dx + cars["sin"] * dy
+        left = cars["cos"] * dy - cars["sin"] * dx
+        # the turning rate of the arc to the goal, and what the present one lacks of it
+        error = np.maximum(speed, 3.0) * 2 * left / (forward**2 + left**2 + 1e-9) - cars["yaw"]
+        error -= 1.5 * cars["steer"] * (np.abs(error) < 0.2)
+        still = np.abs(error) < style.deadband * np.maximum(speed, 5.0) / 5.0
+        steering = np.where(still, 0, np.where(error > 0, LEFT, RIGHT))
+        most = self._plans.speed[row, zone]
+        pedals = np.where(speed > most + 1.5, BRAKE, np.where(speed < most, ACCELERATE, ROLL))
+        return pedals + steering
 
 
-def shortest(middle: np.ndarray, room: float, last: int, every: int = 10, sweeps: int = 400) -> np.ndarray:
-    """The line that bends least within `room` of the middle, as a stretched rubber band: `[P, 2]`."""
-    chosen = middle[:last:every]
-    direction = np.gradient(chosen, axis=0)
-    normal = np.stack([-direction[:, 1], direction[:, 0]], axis=1) / np.hypot(*direction.T)[:, None]
-    aside = np.zeros(len(chosen))
-    for _ in range(sweeps):
-        line = chosen + aside[:, None] * normal
-        # towards the place that makes the second differences smallest
-        pull = np.zeros_like(line)
-        pull[2:-2] = (4 * (line[1:-3] + line[3:-1]) - line[:-4] - line[4:]) / 6 - line[2:-2]
-        aside = np.clip(aside + 0.9 * (pull * normal).sum(axis=1), -max(room, 0), max(room, 0))
-    line = middle.copy()
+def middle_of(races: BatchedRaces, track: int) -> tuple[np.ndarray, float, int]:
+    """The centres of a track's zones `[P, 2]`, half its width, and the zone 50 m after its finish."""
+    record = races.tracks.tracks[track]
+    points = races.tracks.points[record["offset"] :][: record["count"]]
+    return np.stack([points["x"], points["y"]], axis=1), float(record["half_width"]), int(record["finish"]) + 100
+
+
+def plans_of(middle: np.ndarray, knots: np.ndarray, cornering: np.ndarray, style: Style) -> Plans:
+    """Plans by their distances from the middle, and what they plan with in bends.
+
+    Args:
+        middle: `[P, 2]`.
+        knots: metres to the left, every `KNOT` zones, `[K, N]`; the last one holds from there on.
+        cornering: m/s2, likewise.
+    """
     places = np.arange(len(middle))
-    known = places[:last:every]
-    offset = _mean_of(_mean_of(np.interp(places, known, aside), 2 * every + 1), 2 * every + 1)
-    full = np.gradient(middle, axis=0)
-    across = np.stack([-full[:, 1], full[:, 0]], axis=1) / np.maximum(np.hypot(*full.T), 1e-9)[:, None]
-    return line + offset[:, None] * across
+    at = KNOT * np.arange(knots.shape[1])
+    aside, grip = (_smooth(np.stack([np.interp(places, at, row) for row in rows])) for rows in (knots, cornering))
+    along = np.gradient(middle, axis=0)
+    across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.maximum(np.hypot(*along.T), 1e-9)[:, None]
+    line = middle + aside[..., None] * across
+    steps = np.diff(line, axis=1)
+    lengths = np.maximum(np.hypot(steps[..., 0], steps[..., 1]), 1e-6)
+    heading = np.unwrap(np.arctan2(steps[..., 1], steps[..., 0]), axis=1)
+    curvature = np.abs(_mean_of(np.gradient(heading, axis=1) / lengths, 11))
+    speed = np.sqrt(grip[:, :-1] / np.maximum(curvature, 1e-4))
+    speed = np.concatenate([speed, np.full((len(speed), 1), 100.0)], axis=1)
+    for k in range(len(middle) - 2, -1, -1):  # brake in time
+        speed[:, k] = np.minimum(speed[:, k], np.sqrt(speed[:, k + 1] ** 2 + 2 * style.braking * lengths[:, k]))
+    return Plans(line, speed)
 
 
-def _mean_of(values: np.ndarray, width: int) -> np.ndarray:
-    return np.convolve(np.pad(values, width // 2, mode="edge"), np.ones(width) / width, mode="valid")
+def least_bent(middle: np.ndarray, room: float) -> np.ndarray:
+    """How far left of each point `[N, 2]` a line runs that bends little, within `room` of them, `[N]`."""
+    places, aside, room = np.arange(len(middle)), np.zeros(len(middle)), max(room, 0.0)
+    for every in (8, 4, 2, 1):  # long waves first: of short ones it would take very long
+        chosen = places[::every]
+        if len(chosen) < 6:
+            continue
+        points = middle[chosen]
+        along = np.gradient(points, axis=0)
+        normal = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.hypot(*along.T)[:, None]
+        moved = aside[chosen]
+        for _ in range(SWEEPS):
+            line = points + moved[:, None] * normal
+            pull = np.zeros_like(line)
+            pull[2:-2] = (4 * (line[1:-3] + line[3:-1]) - line[:-4] - line[4:]) / 6 - line[2:-2]
+            moved = np.clip(moved + RELAXED * (pull * normal).sum(axis=1), -room, room)
+        aside = np.interp(places, chosen, moved)
+    return aside
+
+
+def _smooth(rows: np.ndarray) -> np.ndarray:
+    return _mean_of(_mean_of(rows, KNOT + 1), KNOT + 1)
+
+
+def _mean_of(rows: np.ndarray, width: int) -> np.ndarray:
+    """Means over `width` (odd) neighbours in each row."""
+    half = width // 2
+    padded = np.pad(rows, ((0, 0), (half + 1, half)), mode="edge")
+    sums = np.cumsum(padded, axis=1)
+    return (sums[:, width:] - sums[:, :-width]) / width
+
+
+def _stacked(rows: list[np.ndarray], length: int) -> np.ndarray:
+    """Rows of different lengths, the shorter ones continued by their last entry."""
+    return np.stack([np.concatenate([row, np.repeat(row[-1:], length - len(row), axis=0)]) for row in rows])
