@@ -6,6 +6,7 @@ from utils.errors import ConfigError
 
 cpanel = {
     "model_name": "ale_py:ALE/Pong-v5",  # gymnasium's id, or module:Name-v0
+    "frame_stack": 4,  # grey pictures that the agent sees at once; 1: the environment's own picture
     "seed": 0,
     "num_workers": 8,
     "n_steps": 128,  # of a rollout of each worker
@@ -28,12 +29,31 @@ cpanel = {
 }
 
 
+FRAMES = 108_000  # of an episode of Atari's games: half an hour
+
+
+def environment_of(cpanel):
+    """Its arguments; of Atari's games 84 x 84 pixels of every fourth frame, as DQN saw them."""
+    key, size = cpanel["model_name"], cpanel["frame_stack"]
+    atari, stacked = "ALE/" in key, size > 1
+    arguments = {"key": key}
+    if stacked:
+        picture = "AtariPreprocessing" if atari else "GrayscaleObservation"
+        arguments["wrappers"] = [picture, {"FrameStackObservation": {"stack_size": size}}]
+    if atari and stacked:
+        arguments["kwargs"] = {"frameskip": 1, "repeat_action_probability": 0.0}
+    if atari:
+        arguments["time_limit"] = FRAMES if stacked else FRAMES // 4
+    return arguments
+
+
 def gen_params(cpanel):
-    spec = ask_environment("gymnasium", key=cpanel["model_name"])
+    spec = ask_environment("gymnasium", **environment_of({**cpanel, "frame_stack": 1}))
     if not any(len(field.shape) == 3 for field in spec.of_kind("observation").values()):
         raise ConfigError(f"{cpanel['model_name']} shows no picture; see --config=digideep_ppo")
     return {
         **run_params(cpanel),
+        "env_args": environment_of(cpanel),
         "name": "digideep_ppo_pictures",
         "runner": "rollout",
         "mac": "policy_mac",

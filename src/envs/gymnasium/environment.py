@@ -8,6 +8,7 @@ import numpy as np
 
 from envs.fields import AGENTS, FieldSpec
 from envs.gymnasium import drawings, states, tasks
+from envs.gymnasium.wrappers import wrapped
 from envs.space_values import acted, observed
 from utils.errors import ConfigError
 from utils.plain_values import shown
@@ -26,7 +27,9 @@ class GymnasiumEnv:
     Args:
         key: gymnasium's id, e.g. "CartPole-v1"; "module:Name-v0" imports a module that registers it.
         kwargs: arguments of the environment.
-        time_limit: steps of an episode, after which it is truncated; None: those that the id is registered with.
+        wrappers: put round it, see `wrapped`.
+        time_limit: steps of an episode inside the wrappers, after which it is truncated; None: those that the id is
+            registered with.
         observe: which entries of a vector the agent sees; None: all.
         infos: numbers of the steps' infos that batches keep, as the outcomes `infos/<key>`; `infos/<key>/known` is 0
             where a step's info lacks the key.
@@ -40,12 +43,13 @@ class GymnasiumEnv:
         self,
         key: str = "CartPole-v1",
         kwargs: dict[str, Any] | None = None,
+        wrappers: list[Any] | None = None,
         time_limit: int | None = None,
         observe: list[int] | None = None,
         infos: list[str] | None = None,
         seed: int | None = None,
     ):
-        self._env = tasks.made(key, time_limit, kwargs)
+        self._env = wrapped(tasks.made(key, time_limit, kwargs), wrappers)
         self.key, self.groups, self.episode_limit = key, {AGENTS: 1}, tasks.limit_of(key, time_limit)
         self._observations, self._show = observed("obs", self._env.observation_space)
         self._actions, self._act = acted("actions", self._env.action_space)
