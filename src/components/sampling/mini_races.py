@@ -54,9 +54,11 @@ def potential_shaping(batch: EpisodeBatch, info: Any, field: str) -> EpisodeBatc
     """Two columns with gamma Phi(s') - Phi(s) added to the reward, Phi(s') = 0 behind an end (Ng et al. 1999).
 
     Args:
-        field: Phi, `[B, 2, 1]`, or of each agent `[B, 2, n, 1]` where rewards are the agents'.
+        field: Phi, `[B, 2, 1]`, or of each agent `[B, 2, n, 1]`; added up where the reward is the team's.
     """
     potential, rewards = batch[field].float(), batch["reward"].clone()
+    if potential.dim() > rewards.dim():
+        potential = potential.sum(dim=2)
     gamma = rl_utils.discount_of(batch, info.args.gamma)
     lead = [1] * (rewards.dim() - 3)
     counts = gamma * (1 - batch["terminated"][:, 0].float())

@@ -119,11 +119,15 @@ def test_times_have_the_measured_probabilities():
     assert [share[t] for t in range(31, 140)] == pytest.approx([1] * 109, abs=0.1)
 
 
+@pytest.mark.parametrize("by_agent", [False, True])
 @pytest.mark.parametrize("with_steps", [False, True])
-def test_potentials_are_added_until_the_end(with_steps):
+def test_potentials_are_added_until_the_end(with_steps, by_agent):
+    """Those of agents add up to their team's."""
     batch, _ = race(3, [1, 1, 1], True, 3)
     potentials = th.tensor([1.0, 2.0, 4.0, 8.0])
     phi = th.stack([th.nn.functional.pad(potentials, (0, 3))[i : i + 3] for i in range(3)]).unsqueeze(2)
+    if by_agent:
+        phi = th.stack([0.75 * phi, 0.25 * phi], dim=2)
     batch = with_more(batch, {"state_potential": phi})
     steps = 2 if with_steps else 1
     plain = chain({"n_step": {"steps": steps}})(batch)["reward"][:, 0, 0]
