@@ -5,7 +5,7 @@ from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("source of environments")
 REGISTRY.declare(
-    "native", "vector_envs.sources:native", "one batch of copies, stepped by one call (skirmish)", options={}
+    "native", "vector_envs.sources:native", "one batch of copies, stepped by one call (skirmish, racing)", options={}
 )
 REGISTRY.declare("in_process", "vector_envs.sources:in_process", "in this process, stepped in turn", options={})
 REGISTRY.declare(

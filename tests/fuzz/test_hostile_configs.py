@@ -36,7 +36,7 @@ CONFIGS = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4)
 
 
 @settings(max_examples=60)
-@given(CONFIGS, st.sampled_from(["two_step", "matrix", "skirmish"]))
+@given(CONFIGS, st.sampled_from(["two_step", "matrix", "skirmish", "racing"]))
 def test_a_file_of_odd_values(tmp_path_factory, config, environment):
     path = tmp_path_factory.getbasetemp() / "odd.yaml"
     path.write_text(yaml.safe_dump(config, allow_unicode=True), encoding="utf-8", errors="backslashreplace")

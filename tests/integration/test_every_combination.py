@@ -115,7 +115,7 @@ def _sources(environment):
 @pytest.mark.slow
 @pytest.mark.parametrize("runner", SCHEDULES)
 @pytest.mark.parametrize(
-    ("environment", "source"), [(e, s) for e in ("skirmish", "lbf", "two_step", "mpe") for s in _sources(e)]
+    ("environment", "source"), [(e, s) for e in ("skirmish", "racing", "lbf", "two_step", "mpe") for s in _sources(e)]
 )
 def test_every_schedule_plays_on_every_source(tmp_path, monkeypatch, environment, source, runner):
     """`pqn_vdn` with rollouts, which is how it plays, and `vdn` with episodes. StarCraft's are with its other tests."""

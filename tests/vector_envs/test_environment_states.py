@@ -24,6 +24,7 @@ ENVIRONMENTS = {
     "lbf": {"key": "Foraging-5x5-2p-1f-v3", "time_limit": 9},
     "mpe": {"key": "mpe2.simple_tag_v3", "time_limit": 6},
     "skirmish": {"map_name": "3m"},
+    "racing": {"map_cycle": ["seeds:1-3"], "metres": 60.0, "time_limit": 30, "start_anywhere": 0.5},
     "counting": {"lengths": [3, 1, 4, 2], "ends": ["terminated", "truncated"]},
 }
 
@@ -71,10 +72,13 @@ def check_equal(batches, others):
 
 @pytest.mark.parametrize(
     ("runner", "env"),
-    [*(("episode", env) for env in ENVIRONMENTS), *(("parallel", env) for env in ("counting", "lbf", "skirmish"))],
+    [
+        *(("episode", env) for env in ENVIRONMENTS),
+        *(("parallel", env) for env in ("counting", "lbf", "skirmish", "racing")),
+    ],
 )
 def test_another_runner_plays_on(runner, env):
-    copies = 2 if env == "skirmish" else 3  # each of its processes loads a compiled simulator
+    copies = 2 if env in ("skirmish", "racing") else 3  # each of its processes loads a compiled simulator
     with running(runner, env, copies, worker_timeout=0) as first:
         played(first)
         state = copy.deepcopy(first.environments_state())
@@ -84,12 +88,13 @@ def test_another_runner_plays_on(runner, env):
         check_equal(played(second), expected)
 
 
-def test_a_batched_environment_plays_on():
-    with running("batched", "skirmish") as first:
+@pytest.mark.parametrize("env", ["skirmish", "racing"])
+def test_a_batched_environment_plays_on(env):
+    with running("batched", env) as first:
         played(first)
         state = copy.deepcopy(first.environments_state())
         expected = played(first)
-    with running("batched", "skirmish") as second:
+    with running("batched", env) as second:
         assert second.load_environments_state(state)
         check_equal(played(second), expected)
 
