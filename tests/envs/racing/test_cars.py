@@ -103,6 +103,18 @@ def test_without_walls_grass_slows():
     assert on_grass < road.races.cars["forward"][0, 0] - 3
 
 
+def test_grass_holds_less_than_half():
+    turned = []
+    for aside in (0.0, 20.0):
+        made = races(walls=False)
+        car, point = made.races.cars[0], made.tracks.points[20]
+        car["x"] -= point["axis_y"] * aside
+        car["y"] += point["axis_x"] * aside
+        car["forward"] = 20.0
+        turned.append(drive(made, LEFT, 6)[0]["yaw"])
+    assert 0.1 < turned[1] < 0.7 * turned[0]
+
+
 def side_by_side(**options):
     made = races(n_cars=2, **options)
     cars = made.races.cars[0]

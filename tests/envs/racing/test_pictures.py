@@ -76,7 +76,7 @@ def test_a_car_ahead_is_a_box_and_one_behind_is_not_seen():
     for key in ("cos", "sin"):
         cars[key][1] = cars[key][0]
     cars["forward"] = 0
-    for ahead, seen in ((12.0, True), (-8.0, False)):
+    for ahead, seen in ((12.0, True), (-5.0, False), (-8.0, False)):
         cars["x"][1] = cars["x"][0] + ahead * cars["cos"][0]
         cars["y"][1] = cars["y"][0] + ahead * cars["sin"][0]
         made.step(np.full((1, 2), 3))
