@@ -143,3 +143,16 @@ def test_entries_may_differ_in_width_and_length():
     assert (wide.half_width, wide.metres, long.half_width, long.metres) == (12, 60, 8, 90)
     assert long.line().metres == pytest.approx(90, abs=0.5)
     assert Options(map_cycle=["seed:1"]).races()[0].name == "track_1"
+
+
+@pytest.mark.parametrize(("metres", "clearance"), [(60.0, 86.0), (3000.0, 22.0)])
+def test_short_and_long_tracks_are_found(metres, clearance):
+    assert len(generated(5, metres, clearance)) == 2 * metres + 1
+
+
+def test_a_search_without_end_is_refused(monkeypatch):
+    from envs.racing import generator
+
+    monkeypatch.setattr(generator, "MOST_PIECES", 5)
+    with pytest.raises(ConfigError, match="no track of 900 m was found for seed:77"):
+        RacingEnv(map_cycle=["seed:77"], metres=900.0)
