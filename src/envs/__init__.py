@@ -54,6 +54,12 @@ REGISTRY.declare(
     batched="envs.racing.environment:RacingBatch",
     counts_copies=True,
 )
+REGISTRY.declare(
+    "trackmania",
+    "envs.trackmania.environment:TrackManiaEnv",
+    "TrackMania Nations / United Forever through TMInterface (needs the game), with racing's fields",
+    counts_copies=True,
+)
 REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement, SMAC (package smac and the game)")
 REGISTRY.declare("sc2_v2", "envs.starcraft:StarCraft2v2", "the same with drawn teams, SMACv2 (package smacv2)")
 

@@ -43,7 +43,9 @@ VARIANTS = {
     ],
 }
 # those that always do; of others, the arguments with which they do
-DECLARED = [name for name in REGISTRY if not name.startswith("sc2") and hasattr(REGISTRY[name], "fields")]
+DECLARED = [
+    name for name in REGISTRY if not name.startswith(("sc2", "trackmania")) and hasattr(REGISTRY[name], "fields")
+]
 CASES = [
     pytest.param(name, args, id=f"{name} {args.get('key', '')} {k}")
     for name in dict.fromkeys([*DECLARED, *VARIANTS])

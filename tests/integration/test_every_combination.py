@@ -13,7 +13,9 @@ from utils.errors import ConfigError
 from vector_envs.instances import constructor_of
 from watched_training import assert_learnt
 
-SMALL_ENVIRONMENTS = [name for name in config_names("envs") if not name.startswith("sc2")]  # needs the game
+SMALL_ENVIRONMENTS = [
+    name for name in config_names("envs") if not name.startswith(("sc2", "trackmania"))
+]  # need a game
 
 
 def _presets_and_environments():

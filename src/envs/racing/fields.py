@@ -26,10 +26,10 @@ def observations_of(options: Options) -> dict[str, str]:
 
 def fields_of(options: Options) -> dict[str, FieldSpec]:
     """What an environment with these options declares."""
-    floats, size, several = float_size(options.zones_ahead, options.seen_cars), options.picture_size, options.n_cars > 1
+    floats, several = float_size(options.zones_ahead, options.seen_cars), options.n_cars > 1
     kinds = {
         "floats": FieldSpec("observation", (floats,)),
-        "frames": FieldSpec("observation", (size, size, 1), "uint8", low=0, high=255),
+        "frames": FieldSpec("observation", options.picture_shape, "uint8", low=0, high=255),
     }
     fields = {path: kinds[array] for path, array in observations_of(options).items()}
     if options.state:

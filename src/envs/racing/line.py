@@ -1,5 +1,6 @@
 """A track from the points of its line: extended, smoothed, with zones, midpoints and axes."""
 
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -19,32 +20,60 @@ class Line(NamedTuple):
     half_width: float
 
 
+class Geometry(NamedTuple):
+    """Zones along a line in the plane or in space; zone i lies between the midpoints i - 1 and i.
+
+    `centres` `[P, D]`; of zones 1 .. P - 2, so that entry i - 1 is zone i's: `middles` `[P - 2, D]`, the midpoint
+    before it, `axes` `[P - 2, D]`, the direction to the next midpoint, `lengths`, the way to it, and `metres`, from the
+    start to the midpoint before it. `start` and `finish` are zones, `end` the metres of the finish.
+    """
+
+    centres: np.ndarray
+    middles: np.ndarray
+    axes: np.ndarray
+    lengths: np.ndarray
+    metres: np.ndarray
+    start: int
+    finish: int
+    end: float
+
+
 def line_of(centres: np.ndarray, half_width: float) -> Line:
     """From centre points `[N, 2]` that are `SPACING` apart."""
+    geometry = geometry_of(centres)
+    points = np.zeros(len(geometry.centres), dtype=POINT)
+    points["x"], points["y"] = geometry.centres.T
+    inner = points[1:-1]
+    inner["mid_x"], inner["mid_y"] = geometry.middles.T
+    inner["axis_x"], inner["axis_y"] = geometry.axes.T
+    inner["length"], inner["metres"] = geometry.lengths, geometry.metres
+    return Line(points, geometry.start, geometry.finish, geometry.end, half_width)
+
+
+def geometry_of(centres: np.ndarray) -> Geometry:
+    """From centre points `[N, D]`, extended and smoothed."""
     centres = smoothed(extended(centres))
     middles = 0.5 * (centres[:-1] + centres[1:])
     steps = np.diff(middles, axis=0)
-    lengths = np.hypot(*steps.T)
-    points = np.zeros(len(centres), dtype=POINT)
-    points["x"], points["y"] = centres.T
-    # zone i lies between the midpoints i - 1 and i
-    inner = points[1:-1]
-    inner["mid_x"], inner["mid_y"] = middles[:-1].T
-    inner["axis_x"], inner["axis_y"] = (steps / lengths[:, None]).T
-    inner["length"] = lengths
+    lengths = distances(steps)
+    axes = steps / lengths[:, None]
     along = np.concatenate([[0.0], np.cumsum(lengths)])
     start, finish = BEFORE, len(centres) - 1 - AFTER
-    from_start = along - along[start - FIRST] - 0.5 * lengths[start - FIRST]
-    inner["metres"] = from_start[:-1]
-    end = points[finish]
-    on_axis = (end["x"] - end["mid_x"]) * end["axis_x"] + (end["y"] - end["mid_y"]) * end["axis_y"]
-    return Line(points, start, finish, float(end["metres"] + on_axis), half_width)
+    metres = (along - along[start - FIRST] - 0.5 * lengths[start - FIRST])[:-1]
+    on_axis = ((centres[finish] - middles[finish - 1]) * axes[finish - 1]).sum()
+    end = float(metres[finish - 1] + on_axis)
+    return Geometry(centres, middles[:-1], axes, lengths, metres, start, finish, end)
+
+
+def distances(vectors: np.ndarray) -> np.ndarray:
+    """The lengths of vectors `[..., D]`."""
+    return reduce(np.hypot, np.moveaxis(vectors, -1, 0))
 
 
 def extended(centres: np.ndarray) -> np.ndarray:
     """The line with `BEFORE` points before its start and `AFTER` after its finish, in its directions there."""
     first, last = (centres[0] - centres[1], centres[-1] - centres[-2])
-    first, last = (SPACING * one / np.hypot(*one) for one in (first, last))
+    first, last = (SPACING * one / distances(one) for one in (first, last))
     before = centres[0] + first * np.arange(BEFORE, 0, -1)[:, None]
     return np.concatenate([before, centres, centres[-1] + last * np.arange(1, AFTER + 1)[:, None]])
 

@@ -107,6 +107,10 @@ class Options:
         return self.view != "float"
 
     @property
+    def picture_shape(self) -> tuple[int, int, int]:
+        return (self.picture_size, self.picture_size, 1)
+
+    @property
     def seen_cars(self) -> int:
         """Other cars in the float view."""
         return min(self.n_cars - 1, 3)

@@ -1,15 +1,16 @@
 """What a race has come to: the info of its steps."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from envs.racing.batch import BatchedRaces
+if TYPE_CHECKING:
+    from envs.racing.batch import BatchedRaces
 
 MOST_MAPS = 32  # that have statistics each
 
 
-def info_of(races: BatchedRaces, b: int) -> dict[str, Any]:
+def info_of(races: "BatchedRaces", b: int) -> dict[str, Any]:
     """The info of the last step of race b; while it is driven only the map's name.
 
     At its end:
@@ -26,20 +27,38 @@ def info_of(races: BatchedRaces, b: int) -> dict[str, Any]:
     race, cars, name = races.races.race[b], races.races.cars[b], races.map_of(b)
     if not race["ended"]:
         return {"map": name}
-    whole, finished = bool(race["whole"]), cars["finished"] == 1
-    times = cars["race_ms"]
-    figures: dict[str, float] = {
-        "race_finished": float(finished.mean()),
-        "distance": float((cars["metres"] - cars["begun"]).mean()),
-    }
+    finished = cars["finished"] == 1
+    info = ended_info(
+        name,
+        len(races.maps),
+        finished,
+        cars["race_ms"],
+        float((cars["metres"] - cars["begun"]).mean()),
+        bool(race["whole"]),
+    )
+    if len(cars) > 1:
+        info["race_times"] = [int(ms) if done else None for ms, done in zip(cars["race_ms"], finished, strict=True)]
+    return info
+
+
+def ended_info(
+    name: str, maps: int, finished: np.ndarray, times: np.ndarray, distance: float, whole: bool = True
+) -> dict[str, Any]:
+    """The info of a race that has ended.
+
+    Args:
+        name: of its map, one of `maps` in the cycle.
+        finished: bool `[n]`, the cars that did.
+        times: milliseconds `[n]` until the finish or the cut.
+        distance: see `info_of`.
+        whole: whether it began at the start.
+    """
+    figures: dict[str, float] = {"race_finished": float(finished.mean()), "distance": distance}
     if whole and finished.any():
         figures["race_time"] = int(times[finished].min())
-    several = 1 < len(races.maps) <= MOST_MAPS
-    of_map = {f"{name}/{key}": value for key, value in figures.items()} if several else {}
-    info: dict[str, Any] = {"map": name, **figures, **of_map, "end_race_stats": _end(finished, times)}
-    if len(cars) > 1:
-        info["race_times"] = [int(ms) if done else None for ms, done in zip(times, finished, strict=True)]
-    return info | {"only_of": ["race_time", *of_map]}
+    of_map = {f"{name}/{key}": value for key, value in figures.items()} if 1 < maps <= MOST_MAPS else {}
+    end = {"end_race_stats": _end(finished, times), "only_of": ["race_time", *of_map]}
+    return {"map": name, **figures, **of_map, **end}
 
 
 def _end(finished: np.ndarray, times: np.ndarray) -> dict[str, Any]:

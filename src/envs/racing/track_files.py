@@ -28,18 +28,7 @@ def read_centres(path: str) -> np.ndarray:
         ConfigError: the file is missing, unreadable or too large, or its points are invalid; names the first that is.
     """
     where = f"env_args.map_cycle: the track {shown(path)}"
-    points = _read(Path(path).expanduser(), where)
-    if points.ndim != 2 or points.shape[1] not in (2, 3):
-        raise ConfigError(f"{where} has the shape {points.shape}; it must have two or three numbers in each line.")
-    if not LEAST_POINTS <= len(points) <= MOST_POINTS:
-        raise ConfigError(f"{where} has {len(points)} points; it must have {LEAST_POINTS} to {MOST_POINTS}.")
-    points = points[:, [0, -1]]
-    bad = ~(np.isfinite(points) & (np.abs(points) <= FARTHEST)).all(axis=1)
-    if bad.any():
-        k = int(bad.argmax())
-        raise ConfigError(
-            f"{where}: point {k} is {points[k].tolist()}; it must be finite and at most {FARTHEST:g} m away."
-        )
+    points = points_of(path, where)[:, [0, -1]]
     gaps = np.hypot(*np.diff(points, axis=0).T)
     wrong = np.abs(gaps - SPACING) > TOLERANCE * SPACING
     if wrong.any():
@@ -53,6 +42,27 @@ def read_centres(path: str) -> np.ndarray:
         k = max(int(flat.argmax()) - BEFORE, 0)
         raise ConfigError(f"{where} turns back at point {k}; a car cannot follow it.")
     points.flags.writeable = False
+    return points
+
+
+def points_of(path: str, where: str) -> np.ndarray:
+    """The points `[N, 2 or 3]` of a file, float64.
+
+    Raises:
+        ConfigError: begins with `where`: the file is missing, unreadable or too large, or its points are too few, too
+            many, too far away or not finite.
+    """
+    points = _read(Path(path).expanduser(), where)
+    if points.ndim != 2 or points.shape[1] not in (2, 3):
+        raise ConfigError(f"{where} has the shape {points.shape}; it must have two or three numbers in each line.")
+    if not LEAST_POINTS <= len(points) <= MOST_POINTS:
+        raise ConfigError(f"{where} has {len(points)} points; it must have {LEAST_POINTS} to {MOST_POINTS}.")
+    bad = ~(np.isfinite(points) & (np.abs(points) <= FARTHEST)).all(axis=1)
+    if bad.any():
+        k = int(bad.argmax())
+        raise ConfigError(
+            f"{where}: point {k} is {points[k].tolist()}; it must be finite and at most {FARTHEST:g} m away."
+        )
     return points
 
 

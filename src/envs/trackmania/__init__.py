@@ -1,0 +1,1 @@
+"""TrackMania Nations / United Forever, played through TMInterface: docs/trackmania_game.md."""

@@ -1,0 +1,200 @@
+"""TrackMania as an environment, with racing's fields, inputs, rewards and statistics."""
+
+import inspect
+import logging
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+from envs.fields import AGENTS, FieldSpec
+from envs.racing.fields import fields_of, observed, outcomes
+from envs.racing.results import ended_info
+from envs.racing.snapshots import ACTION_NAMES
+from envs.racing.state import INPUTS, PREVIOUS, allocate_outputs
+from envs.trackmania.float_view import SIZE, floats_of, grey_of, scaling, wheels_of
+from envs.trackmania.game import Game
+from envs.trackmania.link import GameLost
+from envs.trackmania.options import Options
+from envs.trackmania.races import Moment, Races
+from utils.errors import ConfigError, MusterError
+from utils.nearest import suggestion
+
+log = logging.getLogger("muster")
+
+PEDAL_ACCELERATES = np.array([accelerate for accelerate, *_ in INPUTS], dtype=bool)
+NEAR, FAR, PER_METRE = 2.0, 25.0, -0.1  # of the potential
+
+
+class TrackManiaEnv:
+    """One game in the form of `envs.fields`. The game starts, or is connected to, at the first reset.
+
+    A race whose game crashes is truncated, with `crashed` in its info, and in no statistic; the next reset connects
+    again, and starts the game again if it was started here.
+
+    Args:
+        env_args: see `options.Options` and docs/trackmania_game.md.
+
+    Raises:
+        ConfigError: an argument that makes no sense.
+        MusterError: from `reset` and `step`: the game has crashed more than `max_restarts` times in a row.
+    """
+
+    def __init__(self, **env_args: Any):
+        self.check_args(**env_args)
+        self.options = Options(**env_args)
+        self.groups, self.episode_limit = {AGENTS: 1}, self.options.time_limit
+        self._cycle = self.options.maps()
+        self._maps = len({one.name for one in self._cycle})
+        self._races_begun, self._crashes_in_a_row, self.restarts = 0, 0, 0
+        self._mean, self._deviation = scaling() if self.options.normalise else (0.0, 1.0)
+        self._outputs = allocate_outputs(1, 1, SIZE, 0)._replace(
+            frames=np.zeros((1, 1, *self.options.picture_shape), np.uint8)
+        )
+        self._game = Game(self.options)
+        self._races = Races(self._game)
+
+    @classmethod
+    def check_args(cls, **env_args: Any) -> None:
+        """Refuse bad arguments before a run starts."""
+        known = [field.name for field in fields(Options)]
+        for key in env_args:
+            if key not in known:
+                raise ConfigError(f"env_args.{key}: trackmania has no such argument.{suggestion(key, known)}")
+        Options(**env_args).maps()
+
+    def fields(self) -> dict[str, FieldSpec]:
+        return fields_of(self.options)
+
+    def reset(self) -> None:
+        """Begin the next race of the cycle."""
+        number, copies = self.options.place
+        self._map = self._cycle[(number + self._races_begun * copies) % len(self._cycle)]
+        while True:
+            try:
+                moment = self._races.begin(self._map)
+                break
+            except GameLost as error:
+                self._after_crash(error)
+        self._races_begun += 1
+        self._line = self._map.line()
+        self._zone = self._furthest = self._line.start
+        self._actions: list[int] = []
+        self._time = self._progress_ms = self._steps = self._shifting = 0
+        self._outputs.frames[...] = 0
+        self._note(moment)
+        self._begun_metres = self._metres
+
+    def observe(self) -> dict[str, np.ndarray]:
+        return {path: array[0] for path, array in observed(self.options, self._outputs).items()}
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
+        """See `envs.fields`; `envs.racing.results` has the info.
+
+        Raises:
+            ValueError: an action that does not exist.
+        """
+        action = int(np.asarray(actions["actions"]).reshape(()))
+        if not 0 <= action < len(INPUTS):
+            raise ValueError(f"the action is {action}; there are 0 to {len(INPUTS) - 1}.")
+        outputs, before = self._outputs, (self._time, self._metres)
+        outputs.pressed[...], outputs.reward[...] = PEDAL_ACCELERATES[action], 0.0
+        self._steps += 1
+        try:
+            moment = self._races.drive(action)
+            self._actions = [*self._actions, action][-PREVIOUS:]
+            self._note(moment)
+            cut = not moment.finished and self._is_cut()
+            if moment.finished or cut:
+                self._races.pause()
+        except GameLost as error:
+            self._after_crash(error)
+            return self._outcomes(), False, True, {"crashed": True, "map": self._map.name}
+        outputs.reward[...] = self._reward(*before, moment)
+        if not moment.finished and not cut:
+            return self._outcomes(), False, False, {"map": self._map.name}
+        self._crashes_in_a_row = 0
+        return self._outcomes(), moment.finished, cut, self._info(moment)
+
+    def action_names(self) -> list[list[str]]:
+        """The names of the inputs."""
+        return [list(ACTION_NAMES)]
+
+    def get_stats(self) -> dict[str, float]:
+        """The number of crashes of the game so far."""
+        return {"restarts": self.restarts}
+
+    def close(self) -> None:
+        """Close the connection, and the game if it was started here."""
+        self._game.end()
+
+    def _note(self, moment: Moment) -> None:
+        """Write what is seen at a moment, and where the car is."""
+        outputs, state, line = self._outputs, moment.state, self._line
+        position = state["position"].astype(np.float64)
+        if moment.finished:
+            self._zone, self._metres = line.finish, line.end
+        else:
+            self._zone = line.zone_of(self._zone, position)
+            self._metres = line.metres_of(self._zone, position)
+        if self._zone > self._furthest:
+            self._furthest, self._progress_ms = self._zone, moment.time
+        self._time = moment.time
+        self._shifting = self._shifting + 1 if state["gearbox"] else 0
+        wheels = wheels_of(state, self._shifting)
+        floats = floats_of(state, wheels, self._actions, line, self._zone, self._metres)
+        outputs.floats[0, 0] = (floats - self._mean) / self._deviation
+        outputs.wheels[0, 0] = wheels
+        outputs.zone[...], outputs.furthest[...], outputs.metres[...] = self._zone, self._furthest, self._metres
+        outputs.potential[...] = PER_METRE * min(max(line.distance(self._zone, position), NEAR), FAR)
+        if moment.pixels is not None:
+            outputs.frames[0, 0] = grey_of(moment.pixels, self.options.frame_height, self.options.frame_width)
+
+    def _is_cut(self) -> bool:
+        idle = self._time - self._progress_ms
+        return idle >= 1000 * self.options.cut_off_seconds or self._steps >= self.options.time_limit
+
+    def _reward(self, time: int, metres: float, moment: Moment) -> float:
+        options = self.options
+        reward = options.constant_reward_per_ms * (self._time - time)
+        reward += options.reward_per_m_advanced_along_centerline * (self._metres - metres)
+        if moment.finished:
+            reward += options.final_speed_reward_per_m_per_s * float(np.linalg.norm(moment.state["velocity"]))
+        return reward
+
+    def _outcomes(self) -> dict[str, Any]:
+        return {path: array[0] for path, array in outcomes(self.options, self._outputs).items()}
+
+    def _info(self, moment: Moment) -> dict[str, Any]:
+        finished, times = np.array([moment.finished]), np.array([self._time])
+        info = ended_info(self._map.name, self._maps, finished, times, self._metres - self._begun_metres)
+        passed = [int(time) for time in moment.state.checkpoint_times if time >= 0]
+        info["end_race_stats"]["cp_time_ms"] = passed
+        return info
+
+    def _after_crash(self, error: GameLost) -> None:
+        """Let go of the game; one that is started here and crashes twice in a row is started again."""
+        self._crashes_in_a_row += 1
+        self.restarts += 1
+        where = f"on {self._map.name}, {self._crashes_in_a_row} in a row"
+        if self._crashes_in_a_row > self.options.max_restarts:
+            self._game.end()
+            raise MusterError(f"TrackMania has crashed {where} (env_args.max_restarts): {error}.")
+        if self._crashes_in_a_row > 1:
+            self._game.end()
+        else:
+            self._game.disconnect()
+        log.warning(f"TrackMania has crashed {where}: {error}. No statistic counts its race.")
+
+
+def _signature() -> inspect.Signature:
+    """The arguments of `Options`, to check a config's `env_args` against."""
+    parameters = []
+    for field in fields(Options):
+        default = field.default if field.default is not MISSING else field.default_factory()
+        parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
+    return inspect.Signature(parameters)
+
+
+TrackManiaEnv.__signature__ = _signature()

@@ -1,0 +1,160 @@
+"""One game: its process if it is started here, the connection to it, and what it needs to be told first."""
+
+import contextlib
+import logging
+import socket
+import time
+from pathlib import Path
+
+from envs.trackmania.launching import GameProcess, StartLock
+from envs.trackmania.link import GameLink, GameLost, Turn
+from envs.trackmania.maps import TrackMap
+from envs.trackmania.options import Options
+
+log = logging.getLogger("muster")
+
+HOST = "127.0.0.1"
+RETRY_SECONDS, FIRST_WORD = 0.2, 30  # between attempts to connect; seconds until the first log message
+BETWEEN_RACES_MS = 600_000_000  # a week: how long the game waits for the next race
+VARIABLES = (
+    "set countdown_speed {speed}",
+    "set unfocused_fps_limit false",
+    "set skip_map_load_screens true",
+    "set disable_forced_camera true",
+    "set autorewind false",
+    "set auto_reload_plugins false",
+)
+
+
+class Game:
+    """The game on a port; `turn` is the one in which it waits, if it waits.
+
+    `starts`: the state at time 0 of each map that was raced on this connection.
+    """
+
+    def __init__(self, options: Options):
+        self.options = options
+        self.link: GameLink | None = None
+        self.turn: Turn | None = None
+        self.loaded = ""  # the path of the map; "": not known
+        self.starts: dict[str, bytes] = {}
+        self._process: GameProcess | None = None
+        self._lock = StartLock()
+        self._launched = self._bare = False
+
+    def connect(self) -> None:
+        """Start the game if it does not run and is to be started here; connect unless that is done.
+
+        Raises:
+            GameLost: it ended, or did not accept a connection within `launch_timeout`.
+            MusterError: it cannot be started.
+        """
+        if self.link is not None:
+            return
+        options = self.options
+        if options.launch and (self._process is None or not self._process.alive):
+            self.end()
+            self._lock.acquire()
+            self._process, self._launched = GameProcess(options.launch, options.own_port), True
+        self.link = GameLink(self._accepted(), options.launch_timeout)
+        self.turn = self.link.turn()
+        if self.turn.name != "connected":
+            raise GameLost(f"it began with {self.turn.name} and not with connected")
+        self.link.timeout = options.game_timeout
+
+    def set_up(self, wanted: TrackMap) -> bool:
+        """What a game is told in the turn `connected`, which ends; returns whether `wanted` is being loaded."""
+        turn, options = self.turn, self.options
+        if self._launched:  # its console is open then
+            turn.send("execute", "toggle_console")
+            self._launched = False
+        turn.send("set_speed", 1.0)
+        turn.send("set_step_period", options.step_ms)
+        for command in VARIABLES:
+            turn.send("execute", command.format(speed=f"{options.countdown_speed:g}"))
+        if options.user:
+            turn.send("execute", f"set autologin {options.user}")
+        loading = bool(turn.ask("in_menus"))
+        if loading:
+            self.load(wanted)
+        self._bare = True
+        self.resume()
+        return loading
+
+    def first_step(self) -> None:
+        """What it is told at its first run step."""
+        if self._bare:
+            self.turn.send("set_timeout", self.options.turn_ms)
+            self.turn.send("execute", "cam 2")
+            self._bare = False
+
+    def load(self, wanted: TrackMap) -> None:
+        """Let it load a map, after this turn."""
+        self._hide_personal_best(wanted)
+        self.turn.send("execute", f'map "{wanted.path}"')
+        self.loaded = wanted.path
+
+    def next_turn(self) -> Turn:
+        """Wait for the game's next message."""
+        self.turn = self.link.turn()
+        return self.turn
+
+    def resume(self) -> None:
+        """Echo: the game continues."""
+        turn, self.turn = self.turn, None
+        turn.echo()
+
+    def hold(self, frame_due: bool) -> None:
+        """Let it wait until the next race; a frame that it still owes is taken back."""
+        self.turn.send("set_timeout", BETWEEN_RACES_MS)
+        if frame_due:
+            self.turn.send("cancel_frame")
+        self.turn.flush()
+
+    def started(self) -> None:
+        """Its first race has begun: other games may start."""
+        self._lock.release()
+
+    def disconnect(self) -> None:
+        """Close the connection; the game continues at its own speed."""
+        if self.link is not None:
+            self.link.close()
+        self.link = self.turn = None
+        self.loaded = ""
+        self.starts.clear()
+        self._lock.release()
+
+    def end(self) -> None:
+        """Close the connection, and the game if it was started here; may be called twice."""
+        self.disconnect()
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+    def _accepted(self) -> socket.socket:
+        options, begun, said = self.options, time.monotonic(), False
+        while True:
+            try:
+                return socket.create_connection((HOST, options.own_port), timeout=options.launch_timeout)
+            except OSError as error:
+                waited = time.monotonic() - begun
+                if self._process is not None and not self._process.alive:
+                    raise GameLost(f"it ended before it accepted a connection: {self._process.command}") from None
+                if waited > options.launch_timeout:
+                    raise GameLost(
+                        f"nothing accepts a connection on port {options.own_port} ({error.strerror or error}). Look at "
+                        'TMInterface\'s console: "Unknown variable: custom_port" means that the plugin is not loaded'
+                    ) from None
+                if waited > FIRST_WORD and not said:
+                    log.info(f"Waiting for TrackMania on port {options.own_port}.")
+                    said = True
+                time.sleep(RETRY_SECONDS)
+
+    def _hide_personal_best(self, wanted: TrackMap) -> None:
+        """Rename the personal best's replay: the game would show its car in the pictures."""
+        options = self.options
+        if options.documents and options.user:
+            folder = Path(options.documents).expanduser() / "Tracks" / "Replays" / "Autosaves"
+            replay = folder / f"{options.user}_{wanted.file_stem}.Replay.gbx"
+            with contextlib.suppress(OSError):  # there is none
+                replay.replace(replay.with_suffix(".bak"))

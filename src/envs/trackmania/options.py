@@ -1,0 +1,122 @@
+"""The arguments of the environment trackmania."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from envs.racing.options import VIEWS
+from envs.trackmania.float_view import ZONES_AHEAD
+from envs.trackmania.launching import PORT
+from envs.trackmania.maps import TrackMap, maps_of
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
+
+# the least and the most of each number
+BOUNDS: dict[str, tuple[float, float]] = {
+    "port": (1024, 60_000),
+    "launch_timeout": (0.1, 86_400.0),
+    "game_timeout": (0.1, 86_400.0),
+    "turn_timeout": (1.0, 600_000.0),
+    "max_restarts": (0, 10**6),
+    "speed": (0.1, 1000.0),
+    "countdown_speed": (1.0, 1000.0),
+    "step_ms": (10, 1000),
+    "time_limit": (1, 10**6),
+    "cut_off_seconds": (0.05, 3600.0),
+    "frame_width": (16, 640),
+    "frame_height": (16, 480),
+    "constant_reward_per_ms": (-1000.0, 1000.0),
+    "reward_per_m_advanced_along_centerline": (-1000.0, 1000.0),
+    "final_speed_reward_per_m_per_s": (-1000.0, 1000.0),
+}
+WHOLE = ("port", "max_restarts", "step_ms", "time_limit", "frame_width", "frame_height")
+TEXTS = ("launch", "user", "documents")
+TICK_MS = 10
+
+
+@dataclass
+class Options:
+    """Constructor arguments; docs/trackmania_game.md describes them."""
+
+    map_cycle: list[Any] = field(default_factory=list)
+    test_map_cycle: list[Any] = field(default_factory=list)  # empty: that of training
+    port: int = 8478  # of the first game; each further one has the next
+    launch: str = ""  # the command that starts a game, with {port}; "": the user has started them
+    launch_timeout: float = 300.0  # seconds until it accepts a connection
+    game_timeout: float = 60.0  # seconds of silence after which a game counts as crashed
+    turn_timeout: float = 600.0  # seconds that the game waits for the run during a race
+    max_restarts: int = 5  # crashes in a row
+    user: str = ""  # the name of the game's online account
+    documents: str = ""  # the game's folder, to hide personal bests
+    speed: float = 80.0  # of races
+    countdown_speed: float = 80.0
+    step_ms: int = 50  # milliseconds of a step
+    time_limit: int = 6000  # steps of a race
+    cut_off_seconds: float = 2.0  # without a new furthest zone
+    view: str = "float"
+    frame_width: int = 160
+    frame_height: int = 120
+    normalise: bool = True  # the float view, by fixed means and deviations
+    state: bool = True  # the field state, for mixers and central critics
+    constant_reward_per_ms: float = -6 / 5000
+    reward_per_m_advanced_along_centerline: float = 5 / 500
+    final_speed_reward_per_m_per_s: float = 0.0  # at the finish
+    test_mode: bool = False  # set by Muster: whether these races are those of tests
+    place: Sequence[int] = (0, 1)  # set by Muster: number of this copy among those of the run, and their number
+    # what racing's fields depend on
+    n_cars, seen_cars, zones_ahead, reward = 1, 0, ZONES_AHEAD, "sum"
+
+    def __post_init__(self):
+        if self.view not in VIEWS:
+            raise ConfigError(f"env_args.view: there is no '{shown(self.view)}'.{suggestion(str(self.view), VIEWS)}")
+        for key, (least, most) in BOUNDS.items():
+            value = getattr(self, key)
+            if isinstance(value, bool) or not isinstance(value, int if key in WHOLE else int | float):
+                kind = "a whole number" if key in WHOLE else "a number"
+                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be {kind}.")
+            if not least <= value <= most:
+                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be from {least:g} to {most:g}.")
+        if self.step_ms % TICK_MS:
+            raise ConfigError(f"env_args.step_ms is {self.step_ms}; it must be a multiple of {TICK_MS}.")
+        for key in TEXTS:
+            value = getattr(self, key)
+            if not isinstance(value, str) or not (value.isprintable() or not value):
+                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be a text of one line.")
+        if not self.user.replace("_", "").replace(".", "").replace("-", "").isalnum() and self.user:
+            raise ConfigError(f"env_args.user is {shown(self.user)}; it must be the name of an account.")
+        if self.launch and PORT not in self.launch:
+            raise ConfigError(f"env_args.launch: the command must have {PORT} in it, which each game has its own of.")
+
+    def maps(self) -> list[TrackMap]:
+        """The maps of the cycle that is played.
+
+        Raises:
+            ConfigError: an entry is invalid.
+        """
+        training = maps_of("map_cycle", self.map_cycle)
+        if not training:
+            raise ConfigError(
+                'env_args.map_cycle has no map. Give it one: "[{map: A01.Challenge.Gbx, line: a01.npy}]" '
+                "(docs/trackmania_game.md)."
+            )
+        tests = maps_of("test_map_cycle", self.test_map_cycle)
+        return tests if self.test_mode and tests else training
+
+    @property
+    def pictures(self) -> bool:
+        return self.view != "float"
+
+    @property
+    def picture_shape(self) -> tuple[int, int, int]:
+        return (self.frame_height, self.frame_width, 1)
+
+    @property
+    def own_port(self) -> int:
+        """The port of this copy's game; those of tests follow those of training."""
+        number, copies = self.place
+        return self.port + number + (copies if self.test_mode else 0)
+
+    @property
+    def turn_ms(self) -> int:
+        return round(1000 * self.turn_timeout)

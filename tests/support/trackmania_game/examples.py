@@ -1,0 +1,23 @@
+"""Lines and states of the game, made by hand."""
+
+import struct
+
+import numpy as np
+
+FLAGS_AT, STATES_AT, TIMES_AT = 8, 8348, 8352
+
+
+def straight_line(metres=60.0):
+    """`[N, 3]`, half a metre apart, along the first axis from (10, 10, 5)."""
+    along = np.arange(0, metres, 0.5)
+    return np.stack([along + 10, np.full_like(along, 10.0), np.full_like(along, 5.0)], axis=1)
+
+
+def raw_state(states=2, times=(1000, -1), flags=0xFF):
+    """The bytes of a state, by the published offsets."""
+    data = bytearray(TIMES_AT) + bytes(4 * states) + struct.pack("<i", len(times))
+    for time in times:
+        data += struct.pack("<2i", time, 7)
+    struct.pack_into("<I", data, FLAGS_AT, flags)
+    struct.pack_into("<i", data, STATES_AT, states)
+    return data
