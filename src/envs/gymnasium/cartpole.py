@@ -50,7 +50,7 @@ class CartPoleBatch:
         from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
         from gymnasium.utils.seeding import np_random
 
-        single = GymnasiumEnv(key, kwargs, time_limit, observe)
+        single = GymnasiumEnv(key, kwargs, time_limit=time_limit, observe=observe)
         self._fields, self.groups, self.episode_limit = single.fields(), single.groups, single.episode_limit
         single.close()
         self._env = CartPoleVectorEnv(batch_size, self.episode_limit, **{**tasks.task_of(key).kwargs, **(kwargs or {})})
