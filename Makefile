@@ -15,12 +15,17 @@ export OMP_NUM_THREADS ?= 1
 # the tests start hundreds of processes, each of which would compile the sources
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train browse test test-fast lint format check-tests check-fast reference
+.PHONY: train race browse test test-fast lint format check-tests check-fast reference
 
 train: $(VENV)/.core
 	$(BIN)/python src/main.py --config=qmix_fast --env-config=skirmish with env_args.map_name=3m \
 		t_max=180000 test_interval=10000 log_interval=40000 seed=1 \
 		save_model=True save_replay=True use_tensorboard=True
+
+race: $(VENV)/.core
+	$(BIN)/python src/main.py --config=iqn_race --env-config=racing with t_max=200000 seed=1 \
+		env_args.reward_per_m_advanced_along_centerline=0.1 env_args.zones_ahead=15 env_args.start_anywhere=0.5 \
+		save_model=True save_replay=True
 
 browse: $(VENV)/.browser
 	$(BIN)/python src/browse.py $(RESULTS)
