@@ -97,7 +97,8 @@ def train(tmp_path, monkeypatch, algorithm, environment, **changes):
     # a rollout of `batch_size_run` episodes or pieces: one fills the batch, and each of the others brings an update
     delayed = completed(config).get("policy_delay", 1)
     rollouts = -(-config["batch_size"] // config["batch_size_run"]) - 1 + UPDATES * delayed
-    longest = completed(config)["rollout_steps"] if config["runner"] == "rollout" else episode_limit(environment)
+    limit = config["env_args"].get("time_limit") or episode_limit(environment)
+    longest = completed(config)["rollout_steps"] if config["runner"] == "rollout" else limit
     # the rollout that starts at t_max is still played
     config["t_max"] = (rollouts - 1) * config["batch_size_run"] * longest
     if chosen_name(config, "buffer") == "transitions":

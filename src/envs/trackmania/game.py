@@ -62,24 +62,25 @@ class Game:
             raise GameLost(f"it began with {self.turn.name} and not with connected")
         self.link.timeout = options.game_timeout
 
-    def set_up(self, wanted: TrackMap) -> bool:
-        """What a game is told in the turn `connected`, which ends; returns whether `wanted` is being loaded."""
+    def set_up(self, wanted: TrackMap) -> None:
+        """What a game is told in the turn `connected`, which ends.
+
+        It loads `wanted` in any case: a race that was over, and not undone, has no run steps to do it in.
+        """
         turn, options = self.turn, self.options
         if self._launched:  # its console is open then
             turn.send("execute", "toggle_console")
             self._launched = False
         turn.send("set_speed", 1.0)
+        turn.send("cancel_frame")  # that a client before may have asked for
         turn.send("set_step_period", options.step_ms)
         for command in VARIABLES:
             turn.send("execute", command.format(speed=f"{options.countdown_speed:g}"))
         if options.user:
             turn.send("execute", f"set autologin {options.user}")
-        loading = bool(turn.ask("in_menus"))
-        if loading:
-            self.load(wanted)
+        self.load(wanted)
         self._bare = True
         self.resume()
-        return loading
 
     def first_step(self) -> None:
         """What it is told at its first run step."""

@@ -12,9 +12,11 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
 
+LAST_PORT = 65_535
+TICK_MS = 10
 # the least and the most of each number
 BOUNDS: dict[str, tuple[float, float]] = {
-    "port": (1024, 60_000),
+    "port": (1024, LAST_PORT),
     "launch_timeout": (0.1, 86_400.0),
     "game_timeout": (0.1, 86_400.0),
     "turn_timeout": (1.0, 600_000.0),
@@ -32,7 +34,6 @@ BOUNDS: dict[str, tuple[float, float]] = {
 }
 WHOLE = ("port", "max_restarts", "step_ms", "time_limit", "frame_width", "frame_height")
 TEXTS = ("launch", "user", "documents")
-TICK_MS = 10
 
 
 @dataclass
@@ -79,6 +80,8 @@ class Options:
                 raise ConfigError(f"env_args.{key} is {shown(value)}; it must be from {least:g} to {most:g}.")
         if self.step_ms % TICK_MS:
             raise ConfigError(f"env_args.step_ms is {self.step_ms}; it must be a multiple of {TICK_MS}.")
+        if self.own_port > LAST_PORT:
+            raise ConfigError(f"env_args.port is {self.port}; the last game's would be {self.own_port}.")
         for key in TEXTS:
             value = getattr(self, key)
             if not isinstance(value, str) or not (value.isprintable() or not value):

@@ -38,10 +38,11 @@ class Races:
         """Start a race on this map; returns the moment at which it begins."""
         game = self._game
         game.connect()
-        # whether the start was asked for, and whether time 0 of this race is yet to come
+        # whether the start was asked for, whether its countdown has begun, and whether a new map's interface is shown
         asked = counts = interface = False
         if game.turn.name == "connected":
-            interface = asked = counts = game.set_up(wanted)
+            game.set_up(wanted)
+            interface = asked = True
         else:
             game.turn.send("set_speed", self._options.speed)
             game.turn.send("set_timeout", self._options.turn_ms)
@@ -49,7 +50,8 @@ class Races:
         for _ in range(MOST_MESSAGES):
             turn = game.next_turn()
             if turn.name == "connected":
-                interface = asked = counts = game.set_up(wanted)
+                game.set_up(wanted)
+                interface, asked, counts = True, True, False
                 continue
             if turn.name != "run_step":
                 game.resume()

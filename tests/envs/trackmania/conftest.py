@@ -1,12 +1,24 @@
 """Stand-ins for TrackMania, and environments that play on them."""
 
+import json
+import sys
+
 import numpy as np
 import pytest
 
 from envs.trackmania.environment import TrackManiaEnv
-from trackmania_game.examples import straight_line
+from trackmania_game.car import Car
+from trackmania_game.examples import PATHS, SERVER, free_port, straight_line
 from trackmania_game.faults import Faults
 from trackmania_game.server import StandIn
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded_car(tmp_path_factory):
+    """The simulator is compiled and loaded: games that do it first would seem to hang."""
+    path = tmp_path_factory.mktemp("line") / "line.npy"
+    np.save(path, straight_line())
+    Car(path).tick(0, 0, 1, 0)
 
 
 @pytest.fixture
@@ -21,8 +33,8 @@ def stand_in(line_file):
     """Makes stand-ins with these maps and faults, and closes them."""
     made = []
 
-    def make(maps=("A",), **faults):
-        made.append(StandIn(dict.fromkeys(maps, line_file), faults=Faults(**faults)))
+    def make(maps=("A",), port=0, **faults):
+        made.append(StandIn(dict.fromkeys(maps, line_file), port, Faults(**faults)))
         return made[-1]
 
     yield make
@@ -46,3 +58,23 @@ def make_env(line_file):
     yield make
     for env in made:
         env.close()
+
+
+@pytest.fixture
+def launcher(tmp_path, line_file):
+    """The command of a launcher that starts the stand-in and ends, as a script of Wine may."""
+
+    def make(stays=False, **faults):
+        port = free_port()
+        game = [sys.executable, str(SERVER)]
+        arguments = [json.dumps({"A": line_file}), json.dumps(faults)]
+        script = tmp_path / "launch.py"
+        script.write_text(
+            "import os, subprocess, sys\n"
+            f"os.environ['PYTHONPATH'] = {PATHS!r}\n"
+            f"game = subprocess.Popen([*{game!r}, sys.argv[1], *{arguments!r}], start_new_session=True)\n"
+            f"open({str(tmp_path / 'pids')!r}, 'a').write(f'{{game.pid}}\\n')\n" + ("game.wait()\n" if stays else "")
+        )
+        return {"launch": f"{sys.executable} {script} {{port}}", "port": port, "launch_timeout": 30.0}
+
+    return make

@@ -1,9 +1,15 @@
-"""Lines and states of the game, made by hand."""
+"""Lines and states of the game, made by hand; where the stand-in is."""
 
+import os
+import socket
 import struct
+from pathlib import Path
 
 import numpy as np
 
+SERVER = Path(__file__).with_name("server.py")
+# what a program needs to import the stand-in
+PATHS = os.pathsep.join(str(SERVER.parents[3] / part) for part in ("src", "tests/support"))
 FLAGS_AT, STATES_AT, TIMES_AT = 8, 8348, 8352
 
 
@@ -21,3 +27,9 @@ def raw_state(states=2, times=(1000, -1), flags=0xFF):
     struct.pack_into("<I", data, FLAGS_AT, flags)
     struct.pack_into("<i", data, STATES_AT, states)
     return data
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]

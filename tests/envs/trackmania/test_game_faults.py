@@ -1,0 +1,259 @@
+"""A game that fails: in every state of the link, and when it was started here; the next race works."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from envs.trackmania import launching
+from envs.trackmania.guard import VARIABLE, processes_of
+from trackmania_game import server
+from trackmania_game.examples import PATHS, free_port
+from utils.errors import MusterError
+
+
+def step(env):
+    return env.step({"actions": np.array([0])})
+
+
+def drive(env, most=120):
+    """Steps until the race ends; the info and the two ends."""
+    env.reset()
+    for _ in range(most):
+        _, terminated, truncated, info = step(env)
+        if terminated or truncated:
+            return terminated, truncated, info
+    raise AssertionError("the race does not end")
+
+
+# every message of a race, and when it comes for the k-th time: at the start, in the middle, in the second race
+STATES = [
+    *[(name, 1) for name in ("connected", "run_step", "frame", "checkpoint_count")],
+    *[(name, 1) for name in ("set_speed", "execute", "set_timeout", "toggle_interface")],
+    *[(name, 2) for name in ("get_state", "rewind_in_place", "request_frame", "set_inputs")],
+    *[("run_step", 57), ("frame", 7), ("get_state", 9), ("set_timeout", 2), ("rewind", 1), ("rewind", 2)],
+]
+
+
+@pytest.mark.parametrize("do", ["close", "silence", "half", "garbage"])
+@pytest.mark.parametrize(("at", "number"), STATES)
+def test_after_a_fault_in_any_state_the_next_race_works(stand_in, make_env, at, number, do):
+    game = stand_in(at=at, number=number, do=do, finish_at=700)
+    env = make_env(game, view="both", game_timeout=0.3)
+    ends = [drive(env) for _ in range(3)]
+    assert ends[-1][0] and not ends[-1][1]
+    crashed = [info.get("crashed", False) for *_, info in ends]
+    assert env.restarts == game.connections - 1 == 1
+    # a race is lost unless the fault was at its start, which is tried again
+    assert sum(crashed) <= 1
+    for terminated, truncated, info in ends:
+        assert terminated != truncated == info.get("crashed", False)
+        assert ("race_finished" in info) == terminated
+
+
+def test_a_crash_during_a_race_truncates_it(stand_in, make_env):
+    env = make_env(stand_in(at="run_step", number=60, do="close"))
+    terminated, truncated, info = drive(env)
+    assert (terminated, truncated, info) == (False, True, {"crashed": True, "map": "A"})
+    assert drive(env)[0]
+    assert env.get_stats() == {"restarts": 1}
+
+
+def test_states_of_another_version_stop_the_run(stand_in, make_env):
+    env = make_env(stand_in(flags=0x1FF), max_restarts=2)
+    with pytest.raises(MusterError, match=r"crashed on A, 3 in a row .*flags 0x1ff: this is not TMInterface 2.1"):
+        env.reset()
+
+
+def test_a_second_echo_is_never_sent(stand_in, make_env):
+    game = stand_in(at="run_step", number=70, echo_twice=True)
+    env = make_env(game, game_timeout=0.3)
+    assert drive(env)[2] == {"crashed": True, "map": "A"}
+    assert drive(env)[0]
+
+
+def test_a_game_that_listens_late_and_greets_late_is_waited_for(stand_in, make_env):
+    begun = time.monotonic()
+    env = make_env(stand_in(listen_after=0.6, greet_after=0.6), game_timeout=0.3)
+    env.reset()
+    assert time.monotonic() - begun > 1.2
+    assert env.restarts == 0
+
+
+def test_a_game_that_refuses_is_reported_with_the_place_to_look(make_env):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        env = make_env(port=free.getsockname()[1], launch_timeout=0.4, max_restarts=0)
+        with pytest.raises(MusterError, match=r"nothing accepts a connection .* plugin is not loaded"):
+            env.reset()
+
+
+def test_a_client_that_is_too_slow_is_dropped_and_connects_again(stand_in, make_env, monkeypatch):
+    monkeypatch.setattr(server, "FIRST_TIMEOUT", 300)
+    game = stand_in()
+    env = make_env(game, turn_timeout=1.0)
+    env.reset()
+    assert game.timeout == 1000
+    time.sleep(1.3)
+    _, terminated, truncated, info = step(env)
+    assert (terminated, truncated, info["crashed"]) == (False, True, True)
+    assert (game.expired, game.timeout) == (1, 300)
+    assert drive(env)[0]
+    assert game.connections == 2
+
+
+def test_lengths_in_characters_put_the_stand_in_out_of_step(stand_in):
+    """As they do the game: the client sends the length in bytes."""
+    game = stand_in()
+    with socket.create_connection(("127.0.0.1", game.port)) as client:
+        client.recv(4)
+        text = 'map "é"'
+        client.sendall(
+            b"\x0e\0\0\0" + len(text).to_bytes(4, "little") + text.encode() + b"\x16\0\0\0" + b"\5\0\0\0" * 3
+        )
+        deadline = time.monotonic() + 2
+        while not game.unknown and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert game.unknown
+
+
+def test_the_game_gets_its_own_speed_back(stand_in, make_env):
+    game = stand_in()
+    env = make_env(game, view="both")
+    env.reset()
+    assert game.speed == 0
+    env.close()
+    deadline = time.monotonic() + 2
+    while game.names()[-1] != "shutdown" and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert (game.speed, game.names()[-2:]) == (1, ["set_speed", "shutdown"])
+
+
+# games that are started here
+
+
+def pids(tmp_path):
+    return [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+
+
+def runs(pid):
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def gone(pid, seconds=10):
+    deadline = time.monotonic() + seconds
+    while runs(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not runs(pid)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_game_that_is_started_here_is_ended_with_its_environment(make_env, launcher, tmp_path, stays):
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env={**os.environ, VARIABLE: "x"})
+    env = make_env(**launcher(stays))
+    assert drive(env)[0]
+    (pid,) = pids(tmp_path)
+    assert runs(pid)
+    env.close()
+    env.close()
+    assert not runs(pid) and runs(other.pid)
+    assert processes_of("x") == [other.pid]
+    other.kill()
+    other.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("at", "number"), [("connected", 1), ("run_step", 60), ("frame", 5), ("get_state", 8)])
+def test_a_game_that_dies_is_started_again(make_env, launcher, tmp_path, at, number):
+    once = str(tmp_path / "happened")
+    env = make_env(**launcher(at=at, number=number, do="kill", once=once), view="both", game_timeout=5.0)
+    ends = [drive(env) for _ in range(2)]
+    assert ends[-1][0]
+    assert env.restarts == 1 and len(pids(tmp_path)) == 2
+    assert gone(pids(tmp_path)[0])
+
+
+@pytest.mark.slow
+def test_a_game_that_hangs_twice_is_ended_and_started_again(make_env, launcher, tmp_path):
+    env = make_env(**launcher(), game_timeout=5.0)
+    env.reset()
+    os.kill(pids(tmp_path)[0], signal.SIGSTOP)
+    env._game.link.timeout = 0.3
+    assert step(env)[3]["crashed"]
+    env._game.options.launch_timeout = 1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(env._game, "connect", patient(env))
+        assert drive(env)[0]
+    assert len(pids(tmp_path)) == 2 and gone(pids(tmp_path)[0])
+
+
+def patient(env):
+    """Short waits for the game that hangs, and long ones for the one that starts."""
+    connect, tried = env._game.connect, []
+
+    def connecting():
+        tried.append(1)
+        env._game.options.launch_timeout = 1.0 if len(tried) == 1 else 30.0
+        connect()
+
+    return connecting
+
+
+def test_a_command_that_does_not_exist_is_an_error(make_env):
+    with pytest.raises(MusterError, match=r"nothing_like_it .* cannot be started"):
+        make_env(launch="nothing_like_it {port}").reset()
+
+
+def test_a_launcher_that_ends_without_a_game_is_a_fault(make_env):
+    env = make_env(launch="true {port}", port=free_port(), max_restarts=0)
+    with pytest.raises(MusterError, match="ended before it accepted a connection: true"):
+        env.reset()
+
+
+HOLD = """
+import sys, time
+from envs.trackmania.launching import GameProcess
+game = GameProcess(f"{sys.executable} -c 'import time; time.sleep(60)' {{port}}", 1234)
+print(game._launcher.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_a_game_ends_with_a_run_that_is_killed():
+    holder = subprocess.Popen([sys.executable, "-c", HOLD], env={**os.environ, "PYTHONPATH": PATHS}, stdout=-1)
+    pid = int(holder.stdout.readline())
+    assert runs(pid)
+    holder.kill()
+    holder.wait()
+    assert gone(pid)
+
+
+TURNS = """
+import sys, time
+from envs.trackmania.launching import StartLock
+lock = StartLock()
+lock.acquire()
+begun = time.time()
+time.sleep(0.3)
+print(begun, time.time())
+lock.release()
+"""
+
+
+@pytest.mark.skipif(launching.fcntl is None, reason="files cannot be locked here")
+def test_games_start_one_after_another():
+    starters = [
+        subprocess.Popen([sys.executable, "-c", TURNS], env={**os.environ, "PYTHONPATH": PATHS}, stdout=-1)
+        for _ in range(2)
+    ]
+    first, second = sorted(tuple(map(float, starter.communicate()[0].split())) for starter in starters)
+    assert first[1] <= second[0]

@@ -1,0 +1,50 @@
+"""Arguments of the environment that make no sense."""
+
+import pytest
+
+from envs.trackmania.environment import TrackManiaEnv
+from utils.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("env_args", "message"),
+    [
+        ({"map_cycle": []}, "map_cycle has no map"),
+        ({"map_cycle": ["A"]}, r"map_cycle\[0\] is A; it must have map"),
+        ({"map_cycle": [{"map": "A"}]}, r"map_cycle\[0\].line is None"),
+        ({"map_cycle": [{"map": 'A" ; quit', "line": "x"}]}, "no quotes"),
+        ({"map_cycle": [{"map": "A\n", "line": "x"}]}, r"\[0\].map is"),
+        ({"map_cycle": [{"map": "A", "line": "x", "maps": 1}]}, "Did you mean 'map'"),
+        ({"map_cycle": [{"map": "A", "line": "none.npy"}]}, "none.npy cannot be read"),
+        ({"launch": "run.sh"}, r"must have \{port\} in it"),
+        ({"user": "me; quit"}, "name of an account"),
+        ({"step_ms": 55}, "multiple of 10"),
+        ({"port": 80}, "from 1024"),
+        ({"view": "pictures"}, "Did you mean 'picture'"),
+        ({"speeds": 2}, "Did you mean 'speed'"),
+    ],
+)
+def test_bad_arguments_are_refused(line_file, env_args, message):
+    with pytest.raises(ConfigError, match=message):
+        TrackManiaEnv.check_args(**{"map_cycle": [{"map": "A", "line": line_file}], **env_args})
+
+
+def test_two_maps_of_one_name_are_refused(line_file):
+    cycle = [{"map": "x/A.Challenge.Gbx", "line": line_file}, {"map": "y/A.Gbx", "line": line_file}]
+    with pytest.raises(ConfigError, match="two maps are called A"):
+        TrackManiaEnv.check_args(map_cycle=cycle)
+
+
+def test_the_config_has_the_defaults():
+    from dataclasses import asdict
+
+    from cli.compose import compose_config
+    from envs.trackmania.options import Options
+
+    config = compose_config("iql", "trackmania").config["env_args"]
+    assert config == {key: value for key, value in asdict(Options()).items() if key not in ("test_mode", "place")}
+
+
+def test_the_last_port_is_checked():
+    with pytest.raises(ConfigError, match="the last game's would be 65536"):
+        TrackManiaEnv.check_args(map_cycle=[], port=65_535, place=(0, 1), test_mode=True)
