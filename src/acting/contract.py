@@ -18,6 +18,7 @@ class Experience:
         episodes: the number of its episodes.
         lag: the number of rollouts before it that its weights have not learned from.
         learning: the groups that were played by the newest models, which learn from it; None: all.
+        source: the number of the runner that played it; its rows continue those of the last rollout of that runner.
     """
 
     batch: EpisodeBatch
@@ -25,6 +26,7 @@ class Experience:
     episodes: int
     lag: int
     learning: frozenset[str] | None = None
+    source: int = 0
 
 
 class Opponents(Protocol):

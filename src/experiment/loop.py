@@ -121,7 +121,9 @@ class TrainingLoop:
                 if (seen := team.learns_from(batch, experience.learning)) is None:
                     continue
                 with timed("store"):
-                    added = team.buffer.insert(seen)
+                    # a buffer of the user's own may know of one source only
+                    source = (experience.source,) if experience.source else ()
+                    added = team.buffer.insert(seen, *source)
                 for _ in range(team.plan.due(added)):
                     if team.buffer.ready():
                         self._learn(team, t_env)

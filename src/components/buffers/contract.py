@@ -24,8 +24,12 @@ class Buffer(Protocol):
     # saves the content in checkpoints; None if every `insert` replaces all of it, which need not be saved
     journal: Journal | None
 
-    def insert(self, batch: EpisodeBatch) -> int:
-        """Insert a rollout. Returns the number of its transitions (`utils.rl_utils.valid_transitions`)."""
+    def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
+        """Insert a rollout. Returns the number of its transitions (`utils.rl_utils.valid_transitions`).
+
+        Args:
+            source: of the runner that brought it; the rows of a rollout continue those of the last one of its source.
+        """
 
     def ready(self) -> bool:
         """Whether it holds enough for a sample."""

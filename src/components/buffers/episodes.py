@@ -36,7 +36,7 @@ class EpisodeReplay:
         self._transitions = np.zeros(args.buffer_size, dtype=np.int64)
         self.journal = EpisodeJournal(self.episodes, self._transitions)
 
-    def insert(self, batch: EpisodeBatch) -> int:
+    def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
         transitions = valid_transitions(batch).sum(1).flatten().long().cpu().numpy()
         kept = transitions[-len(self._transitions) :]
         self.episodes.insert_episode_batch(batch)

@@ -20,8 +20,9 @@ class FrameRing:
     Each has all fields of one column of a batch but derived ones, which are derived again when it is read. The step
     after number k has the number k + `ahead[place]`; 0 where none is known.
 
-    A rollout's last column, which has no actions yet, waits: the next rollout's first column completes it, if it shows
-    the same (`utils.schemes.is_rollout`). So a frame is stored once, however short rollouts are.
+    A rollout's last column, which has no actions yet, waits: the first column of the next rollout of its source
+    completes it, if it shows the same (`utils.schemes.is_rollout`). So a frame is stored once, however short rollouts
+    are. Sources are runners whose rollouts come in any order.
 
     Args:
         scheme, groups, preprocess: of the batches, see `EpisodeBatch`; constant fields are left out.
@@ -54,8 +55,8 @@ class FrameRing:
         # of steps that were ever written
         self.stop = 0
         self.ahead = np.zeros(capacity, dtype=np.int32)
-        # of each row of the last rollout, the number of its last step, if that waits for its actions; else -1
-        self.waiting = np.zeros(0, dtype=np.int64)
+        # by source, of each row of its last rollout: the number of its last step, if that waits for actions; else -1
+        self.waiting: dict[int, np.ndarray] = {}
         # called before steps are overwritten, with the number of the first one that stays
         self.before_overwrite: Callable[[int], None] = lambda first_kept: None
 
@@ -67,14 +68,16 @@ class FrameRing:
     @property
     def complete(self) -> int:
         """No step below this number changes any more."""
-        waiting = self.waiting[self.waiting >= 0]
-        return int(waiting.min()) if len(waiting) else self.stop
+        waiting = [number for rows in self.waiting.values() for number in rows.tolist() if number >= self.first]
+        return min(waiting, default=self.stop)
 
-    def insert(self, batch: EpisodeBatch, rollout: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def insert(
+        self, batch: EpisodeBatch, rollout: bool, source: int = 0
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Write a batch of B rows and T columns over the oldest steps.
 
         Args:
-            rollout: whether its rows continue those of the last one.
+            rollout: whether its rows continue those of the last one of its source.
 
         Returns:
             numbers of its steps, int64 `[B, T]`, -1 where nothing is filled; bool `[B, T - 1]`, the transitions that
@@ -86,7 +89,8 @@ class FrameRing:
         filled, ended, valid, begins = _course(batch, rollout)
         new = filled.copy()
         if rollout:
-            continued = self._continued(batch, filled[:, 0])
+            waiting = self._waiting_of(source, len(filled), int(filled.sum()))
+            continued = self._continued(batch, filled[:, 0], waiting)
             begins[continued, 0] = new[continued, 0] = False
         numbers = np.full(filled.shape, -1, dtype=np.int64)
         count = int(new.sum())
@@ -94,7 +98,7 @@ class FrameRing:
         of_new = np.arange(self.stop, self.stop + count)
         if rollout:
             numbers.T[new.T] = of_new
-            numbers[continued, 0] = self.waiting[continued]
+            numbers[continued, 0] = waiting[continued]
         else:
             numbers[new] = of_new
         self.before_overwrite(self.stop + count - self.capacity)
@@ -106,19 +110,24 @@ class FrameRing:
         self.ahead[of % self.capacity] = after - of
         if rollout:
             # what follows an end shows how it ended, and gets no actions
-            self.waiting = np.where(ended[:, -2], -1, numbers[:, -1])
+            self.waiting[source] = np.where(ended[:, -2], -1, numbers[:, -1])
         return numbers, valid, begins
 
-    def _continued(self, batch: EpisodeBatch, filled: np.ndarray) -> np.ndarray:
+    def _waiting_of(self, source: int, rows: int, most: int) -> np.ndarray:
+        """The numbers that wait in the rows of a source, without those that up to `most` new steps would overwrite."""
+        waiting = self.waiting.get(source)
+        if waiting is None or len(waiting) != rows:
+            return np.full(rows, -1)
+        return np.where(waiting >= self.stop + most - self.capacity, waiting, -1)
+
+    def _continued(self, batch: EpisodeBatch, filled: np.ndarray, waiting: np.ndarray) -> np.ndarray:
         """The rows whose first column, `filled` bool `[B]`, is the frame that waits in them: bool `[B]`."""
         same = np.zeros(len(filled), dtype=bool)
-        if len(self.waiting) != len(filled):
-            self.waiting = np.full(len(filled), -1)
-        rows = np.flatnonzero(filled & (self.waiting >= 0))
+        rows = np.flatnonzero(filled & (waiting >= 0))
         if not len(rows):
             return same
         same[rows] = True
-        places = self.waiting[rows] % self.capacity
+        places = waiting[rows] % self.capacity
         for key in self._observed:
             now = batch[key][:, 0].to(self.data[key]).cpu().numpy()[rows]
             then = self._arrays[key][places] if self._arrays else self.data[key][th.from_numpy(places)].cpu().numpy()

@@ -14,7 +14,14 @@ class NumberQueue:
         return self._stop - self._first
 
     def append(self, numbers: np.ndarray) -> None:
-        """Add numbers `[k]`, larger than those there are."""
+        """Add ascending numbers `[k]`, few of which are smaller than some there are."""
+        later = 0
+        if len(numbers):
+            while later < len(self) and self[np.array(len(self) - 1 - later)] > numbers[0]:
+                later = min(len(self), 2 * later + 1)
+        if later:
+            numbers = np.sort(np.concatenate([self[len(self) - later + np.arange(later)], numbers]))
+            self._stop -= later
         self._numbers[(self._stop + np.arange(len(numbers))) % len(self._numbers)] = numbers
         self._stop += len(numbers)
 

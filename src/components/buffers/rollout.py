@@ -38,7 +38,7 @@ class NewestRollout:
         self._rollout: EpisodeBatch | None = None
         self._transitions = 0
 
-    def insert(self, batch: EpisodeBatch) -> int:
+    def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
         self._rollout = batch[:, : int(batch.max_t_filled())]
         if str(self._rollout.device) != self._device:
             self._rollout.to(self._device)

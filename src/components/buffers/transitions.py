@@ -57,15 +57,15 @@ class TransitionReplay:
         self.scheme, self.groups, self.preprocess = self.ring.scheme, groups, preprocess
         self.kinds = np.zeros(args.buffer_size, dtype=np.uint8)
         self.learned, self.held_out = NumberQueue(args.buffer_size), NumberQueue(args.buffer_size)
-        # whether the episodes that continue in the rows of rollouts are held out
-        self._row_held_out = np.zeros(0, dtype=bool)
+        # by source, whether the episodes that continue in the rows of its rollouts are held out
+        self._row_held_out: dict[int, np.ndarray] = {}
         self._tree = SumTree(args.buffer_size) if args.priority_alpha else None
         self._largest_priority = 1.0
         self.journal = TransitionJournal(self)
 
-    def insert(self, batch: EpisodeBatch) -> int:
+    def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
         before = self.ring.stop
-        numbers, valid, begins = self.ring.insert(batch, is_rollout(batch))
+        numbers, valid, begins = self.ring.insert(batch, is_rollout(batch), source)
         places = np.arange(before, self.ring.stop) % self.args.buffer_size
         self.kinds[places] = NOTHING
         if self._tree is not None:
@@ -74,22 +74,23 @@ class TransitionReplay:
             queue.drop_below(self.ring.first, len(places))
         numbers = numbers[:, :-1]
         if self.args.hold_out:
-            held_out = self._held_out(begins)[:, :-1]
+            held_out = self._held_out(begins, source)[:, :-1]
             self._add(np.sort(numbers[valid & held_out]), HELD_OUT)
             self._add(np.sort(numbers[valid & ~held_out]), LEARNED)
         else:
             self._add(np.sort(numbers[valid]), LEARNED)
         return int(valid.sum())
 
-    def _held_out(self, begins: np.ndarray) -> np.ndarray:
+    def _held_out(self, begins: np.ndarray, source: int) -> np.ndarray:
         """Which steps are of held-out episodes, bool `[B, T]`: drawn where an episode begins."""
-        if len(self._row_held_out) != len(begins):
-            self._row_held_out = np.zeros(len(begins), dtype=bool)
+        before = self._row_held_out.get(source, np.zeros(0, dtype=bool))
+        if len(before) != len(begins):
+            before = np.zeros(len(begins), dtype=bool)
         drawn = np.zeros_like(begins)
         drawn[begins] = np.random.random(int(begins.sum())) < self.args.hold_out
         begun = np.maximum.accumulate(np.where(begins, np.arange(begins.shape[1]), -1), axis=1)
-        held_out = np.where(begun < 0, self._row_held_out[:, None], np.take_along_axis(drawn, begun.clip(0), axis=1))
-        self._row_held_out = held_out[:, -1].copy()
+        held_out = np.where(begun < 0, before[:, None], np.take_along_axis(drawn, begun.clip(0), axis=1))
+        self._row_held_out[source] = held_out[:, -1].copy()
         return held_out
 
     def _add(self, numbers: np.ndarray, kind: int) -> None:
@@ -103,7 +104,7 @@ class TransitionReplay:
             self._tree.put(places, self._largest_priority**self.args.priority_alpha)
 
     def take_kinds(self, first: int, kinds: np.ndarray) -> None:
-        """Restore the kinds uint8 `[k]` of the steps from number `first` on, which come in their order."""
+        """Restore the kinds uint8 `[k]` of the steps from number `first` on."""
         numbers = np.arange(first, first + len(kinds))
         self.kinds[numbers % self.args.buffer_size] = kinds
         self.learned.append(numbers[kinds == LEARNED])
@@ -166,14 +167,16 @@ class TransitionReplay:
         return float(self.args.batch_size) if len(self.learned) else 0.0
 
     def state_dict(self) -> dict[str, Any]:
-        """Counts, the steps that wait for their actions, and priorities, which change without the steps."""
+        """Counts, the steps from the first one that waits for its actions, and priorities, which change without them."""
         ring = self.ring
-        waiting = np.arange(ring.complete, ring.stop) % ring.capacity
+        tail = np.arange(ring.complete, ring.stop) % ring.capacity
         state = {
             "stop": ring.stop,
-            "waiting": ring.waiting,
-            "tail": {key: stored[th.from_numpy(waiting)].clone() for key, stored in ring.data.items()},
-            "row_held_out": self._row_held_out,
+            "waiting": dict(ring.waiting),
+            "tail": {key: stored[th.from_numpy(tail)].clone() for key, stored in ring.data.items()},
+            "tail_ahead": ring.ahead[tail],
+            "tail_kinds": self.kinds[tail],
+            "row_held_out": dict(self._row_held_out),
             "largest_priority": self._largest_priority,
         }
         if self._tree is not None:
@@ -185,11 +188,13 @@ class TransitionReplay:
         ring = self.ring
         if set(state["tail"]) != set(ring.data) or ("priorities" in state) != (self._tree is not None):
             raise ValueError("the buffer has other fields")
-        ring.stop, ring.waiting = int(state["stop"]), state["waiting"]
-        tail = th.from_numpy(np.arange(ring.complete, ring.stop) % ring.capacity)
+        ring.stop, ring.waiting = int(state["stop"]), dict(state["waiting"])
+        tail = np.arange(ring.complete, ring.stop) % ring.capacity
         for key, stored in ring.data.items():
-            stored[tail] = state["tail"][key].to(stored)
-        self._row_held_out, self._largest_priority = state["row_held_out"], float(state["largest_priority"])
+            stored[th.from_numpy(tail)] = state["tail"][key].to(stored)
+        ring.ahead[tail] = state["tail_ahead"]
+        self.take_kinds(ring.complete, state["tail_kinds"])
+        self._row_held_out, self._largest_priority = dict(state["row_held_out"]), float(state["largest_priority"])
         if self._tree is not None:
             self._tree.put(np.arange(len(state["priorities"])), state["priorities"])
 

@@ -55,8 +55,9 @@ class WithUnits:
         self.scheme = (next(iter(tried)) if isinstance(tried, Minibatches) else tried).scheme
         self.groups, self.preprocess, self.journal = groups, preprocess, self._buffer.journal
 
-    def insert(self, batch: EpisodeBatch) -> int:
-        return self._buffer.insert(self._store(batch))
+    def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
+        self._store.info.source = source
+        return self._buffer.insert(self._store(batch), source)
 
     def ready(self) -> bool:
         return self._buffer.ready()

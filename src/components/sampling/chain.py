@@ -21,7 +21,7 @@ class Info:
 
     `key` of the config that lists them; `args`, the config; `console`, a logger; `known`, of the learner: see
     `components.sampling.parts`; `before`: the unit before the present one, debugging ones apart, or None; `notes`: of
-    debugging units, by place.
+    debugging units, by place; `source`: of a rollout that is stored, the number of the runner that brought it.
     """
 
     key: str
@@ -30,6 +30,7 @@ class Info:
     known: Callable | None = None
     before: Listed | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+    source: int = 0
 
     @property
     def place(self) -> str:
@@ -66,7 +67,7 @@ class Chain:
         if debug:
             between = [Listed(name, REGISTRY.entry(name), REGISTRY.entry(name).defaults) for name in DEBUGGING]
             units = [*between, *(one for unit in units for one in (unit, *between))]
-        self._info, self.stateful, self._steps = info, {}, []
+        self.info, self.stateful, self._steps = info, {}, []
         before = None
         for number, unit in enumerate(units):
             function, options = loaded(unit.entry.target), dict(unit.options)
@@ -92,14 +93,14 @@ class Chain:
         return batch
 
     def _called(self, batch: Any, unit: Listed, function: Callable, options: dict, before: Listed | None) -> Any:
-        self._info.before = before
+        self.info.before = before
         for name in unit.entry.traits.get("needs", ()):
             if name not in batch.scheme:
                 raise ConfigError(
-                    f"{self._info.key}: '{unit.name}' needs the field '{name}', which the batch does not have. "
+                    f"{self.info.key}: '{unit.name}' needs the field '{name}', which the batch does not have. "
                     f"It has {', '.join(batch.scheme)}."
                 )
-        return function(batch, self._info, **options)
+        return function(batch, self.info, **options)
 
     def state_dict(self) -> dict[str, Any]:
         return {name: unit.state_dict() for name, unit in self.stateful.items()}
@@ -107,7 +108,7 @@ class Chain:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Raises: ValueError: it is of other units."""
         if set(state) != set(self.stateful):
-            raise ValueError(f"the units of {self._info.key} have other names")
+            raise ValueError(f"the units of {self.info.key} have other names")
         for name, unit in self.stateful.items():
             unit.load_state_dict(state[name])
 

@@ -47,7 +47,7 @@ class Normalise:
 class ScaleRewards:
     """Rewards in units of the deviation of discounted returns so far (`components.normalisers.ReturnScale`).
 
-    The row b of a rollout continues that of the last one. What is stored keeps the units of its time.
+    The row b of a rollout continues that of the last one of its source. What is stored keeps the units of its time.
 
     Args:
         gamma: discount of the returns.
@@ -55,23 +55,24 @@ class ScaleRewards:
 
     def __init__(self, gamma: float):
         self._scale = ReturnScale(gamma)
-        # those in progress where a rollout ends, `[B, k]`
-        self._returns = th.zeros(0, 1)
+        # by source, those in progress where its rollout ends, `[B, k]`
+        self._returns: dict[int, th.Tensor] = {}
 
     def __call__(self, batch: EpisodeBatch, info: Any) -> EpisodeBatch:
         rewards = rl_utils.rewards_of(batch)
         over = th.maximum(batch["terminated"], batch["truncated"])[:, :-1].float()
         before = rewards.new_zeros(len(rewards), rewards.size(2))
-        if is_rollout(batch) and before.shape == self._returns.shape:
-            before += self._returns
+        known = self._returns.get(info.source)
+        if is_rollout(batch) and known is not None and before.shape == known.shape:
+            before += known
         scaled = self._scale(rewards, over, rl_utils.valid_transitions(batch), before)
-        self._returns = before
+        self._returns[info.source] = before
         found = th.cat([scaled, th.zeros_like(scaled[:, :1])], dim=1)
         return with_more(batch, {"reward": found.view(batch["reward"].shape)})
 
     def state_dict(self) -> dict[str, Any]:
-        return {"scale": self._scale.state_dict(), "returns": self._returns}
+        return {"scale": self._scale.state_dict(), "returns": dict(self._returns)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._scale.load_state_dict(state["scale"])
-        self._returns = state["returns"]
+        self._returns = dict(state["returns"])

@@ -75,6 +75,56 @@ def test_rollouts_of_any_length_are_one_list_of_transitions(seed, capacity, leng
     assert buffer.ring.stop == len(play.episode) or not lengths
 
 
+def plays_of(sources, seed):
+    """Play of several runners, whose frames have different numbers."""
+    return [NumberedPlay(ROWS, np.random.default_rng([seed, k]), count=10**5 * k) for k in range(sources)]
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(18, 70), st.lists(st.tuples(st.integers(0, 2), st.integers(1, STEPS))))
+def test_rollouts_of_several_sources_keep_their_rows_apart(seed, capacity, turns):
+    """In any order of turns; a frame that waited too long for its actions is overwritten, and waits no more."""
+    plays, buffer = plays_of(3, seed), new_buffer(capacity)
+    for source, steps in turns:
+        buffer.insert(plays[source].rollout(steps), source)
+        ring = buffer.ring
+        steps_of = {frame: step for play in plays for frame, step in play.steps.items()}
+        held = frames_in(ring)
+        learned = buffer.learned[np.arange(len(buffer.learned))]
+        assert (np.diff(learned) > 0).all()
+        frames = numbers_of(ring, learned)
+        # a frame is there twice only if its first copy was about to be overwritten
+        assert set(frames) == {frame for frame in held if frame in steps_of}
+        if frames:
+            pairs = ring.batch(np.stack([learned, ring.following(learned)], axis=1))
+            assert pairs["obs"][:, 1, 0, 0].tolist() == [steps_of[frame].after for frame in frames]
+            assert pairs["reward"][:, 0, 0].tolist() == [frame + 0.5 for frame in frames]
+    if turns and capacity > 60:
+        assert len(frames_in(buffer.ring)) - len(set(frames_in(buffer.ring))) <= ROWS * len(turns)
+
+
+def test_frames_of_sources_in_turn_are_stored_once():
+    plays, buffer = plays_of(3, 0), new_buffer(1000)
+    for turn in range(30):
+        buffer.insert(plays[turn % 3].rollout(2), turn % 3)
+    held = frames_in(buffer.ring)
+    assert len(held) == len(set(held)) == sum(len(play.episode) for play in plays)
+    assert len(buffer.learned) == sum(len(play.steps) for play in plays)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(18, 70))
+def test_windows_of_several_sources_follow_their_episodes(seed, capacity):
+    plays, buffer, rng = plays_of(3, seed), new_buffer(capacity), np.random.default_rng(seed)
+    for _ in range(20):
+        source = int(rng.integers(3))
+        buffer.insert(plays[source].rollout(int(rng.integers(1, STEPS + 1))), source)
+    after = {frame: step.after for play in plays for frame, step in play.steps.items()}
+    learned = buffer.learned[np.arange(len(buffer.learned))]
+    for row in buffer.ring.batch(np.stack([learned, buffer.ring.following(learned)], axis=1))["obs"][:, :, 0, 0]:
+        assert after[int(row[0])] == int(row[1])
+
+
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(21, 50), st.integers(0, 12))
 def test_whole_episodes_are_one_list_of_transitions(seed, capacity, calls):
@@ -241,12 +291,13 @@ class TestPriorities:
 
 @pytest.mark.parametrize("changes", [{}, {"priority_alpha": 0.6, "hold_out": 0.3}, {"buffer_folder": "TMP"}])
 @pytest.mark.parametrize("steps", [1, 4])
-def test_a_resumed_run_plays_on_and_samples_the_same(changes, steps, tmp_path):
+@pytest.mark.parametrize("sources", [1, 2])
+def test_a_resumed_run_plays_on_and_samples_the_same(changes, steps, sources, tmp_path):
     changes = {key: str(tmp_path) if value == "TMP" else value for key, value in changes.items()}
     np.random.seed(1)
-    play, buffer = NumberedPlay(ROWS, np.random.default_rng(5)), new_buffer(40, **changes)
+    plays, buffer = plays_of(sources, 5), new_buffer(40, **changes)
     for number in range(17):
-        buffer.insert(play.rollout(steps))
+        buffer.insert(plays[number % sources].rollout(steps), number % sources)
         if changes and number % 3 == 0 and buffer.ready() and "priority_alpha" in changes:
             sample = buffer.sample()
             buffer.update_priorities(sample["ids"], sample["obs"][:, 0, 0, 0])
@@ -257,13 +308,13 @@ def test_a_resumed_run_plays_on_and_samples_the_same(changes, steps, tmp_path):
     for stop, arrays in buffer.journal.rows(first, buffer.journal.stop):
         copy.journal.put(first, {key: array.copy() for key, array in arrays.items()})
         first = stop
-    later = [play.rollout(steps) for _ in range(9)]
+    later = [plays[number % sources].rollout(steps) for number in range(17, 26)]
     samples = []
     for one in (buffer, copy):
         np.random.seed(3)
         samples.append([])
-        for rollout in later:
-            one.insert(rollout)
+        for number, rollout in enumerate(later, start=17):
+            one.insert(rollout, number % sources)
             samples[-1].append(one.sample())
             samples[-1].append(one.hold_out() or one.sample())
     for one, other in zip(*samples, strict=True):
