@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from utils.options import FREE, SHARED, Option
 from utils.registry import Registry
 
 if TYPE_CHECKING:  # which import torch
@@ -23,6 +24,20 @@ REGISTRY.declare(
     "the next rollout is played in a thread during the updates; its weights are one round of updates older",
     lag=1,
     options={},
+)
+REGISTRY.declare(
+    "collectors",
+    "acting.collectors:Collectors",
+    "rollouts are played in other processes, with weights of a bounded age (runner=collectors means this)",
+    lag=1,
+    options={
+        "collectors": Option(
+            SHARED,
+            "collectors: processes, runner, queue, max_lag, pull_steps, deterministic, timeout, restarts "
+            "(docs/trackmania.md)",
+            resume=FREE,
+        )
+    },
 )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from checks.checkpoints import check_checkpoint
+from checks.collectors import check_collectors, chosen_as_runner
 from checks.devices import check_compiler, check_devices, check_machine, check_precision
 from checks.environments import check_environment
 from checks.keys import check_keys
@@ -32,8 +33,10 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
         ConfigError: the first thing that is wrong with it.
     """
     import_plugins(config.get("plugins"))
+    config = chosen_as_runner(config)
     check_keys(config, config if known is None else known, own_keys or {})
     config = normalised(completed(config))
+    check_collectors(config)
     check_results_path(config)
     check_pairings(config)
     config["teams"] = expanded(config)

@@ -178,9 +178,11 @@ def build_experiment(
             with past_sacred():
                 check_run_id(options["--id"])
 
-    # with these two among the arguments, Sacred accepts keys within them that no file names
+    # with these among the arguments, Sacred accepts keys within them that no file names
     @experiment.main
-    def my_main(_run: Any, _config: Mapping, _log: Any, env_args: Mapping, teams: Mapping) -> float | None:
+    def my_main(
+        _run: Any, _config: Mapping, _log: Any, env_args: Mapping, teams: Mapping, collectors: Mapping
+    ) -> float | None:
         experiment.signals.raise_noted()
         from run import run
 

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
@@ -26,6 +27,42 @@ def put_batch_state(batch: EpisodeBatch, state: dict[str, Any]) -> EpisodeBatch:
             place = tuple(slice(size) for size in part.shape[: 2 if name == "transition_data" else 1])
             target[place] = part.to(target.device)
     return batch
+
+
+def batch_arrays(batch: EpisodeBatch) -> dict[str, dict[str, np.ndarray]]:
+    """A batch as arrays, for another process: no derived fields, and no columns behind the last filled one."""
+    derived = {new for new, _ in batch.preprocess.values()}
+    steps = int(batch.max_t_filled())
+    return {
+        "transition_data": {
+            key: x[:, :steps].cpu().numpy() for key, x in batch.data.transition_data.items() if key not in derived
+        },
+        "episode_data": {key: x.cpu().numpy() for key, x in batch.data.episode_data.items()},
+    }
+
+
+def batch_of_arrays(arrays: dict[str, dict[str, np.ndarray]], like: EpisodeBatch, columns: int) -> EpisodeBatch:
+    """The batch of `batch_arrays`, with the fields of `like` and so many columns."""
+    transitions = {key: _longer(th.from_numpy(x), columns) for key, x in arrays["transition_data"].items()}
+    for key, (new_key, transforms) in like.preprocess.items():
+        derived = transitions[key]
+        for transform in transforms:
+            derived = transform.transform(derived)
+        # zeros where nothing is filled, as in a new batch
+        filled = transitions["filled"].view(*transitions["filled"].shape[:2], *[1] * (derived.dim() - 2))
+        transitions[new_key] = derived * filled.to(derived.dtype)
+    constant = {key: th.from_numpy(x) for key, x in arrays["episode_data"].items()}
+    data = SimpleNamespace(transition_data=transitions, episode_data=constant)
+    size = len(transitions["filled"])
+    return EpisodeBatch(like.scheme, like.groups, size, columns, data=data, preprocess=like.preprocess)
+
+
+def _longer(x: th.Tensor, columns: int) -> th.Tensor:
+    if x.size(1) == columns:
+        return x
+    longer = x.new_zeros(x.size(0), columns, *x.shape[2:])
+    longer[:, : x.size(1)] = x
+    return longer
 
 
 def batch_from_state(state: dict[str, Any], like: EpisodeBatch) -> EpisodeBatch:

@@ -11,6 +11,7 @@ import acting
 from acting.contract import Acting, Opponents
 from checkpoints.journal import Journal
 from checks.options import layer_widths
+from checks.plugins import import_plugins
 from checks.registries import chosen, chosen_name
 from components.buffers.contract import Buffer
 from components.buffers.with_units import build_buffer
@@ -134,6 +135,15 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
     return Players(runner, teams, mac, acting_mac, scheme, groups, preprocess)
 
 
+def collector_players(args: SimpleNamespace, logger: Logger) -> tuple[Any, Any]:
+    """Runner and controller of a collector, which plays in a process of its own (`acting.collectors`)."""
+    import_plugins(args.plugins)
+    # nothing learns there: there are no weights that acting could lag behind
+    args.acting, args.device = "in_turn", "cuda" if args.acting_device == "cuda" else "cpu"
+    players = assemble_players(args, logger)
+    return players.runner, players.mac
+
+
 def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     """Build runner, controllers, and the buffer and the learner of each team; adds the environment's sizes to `args`.
 
@@ -152,6 +162,8 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
                 team.mac.cuda()
         like = EpisodeBatch(scheme, players.groups, 1, 1, preprocess=players.preprocess, device="meta")
         playing = acting.build(args, runner, mac, players.acting_mac, logger, like=like)
+        if hasattr(playing, "players_of"):
+            playing.players_of = collector_players
         playing.opponents = opponents_of(args, teams, mac, players.acting_mac, runner, logger)
         loop, test_stream = LoopState(), RandomStream(args.seed + TEST_SEED_OFFSET)
         state = RunState(logger.console_logger)

@@ -256,6 +256,8 @@ class TrainingLoop:
                 self.logger.log_stat(key, count, t_env)
         if lag_of(self.args.acting):
             self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
+        for key, figure in self.acting.figures().items() if hasattr(self.acting, "figures") else ():
+            self.logger.log_stat(key, figure, t_env)
         self.logger.log_stat("episode", self.state.episode, t_env)
         self.parts.diagnostics.write()
         self.logger.print_recent_stats()

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from multiprocessing import resource_tracker
 from typing import Any
@@ -27,15 +28,19 @@ class ChildProcess:
         target: a function of a module, which the child imports.
         args: picklable.
         name: of the process.
+        has_children: whether it may start such processes itself.
 
     Raises:
         OSError: it cannot be started.
     """
 
-    def __init__(self, target: Callable, args: tuple, name: str):
-        self._process = CONTEXT.Process(target=_run, args=(target, args), name=name, daemon=True)
+    def __init__(self, target: Callable, args: tuple, name: str, has_children: bool = False):
+        # Python ends daemons at exit, and lets them have no children
+        self._process = CONTEXT.Process(target=_run, args=(target, args), name=name, daemon=not has_children)
         with _signals_held():
             self._process.start()
+        if has_children:
+            weakref.finalize(self, _kill_group, self._process)
 
     @property
     def pid(self) -> int:
@@ -75,11 +80,15 @@ class ChildProcess:
 
     def kill(self) -> None:
         """End it and its children, at once."""
-        if hasattr(os, "killpg"):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
-        self._process.kill()
-        self._process.join()
+        _kill_group(self._process)
+
+
+def _kill_group(process: Any) -> None:
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.join()
 
 
 @contextlib.contextmanager

@@ -27,6 +27,11 @@ class NamelessMemory:
             with tempfile.TemporaryFile() as file:
                 self._file = os.dup(file.fileno())
 
+    @property
+    def descriptor(self) -> int:
+        """Of the open file, by which processes may lock it."""
+        return self._file
+
     def grow(self, size: int) -> None:
         """Make it `size` bytes, zeros.
 

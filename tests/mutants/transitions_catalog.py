@@ -27,7 +27,12 @@ MUTANTS = (
     Edit("transitions: the next place follows", "after - of\n", "1\n", BUFFER),
     Edit("transitions: overwritten ones are drawn", "queue.drop_below(self.ring.first, len(places))", "pass", BUFFER),
     Edit("transitions: steps are held out singly", "np.take_along_axis(drawn, begun.clip(0), axis=1)", "drawn", BUFFER),
-    Edit("transitions: rows forget what is held out", "self._row_held_out[source] = held_out[:, -1].copy()", "pass", BUFFER),
+    Edit(
+        "transitions: rows forget what is held out",
+        "self._row_held_out[source] = held_out[:, -1].copy()",
+        "pass",
+        BUFFER,
+    ),
     Edit("transitions: priorities of strangers", "here = numbers >= self.ring.first", "here = numbers >= 0", BUFFER),
     Edit(
         "transitions: no power of priorities",
@@ -42,7 +47,12 @@ MUTANTS = (
         'ring.waiting = int(state["stop"]), {}',
         BUFFER,
     ),
-    Edit("transitions: the tail is not restored", "stored[th.from_numpy(tail)] = state", "stored[th.from_numpy(tail)] *= 0; state", BUFFER),
+    Edit(
+        "transitions: the tail is not restored",
+        "stored[th.from_numpy(tail)] = state",
+        "stored[th.from_numpy(tail)] *= 0; state",
+        BUFFER,
+    ),
     Edit(
         "transitions: what waits is saved",
         "return min(waiting, default=self.stop)",

@@ -71,9 +71,7 @@ class FrameRing:
         waiting = [number for rows in self.waiting.values() for number in rows.tolist() if number >= self.first]
         return min(waiting, default=self.stop)
 
-    def insert(
-        self, batch: EpisodeBatch, rollout: bool, source: int = 0
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def insert(self, batch: EpisodeBatch, rollout: bool, source: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Write a batch of B rows and T columns over the oldest steps.
 
         Args:

@@ -167,7 +167,7 @@ class TransitionReplay:
         return float(self.args.batch_size) if len(self.learned) else 0.0
 
     def state_dict(self) -> dict[str, Any]:
-        """Counts, the steps from the first one that waits for its actions, and priorities, which change without them."""
+        """Counts, the steps from the first one that waits for its actions, and priorities, which change later."""
         ring = self.ring
         tail = np.arange(ring.complete, ring.stop) % ring.capacity
         state = {

@@ -1,0 +1,155 @@
+"""The process of a collector: it plays rollouts with the learner's weights and sends them."""
+
+import functools
+import logging
+import pickle
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch as th
+
+from acting.collector_board import PLAYING, SENDING, WAITING, CollectorBoard
+from acting.weights import SharedWeights
+from checkpoints.parts import load_state, state_of
+from components.batch_state import batch_arrays
+from records.logger import Logger
+from utils.errors import MusterError
+from utils.random_streams import global_generators, seed_everything, set_global_generators
+from utils.shared_memory import NamelessMemory
+
+# messages to a collector: (PLAY, steps of the run so far), (STATE, None), (LOAD, pickled state), (CLOSE, None)
+PLAY, STATE, LOAD, CLOSE = "play", "state", "load", "close"
+# messages from it, beside the answer to STATE: (FETCHED, None), (ROLLOUT, Rollout), (FAILED, (text, incurable))
+FETCHED, ROLLOUT, FAILED = "fetched", "rollout", "failed"
+
+
+@dataclass
+class Rollout:
+    """A rollout as it is sent.
+
+    `arrays`: of the batch (`components.batch_state`). `steps`, `episodes`: how far it takes the run's counts.
+    `version`: of the oldest weights that it was played with. `logged`: arguments of `log_stat`.
+    """
+
+    arrays: dict[str, dict[str, np.ndarray]]
+    steps: int
+    episodes: int
+    version: int
+    logged: list[tuple[str, float, int, bool]]
+
+
+@dataclass
+class Job:
+    """What a collector needs to know.
+
+    `args`: the run's config. `players_of`: a function of a module, (args, logger) -> (runner, controller), which
+    builds them. `pull_steps`: steps of its environments after which it fetches weights again; 0: between rollouts.
+    `acknowledges`: it reports that it has fetched the weights of a rollout.
+    """
+
+    args: SimpleNamespace
+    players_of: Callable
+    index: int
+    seed: int
+    size: int
+    pull_steps: int
+    acknowledges: bool
+
+
+def collect(connection: Connection, job: Job, weights: NamelessMemory, board: NamelessMemory) -> None:
+    """Play a rollout for each message to do so, until the message to close, or until the learner is gone."""
+    try:
+        try:
+            collector = Collector(connection, job, weights, board)
+            while collector.answer(*connection.recv()):
+                pass
+        except MusterError as error:  # its message is enough, without a traceback
+            connection.send((FAILED, (str(error), True)))
+        except (EOFError, ConnectionError):
+            raise
+        except Exception:
+            connection.send((FAILED, (traceback.format_exc(), False)))
+    except (EOFError, ConnectionError):
+        pass  # the learner is gone
+
+
+class Collector:
+    """The parts of a collector, and its answers."""
+
+    def __init__(self, connection: Connection, job: Job, weights: NamelessMemory, board: NamelessMemory):
+        self._connection, self._job = connection, job
+        self._board = CollectorBoard(job.size, board)
+        th.set_num_threads(1)
+        seed_everything(job.seed)
+        self._logger = Logger(logging.getLogger("muster.collector"))
+        self._runner, self._mac = job.players_of(job.args, self._logger)
+        self._weights = SharedWeights(self._mac, weights)
+        self._steps = 0
+        _before_each_step(self._mac, self._step)
+        self._board.enter(job.index, WAITING)
+
+    def answer(self, command: str, value: Any) -> bool:
+        """Do what a message says. Returns whether there may be another one."""
+        if command == PLAY:
+            self._play(value)
+        elif command == STATE:
+            # as bytes: torch would send its tensors as memory that both processes share
+            self._connection.send((STATE, pickle.dumps(self._state())))
+        elif command == LOAD:
+            self._load(pickle.loads(value))  # noqa: S301 - written by our own parent process
+        else:
+            self._runner.close_env()
+        return command != CLOSE
+
+    def _play(self, t_env: int) -> None:
+        job, board, runner = self._job, self._board, self._runner
+        # the board never shows newer weights than those it plays with
+        board.versions[job.index] = self._weights.version
+        board.enter(job.index, PLAYING)
+        version, self._steps = self._weights.fetch(), 0
+        board.versions[job.index] = version
+        if job.acknowledges:
+            self._connection.send((FETCHED, None))
+        runner.t_env, logged = t_env, []
+        with self._logger.collecting(logged), th.no_grad():
+            batch = runner.run(test_mode=False)
+        board.enter(job.index, SENDING)
+        episodes = getattr(runner, "episodes_brought", runner.batch_size)
+        rollout = Rollout(batch_arrays(batch), runner.t_env - t_env, episodes, version, logged)
+        self._connection.send((ROLLOUT, rollout))
+        board.enter(job.index, WAITING)
+
+    def _step(self) -> None:
+        self._board.beat(self._job.index)
+        self._steps += 1
+        if self._job.pull_steps and self._steps % self._job.pull_steps == 0:
+            self._weights.fetch()
+
+    def _state(self) -> dict[str, Any]:
+        return {"runner": self._runner.state_dict(), "mac": state_of(self._mac), "generators": global_generators()}
+
+    def _load(self, state: dict[str, Any]) -> None:
+        self._runner.load_state_dict(state["runner"])
+        load_state(self._mac, state["mac"], "the collector's controller")
+        set_global_generators(state["generators"])
+
+
+def _before_each_step(mac: Any, notice: Callable[[], None]) -> None:
+    """Call `notice` whenever the controller is asked for actions."""
+    for name in ("decide", "select_actions"):
+        if hasattr(mac, name):
+            setattr(mac, name, _noticed(getattr(mac, name), notice))
+
+
+def _noticed(function: Callable, notice: Callable[[], None]) -> Callable:
+    @functools.wraps(function)
+    def noticed(*args: Any, **options: Any) -> Any:
+        notice()
+        return function(*args, **options)
+
+    return noticed

@@ -1,0 +1,174 @@
+"""Playing in other processes while the learner learns."""
+
+import pickle
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from acting.collector_options import under_way
+from acting.collector_process import LOAD, STATE, Job, Rollout
+from acting.contract import Experience
+from acting.crew import Crew, Member
+from acting.in_turn import InTurn
+from acting.weights import SharedWeights
+from components.batch_state import batch_of_arrays
+
+
+class Collectors(InTurn):
+    """k processes, each with its own environments, runner and controller (`acting.contract.Acting`).
+
+    The learner's weights are published before each rollout that is taken, if they have changed, and fetched by the
+    collectors. A rollout's lag is the number of newer weights that were published since it began; `max_lag` bounds it:
+    of rollouts that are under way, the oldest ones are waited for in time. With `deterministic`, collectors take turns,
+    and each begins its next rollout when its last one is taken, with the weights of that moment.
+
+    Args: see `acting.build`.
+
+    Attributes:
+        players_of: a function of a module, (args, logger) -> (runner, controller), which collectors call.
+    """
+
+    players_of: Callable | None = None
+
+    def __init__(self, runner: Any, mac: Any, acting_mac: Any, logger: Any, like: Any):
+        super().__init__(runner, mac, acting_mac, logger)
+        self._logger, self._like, self._args = logger, like, runner.args
+        self._options = runner.args.collectors
+        self._columns = getattr(runner, "batch_columns", runner.args.episode_limit + 1)
+        self._most = self._options["max_lag"] or 2 * under_way(self._options)
+        self._weights = SharedWeights(mac)
+        self._crew: Crew | None = None
+        self._taken = self._largest_lag = 0
+        # rollouts and states of collectors, from a checkpoint
+        self._resumed: dict[str, Any] | None = None
+
+    def take(self) -> Experience:
+        version = self._weights.publish()
+        if self._crew is None:
+            self._begin()
+        crew = self._crew
+        member = crew.collect(self.t_env, lambda playing: self._next(version, playing))
+        rollout = member.rollouts.popleft()
+        member.served = self._taken
+        self._taken += 1
+        self.t_env += rollout.steps
+        self._runner.t_env = self.t_env
+        crew.grant(member, self.t_env)
+        for entry in rollout.logged:
+            self._logger.log_stat(*entry)
+        lag = version - rollout.version
+        self._largest_lag = max(self._largest_lag, lag)
+        self._follow_exploration()
+        batch = batch_of_arrays(rollout.arrays, self._like, self._columns)
+        return Experience(batch, self.t_env, rollout.episodes, lag, source=member.index)
+
+    def figures(self) -> dict[str, float]:
+        """Statistics since the last call: the largest lag, restarts so far, and seconds of waiting for rollouts."""
+        figures = {"weight_lag_max": self._largest_lag}
+        self._largest_lag = 0
+        if self._crew is not None and not self._options["deterministic"]:
+            figures |= {"collector_restarts": self._crew.restarts, "collector_wait": self._crew.waited}
+            self._crew.waited = 0.0
+        return figures
+
+    def close(self) -> None:
+        if self._crew is not None:
+            self._crew.close()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Counts; of collectors that take turns, also their states, and the rollouts that they have played."""
+        weights = {"version": self._weights.version, "changed": self._weights.changed}
+        counts = {"taken": self._taken, "largest_lag": self._largest_lag}
+        state = {**super().state_dict(), **weights, **counts, "collectors": None}
+        if self._options["deterministic"] and self._crew is not None:
+            state["collectors"] = [self._state_of(member) for member in self._crew.members]
+        elif self._options["deterministic"] and self._resumed is not None:
+            state["collectors"] = self._resumed["collectors"]
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Raises: ValueError: it is of another number of collectors, or of another order of turns."""
+        super().load_state_dict(state)
+        self._taken, self._largest_lag = state["taken"], state["largest_lag"]
+        self._weights.resume(state["version"], state["changed"])
+        collectors = state["collectors"]
+        if collectors is None and not self._options["deterministic"]:
+            self._logger.console_logger.warning(
+                "The collectors start new episodes: the order of their rollouts, what they were playing and their "
+                "random numbers cannot be repeated. collectors.deterministic=True makes runs that resume exactly."
+            )
+        elif collectors and not (self._options["deterministic"] and len(collectors) == self._options["processes"]):
+            raise ValueError(f"it is of {len(collectors)} collectors that take turns (collectors.deterministic)")
+        self._resumed = state if collectors is not None else None
+
+    def _begin(self) -> None:
+        """Start the collectors, and let all of them play."""
+        options = self._options
+        self.t_env = max(self.t_env, self._runner.t_env)
+        job = Job(
+            self._args,
+            self.players_of,
+            index=0,
+            seed=0,
+            size=options["processes"],
+            pull_steps=0 if options["deterministic"] else options["pull_steps"],
+            acknowledges=options["deterministic"],
+        )
+        self._crew = Crew(job, self._weights, options, self._logger.console_logger)
+        for member in self._crew.members:
+            if self._resumed is not None:
+                self._restore(member, self._resumed["collectors"][member.index])
+                continue
+            for _ in range(under_way(options) // options["processes"]):
+                self._crew.grant(member, self.t_env)
+        self._resumed = None
+
+    def _next(self, version: int, playing: np.ndarray) -> Member | None:
+        """The collector whose rollout is taken next; None if it must be waited for.
+
+        Args:
+            version: of the learner's weights.
+            playing: the versions of those that collectors play with, int64 `[k]`.
+        """
+        members = self._crew.members
+        if self._options["deterministic"]:
+            member = members[self._taken % len(members)]
+            return member if member.rollouts else None
+        ready = [member for member in members if member.rollouts]
+        if not ready:
+            return None
+        oldest = min(ready, key=lambda member: (member.rollouts[0].version, member.served))
+        versions = []
+        for member in members:
+            versions += [rollout.version for rollout in member.rollouts]
+            # those that have not begun will not have older weights
+            versions += [int(playing[member.index])] * member.granted
+        versions.sort()
+        # in this order, the k-th is taken k rounds from now: is any too old by then?
+        urgent = any(version + k >= old + self._most for k, old in enumerate(versions))
+        return None if urgent and oldest.rollouts[0].version > versions[0] else oldest
+
+    def _follow_exploration(self) -> None:
+        selector = getattr(self._mac, "action_selector", None)
+        if hasattr(selector, "anneal"):
+            # the exploration while acting is part of a policy that a learner differentiates
+            selector.anneal(self.t_env)
+
+    def _state_of(self, member: Member) -> dict[str, Any]:
+        return {
+            "state": pickle.loads(self._crew.ask(member, STATE, STATE)),  # noqa: S301 - of our own child process
+            "granted": member.granted,
+            "served": member.served,
+            "rollouts": [asdict(rollout) for rollout in member.rollouts],
+        }
+
+    def _restore(self, member: Member, state: dict[str, Any]) -> None:
+        self._crew.send(member, LOAD, pickle.dumps(state["state"]))
+        member.served = state["served"]
+        for rollout in state["rollouts"]:
+            logged = [(str(key), float(value), int(t), bool(told)) for key, value, t, told in rollout.pop("logged")]
+            member.rollouts.append(Rollout(**rollout, logged=logged))
+        for _ in range(state["granted"]):
+            self._crew.grant(member, self.t_env)

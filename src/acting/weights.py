@@ -1,0 +1,109 @@
+"""The weights of a controller in memory that processes share."""
+
+import contextlib
+import fcntl
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch as th
+import torch.nn as nn
+
+from utils.shared_memory import NamelessMemory
+
+ALIGNED = 64
+# of the memory: the version, int64
+HEADER = ALIGNED
+
+
+class SharedWeights:
+    """One block with all weights of a controller, and their version, under a lock.
+
+    One process publishes and others fetch. A lock ends with the process that holds it, however that ends.
+
+    Args:
+        mac: the controller that is published, or that fetches; of the same sizes in all processes.
+        memory: of another process's `SharedWeights`; None: new memory.
+    """
+
+    def __init__(self, mac: Any, memory: NamelessMemory | None = None):
+        self._tensors = weights_of(mac)
+        places, size = [], HEADER
+        for tensor in self._tensors:
+            places.append(size)
+            size += -(-tensor.nbytes // ALIGNED) * ALIGNED
+        self.memory = memory
+        if memory is None:
+            self.memory = NamelessMemory("muster-weights")
+            self.memory.grow(size)
+        self._buffer = self.memory.map()
+        self._version = np.frombuffer(self._buffer, dtype=np.int64, count=1)
+        self._shared = [_view(self._buffer, place, tensor) for place, tensor in zip(places, self._tensors, strict=True)]
+        # the number of changes of the controller's tensors when it was published; and the version that was fetched
+        self._published = self._fetched = -1
+
+    @property
+    def version(self) -> int:
+        """How often weights were published."""
+        return int(self._version[0])
+
+    @property
+    def changed(self) -> bool:
+        """Whether the controller has other weights than those that were published last."""
+        return self._changes() != self._published
+
+    def resume(self, version: int, changed: bool) -> None:
+        """Publish next as after this version, of weights that have changed since, or have not."""
+        self._version[0] = version if changed else version - 1
+
+    def publish(self) -> int:
+        """Write the controller's weights into the block if they have changed. Returns their version."""
+        if self.changed:
+            self._published = self._changes()
+            with self._locked(fcntl.LOCK_EX):
+                _copy(self._tensors, self._shared)
+                self._version[0] += 1
+        return self.version
+
+    def fetch(self) -> int:
+        """Read the newest weights into the controller, if they are newer than those it has. Returns their version."""
+        if self.version != self._fetched:
+            with self._locked(fcntl.LOCK_SH):
+                _copy(self._shared, self._tensors)
+                self._fetched = self.version
+        return self._fetched
+
+    def _changes(self) -> int:
+        return sum(tensor._version for tensor in self._tensors)
+
+    @contextlib.contextmanager
+    def _locked(self, kind: int) -> Iterator[None]:
+        fcntl.lockf(self.memory.descriptor, kind)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self.memory.descriptor, fcntl.LOCK_UN)
+
+
+def weights_of(mac: Any) -> list[th.Tensor]:
+    """All tensors that `load_state` would copy: parameters, and buffers such as running means."""
+    if hasattr(mac, "teams"):
+        return list(chain.from_iterable(weights_of(team.mac) for team in mac.teams.values()))
+    networks = [value for value in vars(mac).values() if isinstance(value, nn.Module)]
+    found = {id(weight): weight for weight in mac.parameters()}
+    for network in networks:
+        found |= {id(weight): weight for weight in (*network.parameters(), *network.buffers())}
+    return [weight.detach() for weight in found.values()]
+
+
+@th.no_grad()
+def _copy(sources: list[th.Tensor], targets: list[th.Tensor]) -> None:
+    for source, target in zip(sources, targets, strict=True):
+        target.copy_(source)
+
+
+def _view(buffer: Any, place: int, like: th.Tensor) -> th.Tensor:
+    if not like.numel():
+        return th.empty_like(like, device="cpu")
+    return th.frombuffer(buffer, dtype=like.dtype, count=like.numel(), offset=place).view(like.shape)

@@ -1,0 +1,115 @@
+"""Runs with collectors as a user starts them: exact resumption, and no process that is left behind."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from test_exact_resume import resumes_exactly
+
+from cli.compose import compose_config
+from forked import Command
+from run import run
+from small_training import suited
+from watched_training import assert_learnt, watch_updates
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="locks of files")]
+WORDS = ["--config=iqn", "--env-config=two_step", "with", "runner=collectors", "seed=7", "t_max=100000000"]
+SMALL = {
+    "batch_size": 4,
+    "seed": 5,
+    "test_nepisode": 2,
+    "test_interval": 80,
+    "log_interval": 30,
+    "runner_log_interval": 10,
+    "learner_log_interval": 1,
+    "rnn_hidden_dim": 8,
+    "rollout_steps": 8,
+    "batch_size_run": 2,
+    "epsilon_anneal_time": 300,
+}
+
+
+def config_of(algorithm, **changes):
+    config = compose_config(algorithm, "matrix").config
+    config["env_args"] = {"game": "climbing", "episode_limit": 4}
+    return suited(config, {**SMALL, "runner": "collectors", "t_max": 300, **changes})
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "runner"), [("iqn", "rollout"), ("iqn", "episodes_continuous"), ("sac_discrete", "rollout")]
+)
+def test_turns_resume_exactly(tmp_path, algorithm, runner):
+    own = {"processes": 2, "deterministic": True, "runner": runner}
+    resumes_exactly(tmp_path, config_of(algorithm, collectors=own), f"{algorithm} {runner}", kills=1)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "runner"),
+    [("iql", "episodes"), ("qmix", "episode"), ("masac", "rollout"), ("iqn", "parallel"), ("vdn", "batched")],
+)
+def test_off_policy_learners_learn_from_collectors(tmp_path, monkeypatch, algorithm, runner):
+    changes = {"batch_size_run": 1 if runner == "episode" else 2, "local_results_path": str(tmp_path)}
+    config = config_of(algorithm, collectors={"runner": runner}, buffer_size=64, **changes)
+    updates = watch_updates(monkeypatch, config["learner"])
+    run(config)
+    assert_learnt(updates, 3)
+
+
+def processes_of(parent):
+    """The processes that a process has started, and those that these have, by name."""
+    found, parents = [], {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, rest = int(stat.parent.name), stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents.setdefault(int(rest[1]), []).append(pid)
+    waiting = [parent]
+    while waiting:
+        waiting += (own := parents.get(waiting.pop(), []))
+        found += own
+    return found
+
+
+def require_gone(pids, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while pids := [pid for pid in pids if _lives(pid)]:
+        assert time.monotonic() < deadline, pids
+        time.sleep(0.1)
+
+
+def _lives(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("runner", ["rollout", "parallel"])
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
+def test_no_process_is_left_behind(tmp_path, runner, signum):
+    """Whether the learner is killed, or ends by Ctrl-C; environments in workers are the collectors' children."""
+    command = Command(*WORDS, f"collectors.runner={runner}", cwd=tmp_path).wait_for("Test after 5")
+    pids = processes_of(command.pid)
+    assert len(pids) >= (4 if runner == "parallel" else 2)
+    os.kill(command.pid, signum)
+    require_gone([command.pid, *pids], 60)
+
+
+def test_a_killed_collector_is_replaced(tmp_path):
+    command = Command(*WORDS, "log_interval=500", cwd=tmp_path).wait_for("Test after 5")
+    collectors = [pid for pid in processes_of(command.pid) if _command(pid).count("spawn_main")]
+    assert len(collectors) == 2
+    os.kill(collectors[0], signal.SIGKILL)
+    command.wait_for("collector_restarts:          1.0000")
+    os.kill(command.pid, signal.SIGINT)
+    done = command.end()
+    assert "died in a rollout: killed by SIGKILL" in done.stderr
+    assert done.returncode == 130
+    require_gone(collectors)
+
+
+def _command(pid):
+    return Path(f"/proc/{pid}/cmdline").read_text()
