@@ -19,11 +19,13 @@ from checkpoints.parts import load_state, state_of
 from components.batch_state import batch_arrays
 from records.logger import Logger
 from utils.errors import MusterError
+from utils.live_parts import parts_that_act, set_live
 from utils.random_streams import global_generators, seed_everything, set_global_generators
 from utils.shared_memory import NamelessMemory
 
-# messages to a collector: (PLAY, steps of the run so far), (STATE, None), (LOAD, pickled state), (CLOSE, None)
-PLAY, STATE, LOAD, CLOSE = "play", "state", "load", "close"
+# messages to a collector: (PLAY, steps of the run so far), (STATE, None), (LOAD, pickled state),
+# (CHANGE, (key, value)), (CLOSE, None)
+PLAY, STATE, LOAD, CHANGE, CLOSE = "play", "state", "load", "change", "close"
 # messages from it, beside the answer to STATE: (FETCHED, None), (ROLLOUT, Rollout), (FAILED, (text, incurable))
 FETCHED, ROLLOUT, FAILED = "fetched", "rollout", "failed"
 
@@ -97,6 +99,8 @@ class Collector:
         """Do what a message says. Returns whether there may be another one."""
         if command == PLAY:
             self._play(value)
+        elif command == CHANGE:
+            set_live([self._runner, *parts_that_act(self._mac)], *value)
         elif command == STATE:
             # as bytes: torch would send its tensors as memory that both processes share
             self._connection.send((STATE, pickle.dumps(self._state())))

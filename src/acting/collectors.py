@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from acting.collector_options import under_way
-from acting.collector_process import LOAD, STATE, Job, Rollout
+from acting.collector_process import CHANGE, LOAD, STATE, Job, Rollout
 from acting.contract import Experience
 from acting.crew import Crew, Member
 from acting.in_turn import InTurn
@@ -72,6 +72,11 @@ class Collectors(InTurn):
             figures |= {"collector_restarts": self._crew.restarts, "collector_wait": self._crew.waited}
             self._crew.waited = 0.0
         return figures
+
+    def take_live(self, key: str, value: Any) -> None:
+        """A key of the config has changed (`experiment.live`); collectors that start later have it from the config."""
+        for member in self._crew.members if self._crew is not None else ():
+            self._crew.send(member, CHANGE, (key, value))
 
     def close(self) -> None:
         if self._crew is not None:

@@ -20,6 +20,11 @@ class InTurn:
         self.t_env = runner.t_env
         self.opponents: Opponents | None = None
 
+    @property
+    def runner(self) -> Any:
+        """Plays the tests, and unless others do, the rollouts."""
+        return self._runner
+
     def take(self) -> Experience:
         self._choose_players()
         return self._experience(self._play(), lag=0)

@@ -42,6 +42,8 @@ class SharedWeights:
         self._shared = [_view(self._buffer, place, tensor) for place, tensor in zip(places, self._tensors, strict=True)]
         # the number of changes of the controller's tensors when it was published; and the version that was fetched
         self._published = self._fetched = -1
+        # whether the next ones to be published are those that were published last, in a resumed run
+        self._resumed = False
 
     @property
     def version(self) -> int:
@@ -51,19 +53,20 @@ class SharedWeights:
     @property
     def changed(self) -> bool:
         """Whether the controller has other weights than those that were published last."""
-        return self._changes() != self._published
+        return not self._resumed and self._changes() != self._published
 
     def resume(self, version: int, changed: bool) -> None:
         """Publish next as after this version, of weights that have changed since, or have not."""
-        self._version[0] = version if changed else version - 1
+        self._version[0], self._resumed = version, not changed
 
     def publish(self) -> int:
         """Write the controller's weights into the block if they have changed. Returns their version."""
-        if self.changed:
-            self._published = self._changes()
+        new = self.changed
+        if new or self._resumed:
+            self._published, self._resumed = self._changes(), False
             with self._locked(fcntl.LOCK_EX):
                 _copy(self._tensors, self._shared)
-                self._version[0] += 1
+                self._version[0] += new
         return self.version
 
     def fetch(self) -> int:

@@ -53,7 +53,7 @@ OPTIONS = {
         resume=IDENTITY,
     ),
     "message": Option(SHARED, "what the run is for, in your words", resume=FREE),
-    "t_max": Option(SHARED, "stop after this many steps", at_least=1, at_most=STEPS, resume=FREE),
+    "t_max": Option(SHARED, "stop after this many steps", at_least=1, at_most=STEPS, resume=FREE, live=True),
     "max_hours": Option(
         SHARED,
         "also stop after this many hours of training, those before a resumption included; 0: no limit",
@@ -61,6 +61,7 @@ OPTIONS = {
         at_least=0,
         at_most=SECONDS,
         resume=FREE,
+        live=True,
     ),
     "max_updates": Option(
         SHARED,
@@ -68,6 +69,7 @@ OPTIONS = {
         at_least=0,
         at_most=STEPS,
         resume=FREE,
+        live=True,
     ),
     "sigusr1": Option(
         SHARED,
@@ -75,8 +77,12 @@ OPTIONS = {
         choices=("save", "stop"),
         resume=FREE,
     ),
-    "test_interval": Option(SHARED, "steps between tests; one more at the end", at_least=1, at_most=STEPS, resume=FREE),
-    "log_interval": Option(SHARED, "steps between summaries on the console", at_least=1, at_most=STEPS, resume=FREE),
+    "test_interval": Option(
+        SHARED, "steps between tests; one more at the end", at_least=1, at_most=STEPS, resume=FREE, live=True
+    ),
+    "log_interval": Option(
+        SHARED, "steps between summaries on the console", at_least=1, at_most=STEPS, resume=FREE, live=True
+    ),
     "updates_per_rollout": Option(
         SHARED, "gradient updates after each rollout, however many episodes it brought", at_least=1, at_most=COPIES
     ),
@@ -86,6 +92,7 @@ OPTIONS = {
         kind=float,
         at_least=0,
         at_most=COPIES,
+        driven=True,
     ),
     "common_reward": Option(
         SHARED, "False: a reward for each agent, in environments that have them (as env_args.reward=each)"

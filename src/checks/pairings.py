@@ -175,6 +175,11 @@ def _check_buffer(config: dict, traits: dict) -> None:
             "how many updates follow a rollout. Leave one of them out."
         )
     buffer = chosen_name(config, "buffer")
+    if isinstance(config["buffer_size"], list) and (buffer != "transitions" or config["buffer_size"][0] != "staircase"):
+        raise ConfigError(
+            f"buffer_size={config['buffer_size']}: only buffer=transitions changes its size, and by a staircase, as in "
+            "[staircase, [0, 50000], [1000000, 100000]]: each change copies its content."
+        )
     if traits["buffer"].get("gives") == "drawn" and not config["sample_units"]:
         _check_single_steps(config, buffer)
     if buffer == "episodes":

@@ -7,15 +7,16 @@ from utils.options import SHARED, STEPS, Option
 from utils.registry import Registry, lazy_classes
 
 EPSILON = {
-    "epsilon_start": Option(SHARED, "exploration rate at step 0", at_least=0, at_most=1),
+    "epsilon_start": Option(SHARED, "exploration rate at step 0", at_least=0, at_most=1, live=True),
     "epsilon_finish": Option(
         SHARED,
         "exploration rate at the end of the decay, and from then on; above epsilon_start, it rises",
         at_least=0,
         at_most=1,
+        live=True,
     ),
-    "epsilon_anneal_time": Option(SHARED, "steps of the decay", at_least=1, at_most=STEPS),
-    "epsilon_decay": Option(SHARED, "shape of the decay: linear or exp", choices=("linear", "exp")),
+    "epsilon_anneal_time": Option(SHARED, "steps of the decay", at_least=1, at_most=STEPS, live=True),
+    "epsilon_decay": Option(SHARED, "shape of the decay: linear or exp", choices=("linear", "exp"), live=True),
     "epsilon": Option(
         None,
         "exploration rate, a number or a schedule, in place of the four keys epsilon_*",
@@ -24,6 +25,7 @@ EPSILON = {
         at_least=0,
         at_most=1,
         schedule=True,
+        live=True,
     ),
 }
 GREEDY_TESTS = {
@@ -45,9 +47,9 @@ REGISTRY.declare(
     options={
         **EPSILON,
         "epsilon_boltzmann": Option(
-            0.15, "share of the other actions that noise decides", at_least=0, at_most=1, schedule=True
+            0.15, "share of the other actions that noise decides", at_least=0, at_most=1, schedule=True, live=True
         ),
-        "boltzmann_noise": Option(0.01, "deviation of the noise, in units of values", at_least=0),
+        "boltzmann_noise": Option(0.01, "deviation of the noise, in units of values", at_least=0, live=True),
     },
 )
 REGISTRY.declare(

@@ -1,7 +1,9 @@
 """The number of updates after each rollout."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
+
+from utils.errors import ConfigError
 
 
 class UpdatePlan(Protocol):
@@ -29,6 +31,11 @@ class UpdatesPerRollout:
 
     def owe(self, uses: int) -> None:
         """Updates do not go by uses."""
+
+    def take_live(self, key: str, value: Any) -> None:
+        """Raises: ConfigError: a replay ratio, which this plan does not have."""
+        if key == "replay_ratio":
+            raise ConfigError("replay_ratio: the run makes updates_per_rollout; only a run that has one can change it.")
 
     def state_dict(self) -> dict[str, float]:
         return {}
@@ -63,6 +70,17 @@ class UsesPerTransition:
 
     def owe(self, uses: int) -> None:
         self._owed += uses
+
+    def take_live(self, key: str, value: Any) -> None:
+        """Take another `replay_ratio` while the run is under way.
+
+        Raises:
+            ConfigError: it is 0.
+        """
+        if key == "replay_ratio":
+            if not value:
+                raise ConfigError("replay_ratio=0: it can be changed to another ratio only.")
+            self._uses = value
 
     def state_dict(self) -> dict[str, float]:
         return {"owed": self._owed}

@@ -21,6 +21,7 @@ from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesPerTransit
 from controllers import REGISTRY as mac_REGISTRY
 from envs.fields import pymarl_spec
 from experiment.diagnostics import diagnostics_of
+from experiment.live import LiveChanges, live_changes, start_schedules
 from experiment.opponents import opponents_of
 from experiment.state import LoopState, RunState
 from experiment.teams import Member, TeamModels, controller_of, members_of
@@ -42,7 +43,7 @@ LEARNING = ("mac", "agent", "action_selector", "learner", "mixer", "critic")
 class Players:
     """The runner, its controllers, and the fields of its batches; `acting_mac` is `mac` or a copy of it.
 
-    `teams`: who controls the agents; `mac` asks their controllers.
+    `teams`: who controls the agents; `mac` asks their controllers. `schedules`: by team, of keys that the loop sets.
     """
 
     runner: Any
@@ -52,6 +53,7 @@ class Players:
     scheme: dict
     groups: dict
     preprocess: dict
+    schedules: dict[str, dict]
 
 
 @dataclass
@@ -60,7 +62,7 @@ class Parts:
 
     `teams`: each with its buffer, update plan and learner. `models`: saves and loads those of all teams. `opponents`:
     who plays which group, or None (`acting.opponents`). `test_stream`: the random numbers of tests. `state`: all of
-    them that have a state. `diagnostics`: timer, monitored values and machine.
+    them that have a state. `diagnostics`: timer, monitored values and machine. `live`: keys that change.
     """
 
     runner: Any
@@ -74,6 +76,7 @@ class Parts:
     test_stream: RandomStream
     state: RunState
     diagnostics: Diagnostics
+    live: LiveChanges
 
     @property
     def learning(self) -> list[Member]:
@@ -104,11 +107,13 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
     The runner starts environments. If anything after it fails, they are closed again.
     """
     prepare_environments(args)
+    schedules = {"": start_schedules(args)}
     runner = r_REGISTRY[args.runner](args=args, logger=logger)
     try:
         # a runner of PyMARL's knows the sizes only
         spec = getattr(runner, "spec", None) or pymarl_spec(runner.get_env_info())
         teams = members_of(args, spec)
+        schedules = {team.name: schedules[""] | start_schedules(team.args) for team in teams} | schedules
         scheme, groups, preprocess = scheme_of(spec, args.buffer_dtype)
         for team in teams:
             own_fields = team.fields()
@@ -132,7 +137,7 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
     except BaseException:
         runner.close_env()
         raise
-    return Players(runner, teams, mac, acting_mac, scheme, groups, preprocess)
+    return Players(runner, teams, mac, acting_mac, scheme, groups, preprocess, schedules)
 
 
 def collector_players(args: SimpleNamespace, logger: Logger) -> tuple[Any, Any]:
@@ -178,13 +183,17 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         state.register("generators", GlobalGenerators())
         diagnostics = diagnostics_of(args, logger)
         state.register("diagnostics", diagnostics, optional=True)
+        live = live_changes(args, players.schedules, teams, playing, players.acting_mac, logger.console_logger)
+        state.register("live", live)
     except BaseException:
         runner.close_env()
         raise
     models = TeamModels(teams) if args.teams else teams[0].learner
     opponents = playing.opponents
     acting_mac = players.acting_mac
-    return Parts(runner, playing, teams, mac, acting_mac, models, opponents, loop, test_stream, state, diagnostics)
+    return Parts(
+        runner, playing, teams, mac, acting_mac, models, opponents, loop, test_stream, state, diagnostics, live
+    )
 
 
 def _add_learner(team: Member, scheme: dict, players: Players, columns: int, logger: Any) -> None:

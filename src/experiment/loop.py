@@ -107,6 +107,7 @@ class TrainingLoop:
 
     def _gather_and_learn(self) -> None:
         args, state, parts = self.args, self.state, self.parts
+        parts.live.before_rollout(self.acting.t_env, self.logger)
         with timed("play"):
             experience = self.acting.take()
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag

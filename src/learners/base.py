@@ -12,6 +12,9 @@ from learners.descent import Descent
 from learners.targets import Pairs, TargetNetworks
 from utils.config import with_defaults
 
+# learning rates of optimisers that do not have `lr`
+RATES = {"critic_opt": "critic_lr", "value_opt": "critic_lr", "entropy_opt": "entropy_lr"}
+
 
 class BaseLearner(Descent):
     """Owns a controller, its networks and optimisers.
@@ -68,6 +71,13 @@ class BaseLearner(Descent):
     def _log(self, stats: dict[str, float], t_env: int) -> None:
         for key, value in stats.items():
             self.logger.log_stat(key, value, t_env)
+
+    def take_live(self, key: str, value: float) -> None:
+        """A key of the config has changed (`experiment.live`): learning rates are the optimisers' matter."""
+        for name, optimiser in self.optimisers.items():
+            if key == RATES.get(name, "lr"):
+                for group in optimiser.param_groups:
+                    group["lr"] = value
 
     def cuda(self) -> None:
         self.mac.cuda()

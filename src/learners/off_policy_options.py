@@ -4,7 +4,7 @@ from utils.options import COPIES, EPISODES, SHAPES, SHARED, Option
 
 OFF_POLICY = {
     "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
-    "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
+    "critic_lr": Option(SHARED, "learning rate of the critic", above=0, driven=True),
     "critic_loss": Option("mse", "of the critic's errors: mse, or smooth_l1", choices=("mse", "smooth_l1")),
     "policy_delay": Option(1, "updates of the critic for each of the policy", at_least=1, at_most=COPIES),
     "target_update_interval_or_tau": Option(
@@ -12,6 +12,7 @@ OFF_POLICY = {
         "how target networks follow: above 1, a copy every so many updates; up to 1, by this share in each",
         above=0,
         at_most=EPISODES,
+        driven=True,
     ),
 }
 DETERMINISTIC = {

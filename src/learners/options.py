@@ -3,14 +3,16 @@
 from utils.options import COPIES, EPISODES, FREE, SHAPES, SHARED, STEPS, Option
 
 OPTIONS = {
-    "gamma": Option(SHARED, "discount per step, 0 to 1", at_least=0, at_most=1),
-    "lr": Option(SHARED, "learning rate of the agents (and mixer)", above=0),
+    "gamma": Option(SHARED, "discount per step, 0 to 1", at_least=0, at_most=1, driven=True),
+    "lr": Option(SHARED, "learning rate of the agents (and mixer)", above=0, driven=True),
     "optimizer": Option(
         SHARED, "rmsprop (as PyMARL), adam or radam", choices=("rmsprop", "adam", "radam"), resume=SHAPES
     ),
     "optim_alpha": Option(SHARED, "RMSprop's smoothing constant; the others do not use it", at_least=0, at_most=1),
     "optim_eps": Option(SHARED, "term added to the optimiser's denominator", at_least=0),
-    "grad_norm_clip": Option(SHARED, "gradients with a larger L2 norm are scaled down to it", kind=float, above=0),
+    "grad_norm_clip": Option(
+        SHARED, "gradients with a larger L2 norm are scaled down to it", kind=float, above=0, driven=True
+    ),
     "precision": Option(
         SHARED,
         "of the learner's forward passes: float32 or bfloat16 (tried at start); weights and losses stay float32",
@@ -28,7 +30,7 @@ OPTIONS = {
         resume=FREE,
     ),
     "learner_log_interval": Option(
-        SHARED, "steps between logged statistics of the learner", at_least=1, at_most=STEPS, resume=FREE
+        SHARED, "steps between logged statistics of the learner", at_least=1, at_most=STEPS, resume=FREE, live=True
     ),
 }
 MIXER = {

@@ -29,8 +29,12 @@ class PQNLearner(BaseLearner):
             self.mixer = self.networks["mixer"] = build_mixer(self.args.mixer, self.args)
             self.params += list(self.mixer.parameters())
         self.optimiser = self.optimisers["opt"] = build_optimiser(self.params, self.args.lr, self.args)
+
+    @property
+    def lr_schedule(self) -> Schedule:
+        """By the present config, which may change while the run is under way."""
         lr_finish = self.args.lr if self.args.lr_finish is None else self.args.lr_finish
-        self.lr_schedule = Schedule([(0, self.args.lr), (self.args.t_max, lr_finish)])
+        return Schedule([(0, self.args.lr), (self.args.t_max, lr_finish)])
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """`epochs` passes over the rollout `batch`, each in `minibatches` updates on some of its environments."""

@@ -18,6 +18,11 @@ OPTIONS = {
         SHARED, "number of episodes of one test, exactly", at_least=1, at_most=EPISODES, resume=FREE
     ),
     "runner_log_interval": Option(
-        SHARED, "steps between logged statistics of training episodes", at_least=1, at_most=STEPS, resume=FREE
+        SHARED,
+        "steps between logged statistics of training episodes",
+        at_least=1,
+        at_most=STEPS,
+        resume=FREE,
+        live=True,
     ),
 }

@@ -41,7 +41,10 @@ class Option:
         at_least, above, at_most: bounds of a number.
         choices: the only values; YAML's `on` and `off` are taken for these words if they are among them.
         nullable: whether it may be null.
-        schedule: whether it may change over the run (`utils.schedules`), in place of one number.
+        schedule: whether it may change over the run (`utils.schedules`), in place of one number; its part follows it.
+        driven: the same, and before each rollout the loop sets it (`experiment.live`); then it is `live`, too.
+        live: whether `live.yaml` may change it while the run is under way: parts read it at each use, or have a method
+            `take_live(key, value)`.
         kind: type of the value where the default does not show it: null, or a whole number for fractions, too.
         resume: the matter that the key decides, for which a resumed run keeps it; FREE: the run may change it.
     """
@@ -54,6 +57,8 @@ class Option:
     choices: tuple = ()
     nullable: bool = False
     schedule: bool = False
+    driven: bool = False
+    live: bool = False
     kind: type | None = None
     resume: str = LEARNING
 
@@ -65,7 +70,7 @@ class Option:
         """
         if value is None and self.nullable:
             return None
-        if self.schedule and isinstance(value, list | tuple):
+        if (self.schedule or self.driven) and isinstance(value, list | tuple):
             return self._checked_schedule(key, value)
         if isinstance(value, bool) and {"on", "off"} <= {*self.choices}:
             value = "on" if value else "off"

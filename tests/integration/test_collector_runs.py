@@ -6,12 +6,15 @@ import time
 from pathlib import Path
 
 import pytest
-from test_exact_resume import resumes_exactly
+import torch as th
+from killed_runs import finished, start
+from test_exact_resume import metric_log
 
 from cli.compose import compose_config
 from forked import Command
 from run import run
 from small_training import suited
+from trees import differences
 from watched_training import assert_learnt, watch_updates
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="locks of files")]
@@ -42,7 +45,24 @@ def config_of(algorithm, **changes):
 )
 def test_turns_resume_exactly(tmp_path, algorithm, runner):
     own = {"processes": 2, "deterministic": True, "runner": runner}
-    resumes_exactly(tmp_path, config_of(algorithm, collectors=own), f"{algorithm} {runner}", kills=1)
+    config = config_of(algorithm, collectors=own)
+    undisturbed = {"local_results_path": str(tmp_path / "a" / "results"), "checkpoint_interval": 10**9}
+    straight = finished({**config, **undisturbed}, tmp_path / "a")
+    folder = tmp_path / "b"
+    folder.mkdir()
+    config |= {"local_results_path": str(folder / "results"), "checkpoint_interval": 40}
+    process = start(config, folder, resumed=False)
+    while not any(folder.glob("results/runs/*/checkpoints/[0-9]*/manifest.json")):
+        assert process.is_alive()
+        time.sleep(0.002)
+    process.kill()
+    process.join()
+    assert not (folder / "outcome").exists()
+    start(config, folder, resumed=True).join(120)
+    resumed = th.load(folder / "outcome")
+    assert straight["t_env"] >= config["t_max"]
+    assert differences(straight, resumed) == []
+    assert metric_log(folder) == metric_log(tmp_path / "a")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ CAPACITY = {
         at_least=1,
         at_most=EPISODES,
         resume=EXPERIENCE,
+        driven=True,
     ),
     "buffer_cpu_only": Option(SHARED, "keep the replay buffer in main memory even when training on a GPU", resume=FREE),
     "buffer_dtype": Option(
@@ -76,7 +77,7 @@ REGISTRY.declare(
             resume=EXPERIENCE,
         ),
         "priority_beta": Option(
-            0.4, "power of the weights that make up for priorities; 1: entirely", at_least=0, at_most=1
+            0.4, "power of the weights that make up for priorities; 1: entirely", at_least=0, at_most=1, driven=True
         ),
     },
 )

@@ -11,6 +11,7 @@ from components.episode_batch import EpisodeBatch
 from components.sizing import batch_bytes
 from utils.available_memory import require_memory
 from utils.devices import device_memory
+from utils.errors import ConfigError
 from utils.rl_utils import valid_transitions
 from utils.sizes import readable_size
 
@@ -35,6 +36,11 @@ class EpisodeReplay:
         # of the episode in each place
         self._transitions = np.zeros(args.buffer_size, dtype=np.int64)
         self.journal = EpisodeJournal(self.episodes, self._transitions)
+
+    def take_live(self, key: str, value: Any) -> None:
+        """Raises: ConfigError: another size."""
+        if key == "buffer_size":
+            raise ConfigError("buffer_size: only buffer=transitions can change its size.")
 
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
         transitions = valid_transitions(batch).sum(1).flatten().long().cpu().numpy()

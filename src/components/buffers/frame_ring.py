@@ -42,6 +42,7 @@ class FrameRing:
         plain = {key: info for key, info in scheme.items() if not info.get("episode_const", False)}
         self.scheme = EpisodeBatch(plain, groups, 1, 1, preprocess=preprocess, device="meta").scheme
         self.groups, self.preprocess, self.capacity, self.device = groups, dict(preprocess), capacity, device
+        self._folder = folder
         derived = {new for new, _ in self.preprocess.values()} | {"filled"}
         self._ones = th.ones(1, 1, 1, dtype=th.long, device=device)
         self.data = {
@@ -52,8 +53,8 @@ class FrameRing:
         # the same memory, through which NumPy reads and writes small things in a third of the time
         self._arrays = {key: x.numpy() for key, x in self.data.items()} if device == "cpu" else {}
         self._observed = [*observed_fields(self.scheme), *state_fields(self.scheme)]
-        # of steps that were ever written
-        self.stop = 0
+        # of steps that were ever written; and no step below `least` is held, since the ring was smaller once
+        self.stop = self.least = 0
         self.ahead = np.zeros(capacity, dtype=np.int32)
         # by source, of each row of its last rollout: the number of its last step, if that waits for actions; else -1
         self.waiting: dict[int, np.ndarray] = {}
@@ -63,13 +64,27 @@ class FrameRing:
     @property
     def first(self) -> int:
         """Number of the oldest step that is held."""
-        return max(0, self.stop - self.capacity)
+        return max(self.least, self.stop - self.capacity)
 
     @property
     def complete(self) -> int:
         """No step below this number changes any more."""
         waiting = [number for rows in self.waiting.values() for number in rows.tolist() if number >= self.first]
         return min(waiting, default=self.stop)
+
+    def resize(self, capacity: int) -> None:
+        """Hold the last `capacity` steps from now on; of those that are held, the newest stay under their numbers."""
+        kept = np.arange(max(self.first, self.stop - capacity), self.stop)
+        old, new = th.from_numpy(kept % self.capacity), th.from_numpy(kept % capacity)
+        self.before_overwrite(self.stop - capacity)
+        for key, stored in self.data.items():
+            self.data[key] = _zeros((capacity, *stored.shape[1:]), stored.dtype, self.device, self._folder)
+            self.data[key][new.to(self.device)] = stored[old.to(self.device)]
+        self._arrays = {key: x.numpy() for key, x in self.data.items()} if self.device == "cpu" else {}
+        ahead = np.zeros(capacity, dtype=np.int32)
+        ahead[new] = self.ahead[old]
+        self.least = max(self.first, self.stop - capacity)
+        self.ahead, self.capacity = ahead, capacity
 
     def insert(self, batch: EpisodeBatch, rollout: bool, source: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Write a batch of B rows and T columns over the oldest steps.

@@ -25,6 +25,14 @@ class NumberQueue:
         self._numbers[(self._stop + np.arange(len(numbers))) % len(self._numbers)] = numbers
         self._stop += len(numbers)
 
+    def resize(self, capacity: int, limit: int) -> None:
+        """Hold at most `capacity` numbers from now on, of those there are the ones from `limit` on."""
+        numbers = self[np.arange(len(self))]
+        numbers = numbers[numbers >= limit]
+        self._numbers = np.zeros(capacity, dtype=np.int64)
+        self._first, self._stop = 0, len(numbers)
+        self._numbers[: len(numbers)] = numbers
+
     def drop_below(self, limit: int, at_most: int) -> None:
         """Remove the numbers below `limit`, of which there are `at_most` that many."""
         oldest = self[np.arange(min(at_most, len(self)))]

@@ -59,16 +59,18 @@ class TransitionJournal:
         found = {key: (_dtype(array), array.shape) for key, array in arrays.items()}
         if found != own:
             raise ValueError(f"it has {shown(found, 300)} instead of {own}")
-        if first % size + count > size:
-            raise ValueError(f"{count} steps from place {first % size} on do not lie beside each other")
+        if count > size:
+            raise ValueError(f"{count} steps in a buffer of {size}")
         ahead = arrays[AHEAD]
         if count and not (ahead.min() >= 0 and (first + np.arange(count) + ahead).max() < self._ring.stop):
             raise ValueError("a step is followed by one that does not exist")
-        rows = slice(first % size, first % size + count)
+        # a file may begin with steps that are not held any more
+        gone = min(count, max(0, self._ring.first - first))
+        places = np.arange(first + gone, first + count) % size
         for key, stored in self._ring.data.items():
-            stored[rows] = th.from_numpy(arrays[f"{FIELD}{key}"])
-        self._ring.ahead[rows] = ahead
-        self._buffer.take_kinds(first, arrays[KIND])
+            stored[th.from_numpy(places)] = th.from_numpy(arrays[f"{FIELD}{key}"][gone:]).to(stored.device)
+        self._ring.ahead[places] = ahead[gone:]
+        self._buffer.take_kinds(first + gone, arrays[KIND][gone:])
 
 
 def _dtype(array: np.ndarray) -> th.dtype | None:

@@ -1,6 +1,7 @@
 """The buffer of learners from single steps: the last transitions, each frame once."""
 
 import shutil
+from functools import partial
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -51,7 +52,8 @@ class TransitionReplay:
     ) -> None:
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         device = "cpu" if args.buffer_cpu_only else args.device
-        size = _require_room(scheme, groups, columns, preprocess, args, device)
+        self._room = partial(_require_room, scheme, groups, columns, preprocess, args, device)
+        size = self._room(args.buffer_size)
         logger.console_logger.info(f"Replay buffer: {args.buffer_size} steps, up to {readable_size(size)}")
         self.ring = FrameRing(scheme, groups, preprocess, args.buffer_size, device, args.buffer_folder)
         self.scheme, self.groups, self.preprocess = self.ring.scheme, groups, preprocess
@@ -66,7 +68,7 @@ class TransitionReplay:
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
         before = self.ring.stop
         numbers, valid, begins = self.ring.insert(batch, is_rollout(batch), source)
-        places = np.arange(before, self.ring.stop) % self.args.buffer_size
+        places = np.arange(before, self.ring.stop) % self.ring.capacity
         self.kinds[places] = NOTHING
         if self._tree is not None:
             self._tree.put(places, 0.0)
@@ -94,7 +96,7 @@ class TransitionReplay:
         return held_out
 
     def _add(self, numbers: np.ndarray, kind: int) -> None:
-        places = numbers % self.args.buffer_size
+        places = numbers % self.ring.capacity
         self.kinds[places] = kind
         if kind == HELD_OUT:
             self.held_out.append(numbers)
@@ -106,9 +108,36 @@ class TransitionReplay:
     def take_kinds(self, first: int, kinds: np.ndarray) -> None:
         """Restore the kinds uint8 `[k]` of the steps from number `first` on."""
         numbers = np.arange(first, first + len(kinds))
-        self.kinds[numbers % self.args.buffer_size] = kinds
+        self.kinds[numbers % self.ring.capacity] = kinds
         self.learned.append(numbers[kinds == LEARNED])
         self.held_out.append(numbers[kinds == HELD_OUT])
+
+    def take_live(self, key: str, value: Any) -> None:
+        """Take another `buffer_size` while the run is under way (`experiment.live`).
+
+        Raises:
+            ConfigError, MusterError: see `TransitionReplay`; the size stays as it is.
+        """
+        if key == "buffer_size" and value != self.ring.capacity:
+            try:
+                self._room(value)
+            except MusterError:
+                self.args.buffer_size = self.ring.capacity
+                raise
+            self._resize(value)
+
+    def _resize(self, capacity: int) -> None:
+        kept = np.arange(max(self.ring.first, self.ring.stop - capacity), self.ring.stop)
+        old, new = kept % self.ring.capacity, kept % capacity
+        self.ring.resize(capacity)
+        kinds = np.zeros(capacity, dtype=np.uint8)
+        kinds[new] = self.kinds[old]
+        self.kinds = kinds
+        for queue in (self.learned, self.held_out):
+            queue.resize(capacity, self.ring.first)
+        if self._tree is not None:
+            before, self._tree = self._tree.priorities, SumTree(capacity)
+            self._tree.put(new, before[old])
 
     def ready(self) -> bool:
         return len(self.learned) >= max(self.args.batch_size, self.args.buffer_min)
@@ -133,7 +162,7 @@ class TransitionReplay:
         # one in each of as many equal parts of the total
         places = self._tree.find((np.arange(size) + np.random.random(size)) / size)
         first = self.ring.first
-        numbers = first + (places - first) % self.args.buffer_size
+        numbers = first + (places - first) % self.ring.capacity
         likelier = self._tree.priorities[places] * (len(self.learned) / self._tree.total)
         weights = likelier**-self.args.priority_beta
         constant = {
@@ -147,7 +176,7 @@ class TransitionReplay:
         if self._tree is None:
             return
         numbers, priorities = ids.cpu().numpy(), values.detach().double().cpu().numpy() + LEAST_PRIORITY
-        places = numbers % self.args.buffer_size
+        places = numbers % self.ring.capacity
         here = numbers >= self.ring.first
         self._tree.put(places[here], priorities[here] ** self.args.priority_alpha)
         self._largest_priority = max(self._largest_priority, float(priorities.max(initial=0.0)))
@@ -171,7 +200,9 @@ class TransitionReplay:
         ring = self.ring
         tail = np.arange(ring.complete, ring.stop) % ring.capacity
         state = {
+            "capacity": ring.capacity,
             "stop": ring.stop,
+            "least": ring.least,
             "waiting": dict(ring.waiting),
             "tail": {key: stored[th.from_numpy(tail)].clone() for key, stored in ring.data.items()},
             "tail_ahead": ring.ahead[tail],
@@ -188,7 +219,10 @@ class TransitionReplay:
         ring = self.ring
         if set(state["tail"]) != set(ring.data) or ("priorities" in state) != (self._tree is not None):
             raise ValueError("the buffer has other fields")
+        if state["capacity"] != ring.capacity:
+            self._resize(int(state["capacity"]))
         ring.stop, ring.waiting = int(state["stop"]), dict(state["waiting"])
+        ring.least = int(state["least"])
         tail = np.arange(ring.complete, ring.stop) % ring.capacity
         for key, stored in ring.data.items():
             stored[th.from_numpy(tail)] = state["tail"][key].to(stored)
@@ -199,23 +233,25 @@ class TransitionReplay:
             self._tree.put(np.arange(len(state["priorities"])), state["priorities"])
 
 
-def _require_room(scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, device: str) -> int:
-    """Bytes of the buffer when it is full.
+def _require_room(
+    scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, device: str, capacity: int
+) -> int:
+    """Bytes of the buffer of `capacity` steps when it is full.
 
     Raises:
         ConfigError, MusterError: see `TransitionReplay`.
     """
     # beside the steps that wait for it
     rollout = args.batch_size_run * (columns + 1)
-    if args.buffer_size < rollout:
-        raise ConfigError(f"buffer_size={args.buffer_size} does not hold a rollout, which takes up to {rollout} steps.")
+    if capacity < rollout:
+        raise ConfigError(f"buffer_size={capacity} does not hold a rollout, which takes up to {rollout} steps.")
     derived = {new for new, _ in preprocess.values()}
     step = sum(
         prod(shape_at_a_step(info, groups)) * storage_dtype(key, info).itemsize
         for key, info in scheme.items()
         if key not in derived and not info.get("episode_const", False)
     )
-    size, what = args.buffer_size * (step + BYTES_BESIDE), f"The replay buffer ({args.buffer_size} steps)"
+    size, what = capacity * (step + BYTES_BESIDE), f"The replay buffer ({capacity} steps)"
     if args.buffer_folder:
         _require_disk(what, size, args.buffer_folder)
     else:

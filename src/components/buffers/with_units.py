@@ -59,6 +59,11 @@ class WithUnits:
         self._store.info.source = source
         return self._buffer.insert(self._store(batch), source)
 
+    def take_live(self, key: str, value: Any) -> None:
+        """See `experiment.live`."""
+        if hasattr(self._buffer, "take_live"):
+            self._buffer.take_live(key, value)
+
     def ready(self) -> bool:
         return self._buffer.ready()
 

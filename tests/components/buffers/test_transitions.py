@@ -323,6 +323,41 @@ def test_a_resumed_run_plays_on_and_samples_the_same(changes, steps, sources, tm
     assert frames_in(buffer.ring) == frames_in(copy.ring)
 
 
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(18, 70), min_size=1, max_size=4), st.booleans())
+def test_a_resized_buffer_holds_what_it_held(seed, sizes, prioritised):
+    """As much of it as fits; and play continues, also in a buffer that resumes from its records."""
+    play, buffer = NumberedPlay(ROWS, np.random.default_rng(seed)), new_buffer(40, priority_alpha=prioritised * 0.5)
+    for _ in range(9):
+        buffer.insert(play.rollout(STEPS))
+    for size in sizes:
+        held = frames_in(buffer.ring)
+        buffer.args.buffer_size = size
+        buffer.take_live("buffer_size", size)
+        assert frames_in(buffer.ring) == held[-size:]
+        require_transitions(buffer, play)
+        buffer.insert(play.rollout(STEPS))
+        require_transitions(buffer, play)
+    copy = new_buffer(40, priority_alpha=prioritised * 0.5)
+    copy.load_state_dict(buffer.state_dict())
+    assert copy.ring.capacity == sizes[-1]
+    for stop, arrays in buffer.journal.rows(buffer.journal.first, buffer.journal.stop):
+        copy.journal.put(stop - len(arrays["kind"]), {key: array.copy() for key, array in arrays.items()})
+    later = play.rollout(STEPS)
+    for one in (buffer, copy):
+        one.insert(later)
+    assert frames_in(copy.ring) == frames_in(buffer.ring)
+    assert learned_frames(copy) == learned_frames(buffer)
+    require_transitions(copy, play)
+
+
+def test_a_size_that_does_not_fit_changes_nothing():
+    _, buffer = NumberedPlay(ROWS, np.random.default_rng(0)), new_buffer(40)
+    with pytest.raises(ConfigError, match="buffer_size=3 does not hold a rollout"):
+        buffer.take_live("buffer_size", 3)
+    assert buffer.ring.capacity == buffer.args.buffer_size == 40
+
+
 def test_records_that_were_written_do_not_change():
     """A file of a checkpoint stays valid while the buffer holds any of its steps."""
     play, buffer, written = NumberedPlay(ROWS, np.random.default_rng(5)), new_buffer(40), {}
