@@ -26,6 +26,7 @@ from experiment.loop import TrainingLoop
 from experiment.replay_recording import attach_recorder
 from experiment.saving import RunSaver
 from experiment.teams import load_first_models
+from experiment.validation import validate as try_out
 from records.best_model import best_of
 from records.console_log import get_logger
 from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS, WANDB
@@ -46,6 +47,7 @@ def run(
     resume: Resumption | None = None,
     signals: StopSignals | None = None,
     custom: Callable[[Any], Any] | None = None,
+    validate: bool = False,
 ) -> float | None:
     """Run one experiment to its end.
 
@@ -56,6 +58,7 @@ def run(
         resume: the run to resume; `config` is then its own, with the changes that are allowed.
         signals: that the caller notes already; None: this run notes its own.
         custom: with `evaluate`, called on the loaded run (`experiment.loaded_run`) in place of playing test episodes.
+        validate: try everything and stop (`experiment.validation`).
 
     Returns:
         The last mean return of the test episodes, or None.
@@ -90,7 +93,8 @@ def run(
             ending.callback(logger.close)
             _set_up_sinks(args, config, logger, folder, sacred_run, resume)
             with memory_errors_explained():
-                run_sequential(args, config, logger, folder, signals, resume.checkpoint if resume else None, custom)
+                checkpoint = resume.checkpoint if resume else None
+                run_sequential(args, config, logger, folder, signals, checkpoint, custom, validate)
             finished = True
     tests = logger.stats.get("test_return_mean")
     return tests[-1][1] if tests else None
@@ -205,6 +209,7 @@ def run_sequential(
     signals: StopSignals,
     checkpoint: Checkpoint | None,
     custom: Callable[[Any], Any] | None = None,
+    validate: bool = False,
 ) -> None:
     """Assemble the parts and train, or only evaluate; environments are closed in any case."""
     if args.checkpoint_path and checkpoint is None:
@@ -225,6 +230,10 @@ def run_sequential(
     with signals.raising():
         parts = assemble(args, logger)
     try:
+        if validate:
+            with signals.raising():
+                try_out(args, parts, logger)
+            return
         with signals.raising():
             if checkpoint is None:
                 load_first_models(parts.teams)

@@ -40,6 +40,7 @@ class Arguments:
     model: str | None = None
     custom: str | None = None
     dry_run: bool = False
+    validate: bool = False
     asked: str = ""
     sacred: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
@@ -63,13 +64,15 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     action = "help" if ours.help is not None or "-h" in words else "run" if ours.list is None else "list"
     sacred = _with_nothing([word for word in words if word != "-h"])
     asked = (ours.help if action == "help" else ours.list) or ""
-    chosen = {option: getattr(ours, option) for option in ("resume", "evaluate", "model", "custom", "dry_run")}
+    chosen = {
+        option: getattr(ours, option) for option in ("resume", "evaluate", "model", "custom", "dry_run", "validate")
+    }
     parsed = Arguments(action, ours.config, ours.env_config, asked=asked, sacred=sacred, **chosen)
     if sacred:
         # imported here: pages and most mistakes do not need Sacred
         from cli.sacred_words import check_words
 
-        parsed.settings = check_words(sacred, [*NAMED, "--list", "--help", "--dry-run"])
+        parsed.settings = check_words(sacred, [*NAMED, "--list", "--help", "--dry-run", "--validate"])
     _take_panel(parsed, ours.cpanel)
     if action == "run" and "help" not in sacred:
         _require_choices(ours)
@@ -87,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--help", nargs="?", const="")  # -h is found among the words: argparse would read -hx
     parser.add_argument("--list", nargs="?", const="")
     parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--validate", action="store_true")
     for option in NAMED:
         parser.add_argument(option, action=_Name)
     return parser

@@ -72,7 +72,7 @@ def _run_experiment(arguments: Arguments) -> None:
         composed = compose_config(arguments.algorithm, arguments.environment, arguments.panel)
     composed.config = with_own_defaults(composed.config, arguments.settings)
     custom = None if arguments.custom is None else function_of("--custom", arguments.custom)
-    experiment = build_experiment(composed, resume, custom)
+    experiment = build_experiment(composed, resume, custom, arguments.validate)
     try:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])
     except PastSacredError as error:
@@ -88,17 +88,19 @@ def _refuse_panel(arguments: Arguments, why: str) -> None:
 
 @contextmanager
 def _kept_or_not(arguments: Arguments) -> Iterator[None]:
-    """With `--dry-run`, results go to a folder that is removed at the end, and nothing is recorded anywhere."""
-    if not arguments.dry_run:
+    """With `--dry-run` or `--validate`, results go to a folder that is removed at the end; nothing is recorded."""
+    if not (arguments.dry_run or arguments.validate):
         yield
         return
+    option = "--validate" if arguments.validate else "--dry-run"
     if arguments.resume is not None or arguments.evaluate is not None:
-        raise ConfigError("--dry-run is of new runs; an evaluation leaves nothing with -u.")
+        raise ConfigError(f"{option} is of new runs; an evaluation leaves nothing with -u.")
     for key in NOT_IN_DRY_RUNS:
         if given_value(arguments.sacred, key) is not None:
-            raise ConfigError(f"--dry-run keeps nothing: leave {key} out.")
+            raise ConfigError(f"{option} keeps nothing: leave {key} out.")
     with TemporaryDirectory(prefix="muster-") as folder:
-        get_logger().info("Dry run: nothing is kept.")
+        if not arguments.validate:
+            get_logger().info("Dry run: nothing is kept.")
         nowhere = {**dict.fromkeys(NOT_IN_DRY_RUNS, False), "local_results_path": folder, "mongo_url": ""}
         before = [] if "with" in arguments.sacred else ["with"]
         arguments.settings = {**arguments.settings, **nowhere}
@@ -140,7 +142,7 @@ def _require_named(recorded: Mapping, words: Sequence[str]) -> None:
 
 
 def build_experiment(
-    composed: Composed, resume: Resumption | None = None, custom: Callable | None = None
+    composed: Composed, resume: Resumption | None = None, custom: Callable | None = None, validate: bool = False
 ) -> Experiment:
     """A Sacred experiment over a merged config, whose runs are recorded under `local_results_path`.
 
@@ -148,6 +150,7 @@ def build_experiment(
         composed: the config before `with`.
         resume: the run to resume, whose config that is.
         custom: called on the loaded run in place of an evaluation.
+        validate: try everything, and train nothing.
     """
     experiment = _experiment()
     console = experiment.logger = get_logger()
@@ -190,7 +193,7 @@ def build_experiment(
             for path in (composed.parameter_file, *plugin_files(_config["plugins"])):
                 if path is not None:
                     _run.add_resource(str(path))
-            result = run(_plain(_config), _run, _log, resume, experiment.signals, custom)
+            result = run(_plain(_config), _run, _log, resume, experiment.signals, custom, validate)
             leave_summary(_config, _run, _log)
             return result
 

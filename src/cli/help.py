@@ -26,6 +26,7 @@ Experiment
   --model=newest       with --evaluate: the newest model, not the best
   --custom=M:F         with --evaluate: call M's function F on the loaded run
   --dry-run            run, and keep nothing
+  --validate           try everything, say what it takes, and keep nothing
   --list [NAME]        names of all algorithms, environments and parts; of an
                        environment (skirmish), its maps; one kind (learner);
                        the keys of one part (learner=pqn_learner)

@@ -1,0 +1,100 @@
+"""A trial of an experiment: it assembles everything, plays a little, learns once, and says what to expect."""
+
+import resource
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+from components.sampling.chain import Minibatches
+from experiment.assembly import Parts
+from experiment.teams import Member
+from records.logger import Logger
+from utils.errors import MusterError
+from utils.sizes import readable_size
+from utils.timehelper import time_str
+
+# rollouts that are played and timed; updates likewise, of which the first is slow
+ROLLOUTS, UPDATES = 3, 3
+# seconds that playing, and filling a buffer, may take
+PATIENCE = 20.0
+
+
+def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, float]:
+    """Play some rollouts, and make updates on copies of them; log what the experiment takes.
+
+    Returns:
+        `steps_per_second`, `seconds_per_update` by team, `megabytes`: of the process so far.
+
+    Raises:
+        MusterError: something of it does not work.
+    """
+    console = logger.console_logger
+    try:
+        parts.live.before_rollout(0, logger)
+        batch, figures = _play(parts)
+        for team in parts.learning:
+            figures |= _learn(team, batch, parts)
+    finally:
+        parts.acting.close()
+    figures["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1 if sys.platform == "darwin" else 2**10
+    )
+    speed = figures["steps_per_second"]
+    console.info(f"Playing: {speed:,.0f} steps/s.")
+    seconds = args.t_max / speed
+    for team in parts.learning:
+        update = figures[f"{team.name}/seconds_per_update".lstrip("/")]
+        updates = figures[f"{team.name}/updates_per_step".lstrip("/")] * args.t_max
+        seconds += update * updates
+        size = sum(weight.numel() for weight in team.mac.parameters())
+        name = f" of {team.name}" if team.name else ""
+        console.info(
+            f"Learning{name}: {size:,} weights; {1000 * update:.1f} ms an update, of which {updates:,.0f} follow."
+        )
+    console.info(
+        f"Memory: {readable_size(int(figures['megabytes'] * 2**20))} now, and what the buffer takes when it is full. "
+        f"Time: about {time_str(seconds)} for {args.t_max:,} steps, without tests."
+    )
+    console.info("Valid: everything was assembled, played and learned once; nothing was kept.")
+    return figures
+
+
+def _play(parts: Parts) -> tuple[Any, dict[str, float]]:
+    """The last of a few rollouts, and the speed of playing."""
+    acting = parts.acting
+    # the first one starts and compiles
+    batch, before, started = acting.take().batch, acting.t_env, time.monotonic()
+    for _ in range(ROLLOUTS):
+        batch = acting.take().batch
+        if time.monotonic() - started > PATIENCE:
+            break
+    if place := batch.first_non_finite():
+        raise MusterError(f"The environment's data is not finite: {place}.")
+    seconds = max(time.monotonic() - started, 1e-9)
+    return batch, {"steps_per_second": (acting.t_env - before) / seconds}
+
+
+def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
+    """Fill the buffer with copies of a rollout and learn from it."""
+    seen, started = team.learns_from(batch, None), time.monotonic()
+    # enough for a sample will do
+    team.args.buffer_min = 0
+    added = team.buffer.insert(seen)
+    while not team.buffer.ready():
+        added = team.buffer.insert(seen)
+        if time.monotonic() - started > PATIENCE:
+            raise MusterError(
+                f"The buffer got {added} transitions from each rollout, and none were enough for a sample."
+            )
+    seconds = []
+    for _ in range(UPDATES):
+        sample = team.buffer.sample()
+        for part in sample if isinstance(sample, Minibatches) else (sample,):
+            started = time.monotonic()
+            team.learner.train(part, parts.acting.t_env, 0)
+            seconds.append(time.monotonic() - started)
+    # on average over some rollouts
+    per_step = sum(team.plan.due(added) for _ in range(100)) / 100 / max(added, 1)
+    name = f"{team.name}/" if team.name else ""
+    return {f"{name}seconds_per_update": min(seconds), f"{name}updates_per_step": per_step}

@@ -1,0 +1,79 @@
+"""`--validate`: a trial that says what to expect, and leaves nothing."""
+
+import os
+import re
+
+import pytest
+
+from cli.compose import compose_config
+from forked import run_command
+from learners import REGISTRY as learners
+from run import run
+from small_training import SETTINGS, preset_of
+from utils.errors import MusterError
+
+
+def config_of(algorithm, folder, **changes):
+    config = compose_config(algorithm, "two_step").config
+    small = {key: value for key, value in SETTINGS.items() if key != "batch_size"}
+    if learners.entry(config["learner"]).traits.get("on_policy"):
+        small["buffer_size"] = 32
+        config["batch_size"] = config["buffer_size"] = config["batch_size_run"] = 1
+    return {
+        **config,
+        **small,
+        "local_results_path": str(folder),
+        "buffer_size": max(64, config["buffer_size"]),
+        **changes,
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", sorted(learners))
+def test_every_learner_is_tried(tmp_path, caplog, learner):
+    algorithm = preset_of(learner)
+    config = config_of(algorithm, tmp_path)
+    if config.get("deviation") == "none":
+        config |= {"env": "gymnasium", "env_args": {"key": "Pendulum-v1", "time_limit": 5}}
+    if learners.entry(learner).traits.get("on_policy"):
+        config |= {"buffer_size": 1, "minibatches": 1}
+    with caplog.at_level("INFO"):
+        assert run(config, validate=True) is None
+    assert "Valid: everything was assembled, played and learned once" in caplog.text
+    assert "steps/s." in caplog.text
+    assert "ms an update" in caplog.text
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.slow
+def test_large_first_samples_are_made_of_copies(tmp_path, caplog):
+    with caplog.at_level("INFO"):
+        run(
+            config_of("iqn", tmp_path, buffer_min=50000, batch_size=128, buffer_size=100000, t_max=10000), validate=True
+        )
+    # each of 10,000 steps is used 16 times, 128 in an update; closing states are no transitions
+    assert re.search("of which 1,2[0-9][0-9] follow", caplog.text)
+
+
+def test_collectors_are_tried_and_ended(tmp_path, caplog):
+    with caplog.at_level("INFO"):
+        run(config_of("iqn", tmp_path, runner="collectors", batch_size=4), validate=True)
+    assert "Valid:" in caplog.text
+
+
+def test_what_fails_is_an_error(tmp_path, monkeypatch):
+    def train(self, batch, t_env, episode_num):
+        raise MusterError("the loss is lost")
+
+    monkeypatch.setattr(learners["q_learner"], "train", train)
+    with pytest.raises(MusterError, match="the loss is lost"):
+        run(config_of("iql", tmp_path), validate=True)
+
+
+def test_the_command_keeps_nothing(tmp_path):
+    done = run_command("--config=iql", "--env-config=two_step", "--validate", "with", "t_max=1000", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Valid:" in done.stdout + done.stderr
+    assert not list(tmp_path.iterdir())
+    done = run_command("--resume=latest", "--validate", cwd=tmp_path)
+    assert "--validate is of new runs" in done.stderr
