@@ -100,7 +100,7 @@ class Options:
         training = maps_of("map_cycle", self.map_cycle)
         if not training:
             raise ConfigError(
-                'env_args.map_cycle has no map. Give it one: "[{map: A01.Challenge.Gbx, line: a01.npy}]" '
+                "env_args.map_cycle has no map. Give it one: [{'map': 'A01.Challenge.Gbx', 'line': 'a01.npy'}] "
                 "(docs/trackmania_game.md)."
             )
         tests = maps_of("test_map_cycle", self.test_map_cycle)

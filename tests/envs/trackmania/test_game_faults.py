@@ -161,10 +161,11 @@ def test_a_game_that_is_started_here_is_ended_with_its_environment(make_env, lau
     env = make_env(**launcher(stays))
     assert drive(env)[0]
     (pid,) = pids(tmp_path)
-    assert runs(pid)
+    guard = env._game._process._guard.pid
+    assert runs(pid) and runs(guard)
     env.close()
     env.close()
-    assert not runs(pid) and runs(other.pid)
+    assert not runs(pid) and not runs(guard) and runs(other.pid)
     assert processes_of("x") == [other.pid]
     other.kill()
     other.wait()
