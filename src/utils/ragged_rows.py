@@ -1,0 +1,77 @@
+"""Where the items of ragged arrays stand: whole numbers only, whichever library holds the values."""
+
+import heapq
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Packing(NamedTuple):
+    """How sequences of unequal length share the rows of a rectangle, so that attention wastes little on padding.
+
+    `index`: int64 `[rows, width]`, the item at each place; padding is 0.
+    `batch`: float32 `[rows, width]`, the sequence of that item; padding is NaN, which equals nothing, not even itself.
+    `inverse_index`: int64 `[items]`, the place of each item, row * width + column.
+    """
+
+    index: Any
+    batch: Any
+    inverse_index: Any
+
+
+def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """`[starts[0], starts[0] + 1, ...]` of `lengths[0]` numbers, then those of the next, as one int64 array."""
+    begin = np.cumsum(lengths) - lengths
+    return np.repeat(starts - begin, lengths) + np.arange(int(lengths.sum()))
+
+
+def packed_starts(lengths: np.ndarray) -> np.ndarray:
+    """The first item of each sequence, int64 `[S]`, if each begins where the one before ends."""
+    return np.cumsum(lengths) - lengths
+
+
+def sliced(lengths: np.ndarray, cut: slice) -> tuple[np.ndarray, np.ndarray]:
+    """First item and number of items that Python's `cut` leaves of sequences of these lengths.
+
+    Raises:
+        ValueError: its step is not 1.
+    """
+    if cut.step not in (None, 1):
+        raise ValueError(f"Items are sliced by steps of 1, not {cut.step}.")
+    first, stop = (
+        np.where(bound < 0, np.maximum(lengths + bound, 0), np.minimum(bound, lengths))
+        for bound in (
+            0 if cut.start is None else np.int64(cut.start),
+            lengths if cut.stop is None else np.int64(cut.stop),
+        )
+    )
+    return first, np.maximum(stop - first, 0)
+
+
+def pack(lengths: np.ndarray) -> Packing | None:
+    """Place sequences of these lengths, int64 `[S]`, in rows as wide as the longest; None if all have one length.
+
+    Each in turn goes into the row with most free places (of equal ones the first), or into a new row if none has
+    enough: ragged-buffer's rule.
+    """
+    if len(lengths) == 0 or (lengths == lengths[0]).all():
+        return None
+    width = int(lengths.max())
+    places = np.zeros(len(lengths), np.int64)
+    rows: list[tuple[int, int]] = []  # a heap of (places taken, row)
+    for sequence, length in enumerate(lengths.tolist()):
+        if length == 0:
+            continue
+        if rows and rows[0][0] + length <= width:
+            taken, row = rows[0]
+            heapq.heapreplace(rows, (taken + length, row))
+        else:
+            taken, row = 0, len(rows)
+            heapq.heappush(rows, (length, row))
+        places[sequence] = row * width + taken
+    inverse_index = ranges(places, lengths)
+    index = np.zeros(len(rows) * width, np.int64)
+    index[inverse_index] = np.arange(len(inverse_index))
+    batch = np.full(len(index), np.nan, np.float32)
+    batch[inverse_index] = np.repeat(np.arange(len(lengths)), lengths)
+    return Packing(index.reshape(-1, width), batch.reshape(-1, width), inverse_index)
