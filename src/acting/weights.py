@@ -40,8 +40,8 @@ class SharedWeights:
         self._buffer = self.memory.map()
         self._version = np.frombuffer(self._buffer, dtype=np.int64, count=1)
         self._shared = [_view(self._buffer, place, tensor) for place, tensor in zip(places, self._tensors, strict=True)]
-        # the number of changes of the controller's tensors when it was published; and the version that was fetched
-        self._published = self._fetched = -1
+        # whether this process has published any; and the version that it has fetched
+        self._published, self._fetched = False, -1
         # whether the next ones to be published are those that were published last, in a resumed run
         self._resumed = False
 
@@ -53,7 +53,11 @@ class SharedWeights:
     @property
     def changed(self) -> bool:
         """Whether the controller has other weights than those that were published last."""
-        return not self._resumed and self._changes() != self._published
+        if self._resumed or not self._published:
+            return not self._resumed
+        # not by torch's counts of changes, which its fused optimisers leave as they are
+        pairs = zip(self._shared, self._tensors, strict=True)
+        return not all(th.equal(shared, tensor.to(shared.device)) for shared, tensor in pairs)
 
     def resume(self, version: int, changed: bool) -> None:
         """Publish next as after this version, of weights that have changed since, or have not."""
@@ -63,7 +67,7 @@ class SharedWeights:
         """Write the controller's weights into the block if they have changed. Returns their version."""
         new = self.changed
         if new or self._resumed:
-            self._published, self._resumed = self._changes(), False
+            self._published, self._resumed = True, False
             with self._locked(fcntl.LOCK_EX):
                 _copy(self._tensors, self._shared)
                 self._version[0] += new
@@ -76,9 +80,6 @@ class SharedWeights:
                 _copy(self._shared, self._tensors)
                 self._fetched = self.version
         return self._fetched
-
-    def _changes(self) -> int:
-        return sum(tensor._version for tensor in self._tensors)
 
     @contextlib.contextmanager
     def _locked(self, kind: int) -> Iterator[None]:

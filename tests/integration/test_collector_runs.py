@@ -40,7 +40,9 @@ def config_of(algorithm, **changes):
     return suited(config, {**SMALL, "runner": "collectors", "t_max": 300, **changes})
 
 
-@pytest.mark.parametrize(("algorithm", "runner"), [("iqn", "rollout"), ("iqn", "episodes_continuous")])
+@pytest.mark.parametrize(
+    ("algorithm", "runner"), [("iqn", "rollout"), ("iqn", "episodes_continuous"), ("sac_discrete", "rollout")]
+)
 def test_turns_resume_exactly(tmp_path, algorithm, runner):
     own = {"processes": 2, "deterministic": True, "runner": runner}
     config = config_of(algorithm, collectors=own)
