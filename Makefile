@@ -9,7 +9,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+# modules are compiled when they are first imported: compiling all of them takes as long as installing them
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 # small networks are fastest with one thread; two tests run side by side
 export OMP_NUM_THREADS ?= 1
 # the tests start hundreds of processes, each of which would compile the sources
