@@ -53,6 +53,8 @@ class StandIn:
         self.connection, self._dropped = None, []
         if not self.faults.menus:
             self.load(next(iter(self.maps)))
+        if not self.faults.listen_after:
+            self._listener.listen()
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -84,7 +86,8 @@ class StandIn:
     def _serve(self):
         time.sleep(self.faults.listen_after)
         with contextlib.suppress(OSError):
-            self._listener.listen()
+            if self.faults.listen_after:
+                self._listener.listen()
             while not self._closed.is_set():
                 self.connection, _ = self._listener.accept()
                 self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
