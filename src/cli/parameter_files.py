@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from checks.plugins import line_of
 from cli.panel import changed_panel, decoded, encoded
 from utils.errors import ConfigError
 from utils.plain_values import problem_of, shown
 from utils.regular_files import read_regular
+from utils.user_modules import line_of
 
 LARGEST_FILE = 2**17
 

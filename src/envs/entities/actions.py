@@ -1,0 +1,120 @@
+"""Actions of entities, in entity-gym's words: what can be chosen, what an observation allows, and what was chosen."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+EntityName = str
+ActionName = str
+EntityID = Hashable
+
+
+@dataclass
+class CategoricalActionSpace:
+    """Each actor takes one of the labelled choices."""
+
+    index_to_label: list[str]
+
+    def __len__(self) -> int:
+        return len(self.index_to_label)
+
+
+@dataclass
+class GlobalCategoricalActionSpace:
+    """One of the labelled choices is taken a step, by no entity."""
+
+    index_to_label: list[str]
+
+    def __len__(self) -> int:
+        return len(self.index_to_label)
+
+
+@dataclass
+class SelectEntityActionSpace:
+    """Each actor selects one entity."""
+
+
+ActionSpace = CategoricalActionSpace | SelectEntityActionSpace | GlobalCategoricalActionSpace
+
+
+@dataclass
+class CategoricalActionMask:
+    """Who can take the action and, of each actor, which choices.
+
+    Args:
+        actor_ids, actor_types: the actors, by one of the two, in this order; neither: every entity.
+        mask: bool `[actors, choices]`; None: all.
+    """
+
+    actor_ids: Sequence[EntityID] | None = None
+    actor_types: Sequence[EntityName] | None = None
+    mask: Any = None
+
+
+@dataclass
+class GlobalCategoricalActionMask:
+    """`mask`: which choices there are, bool `[choices]` or `[1, choices]`; None: all."""
+
+    mask: Any = None
+
+
+@dataclass
+class SelectEntityActionMask:
+    """Who can take the action, and which entities each actor can select.
+
+    Args:
+        actor_ids, actor_types: as of `CategoricalActionMask`.
+        actee_types, actee_ids: the entities to select from, by one of the two, in this order; neither: every entity.
+        mask: bool `[actors, actees]`; None: all. entity-gym ignores it.
+    """
+
+    actor_ids: Sequence[EntityID] | None = None
+    actor_types: Sequence[EntityName] | None = None
+    actee_types: Sequence[EntityName] | None = None
+    actee_ids: Sequence[EntityID] | None = None
+    mask: Any = None
+
+
+ActionMask = CategoricalActionMask | SelectEntityActionMask | GlobalCategoricalActionMask
+MASK_OF = {
+    CategoricalActionSpace: CategoricalActionMask,
+    GlobalCategoricalActionSpace: GlobalCategoricalActionMask,
+    SelectEntityActionSpace: SelectEntityActionMask,
+}
+
+
+@dataclass
+class CategoricalAction:
+    """`indices`: the choice of each actor, int64 `[actors]`; `probs`: float32 `[actors, choices]`, if known."""
+
+    actors: Sequence[EntityID]
+    indices: np.ndarray
+    index_to_label: list[str]
+    probs: np.ndarray | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        return [self.index_to_label[i] for i in self.indices]
+
+
+@dataclass
+class SelectEntityAction:
+    """`actees`: the entity that each actor selected; `probs`: float32 `[actors, entities to select from]`, if known."""
+
+    actors: Sequence[EntityID]
+    actees: Sequence[EntityID]
+    probs: np.ndarray | None = None
+
+
+@dataclass
+class GlobalCategoricalAction:
+    """`probs`: float32 `[choices]`, if known."""
+
+    index: int
+    label: str
+    probs: np.ndarray | None = None
+
+
+Action = CategoricalAction | SelectEntityAction | GlobalCategoricalAction

@@ -1,0 +1,77 @@
+"""What an environment of entities shows, in entity-gym's words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from envs.entities.actions import ActionMask, ActionName, EntityID, EntityName
+
+
+@dataclass
+class Entity:
+    """A type of entities: the names of their features, of which there may be none."""
+
+    features: list[str]
+
+
+@dataclass
+class ObsSpace:
+    """What can be seen; the order of the types gives entities their numbers."""
+
+    global_features: list[str] = field(default_factory=list)
+    entities: dict[EntityName, Entity] = field(default_factory=dict)
+
+
+class Observation:
+    """One step of an environment. Arrays are float32, or nested lists of numbers.
+
+    Args:
+        entities: of each type its features `[n, features]`, or a pair of these and n ids, or None if there is none.
+        features, ids: the same in two parts, instead of `entities`.
+        global_features: `[global features]`.
+        actions: who can act and how; an action that is left out has no actor in this step.
+        reward: for what led here.
+        done: the episode ended because of what happened.
+        truncated: the episode ended because time was up; entity-gym does not have it.
+        visible: of a type, bool `[n]`: whether the policy sees each entity; the value function sees all.
+        metrics: numbers to log.
+
+    Raises:
+        ValueError: both forms of entities are given, or a tuple of them is no pair.
+    """
+
+    def __init__(
+        self,
+        *,
+        done: bool,
+        reward: float,
+        visible: Mapping[EntityName, Any] | None = None,
+        entities: Mapping[EntityName, Any] | None = None,
+        features: Mapping[EntityName, Any] | None = None,
+        ids: Mapping[EntityName, Sequence[EntityID]] | None = None,
+        global_features: Any = None,
+        actions: Mapping[ActionName, ActionMask] | None = None,
+        metrics: Mapping[str, float] | None = None,
+        truncated: bool = False,
+    ):
+        if entities is not None:
+            if features is not None or ids is not None:
+                raise ValueError("An observation has either entities, or features and ids.")
+            shown = {name: part for name, part in entities.items() if part is not None}
+            for name, part in shown.items():
+                if isinstance(part, tuple) and len(part) != 2:
+                    raise ValueError(f"Entity type '{name}': a tuple is a pair (features, ids), not of {len(part)}.")
+            features = {name: part[0] if isinstance(part, tuple) else part for name, part in shown.items()}
+            ids = {name: part[1] for name, part in shown.items() if isinstance(part, tuple)}
+        self.features = dict(features or {})
+        self.ids = dict(ids or {})
+        self.global_features = [] if global_features is None else global_features
+        self.actions = dict(actions or {})
+        self.visible = dict(visible or {})
+        self.metrics = dict(metrics or {})
+        self.reward, self.done, self.truncated = reward, done, truncated
+
+    @classmethod
+    def empty(cls) -> "Observation":
+        """Nothing to see and nobody to act."""
+        return cls(done=False, reward=0.0)

@@ -1,0 +1,65 @@
+"""Importing the user's own modules, by name or by the path of a file."""
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from utils.errors import ConfigError
+
+
+def imported(option: str, plugin: str) -> ModuleType:
+    """The user's module: a path that ends in .py, or a name.
+
+    Raises:
+        ConfigError: there is none, or importing it fails; the message names `option`.
+    """
+    try:
+        return _imported_file(option, Path(plugin)) if plugin.endswith(".py") else importlib.import_module(plugin)
+    except ConfigError:
+        raise
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{option}: importing '{plugin}' failed: {error}.") from error
+    except SystemExit as error:
+        where = line_of(error, plugin)
+        raise ConfigError(f"{option}: importing '{plugin}' failed{where}: it calls sys.exit({error.code}).") from error
+    except Exception as error:
+        where = line_of(error, plugin)
+        raise ConfigError(f"{option}: importing '{plugin}' failed{where}: {type(error).__name__}: {error}") from error
+
+
+def _imported_file(option: str, path: Path) -> ModuleType:
+    path = path.resolve()
+    if not path.is_file():
+        raise ConfigError(f"{option}: there is no file {path}.")
+    for known in list(sys.modules.values()):
+        if getattr(known, "__muster_plugin__", None) == str(path):
+            return known
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_{abs(hash(str(path))):x}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    module.__muster_plugin__ = str(path)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    # environment processes cannot import it by name, so its classes travel to them whole
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(module)
+    return module
+
+
+def line_of(error: BaseException, plugin: str) -> str:
+    """Where in the file `plugin` an error comes from, " at line N"; empty if it comes from elsewhere."""
+    if isinstance(error, SyntaxError):
+        return f" at line {error.lineno}"
+    frame, line = error.__traceback__, None
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename.endswith(Path(plugin).name):
+            line = frame.tb_lineno
+        frame = frame.tb_next
+    return f" at line {line}" if line else ""
