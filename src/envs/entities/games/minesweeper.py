@@ -1,0 +1,147 @@
+"""MineSweeper of entity-gym: robots clear a field of mines, and a cannon in orbit may help."""
+
+import random
+from collections.abc import Mapping
+
+from envs.entities.actions import (
+    Action,
+    ActionSpace,
+    CategoricalActionMask,
+    CategoricalActionSpace,
+    SelectEntityActionMask,
+    SelectEntityActionSpace,
+)
+from envs.entities.environment import Environment
+from envs.entities.observation import Entity, Observation, ObsSpace
+from utils.errors import ConfigError
+
+Cell = tuple[int, int]
+MOVES = {"Up": (0, 1), "Down": (0, -1), "Left": (-1, 0), "Right": (1, 0)}
+DEFUSE = "Defuse Mines"
+LABELS = [*MOVES, DEFUSE]
+MINE, ROBOT, CANNON, FIRE = "Mine", "Robot", "Orbital Cannon", "Fire Orbital Cannon"
+
+
+class MineSweeper(Environment):
+    """Each robot moves a cell a step, or removes every mine at most one cell away, its own included.
+
+    A robot that stands on a mine after all have acted is lost. The episode ends when there is no mine, with reward 1,
+    or no robot; any other step has reward 0. If the cannon's cooldown is 0, it must shoot a mine or a robot: a mine is
+    gone before the robots act, a robot after them.
+
+    Args:
+        width, height: of the field, in cells.
+        nmines, nrobots: how many there are at the beginning, each in a cell of its own.
+        orbital_cannon: whether there is a cannon.
+        cooldown_period: steps from the beginning, and from a shot, until it can shoot.
+        step_limit: steps after which an episode is truncated; None: no limit.
+        compat: play as entity-gym's code does: the cooldown never changes; the mask of moves has the order right, left,
+            up, down, unlike the actions; spaces have the cannon even if there is none. Equal seeds give equal fields.
+
+    Raises:
+        ConfigError: the field is too small, or a number is too small.
+    """
+
+    def __init__(
+        self,
+        width: int = 6,
+        height: int = 6,
+        nmines: int = 5,
+        nrobots: int = 2,
+        orbital_cannon: bool = False,
+        cooldown_period: int = 5,
+        step_limit: int | None = None,
+        compat: bool = False,
+    ):
+        least = {"width": (width, 1), "height": (height, 1), "nmines": (nmines, 1), "nrobots": (nrobots, 1)}
+        least |= {"cooldown_period": (cooldown_period, 0), "step_limit": (1 if step_limit is None else step_limit, 1)}
+        for key, (value, minimum) in least.items():
+            if type(value) is not int or value < minimum:
+                raise ConfigError(f"MineSweeper: {key}={value} must be a whole number, at least {minimum}.")
+        if nmines + nrobots > width * height:
+            raise ConfigError(
+                f"MineSweeper: {nmines} mines and {nrobots} robots need more than {width}x{height} cells."
+            )
+        self.width, self.height, self.nmines, self.nrobots = width, height, nmines, nrobots
+        self.orbital_cannon, self.cooldown_period = orbital_cannon, cooldown_period
+        self.step_limit, self.compat = step_limit, compat
+        self.mines: list[Cell] = []
+        self.robots: list[Cell] = []
+        self.cooldown, self.steps = cooldown_period, 0
+        self._declares_cannon = orbital_cannon or compat
+        self._random = random.Random()
+
+    def seed(self, seed: int) -> None:
+        """Seed the fields to come."""
+        self._random.seed(seed)
+
+    def obs_space(self) -> ObsSpace:
+        entities = {MINE: Entity(["x", "y"]), ROBOT: Entity(["x", "y"])}
+        if self._declares_cannon:
+            entities[CANNON] = Entity(["cooldown"])
+        return ObsSpace(entities=entities)
+
+    def action_space(self) -> dict[str, ActionSpace]:
+        actions: dict[str, ActionSpace] = {"Move": CategoricalActionSpace(list(LABELS))}
+        if self._declares_cannon:
+            actions[FIRE] = SelectEntityActionSpace()
+        return actions
+
+    def reset(self) -> Observation:
+        cells = [(x, y) for x in range(self.width) for y in range(self.height)]
+        drawn = self._random.sample(cells, self.nmines + self.nrobots)
+        self.mines, self.robots = drawn[: self.nmines], drawn[self.nmines :]
+        self.cooldown, self.steps = self.cooldown_period, 0
+        return self.observe()
+
+    def act(self, actions: Mapping[str, Action]) -> Observation:
+        shots = actions[FIRE].actees if FIRE in actions else []
+        for kind, i in shots:
+            if kind == MINE:
+                del self.mines[i]
+        for (_, i), choice in zip(actions["Move"].actors, actions["Move"].labels, strict=True):
+            self._move(i, choice)
+        for kind, i in shots:
+            if kind == ROBOT:
+                del self.robots[i]
+        self.robots = [cell for cell in self.robots if cell not in self.mines]
+        if not self.compat:
+            self.cooldown = self.cooldown_period if shots else max(self.cooldown - 1, 0)
+        self.steps += 1
+        return self.observe()
+
+    def observe(self) -> Observation:
+        """What there is now."""
+        entities = {MINE: _with_ids(MINE, self.mines), ROBOT: _with_ids(ROBOT, self.robots)}
+        if self.orbital_cannon:
+            entities[CANNON] = _with_ids(CANNON, [(self.cooldown,)])
+        masks = {"Move": CategoricalActionMask(actor_types=[ROBOT], mask=[self._moves(*cell) for cell in self.robots])}
+        if self._declares_cannon:
+            ready = [CANNON] if self.cooldown == 0 else []
+            masks[FIRE] = SelectEntityActionMask(actor_types=ready, actee_types=[MINE, ROBOT])
+        done = not self.mines or not self.robots
+        return Observation(
+            entities=entities,
+            actions=masks,
+            reward=0.0 if self.mines else 1.0,
+            done=done,
+            truncated=not done and self.step_limit is not None and self.steps >= self.step_limit,
+        )
+
+    def _move(self, i: int, choice: str) -> None:
+        x, y = self.robots[i]
+        if choice == DEFUSE:
+            self.mines = [(mx, my) for mx, my in self.mines if abs(mx - x) + abs(my - y) > 1]
+        elif self._inside(*(cell := (x + MOVES[choice][0], y + MOVES[choice][1]))):
+            self.robots[i] = cell
+
+    def _moves(self, x: int, y: int) -> list[bool]:
+        order = ("Right", "Left", "Up", "Down") if self.compat else tuple(MOVES)
+        return [self._inside(x + MOVES[label][0], y + MOVES[label][1]) for label in order] + [True]
+
+    def _inside(self, x: int, y: int) -> bool:
+        return 0 <= x < self.width and 0 <= y < self.height
+
+
+def _with_ids(kind: str, rows: list[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[tuple[str, int]]]:
+    return list(rows), [(kind, i) for i in range(len(rows))]

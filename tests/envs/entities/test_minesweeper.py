@@ -1,0 +1,221 @@
+"""MineSweeper, corrected and as entity-gym has it, down to the tensors that its text about its internals prints."""
+
+import random
+
+import numpy as np
+import pytest
+
+from envs.entities import CategoricalAction, SelectEntityAction
+from envs.entities.dispatch import actions_for
+from envs.entities.games.minesweeper import MineSweeper
+from envs.entities.numbering import EntityNumbering
+from utils.errors import ConfigError
+from utils.ragged import Ragged, cat
+
+T, F, NAN = True, False, np.nan
+CANNON, FIRE = "Orbital Cannon", "Fire Orbital Cannon"
+
+
+def game(mines, robots, cooldown=5, cannon=False, compat=True, size=3, **more):
+    env = MineSweeper(size, size, orbital_cannon=cannon, compat=compat, nmines=1, nrobots=1, **more)
+    env.mines, env.robots, env.cooldown = list(mines), list(robots), cooldown
+    return env
+
+
+def seen_in(env, observation=None):
+    return EntityNumbering(env.obs_space(), env.action_space()).seen(observation or env.observe())
+
+
+def acted(env, move, fire=()):
+    """What is seen after these labels, one for each robot, whatever the mask says; `fire`: positions of actees."""
+    labels = ["Up", "Down", "Left", "Right", "Defuse Mines"]
+    robots = [("Robot", i) for i in range(len(env.robots))]
+    targets = [("Mine", i) for i in range(len(env.mines))] + robots
+    actions = {"Move": CategoricalAction(robots, np.array([labels.index(label) for label in move]), labels)}
+    actions[FIRE] = SelectEntityAction([(CANNON, 0)] * len(fire), [targets[i] for i in fire])
+    return seen_in(env, env.act(actions))
+
+
+def batch():
+    return [
+        game([(0, 2), (0, 1), (2, 2), (0, 0), (1, 0)], [(1, 1)]),
+        game([(2, 1)], [(2, 0)], 0, cannon=True),
+        game([(1, 0), (0, 1), (2, 2)], [(0, 0), (2, 0)]),
+    ]
+
+
+def ragged(arrays, features=1, dtype=np.int64):
+    joined = Ragged(features, dtype)
+    for array in arrays:
+        joined.push(np.asarray(array).reshape(-1, features))
+    return joined
+
+
+def test_every_tensor_of_the_text_about_internals():
+    seen = [seen_in(env) for env in batch()]
+    by_type = {
+        name: ragged([one.features[name] for one in seen], width, np.float32)
+        for name, width in (("Mine", 2), ("Robot", 2), (CANNON, 1))
+    }
+    assert list(seen[0].features) == list(by_type)
+    assert by_type["Mine"].tolist() == [
+        [[0, 2], [0, 1], [2, 2], [0, 0], [1, 0]],
+        [[2, 1]],
+        [[1, 0], [0, 1], [2, 2]],
+    ]
+    assert by_type["Robot"].tolist() == [[[1, 1]], [[2, 0]], [[0, 0], [2, 0]]]
+    assert by_type[CANNON].tolist() == [[], [[0]], []]
+
+    moves, shots = [one.offers["Move"] for one in seen], [one.offers[FIRE] for one in seen]
+    move_actors, fire_actors = ragged([o.actors for o in moves]), ragged([o.actors for o in shots])
+    assert move_actors.tolist() == [[[5]], [[1]], [[3], [4]]]
+    assert ragged([o.mask for o in moves], 5, bool).tolist() == [
+        [[T, T, T, T, T]],
+        [[F, T, T, F, T]],
+        [[T, F, T, F, T], [F, T, T, F, T]],
+    ]
+    assert fire_actors.tolist() == [[], [[2]], []]
+    assert ragged([o.actees for o in shots]).tolist() == [[], [[0], [1]], []]
+    assert [(one.reward, one.done, one.truncated, one.visible, one.metrics) for one in seen] == [(0, F, F, {}, {})] * 3
+
+    counts = sum(rows.size1() for rows in by_type.values())
+    assert counts.tolist() == [6, 3, 5]
+    first = np.cumsum([0] + [rows.items() for rows in by_type.values()])
+    numbered = [rows.flat_indices() + int(start) for rows, start in zip(by_type.values(), first[:-1], strict=True)]
+    by_environment = cat(numbered, 1)
+    assert by_environment.values.ravel().tolist() == [0, 1, 2, 3, 4, 9, 5, 10, 13, 6, 7, 8, 11, 12]
+    packing = by_environment.padpack()
+    assert packing.index.tolist() == [[0, 1, 2, 3, 4, 5], [6, 7, 8, 0, 0, 0], [9, 10, 11, 12, 13, 0]]
+    np.testing.assert_array_equal(packing.batch, [[0] * 6, [1, 1, 1, NAN, NAN, NAN], [2, 2, 2, 2, 2, NAN]])
+    assert packing.inverse_index.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16]
+    offsets = ragged(np.cumsum(counts) - counts)
+    assert offsets.tolist() == [[[0]], [[6]], [[9]]]
+    assert (move_actors + offsets).values.ravel().tolist() == [5, 7, 12, 13]
+    assert (fire_actors + offsets).values.ravel().tolist() == [8]
+
+
+def test_the_actions_of_the_text_about_internals():
+    envs = batch()
+    seen = [seen_in(env) for env in envs]
+    chosen = [{"Move": [4], FIRE: []}, {"Move": [1], FIRE: [0]}, {"Move": [4, 2], FIRE: []}]
+    actions = [
+        actions_for(one, env.action_space(), choice) for env, one, choice in zip(envs, seen, chosen, strict=True)
+    ]
+    robot, other = ("Robot", 0), ("Robot", 1)
+    assert [(a["Move"].actors, a["Move"].indices.tolist()) for a in actions] == [
+        ([robot], [4]),
+        ([robot], [1]),
+        ([robot, other], [4, 2]),
+    ]
+    assert [(a[FIRE].actors, a[FIRE].actees) for a in actions] == [([], []), ([(CANNON, 0)], [("Mine", 0)]), ([], [])]
+    after = [env.act(action) for env, action in zip(envs, actions, strict=True)]
+    assert [(env.mines, env.robots) for env in envs] == [
+        ([(0, 2), (2, 2), (0, 0)], [(1, 1)]),
+        ([], [(2, 0)]),
+        ([(2, 2)], [(0, 0), (1, 0)]),
+    ]
+    assert [(one.reward, one.done) for one in after] == [(0, F), (1, T), (0, F)]
+
+
+def test_the_same_seed_gives_the_field_of_entity_gym():
+    env = MineSweeper(4, 3, 3, 2, compat=True)
+    env.seed(7)
+    generator = random.Random(7)
+    for _ in range(3):
+        env.reset()
+        drawn = generator.sample([(x, y) for x in range(4) for y in range(3)], 5)
+        assert (env.mines, env.robots) == (drawn[:3], drawn[3:])
+
+
+@pytest.mark.parametrize("compat", [True, False])
+def test_robots_act_in_turn_and_borders_hold(compat):
+    env = game([(2, 2)], [(0, 0), (2, 0)], compat=compat)
+    for label, first in (("Left", (0, 0)), ("Down", (0, 0)), ("Up", (0, 1)), ("Right", (1, 1))):
+        acted(env, [label, "Right"])
+        assert env.robots == [first, (2, 0)]
+    assert acted(env, ["Up", "Up"]).done is False
+    assert env.robots == [(1, 2), (2, 1)]
+    # the first defuses what the second would step on
+    seen = acted(env, ["Defuse Mines", "Up"])
+    assert (env.mines, env.robots, seen.reward, seen.done) == ([], [(1, 2), (2, 2)], 1.0, True)
+
+
+@pytest.mark.parametrize("compat", [True, False])
+def test_a_robot_on_a_mine_is_lost_and_the_mine_stays(compat):
+    env = game([(1, 0), (1, 1)], [(0, 0), (2, 2)], compat=compat)
+    seen = acted(env, ["Right", "Left"])
+    assert (env.mines, env.robots, seen.done) == ([(1, 0), (1, 1)], [(1, 2)], False)
+    seen = acted(env, ["Down"])
+    assert (env.robots, seen.reward, seen.done) == ([], 0.0, True)
+
+
+@pytest.mark.parametrize("compat", [True, False])
+def test_a_robot_that_is_shot_acts_first(compat):
+    env = game([(1, 0)], [(0, 0)], 0, cannon=True, compat=compat)
+    seen = acted(env, ["Defuse Mines"], [1])
+    assert (env.mines, env.robots, seen.reward, seen.done) == ([], [], 1.0, True)
+    env = game([(1, 0)], [(0, 0)], 0, cannon=True, compat=compat)
+    acted(env, ["Right"], [0])
+    assert (env.mines, env.robots) == ([], [(1, 0)])
+
+
+def test_the_cooldown_counts_down_and_is_armed_again():
+    env = MineSweeper(6, 6, 5, 2, orbital_cannon=True, cooldown_period=2)
+    env.seed(1)
+    seen, shown, ready = seen_in(env, env.reset()), [], []
+    for _ in range(6):
+        shown.append(int(seen.features[CANNON].item()))
+        ready.append(len(seen.offers[FIRE].actors))
+        seen = acted(env, ["Up"] * len(env.robots), [0] * ready[-1])
+    assert (shown, ready) == ([2, 1, 0, 2, 1, 0], [0, 0, 1, 0, 0, 1])
+
+
+def test_in_compat_the_cooldown_stays():
+    env = game([(2, 2)], [(0, 0)], 5, cannon=True)
+    for _ in range(8):
+        acted(env, ["Down"])
+    assert env.cooldown == 5
+    env = game([(2, 2), (2, 1)], [(0, 0)], 0, cannon=True)
+    acted(env, ["Down"], [0])
+    assert len(seen_in(env).offers[FIRE].actors) == 1
+
+
+def test_masks_have_the_order_of_the_actions():
+    env = game([(1, 1)], [(2, 0)], compat=False)
+    assert seen_in(env).offers["Move"].mask.tolist() == [[T, F, T, F, T]]
+    for i, label in enumerate(["Up", "Down", "Left", "Right"]):
+        env.robots = [(2, 0)]
+        acted(env, [label]) if seen_in(env).offers["Move"].mask[0, i] else None
+        assert (env.robots != [(2, 0)]) == [T, F, T, F][i]
+
+
+def test_without_a_cannon_there_is_no_shot_to_choose():
+    env = MineSweeper(cooldown_period=0)
+    assert list(env.action_space()) == ["Move"]
+    assert list(env.obs_space().entities) == ["Mine", "Robot"]
+    old = MineSweeper(cooldown_period=0, compat=True)
+    seen = seen_in(old, old.reset())
+    assert len(seen.offers[FIRE].actors) == 0
+
+
+def test_the_step_limit_truncates():
+    env = game([(2, 2)], [(0, 0)], compat=False, step_limit=2)
+    assert not acted(env, ["Up"]).truncated
+    assert acted(env, ["Down"]).truncated
+    env.reset()
+    env.mines, env.robots = [(1, 0)], [(0, 0)]
+    acted(env, ["Up"])
+    seen = acted(env, ["Defuse Mines"])
+    assert env.mines == [(1, 0)]
+    assert (seen.done, seen.truncated) == (False, True)
+    env.robots, env.steps = [(0, 0)], 1
+    seen = acted(env, ["Defuse Mines"])
+    assert (seen.done, seen.truncated) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "given", [{"width": 0}, {"nmines": 40}, {"nrobots": 0}, {"cooldown_period": -1}, {"step_limit": 0}, {"height": 2.5}]
+)
+def test_a_field_that_cannot_be_is_refused(given):
+    with pytest.raises(ConfigError, match="MineSweeper"):
+        MineSweeper(**given)
