@@ -14,6 +14,7 @@ import numpy as np
 import torch as th
 
 from acting.collector_board import PLAYING, SENDING, WAITING, CollectorBoard
+from acting.in_turn import best_episodes
 from acting.weights import SharedWeights
 from checkpoints.parts import load_state, state_of
 from components.batch_state import batch_arrays
@@ -35,7 +36,8 @@ class Rollout:
     """A rollout as it is sent.
 
     `arrays`: of the batch (`components.batch_state`). `steps`, `episodes`: how far it takes the run's counts.
-    `version`: of the oldest weights that it was played with. `logged`: arguments of `log_stat`.
+    `version`: of the oldest weights that it was played with. `logged`: arguments of `log_stat`. `best`: its best
+    episodes (`runners.best_episodes`).
     """
 
     arrays: dict[str, dict[str, np.ndarray]]
@@ -43,6 +45,7 @@ class Rollout:
     episodes: int
     version: int
     logged: list[tuple[str, float, int, bool]]
+    best: list[dict[str, Any]]
 
 
 @dataclass
@@ -124,7 +127,8 @@ class Collector:
             batch = runner.run(test_mode=False)
         board.enter(job.index, SENDING)
         episodes = getattr(runner, "episodes_brought", runner.batch_size)
-        rollout = Rollout(batch_arrays(batch), runner.t_env - t_env, episodes, version, logged)
+        best = best_episodes(runner)
+        rollout = Rollout(batch_arrays(batch), runner.t_env - t_env, episodes, version, logged, best)
         self._connection.send((ROLLOUT, rollout))
         board.enter(job.index, WAITING)
 

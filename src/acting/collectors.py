@@ -62,7 +62,8 @@ class Collectors(InTurn):
         self._largest_lag = max(self._largest_lag, lag)
         self._follow_exploration()
         batch = batch_of_arrays(rollout.arrays, self._like, self._columns)
-        return Experience(batch, self.t_env, rollout.episodes, lag, source=member.index)
+        source, best = member.index, rollout.best
+        return Experience(batch, self.t_env, rollout.episodes, lag, source=source, best=best)
 
     def figures(self) -> dict[str, float]:
         """Statistics since the last call: the largest lag, restarts so far, and seconds of waiting for rollouts."""

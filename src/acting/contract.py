@@ -1,6 +1,6 @@
 """The contract between the training loop and the parts that let the runner play."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ class Experience:
         lag: the number of rollouts before it that its weights have not learned from.
         learning: the groups that were played by the newest models, which learn from it; None: all.
         source: the number of the runner that played it; its rows continue those of the last rollout of that runner.
+        best: the episodes in it that are better than all before (`runners.best_episodes`).
     """
 
     batch: EpisodeBatch
@@ -27,6 +28,7 @@ class Experience:
     lag: int
     learning: frozenset[str] | None = None
     source: int = 0
+    best: Sequence[dict[str, Any]] = ()
 
 
 class Opponents(Protocol):

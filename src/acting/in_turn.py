@@ -70,7 +70,7 @@ class InTurn:
         self.t_env = self._runner.t_env
         episodes = getattr(self._runner, "episodes_brought", self._runner.batch_size)
         learning = None if self.opponents is None else self.opponents.learning
-        return Experience(batch, self.t_env, episodes, lag, learning)
+        return Experience(batch, self.t_env, episodes, lag, learning, best=best_episodes(self._runner))
 
     def _choose_players(self) -> None:
         """Before a rollout of training: with which weights, and against whom."""
@@ -98,3 +98,9 @@ class InTurn:
         if not set(counts) <= set(self._runner_state()) or not all(type(x) in (int, float) for x in counts.values()):
             raise ValueError(f"{type(self._runner).__name__} keeps other counts than the checkpoint's")
         vars(self._runner).update(counts)
+
+
+def best_episodes(runner: Any) -> list[dict[str, Any]]:
+    """Those that a runner has played since the last call (`runners.best_episodes`); none of a runner of PyMARL's."""
+    found = getattr(runner, "best_episodes", None)
+    return [] if found is None else found.fetch()

@@ -46,6 +46,7 @@ REGISTRY.declare(
     "battles with SMAC's contract, simulated: no StarCraft needed",
     batched="envs.skirmish.vectorised:SkirmishBatch",
 )
+# `has_best`: the last infos of episodes declare what makes one the best (`runners.best_episodes`)
 # `counts_copies`: it is made with `test_mode` and with its `place` among the copies of a run
 REGISTRY.declare(
     "racing",
@@ -53,12 +54,14 @@ REGISTRY.declare(
     "cars on tracks with walls, simulated: one or several a race, floats or pictures",
     batched="envs.racing.environment:RacingBatch",
     counts_copies=True,
+    has_best=True,
 )
 REGISTRY.declare(
     "trackmania",
     "envs.trackmania.environment:TrackManiaEnv",
     "TrackMania Nations / United Forever through TMInterface (needs the game), with racing's fields",
     counts_copies=True,
+    has_best=True,
 )
 REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement, SMAC (package smac and the game)")
 REGISTRY.declare("sc2_v2", "envs.starcraft:StarCraft2v2", "the same with drawn teams, SMACv2 (package smacv2)")

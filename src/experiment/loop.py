@@ -7,8 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from acting import lag_of
+from acting.in_turn import best_episodes
 from components.sampling.chain import Minibatches
 from experiment.assembly import Parts
+from experiment.best_episodes import SavedBestEpisodes
 from experiment.inspection import Inspection
 from experiment.replay_recording import save_replay
 from experiment.saved_models import SavedModels
@@ -41,6 +43,7 @@ class TrainingLoop:
         self.console = logger.console_logger
         self.acting, self.state = parts.acting, parts.loop
         self._models = SavedModels(args, parts.models, logger)
+        self._best = SavedBestEpisodes(args, parts.models, logger)
         faults = Path(args.local_results_path, RUNS, args.unique_token, FAULTS)
         self._inspection = Inspection(faults, parts.models, self.console)
         self._start_time = self._last_time = time.monotonic()
@@ -110,6 +113,7 @@ class TrainingLoop:
         parts.live.before_rollout(self.acting.t_env, self.logger)
         with timed("play"):
             experience = self.acting.take()
+        self._best.keep(experience.best)
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
         parts.diagnostics.t_env, parts.diagnostics.updates = t_env, state.updates
         if state.last_test_T is None or t_env - state.last_test_T >= args.test_interval:
@@ -200,6 +204,7 @@ class TrainingLoop:
         state = self.state
         for played in self.acting.test(self.parts.test_stream, state.testing):
             state.testing = played
+            self._best.keep(best_episodes(self.parts.runner))
             self._heed_signals()
         if self.parts.opponents is not None:
             for _ in self.parts.opponents.test(self.parts.runner, self.parts.test_stream):

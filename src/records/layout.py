@@ -14,6 +14,8 @@ METRICS, CHECKPOINTS, FAULTS, LOCK = "metrics.csv", "checkpoints", "faults", "lo
 # changes to its config while it is under way, written by the user
 LIVE = "live.yaml"
 EPISODES, SUMMARY, DONE, DIAGNOSTICS = "episodes.csv", "summary.html", "done.json", "diagnostics.csv"
+# in runs/<token>, a folder for each name; and in that
+BEST_EPISODES, BEST_EPISODE = "best_episodes", "best_episode.json"
 # in a checkpoint
 MANIFEST = "manifest.json"
 # in models/<token>, and in that

@@ -11,6 +11,7 @@ LARGEST: dict[str, int | None] = {
     "diagnostics.csv": 64 * _MIB,
     "manifest.json": 16 * _MIB,
     "best.json": _MIB,
+    "best_episode.json": _MIB,
     "cout.txt": None,
 }
 MOST_METRICS = 1000

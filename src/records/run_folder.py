@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from records.layout import CHECKPOINTS, DIAGNOSTICS, DONE, FAULTS, LOCK, METRICS, NAMED_BY_TOKEN, RUNS
+from records.layout import BEST_EPISODES, CHECKPOINTS, DIAGNOSTICS, DONE, FAULTS, LOCK, METRICS, NAMED_BY_TOKEN, RUNS
 from utils.errors import ConfigError, MusterError
 from utils.plain_values import shown
 from utils.regular_files import problem_of
@@ -56,7 +56,7 @@ class RunFolder:
             ConfigError: one of the run's folders, below any folder of the results, or its lock is a link.
         """
         folders = [self._results / family / self.path.name for family in NAMED_BY_TOKEN]
-        for path in (*folders, self.path / CHECKPOINTS, self.path / FAULTS, self.path / LOCK):
+        for path in (*folders, *(self.path / name for name in (CHECKPOINTS, FAULTS, BEST_EPISODES, LOCK))):
             if path.is_symlink():
                 raise ConfigError(f"{path} is a link. A run keeps its files in real folders; move its target here.")
 

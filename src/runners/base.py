@@ -10,6 +10,7 @@ import numpy as np
 from components.episode_buffer import EpisodeBatch
 from components.sizing import batch_bytes
 from runners import REGISTRY
+from runners.best_episodes import BestEpisodes, best_episodes_of
 from utils.available_memory import require_memory
 from utils.config import with_defaults
 from utils.devices import acting_device, device_memory
@@ -42,6 +43,9 @@ class BaseRunner:
         self.on_test_episode: Callable[[int, float, int, dict], None] | None = None
         # if set, test episodes are none of a test: it gets the info of each that was not lost
         self.on_match_episode: Callable[[dict], None] | None = None
+        # the last infos of the episodes that ended in the last batch, by row and column of their last steps
+        self.last_infos: dict[tuple[int, int], dict] = {}
+        self.best_episodes: BestEpisodes | None = None
         self.crashed_episodes = 0
         # whether `load_state_dict` restored the environments too, so that episodes continue where they were
         self.environments_restored = False
@@ -68,6 +72,7 @@ class BaseRunner:
             device=device,
         )
         self.mac = mac
+        self.best_episodes = best_episodes_of(self.args, scheme)
 
     def _require_memory(self, scheme, groups, preprocess, columns: int, batches: int = 1) -> None:
         """Refuse batches of so many columns if they do not fit the memory; `batches`: their number at a time."""
@@ -82,13 +87,17 @@ class BaseRunner:
 
     def state_dict(self) -> dict:
         """Counts, statistics in progress and environments, between two calls of `run`."""
-        return {name: getattr(self, name) for name in COUNTS} | {"environments": self.environments_state()}
+        best = None if self.best_episodes is None else self.best_episodes.state_dict()
+        counts = {name: getattr(self, name) for name in COUNTS}
+        return counts | {"environments": self.environments_state(), "best_episodes": best}
 
     def load_state_dict(self, state: dict) -> None:
         """Resume, after `setup`, from where `state_dict` was taken."""
         for name in COUNTS:
             setattr(self, name, state[name])
         self.environments_restored = self.load_environments_state(state["environments"])
+        if self.best_episodes is not None and state.get("best_episodes"):
+            self.best_episodes.load_state_dict(state["best_episodes"])
 
     def environments_state(self) -> dict:
         """The state of the environments, as far as it can be saved."""
@@ -102,6 +111,12 @@ class BaseRunner:
     def worker_restarts(self) -> int:
         """How often environments, or their processes, were re-created because they failed."""
         return 0
+
+    def _take_ends(self, batch: EpisodeBatch, infos: dict[tuple[int, int], dict], test_mode: bool) -> None:
+        """Keep the last infos of the episodes that ended in a batch, and the best of them."""
+        self.last_infos = infos
+        if self.best_episodes is not None and not (test_mode and self.on_match_episode is not None):
+            self.best_episodes.take(batch, infos, self.t_env, test_mode)
 
     def _record(
         self,

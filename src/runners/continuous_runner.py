@@ -23,4 +23,6 @@ class ContinuousRunner(EpisodesRunner):
     def _play(self) -> EpisodeBatch:
         batch, finished = self.ongoing.collect(self.t_env)
         self._record_finished(finished)
+        ends = {(row, episode.length - 1): episode.info for row, episode in enumerate(finished)}
+        self._take_ends(batch, ends, test_mode=False)
         return batch

@@ -17,6 +17,11 @@ OPTIONS = {
     "test_nepisode": Option(
         SHARED, "number of episodes of one test, exactly", at_least=1, at_most=EPISODES, resume=FREE
     ),
+    "save_best_episodes": Option(
+        SHARED,
+        "keep the best episodes, of environments that have such: the fastest race of each map (docs/racing.md)",
+        resume=FREE,
+    ),
     "runner_log_interval": Option(
         SHARED,
         "steps between logged statistics of training episodes",

@@ -96,6 +96,8 @@ class EpisodesRunner(BaseRunner):
             return
         if state["ongoing"] is None or not self.environments_restored:
             self.ongoing = self._begin_ongoing()
+            if self.best_episodes is not None:
+                self.best_episodes.joined.forget()
         else:
             self.ongoing.load_state_dict(state["ongoing"])
 
@@ -137,6 +139,7 @@ class EpisodesRunner(BaseRunner):
 
         infos = [{**env.info(b), **returns.of_groups(b)} for b in range(size)]
         self._record(returns.totals.tolist(), lengths.tolist(), infos, test_mode)
+        self._take_ends(batch, {(b, int(lengths[b]) - 1): infos[b] for b in range(size)}, test_mode)
         return batch
 
     def _play_rows(

@@ -61,7 +61,7 @@ class RolloutRunner(EpisodesRunner):
         for key, known in play.known_before().items():
             batch[key].copy_(known)
         store = StepWriter(batch)
-        finished, steps = [], 0
+        finished, steps, ends = [], 0, {}
         for t in range(self.args.rollout_steps):
             store.write(play.observed(), everyone, t, mark_filled=True)
             result = play.step(self.t_env)
@@ -69,10 +69,12 @@ class RolloutRunner(EpisodesRunner):
             if result.lost.any():
                 _cut_before(batch, result.lost, t)
             finished += result.finished
+            ends |= {(episode.row, t): episode.info for episode in result.finished}
             steps += int((~result.closing & ~result.lost).sum())
         store.write(play.observed(), everyone, self.args.rollout_steps, mark_filled=True)
         self.episodes_brought = len(finished)
         self._record_finished(finished, steps)
+        self._take_ends(batch, ends, test_mode=False)
         return batch
 
 

@@ -1,11 +1,13 @@
 """A race once more, from its inputs: bit for bit the same."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from envs.racing.batch import BatchedRaces
+from records.best_episodes import array_of, record_of
 from replays.reader import Replay
 from utils.errors import ConfigError
 
@@ -44,3 +46,16 @@ def driven_from(replay: Replay, steps: int | None = None) -> BatchedRaces:
         raise ConfigError("This replay has no race: a run of env=racing records them with save_replay=True.")
     actions = [step["actions"] for step in replay.steps if step.get("actions") is not None]
     return driven_again(actions[:steps], race, env_args)
+
+
+def driven_best(folder: str | Path, steps: int | None = None) -> BatchedRaces:
+    """The world of a run's best race on a map, `runs/<token>/best_episodes/<map>`, after its first `steps` steps.
+
+    Raises:
+        ConfigError: the folder has none of env=racing.
+    """
+    record, actions = record_of(Path(folder)), array_of(Path(folder), "actions")
+    restart, env_args = record.get("restart"), record.get("env_args")
+    if record.get("env") != "racing" or actions is None or not isinstance(restart, dict) or "begin" not in restart:
+        raise ConfigError(f"{folder} has no race of env=racing.")
+    return driven_again(actions[:steps, :, 0].tolist(), restart, env_args)

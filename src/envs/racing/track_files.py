@@ -8,6 +8,7 @@ import numpy as np
 from envs.racing.line import extended, smoothed
 from envs.racing.state import BEFORE, SPACING
 from utils.errors import ConfigError
+from utils.npy_files import read_npy
 from utils.plain_values import shown
 
 LEAST_POINTS, MOST_POINTS = 41, 200_000  # 20 m, 100 km
@@ -71,7 +72,7 @@ def _read(path: Path, where: str) -> np.ndarray:
         if path.stat().st_size > MOST_BYTES:
             raise ConfigError(f"{where} has more than {MOST_BYTES // 2**20} MiB.")
         if path.suffix == ".npy":
-            found = np.load(path, allow_pickle=False)
+            found = read_npy(path, MOST_BYTES)
         else:
             text = path.read_text(encoding="utf-8")
             rows = [line.replace(",", " ").split() for line in text.splitlines() if line.strip()]

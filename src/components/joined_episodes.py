@@ -1,0 +1,101 @@
+"""Whole episodes from batches: their rows, or the pieces of them in consecutive rollouts."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from components.episode_batch import EpisodeBatch
+from utils.schemes import is_rollout
+
+
+@dataclass
+class JoinedEpisode:
+    """An episode that ended at the step `column` of the row `row` of the last batch.
+
+    `values`: of each field `[L + 1, ...]` for L steps; the last entry is the closing state.
+    """
+
+    row: int
+    column: int
+    terminated: bool
+    values: dict[str, np.ndarray]
+
+
+class JoinedEpisodes:
+    """Joins the pieces of episodes in consecutive rollouts of the same copies, row by row; whole episodes stay whole.
+
+    Args:
+        fields: of the batches, those that episodes get.
+    """
+
+    def __init__(self, fields: Sequence[str]):
+        self.fields = list(fields)
+        # the last columns of earlier rollouts, the oldest first, and where the episode of each row begins, counted from
+        # the first column of the next rollout
+        self._earlier: list[dict[str, np.ndarray]] = []
+        self._begin: np.ndarray | None = None
+
+    def take(self, batch: EpisodeBatch, only: Collection[tuple[int, int]] | None = None) -> list[JoinedEpisode]:
+        """The episodes that end in a batch, in the order of rows and columns.
+
+        Args:
+            batch: whole episodes, or the rollout after the last one.
+            only: (row, column) of the ends of those that are wanted; None: all.
+        """
+        parts = [batch[end].cpu().numpy()[..., 0].astype(bool) for end in ("terminated", "truncated")]
+        filled = batch["filled"].cpu().numpy()[..., 0].astype(bool)
+        ended = parts[0] | parts[1]
+        rollout = is_rollout(batch)
+        begin = self._begin if rollout and self._begin is not None else np.zeros(batch.batch_size, dtype=np.int64)
+        # an episode that was lost in the first column is void; the next one begins after it
+        begin[~filled[:, 0]] = 1
+        found, last = [], batch.max_seq_length - 1
+        wanted = None if only is None else set(only)
+        values = {}
+        for row, column in np.argwhere(ended).tolist():
+            # one that was lost at its first step ends before it begins
+            if column >= begin[row] and (wanted is None or (row, column) in wanted):
+                values = values or self._arrays(batch)
+                episode = {field: self._joined(field, values[field], row, begin[row], column) for field in self.fields}
+                found.append(JoinedEpisode(row, column, bool(parts[0][row, column]), episode))
+            begin[row] = min(column + 2, last)
+        if rollout:
+            self._begin = begin - last
+            self._keep({field: array[:, :last].copy() for field, array in (values or self._arrays(batch)).items()})
+        return found
+
+    def forget(self) -> None:
+        """The copies start new episodes."""
+        self._earlier, self._begin = [], None
+
+    def state_dict(self) -> dict:
+        return {"earlier": self._earlier, "begin": self._begin}
+
+    def load_state_dict(self, state: dict) -> None:
+        """Resume from where `state_dict` was taken."""
+        self._earlier = [dict(piece) for piece in state["earlier"]]
+        self._begin = state["begin"]
+
+    def _arrays(self, batch: EpisodeBatch) -> dict[str, np.ndarray]:
+        return {field: batch[field].cpu().numpy() for field in self.fields}
+
+    def _joined(self, field: str, present: np.ndarray, row: int, begin: int, column: int) -> np.ndarray:
+        pieces = [present[row, max(begin, 0) : column + 2]]
+        missing = -min(begin, 0)
+        for earlier in reversed(self._earlier):
+            if missing <= 0:
+                break
+            pieces.append(earlier[field][row, max(len(earlier[field][row]) - missing, 0) :])
+            missing -= len(pieces[-1])
+        return np.concatenate(pieces[::-1])
+
+    def _keep(self, columns: dict[str, np.ndarray]) -> None:
+        """Add the columns of a rollout, and leave out those before all unfinished episodes."""
+        self._earlier.append(columns)
+        lengths = [next(iter(piece.values())).shape[1] if piece else 0 for piece in self._earlier]
+        needed, k = int(-self._begin.min()), len(lengths)
+        while k > 0 and needed > 0:
+            k -= 1
+            needed -= lengths[k]
+        del self._earlier[:k]

@@ -1,0 +1,77 @@
+"""The best episodes that a runner plays, as the infos of their environment declare them."""
+
+from collections.abc import Collection, Mapping
+from math import inf
+from types import SimpleNamespace
+from typing import Any
+
+from components.episode_batch import EpisodeBatch
+from components.joined_episodes import JoinedEpisodes
+from envs import REGISTRY as environments
+from utils.schemes import Scheme
+
+Q_VALUES = "q_values"
+
+
+class BestEpisodes:
+    """Of each name, the best episode so far: its actions, and the Q-values of its decisions if batches have them.
+
+    The last info of an episode that may be one has `best_of`:
+
+        name: what episodes are compared on, such as a map
+        least: their number, such as a time; the least is the best
+        restart: what else is needed to play it again, numbers and texts by name
+
+    Args:
+        scheme: of the batches.
+    """
+
+    def __init__(self, scheme: Scheme):
+        self.actions = [key for key, info in scheme.items() if info.get("kind") == "action"]
+        self.joined = JoinedEpisodes([*self.actions, *([Q_VALUES] if Q_VALUES in scheme else [])])
+        self._least: dict[str, float] = {}
+        self._found: dict[str, dict[str, Any]] = {}
+
+    def take(self, batch: EpisodeBatch, infos: Mapping[tuple[int, int], Mapping], t_env: int, test: bool) -> None:
+        """Look at the episodes that end in a batch.
+
+        Args:
+            batch: whole episodes, or the rollout after the last one.
+            infos: the last info of each, by row and column of its last step.
+            t_env: steps of the run.
+            test: whether it was played as a test.
+        """
+        better = {place: info["best_of"] for place, info in infos.items() if self._is_better(info.get("best_of"))}
+        for episode in self.joined.take(batch, better):
+            best = better[episode.row, episode.column]
+            if not self._is_better(best):  # another one in this batch was still better
+                continue
+            self._least[best["name"]] = best["least"]
+            values = {key: value[:-1] for key, value in episode.values.items()}
+            self._found[best["name"]] = {**best, "t_env": t_env, "test": test, "values": values}
+
+    def fetch(self) -> list[dict[str, Any]]:
+        """The best ones since the last call, if they are better than all before.
+
+        Each is `best_of` with `t_env`, `test`, and `values`: of each field an array `[L, n, ...]`.
+        """
+        found, self._found = list(self._found.values()), {}
+        return found
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"joined": self.joined.state_dict(), "least": dict(self._least), "found": dict(self._found)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Resume from where `state_dict` was taken."""
+        self.joined.load_state_dict(state["joined"])
+        self._least, self._found = dict(state["least"]), dict(state["found"])
+
+    def _is_better(self, best: Collection | None) -> bool:
+        return best is not None and best["least"] < self._least.get(best["name"], inf)
+
+
+def best_episodes_of(args: SimpleNamespace, scheme: Scheme) -> BestEpisodes | None:
+    """Those of a runner, if its config wants them and its environment declares the trait `has_best`."""
+    if not args.save_best_episodes or args.env not in environments:
+        return None
+    return BestEpisodes(scheme) if environments.entry(args.env).traits.get("has_best") else None
