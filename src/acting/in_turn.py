@@ -70,7 +70,7 @@ class InTurn:
         self.t_env = self._runner.t_env
         episodes = getattr(self._runner, "episodes_brought", self._runner.batch_size)
         learning = None if self.opponents is None else self.opponents.learning
-        return Experience(batch, self.t_env, episodes, lag, learning, best=best_episodes(self._runner))
+        return Experience(batch, self.t_env, episodes, lag, learning, best=tuple(best_episodes(self._runner)))
 
     def _choose_players(self) -> None:
         """Before a rollout of training: with which weights, and against whom."""

@@ -8,7 +8,7 @@ import pytest
 from checkpoints.tree import load_tree, save_tree
 from cli.compose import compose_config
 from components.joined_episodes import JoinedEpisode
-from envs.racing.again import driven_best
+from envs.racing.again import driven_best, driven_from, replay_best
 from envs.racing.batch import BatchedRaces
 from experiment.best_episodes import SavedBestEpisodes
 from helpers import make_args
@@ -17,6 +17,7 @@ from records import best_episodes as records
 from records.best_episodes import array_of, record_of
 from records.console_log import get_logger
 from records.logger import Logger
+from replays.reader import read_replay
 from run import run
 from runners.best_episodes import BestEpisodes
 from utils.errors import ConfigError
@@ -71,6 +72,15 @@ def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path
         assert len(actions) == len(fastest)
         for t in (1, len(fastest) // 2, len(fastest)):
             assert driven_best(folder, t).races.cars[0].tobytes() == fastest[t - 1].tobytes()
+        replay = read_replay(replay_best(folder, tmp_path / "replays"))
+        assert replay.header["scene"]["road"] and replay.header["scene"]["title"] == name
+        assert replay.footer["info"]["race_time"] == record["least"] and replay.footer["terminated"]
+        assert [step["actions"] for step in replay.steps[:-1]] == actions[..., 0].tolist()
+        assert (replay.steps[0]["q_values"] is None) == (algorithm != "iqn")
+        for unit, t in ((step["snapshot"]["units"][0], step["t"]) for step in replay.steps[1:]):
+            assert unit["metres"] == pytest.approx(fastest[t - 1]["metres"][0], rel=1e-6)
+            assert unit["x"] == pytest.approx(fastest[t - 1]["x"][0], rel=1e-6)
+        assert driven_from(replay).races.cars[0].tobytes() == fastest[-1].tobytes()
 
 
 def test_nothing_is_kept_where_it_is_off(tmp_path, monkeypatch):

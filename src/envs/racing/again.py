@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 
 from envs.racing.batch import BatchedRaces
+from envs.racing.fields import outcomes
+from envs.racing.results import info_of
+from envs.racing.snapshots import ACTION_NAMES, scene, snapshot
 from records.best_episodes import array_of, record_of
 from replays.reader import Replay
+from replays.writer import ReplayWriter
 from utils.errors import ConfigError
 
 
@@ -25,12 +29,17 @@ def driven_again(
     Raises:
         ConfigError: the arguments have no such track, or they are invalid.
     """
+    races = _set_off(race, env_args)
+    for chosen in actions:
+        races.step(np.asarray(chosen, dtype=np.int64).reshape(1, -1))
+    return races
+
+
+def _set_off(race: Mapping[str, Any], env_args: Mapping[str, Any]) -> BatchedRaces:
     cycle = [*env_args.get("map_cycle", ["seed:1"]), *env_args.get("test_map_cycle", [])]
     kept = {key: value for key, value in env_args.items() if key not in ("seed", "test_mode", "place")}
     races = BatchedRaces(1, seed=0, **{**kept, "map_cycle": cycle, "test_map_cycle": []})
     races.reset_to(str(race["track"]), int(race["begin"]), int(race["first"]))
-    for chosen in actions:
-        races.step(np.asarray(chosen, dtype=np.int64).reshape(1, -1))
     return races
 
 
@@ -54,8 +63,43 @@ def driven_best(folder: str | Path, steps: int | None = None) -> BatchedRaces:
     Raises:
         ConfigError: the folder has none of env=racing.
     """
+    record, actions = _best(folder)
+    return driven_again(actions[:steps].tolist(), record["restart"], record["env_args"])
+
+
+def replay_best(folder: str | Path, target: str | Path) -> Path:
+    """Drive a best race again and write its replay, `<target>/best_<map>.jsonl`; returns its path.
+
+    Raises:
+        ConfigError: the folder has none of env=racing.
+        OSError: it cannot be written.
+    """
+    record, actions = _best(folder)
+    values, races = array_of(Path(folder), "q_values"), _set_off(record["restart"], record["env_args"])
+    options, before = races.options, snapshot(races)
+    header = {key: record.get(key) for key in ("env", "env_args", "seed", "t_env")}
+    header |= {"map": record["name"], "n_agents": options.n_cars, "n_actions": len(ACTION_NAMES), "episode": 0}
+    header |= {"action_names": [list(ACTION_NAMES)] * options.n_cars, "scene": scene(races)}
+    writer = ReplayWriter(Path(target), f"best_{record['name']}", {**header, "episode_limit": options.time_limit})
+    try:
+        for t, chosen in enumerate(actions):
+            outputs = races.step(chosen.reshape(1, -1))
+            ends = {"terminated": bool(outputs.terminated[0]), "truncated": bool(outputs.truncated[0])}
+            seen = {"actions": chosen, "avail_actions": outputs.legal[0], "info": info_of(races, 0)}
+            reward = float(np.sum(outcomes(options, outputs)["reward"][0]))
+            writer.step(before, reward=reward, q_values=None if values is None else values[t], **seen, **ends)
+            before = snapshot(races)
+        writer.end(before, info=seen["info"], **ends)
+    finally:
+        writer.close()
+    return writer.path
+
+
+def _best(folder: str | Path) -> tuple[dict[str, Any], np.ndarray]:
+    """The record of a best race, and its actions `[L, n]`, of one step at least."""
     record, actions = record_of(Path(folder)), array_of(Path(folder), "actions")
-    restart, env_args = record.get("restart"), record.get("env_args")
-    if record.get("env") != "racing" or actions is None or not isinstance(restart, dict) or "begin" not in restart:
+    restart = record.get("restart")
+    known = record.get("env") == "racing" and isinstance(record.get("env_args"), dict) and isinstance(restart, dict)
+    if not known or {"track", "begin", "first"} - set(restart) or actions is None or actions.ndim != 3:
         raise ConfigError(f"{folder} has no race of env=racing.")
-    return driven_again(actions[:steps, :, 0].tolist(), restart, env_args)
+    return record, actions[..., 0].astype(np.int64)
