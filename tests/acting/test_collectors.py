@@ -286,8 +286,7 @@ def test_collectors_fetch_weights_within_a_rollout():
 
 
 class TestFaults:
-    @pytest.mark.parametrize("what", ["exit", "hang", "raise"])
-    @pytest.mark.parametrize("deterministic", [False, True])
+    @pytest.mark.parametrize(("what", "deterministic"), [("exit", False), ("hang", True), ("raise", False)])
     def test_a_failed_collector_is_restarted(self, tmp_path, caplog, what, deterministic):
         faults = {"collector-1": (2, what, str(tmp_path / "failed"))}
         options = {"timeout": 1.5, "deterministic": deterministic}

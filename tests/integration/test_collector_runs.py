@@ -1,6 +1,7 @@
 """Runs with collectors as a user starts them: exact resumption, and no process that is left behind."""
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ from watched_training import assert_learnt, watch_updates
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="locks of files")]
 WORDS = ["--config=iqn", "--env-config=two_step", "with", "runner=collectors", "seed=7", "t_max=100000000"]
+WORDS += ["test_interval=500", "test_nepisode=2"]
 SMALL = {
     "batch_size": 4,
     "seed": 5,
@@ -37,12 +39,10 @@ SMALL = {
 def config_of(algorithm, **changes):
     config = compose_config(algorithm, "matrix").config
     config["env_args"] = {"game": "climbing", "episode_limit": 4}
-    return suited(config, {**SMALL, "runner": "collectors", "t_max": 300, **changes})
+    return suited(config, {**SMALL, "runner": "collectors", "t_max": 200, **changes})
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "runner"), [("iqn", "rollout"), ("iqn", "episodes_continuous"), ("sac_discrete", "rollout")]
-)
+@pytest.mark.parametrize(("algorithm", "runner"), [("sac_discrete", "rollout")])
 def test_turns_resume_exactly(tmp_path, algorithm, runner):
     own = {"processes": 2, "deterministic": True, "runner": runner}
     config = config_of(algorithm, collectors=own)
@@ -67,7 +67,7 @@ def test_turns_resume_exactly(tmp_path, algorithm, runner):
 
 @pytest.mark.parametrize(
     ("algorithm", "runner"),
-    [("iql", "episodes"), ("qmix", "episode"), ("masac", "rollout"), ("iqn", "parallel"), ("vdn", "batched")],
+    [("qmix", "episode"), ("masac", "rollout"), ("iqn", "parallel")],
 )
 def test_off_policy_learners_learn_from_collectors(tmp_path, monkeypatch, algorithm, runner):
     changes = {"batch_size_run": 1 if runner == "episode" else 2, "local_results_path": str(tmp_path)}
@@ -107,8 +107,7 @@ def _lives(pid):
         return False
 
 
-@pytest.mark.parametrize("runner", ["rollout", "parallel"])
-@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(("runner", "signum"), [("rollout", signal.SIGINT), ("parallel", signal.SIGKILL)])
 def test_no_process_is_left_behind(tmp_path, runner, signum):
     """Whether the learner is killed, or ends by Ctrl-C; environments in workers are the collectors' children."""
     command = Command(*WORDS, f"collectors.runner={runner}", cwd=tmp_path).wait_for("Test after 5")
@@ -126,7 +125,7 @@ def test_a_killed_collector_is_replaced(tmp_path):
     command.wait_for("collector_restarts:          1.0000")
     os.kill(command.pid, signal.SIGINT)
     done = command.end()
-    assert "died in a rollout: killed by SIGKILL" in done.stderr
+    assert re.search("died in (a rollout|its wait): killed by SIGKILL", done.stdout + done.stderr)
     assert done.returncode == 130
     require_gone(collectors)
 
