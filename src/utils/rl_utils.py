@@ -1,9 +1,8 @@
 """Targets and masks, common to all learners."""
 
-import numpy as np
 import torch as th
 
-from utils.running_moments import RunningMoments
+from utils.running_moments import RunningMeanStd  # noqa: F401 - PyMARL2 has it here
 
 
 def valid_transitions(batch, by_agent: bool = False) -> th.Tensor:
@@ -291,14 +290,3 @@ def multinomial_entropy(logits: th.Tensor) -> th.Tensor:
 def _require_choice(actions: th.Tensor) -> None:
     if actions.size(-1) < 2:
         raise ValueError(f"An entropy needs two actions at least, not {actions.size(-1)}.")
-
-
-class RunningMeanStd(RunningMoments):
-    """PyMARL2's running mean and variance of NumPy rows: float64 `mean` and `var` of `shape`, and `count`."""
-
-    def __init__(self, epsilon: float = 1e-4, shape: tuple[int, ...] = ()):
-        super().__init__(np.zeros(shape), np.ones(shape), epsilon)
-
-    def update(self, x: np.ndarray) -> None:
-        """Take in the rows of `x`, `[rows, *shape]`; their variance is that of a population."""
-        self.update_from_moments(np.mean(x, axis=0), np.var(x, axis=0), len(x))

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 Moments = tuple[Any, Any, Any]  # mean, variance of a population, how many
 
 
@@ -38,3 +40,14 @@ class RunningMoments:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from where `state_dict` was taken."""
         self.mean, self.var, self.count = state["mean"], state["var"], state["count"]
+
+
+class RunningMeanStd(RunningMoments):
+    """PyMARL2's running mean and variance of NumPy rows: float64 `mean` and `var` of `shape`, and `count`."""
+
+    def __init__(self, epsilon: float = 1e-4, shape: tuple[int, ...] = ()):
+        super().__init__(np.zeros(shape), np.ones(shape), epsilon)
+
+    def update(self, x: np.ndarray) -> None:
+        """Take in the rows of `x`, `[rows, *shape]`; their variance is that of a population."""
+        self.update_from_moments(np.mean(x, axis=0), np.var(x, axis=0), len(x))
