@@ -140,7 +140,7 @@ def live_changes(
     runners = REGISTRIES["runner"].options
     if "" not in configs:
         configs[""] = LiveConfig(args, schedules[""], [acting, acting.runner], keys - {*runners})
-    path = Path(args.local_results_path, RUNS, getattr(args, "unique_token", ""), LIVE)
+    path = Path(args.local_results_path, RUNS, vars(args).get("unique_token", ""), LIVE)
     return LiveChanges(configs, path, console)
 
 

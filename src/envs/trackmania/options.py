@@ -63,6 +63,7 @@ class Options:
     constant_reward_per_ms: float = -6 / 5000
     reward_per_m_advanced_along_centerline: float = 5 / 500
     final_speed_reward_per_m_per_s: float = 0.0  # at the finish
+    seed: int | None = None  # every environment takes one; here nothing is random
     test_mode: bool = False  # set by Muster: whether these races are those of tests
     place: Sequence[int] = (0, 1)  # set by Muster: number of this copy among those of the run, and their number
     # what racing's fields depend on

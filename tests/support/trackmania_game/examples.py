@@ -1,6 +1,8 @@
 """Lines and states of the game, made by hand; where the stand-in is."""
 
+import contextlib
 import os
+import random
 import socket
 import struct
 from pathlib import Path
@@ -29,7 +31,12 @@ def raw_state(states=2, times=(1000, -1), flags=0xFF):
     return data
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+def free_port(needed=4):
+    """The first of so many free ports in a row; below those that the system gives, and apart for each test process."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
+    while True:
+        first = 10_000 + 2_000 * worker + random.SystemRandom().randrange(2_000 - needed)
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            for port in range(first, first + needed):
+                stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            return first

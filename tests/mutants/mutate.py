@@ -1,4 +1,4 @@
-"""Which mistakes the tests notice: `python tests/mutants/run.py [WORDS]` makes them one after another in a copy.
+"""Which mistakes the tests notice: `python tests/mutants/mutate.py [WORDS]` makes them one after another in a copy.
 
 Each mutant of the catalogs whose name contains all the words is put into a copy of this checkout, the tests that it
 names are run there, and those that fail are printed. A mutant that no test fails for survives: the exit code is 1
