@@ -1,6 +1,5 @@
 """A trial of an experiment: it assembles everything, plays a little, learns once, and says what to expect."""
 
-import resource
 import sys
 import time
 from types import SimpleNamespace
@@ -37,9 +36,7 @@ def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, f
             figures |= _learn(team, batch, parts)
     finally:
         parts.acting.close()
-    figures["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-        1 if sys.platform == "darwin" else 2**10
-    )
+    figures["megabytes"] = _megabytes()
     speed = figures["steps_per_second"]
     console.info(f"Playing: {speed:,.0f} steps/s.")
     seconds = args.t_max / speed
@@ -98,3 +95,13 @@ def _learn(team: Member, batch: Any, parts: Parts) -> dict[str, float]:
     per_step = sum(team.plan.due(added) for _ in range(100)) / 100 / max(added, 1)
     name = f"{team.name}/" if team.name else ""
     return {f"{name}seconds_per_update": min(seconds), f"{name}updates_per_step": per_step}
+
+
+def _megabytes() -> float:
+    """The most memory that this process has had so far; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return 0.0
+    # bytes on macOS, KiB elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
