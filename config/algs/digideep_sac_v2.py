@@ -2,7 +2,6 @@
 
 from envs.asking import ask_environment
 from utils.digideep_panel import off_policy_params
-from utils.errors import ConfigError
 
 cpanel = {
     "model_name": "Pendulum-v1",  # gymnasium's id, or module:Name-v0
@@ -28,10 +27,8 @@ cpanel = {
 
 def gen_params(cpanel):
     spec = ask_environment("gymnasium", key=cpanel["model_name"])
-    if "obs" not in spec.fields or len(spec.fields["obs"].shape) != 1 or spec.fields["actions"].categorical:
-        raise ConfigError(f"{cpanel['model_name']} needs a vector of observations and continuous actions")
     return {
-        **off_policy_params(cpanel, "sac"),
+        **off_policy_params(cpanel, "sac", spec),
         "name": "digideep_sac_v2",
         "lr": cpanel["lr"],
         "critic_lr": cpanel["lr"],

@@ -30,8 +30,8 @@ SEED_OF_COLLECTORS = 2_000_003
 class Member:
     """One collector: its process, its messages, and the rollouts that it has sent.
 
-    `granted`: rollouts that it was told to play and has not sent. `failures`: restarts since its last rollout.
-    `heard`: when it was last told to play, or sent something.
+    `granted`: rollouts that it is to play and has not sent. `failures`: restarts since its last rollout.
+    `heard`: when it last got or sent a message.
     """
 
     def __init__(self, index: int):
@@ -199,7 +199,7 @@ class Crew:
         """Start another process in the place of one that is gone; the rollout that it played is lost.
 
         Raises:
-            MusterError: that is no use.
+            MusterError: restarts do not help.
         """
         member.connection.close()
         member.process.kill()

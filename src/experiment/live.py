@@ -145,7 +145,7 @@ def live_changes(
 
 
 class LiveChanges:
-    """Reads `live.yaml` before each rollout, and lets schedules go on.
+    """Reads `live.yaml` before each rollout, and follows schedules.
 
     Keys of a team stand below its name: `teams: {red: {lr: 0.001}}`. A key that is removed from the file has the
     value of the run's config again. A file with a fault is reported and ignored as a whole.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from utils.config import config_path
+from utils.errors import ConfigError
 from utils.yaml_files import load_yaml
 
 
@@ -26,8 +27,17 @@ def run_params(cpanel: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def off_policy_params(cpanel: Mapping[str, Any], preset: str) -> dict[str, Any]:
-    """`run_params`, buffer and networks over a preset; `n_update` updates follow each rollout."""
+def off_policy_params(cpanel: Mapping[str, Any], preset: str, spec: Any) -> dict[str, Any]:
+    """`run_params`, buffer and networks over a preset; `n_update` updates follow each rollout.
+
+    Args:
+        spec: what the panel's environment declares (`envs.asking.ask_environment`).
+
+    Raises:
+        ConfigError: its observations are not one vector, or its actions not continuous.
+    """
+    if "obs" not in spec.fields or len(spec.fields["obs"].shape) != 1 or spec.fields["actions"].categorical:
+        raise ConfigError(f"{cpanel['model_name']} needs a vector of observations and continuous actions")
     rollout = cpanel["num_workers"] * cpanel["n_steps"]
     return {
         **load_yaml(config_path(preset, "algs")),

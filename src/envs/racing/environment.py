@@ -1,17 +1,14 @@
 """Races as environments: one, or many that one call steps."""
 
-import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
 
 from envs.fields import AGENTS, FieldSpec
+from envs.option_classes import require_known, signature_of
 from envs.optional import require
 from envs.racing.options import Options
-from utils.errors import ConfigError
-from utils.nearest import suggestion
 
 NEEDS_NUMBA = "pip install -r requirements.txt"
 
@@ -29,10 +26,7 @@ class RacesBase:
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
         """Refuse bad arguments before a run starts."""
-        known = [field.name for field in fields(Options)]
-        for key in env_args:
-            if key not in known:
-                raise ConfigError(f"env_args.{key}: racing has no such argument.{suggestion(key, known)}")
+        require_known("racing", Options, env_args)
         require("numba", "env=racing", NEEDS_NUMBA)
         Options(**env_args).races()
 
@@ -167,13 +161,4 @@ class RacingBatch(RacesBase):
         return info_of(self.races, b)
 
 
-def _signature() -> inspect.Signature:
-    """The arguments of `Options`, to check a config's `env_args` against."""
-    parameters = []
-    for field in fields(Options):
-        default = field.default if field.default is not MISSING else field.default_factory()
-        parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
-    return inspect.Signature(parameters)
-
-
-RacingEnv.__signature__ = _signature()
+RacingEnv.__signature__ = signature_of(Options)

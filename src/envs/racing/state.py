@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 TICK_MS = 10  # milliseconds of a tick of the physics
-# the line of a track goes on beyond start and finish by so many points of SPACING metres
+# the line of a track continues beyond start and finish by so many points of SPACING metres
 SPACING = 0.5
 BEFORE, AFTER = 20, 1000
 ROW = 12  # zones from one row of the grid to the next

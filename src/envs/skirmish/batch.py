@@ -238,7 +238,7 @@ class BatchedSkirmish:
         return {name: value.copy() for name, value in arrays.items()}
 
     def load_state_dict(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from where `state_dict` was taken, in a batch of the same size on the same map.
+        """Continue from where `state_dict` was taken, in a batch of the same size on the same map.
 
         Raises:
             ValueError: it was another size or another map; nothing has happened then.

@@ -1,17 +1,14 @@
 """Skirmish as a PyMARL environment: one battle with the methods of SMAC's `StarCraft2Env`."""
 
-import inspect
-from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
 
 from envs.multiagentenv import MultiAgentEnv
+from envs.option_classes import require_known, signature_of
 from envs.optional import require
 from envs.skirmish.maps import load_map, map_names
 from envs.skirmish.options import Options
-from utils.errors import ConfigError
-from utils.nearest import suggestion
 
 NEEDS_NUMBA = "pip install -r requirements.txt"
 RENDER_SCALE = 16  # pixels of a map unit
@@ -48,10 +45,7 @@ class SkirmishEnv(MultiAgentEnv):
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
         """Refuse bad arguments before a run starts."""
-        known = [field.name for field in fields(Options)]
-        for key in env_args:
-            if key not in known:
-                raise ConfigError(f"env_args.{key}: Skirmish has no such argument.{suggestion(key, known)}")
+        require_known("Skirmish", Options, env_args)
         require("numba", "env=skirmish", NEEDS_NUMBA)
         Options(**env_args)
 
@@ -203,18 +197,9 @@ class SkirmishEnv(MultiAgentEnv):
         return self.battles.state_dict()
 
     def load_state_dict(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from where `state_dict` was taken."""
+        """Continue from where `state_dict` was taken."""
         self.battles.load_state_dict(state)
         self._recorder.begin()
 
 
-def _signature() -> inspect.Signature:
-    """The arguments of `Options`, to check a config's `env_args` against."""
-    parameters = []
-    for field in fields(Options):
-        default = field.default if field.default is not MISSING else field.default_factory()
-        parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
-    return inspect.Signature(parameters)
-
-
-SkirmishEnv.__signature__ = _signature()
+SkirmishEnv.__signature__ = signature_of(Options)

@@ -1,14 +1,13 @@
 """TrackMania as an environment, with racing's fields, inputs, rewards and statistics."""
 
-import inspect
 import logging
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
 
 from envs.fields import AGENTS, FieldSpec
+from envs.option_classes import require_known, signature_of
 from envs.racing.fields import fields_of, observed, outcomes
 from envs.racing.results import ended_info
 from envs.racing.snapshots import ACTION_NAMES
@@ -18,8 +17,7 @@ from envs.trackmania.game import Game
 from envs.trackmania.link import GameLost
 from envs.trackmania.options import Options
 from envs.trackmania.races import Moment, Races
-from utils.errors import ConfigError, MusterError
-from utils.nearest import suggestion
+from utils.errors import MusterError
 
 log = logging.getLogger("muster")
 
@@ -58,10 +56,7 @@ class TrackManiaEnv:
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
         """Refuse bad arguments before a run starts."""
-        known = [field.name for field in fields(Options)]
-        for key in env_args:
-            if key not in known:
-                raise ConfigError(f"env_args.{key}: trackmania has no such argument.{suggestion(key, known)}")
+        require_known("trackmania", Options, env_args)
         Options(**env_args).maps()
 
     def fields(self) -> dict[str, FieldSpec]:
@@ -188,13 +183,4 @@ class TrackManiaEnv:
         log.warning(f"TrackMania has crashed {where}: {error}. No statistic counts its race.")
 
 
-def _signature() -> inspect.Signature:
-    """The arguments of `Options`, to check a config's `env_args` against."""
-    parameters = []
-    for field in fields(Options):
-        default = field.default if field.default is not MISSING else field.default_factory()
-        parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
-    return inspect.Signature(parameters)
-
-
-TrackManiaEnv.__signature__ = _signature()
+TrackManiaEnv.__signature__ = signature_of(Options)

@@ -48,7 +48,7 @@ class Turn:
         return self._link.answer(name)
 
     def flush(self) -> None:
-        """Send the commands now; the game goes on waiting."""
+        """Send the commands now; the game keeps waiting."""
         self._require_open()
         self._link.flush()
 
@@ -88,7 +88,7 @@ class GameLink:
         number = self._scalar("i32", deadline)
         message = BY_NUMBER.get(number)
         if message is None or message.sender != GAME:
-            raise GameLost(f"it sent a message of type {number}, which is none of its own: its bytes are out of step")
+            raise GameLost(f"it sent a message of type {number}, which it does not have: its bytes are out of step")
         values = {name: self._value(kind, 0, deadline) for name, kind in message.payload}
         self._turn = Turn(self, message.name, values)
         return self._turn

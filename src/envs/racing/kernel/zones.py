@@ -1,5 +1,7 @@
 """Where a car is along the line: its zone, its metres, the distance to what comes."""
 
+from math import inf
+
 from envs.racing.jit import compiled
 from envs.racing.state import FIRST
 
@@ -14,16 +16,16 @@ def squared_distance(point, x, y):
 
 
 @compiled()
-def zone_of(points, zone, finish, x, y):
-    """The zone of a car at (x, y) that was in `zone`, by Linesight's rule.
+def downhill(points, zone, last, x, y, reach):
+    """The zone whose centre is nearest, by steps from `zone` that come nearer: first forward, then back.
 
-    It moves forward while the next centre is at least as near as the present one, and within reach, but not past
-    `finish`; then back while the one before is nearer.
+    It moves forward while the next centre is at least as near as the present one and nearer than `reach`, but not past
+    `last`.
     """
     here = squared_distance(points[zone], x, y)
-    while zone < finish:
+    while zone < last:
         there = squared_distance(points[zone + 1], x, y)
-        if there > here or there > REACH * REACH:
+        if there > here or there > reach * reach:
             break
         zone += 1
         here = there
@@ -37,22 +39,15 @@ def zone_of(points, zone, finish, x, y):
 
 
 @compiled()
+def zone_of(points, zone, finish, x, y):
+    """The zone of a car at (x, y) that was in `zone`, by Linesight's rule."""
+    return downhill(points, zone, finish, x, y, REACH)
+
+
+@compiled()
 def nearest(points, zone, last, x, y):
-    """The zone whose centre is nearest, downhill from `zone`."""
-    here = squared_distance(points[zone], x, y)
-    while zone < last:
-        there = squared_distance(points[zone + 1], x, y)
-        if there > here:
-            break
-        zone += 1
-        here = there
-    while zone > FIRST:
-        there = squared_distance(points[zone - 1], x, y)
-        if there >= here:
-            break
-        zone -= 1
-        here = there
-    return zone
+    """The zone whose centre is nearest, however far it is."""
+    return downhill(points, zone, last, x, y, inf)
 
 
 @compiled()
