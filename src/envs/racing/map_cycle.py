@@ -1,13 +1,15 @@
 """The cycle of races that an environment plays: tracks by seed or from files, with repeats."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from envs.bounds import require_number
 from envs.racing.generator import generated
 from envs.racing.line import Line, line_of
 from envs.racing.state import SPACING
@@ -20,7 +22,16 @@ KEYS = ("track", "name", "repeat", "half_width", "metres")
 MOST_RACES = 10_000
 MOST_SEED = 2**31 - 1
 NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
+HALF_WIDTHS = (2.0, 40.0)
+LENGTHS = (60.0, 20_000.0)  # metres
 CLEARANCE = 6.0  # metres between the edges of parts of a track by seed
+
+
+class HasName(Protocol):
+    name: str
+
+
+Named = TypeVar("Named", bound=HasName)
 
 
 @dataclass(frozen=True)
@@ -57,41 +68,72 @@ def races_of(key: str, entries: Any, half_width: float, metres: float) -> list[R
     Raises:
         ConfigError: an entry is invalid, or two tracks have one name.
     """
-    if not isinstance(entries, list | tuple):
-        raise ConfigError(f"env_args.{key} is {shown(entries)}; it must be a list of tracks, such as [seed:1].")
-    races: list[Race] = []
-    for number, entry in enumerate(entries):
-        races += _races(f"env_args.{key}[{number}]", entry, half_width, metres)
-        if len(races) > MOST_RACES:
-            raise ConfigError(f"env_args.{key} has more than {MOST_RACES} races.")
-    known: dict[str, Race] = {}
+    races = cycle_of(key, entries, "a list of tracks, such as [seed:1]", "tracks", partial(_races, half_width, metres))
     for race in races:
-        if known.setdefault(race.name, race) != race:
-            raise ConfigError(f"env_args.{key}: two tracks are called {race.name}. Give one of them another name.")
         race.length  # noqa: B018 reads its file, if it is from one
     return races
 
 
-def _races(where: str, entry: Any, half_width: float, metres: float) -> list[Race]:
+def cycle_of(key: str, entries: Any, form: str, called: str, read: Callable[[str, Any], list[Named]]) -> list[Named]:
+    """What the entries of `env_args.<key>` stand for, in their order.
+
+    Args:
+        form: what the value must be, for the message.
+        called: what the entries are called.
+        read: (key of an entry, entry) -> what it stands for; each has a `name`.
+
+    Raises:
+        ConfigError: an entry is invalid, they are more than `MOST_RACES`, or two that differ have one name.
+    """
+    if not isinstance(entries, list | tuple):
+        raise ConfigError(f"env_args.{key} is {shown(entries)}; it must be {form}.")
+    found: list[Named] = []
+    for number, entry in enumerate(entries):
+        found += read(f"env_args.{key}[{number}]", entry)
+        if len(found) > MOST_RACES:
+            raise ConfigError(f"env_args.{key} has more than {MOST_RACES} races.")
+    known: dict[str, Named] = {}
+    for one in found:
+        if known.setdefault(one.name, one) != one:
+            raise ConfigError(f"env_args.{key}: two {called} are called {one.name}. Give one of them another name.")
+    return found
+
+
+def require_keys(where: str, entry: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """Raises: ConfigError: the entry has a key that is not one of these."""
+    for key in entry:
+        if key not in keys:
+            raise ConfigError(f"{where}.{shown(key)}: there is no such key.{suggestion(str(key), keys)}")
+
+
+def name_of(where: str, name: Any, file_stem: str) -> str:
+    """The name of an entry; without one, its file's.
+
+    Raises:
+        ConfigError: it is invalid.
+    """
+    if not name:
+        return re.sub(r"[^A-Za-z0-9_-]", "_", file_stem)[:60]
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ConfigError(f"{where}.name is {shown(name)}; it must have up to 60 letters, digits, '_' and '-'.")
+    return name
+
+
+def _races(half_width: float, metres: float, where: str, entry: Any) -> list[Race]:
     given: dict[str, Any] = {"half_width": half_width, "metres": metres, "repeat": 1, "name": ""}
     if isinstance(entry, Mapping):
-        for key in entry:
-            if key not in KEYS:
-                raise ConfigError(f"{where}.{shown(key)}: there is no such key.{suggestion(str(key), KEYS)}")
+        require_keys(where, entry, KEYS)
         given |= entry
     else:
         given["track"] = entry
-    _require_number(where, "repeat", given["repeat"], 1, MOST_RACES, int)
-    _require_number(where, "half_width", given["half_width"], 2, 40, int | float)
-    _require_number(where, "metres", given["metres"], 60, 20_000, int | float)
-    track, name = given.get("track"), given["name"]
+    require_number(f"{where}.repeat", given["repeat"], 1, MOST_RACES, whole=True)
+    require_number(f"{where}.half_width", given["half_width"], *HALF_WIDTHS)
+    require_number(f"{where}.metres", given["metres"], *LENGTHS)
+    track = given.get("track")
     if not isinstance(track, str) or not track:
         raise ConfigError(f"{where} is {shown(entry)}; a track is 'seed:7', 'seeds:0-99', or the path of a file.")
     seeds = _seeds(where, track)
-    if not name:
-        name = "track" if seeds else re.sub(r"[^A-Za-z0-9_-]", "_", Path(track).stem)[:60]
-    elif not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ConfigError(f"{where}.name is {shown(name)}; it must have up to 60 letters, digits, '_' and '-'.")
+    name = name_of(where, given["name"], "track" if seeds else Path(track).stem)
     size = {"half_width": float(given["half_width"]), "metres": float(given["metres"])}
     if seeds is None:
         return [Race(name, **size, file=track)] * given["repeat"]
@@ -113,9 +155,3 @@ def _seeds(where: str, track: str) -> range | None:
     if not first <= last <= MOST_SEED or last - first >= MOST_RACES:
         raise ConfigError(f"{where} is '{track}'; seeds are from 0 to {MOST_SEED}, at most {MOST_RACES}, in order.")
     return range(first, last + 1)
-
-
-def _require_number(where: str, key: str, value: Any, least: float, most: float, kind: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
-        whole = "a whole number" if kind is int else "a number"
-        raise ConfigError(f"{where}.{key} is {shown(value)}; it must be {whole} from {least} to {most}.")

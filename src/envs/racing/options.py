@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.racing.map_cycle import Race, races_of
+from envs.bounds import require_numbers
+from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, races_of
 from envs.racing.state import TICK_MS, grid_metres
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -14,22 +15,25 @@ VIEWS = ("float", "picture", "both")
 REWARDS = ("sum", "mean", "each")
 ORDERS = ("cycle", "random")
 PICTURE_SIZES = (42, 84)
-# the least and the most of each number
+# the least and the most of each number; those of races also on the game's maps
+OF_RACES: dict[str, tuple[float, float]] = {
+    "step_ms": (TICK_MS, 1000),
+    "time_limit": (1, 10**6),
+    "cut_off_seconds": (0.05, 3600.0),
+    "constant_reward_per_ms": (-1000.0, 1000.0),
+    "reward_per_m_advanced_along_centerline": (-1000.0, 1000.0),
+    "final_speed_reward_per_m_per_s": (-1000.0, 1000.0),
+}
 BOUNDS: dict[str, tuple[float, float]] = {
     "n_cars": (1, 32),
     "gears": (0, 8),
     "grip": (0.1, 10.0),
-    "half_width": (2.0, 40.0),
-    "metres": (60.0, 20_000.0),
-    "step_ms": (TICK_MS, 1000),
-    "time_limit": (1, 10**6),
-    "cut_off_seconds": (0.05, 3600.0),
+    "half_width": HALF_WIDTHS,
+    "metres": LENGTHS,
     "zones_ahead": (1, 200),
     "zones_every": (1, 200),
     "start_anywhere": (0.0, 1.0),
-    "constant_reward_per_ms": (-1000.0, 1000.0),
-    "reward_per_m_advanced_along_centerline": (-1000.0, 1000.0),
-    "final_speed_reward_per_m_per_s": (-1000.0, 1000.0),
+    **OF_RACES,
 }
 WHOLE = ("n_cars", "gears", "step_ms", "time_limit", "zones_ahead", "zones_every")
 
@@ -77,13 +81,7 @@ class Options:
                 raise ConfigError(f"env_args.{key}: racing has no '{shown(value)}'.{suggestion(str(value), allowed)}")
         if self.picture_size not in PICTURE_SIZES:
             raise ConfigError(f"env_args.picture_size is {shown(self.picture_size)}; it must be 42 or 84.")
-        for key, (least, most) in BOUNDS.items():
-            value = getattr(self, key)
-            if isinstance(value, bool) or not isinstance(value, int if key in WHOLE else int | float):
-                kind = "a whole number" if key in WHOLE else "a number"
-                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be {kind}.")
-            if not least <= value <= most:
-                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be from {least:g} to {most:g}.")
+        require_numbers(self, BOUNDS, WHOLE)
         if self.step_ms % TICK_MS:
             raise ConfigError(f"env_args.step_ms is {self.step_ms}; it must be a multiple of {TICK_MS}.")
 

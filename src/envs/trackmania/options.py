@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.racing.options import VIEWS
+from envs.bounds import require_numbers
+from envs.racing.options import OF_RACES, VIEWS
+from envs.racing.state import TICK_MS
 from envs.trackmania.float_view import ZONES_AHEAD
 from envs.trackmania.launching import PORT
 from envs.trackmania.maps import TrackMap, maps_of
@@ -13,7 +15,6 @@ from utils.nearest import suggestion
 from utils.plain_values import shown
 
 LAST_PORT = 65_535
-TICK_MS = 10
 # the least and the most of each number
 BOUNDS: dict[str, tuple[float, float]] = {
     "port": (1024, LAST_PORT),
@@ -23,14 +24,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "max_restarts": (0, 10**6),
     "speed": (0.1, 1000.0),
     "countdown_speed": (1.0, 1000.0),
-    "step_ms": (10, 1000),
-    "time_limit": (1, 10**6),
-    "cut_off_seconds": (0.05, 3600.0),
     "frame_width": (16, 640),
     "frame_height": (16, 480),
-    "constant_reward_per_ms": (-1000.0, 1000.0),
-    "reward_per_m_advanced_along_centerline": (-1000.0, 1000.0),
-    "final_speed_reward_per_m_per_s": (-1000.0, 1000.0),
+    **OF_RACES,
 }
 WHOLE = ("port", "max_restarts", "step_ms", "time_limit", "frame_width", "frame_height")
 TEXTS = ("launch", "user", "documents")
@@ -72,13 +68,7 @@ class Options:
     def __post_init__(self):
         if self.view not in VIEWS:
             raise ConfigError(f"env_args.view: there is no '{shown(self.view)}'.{suggestion(str(self.view), VIEWS)}")
-        for key, (least, most) in BOUNDS.items():
-            value = getattr(self, key)
-            if isinstance(value, bool) or not isinstance(value, int if key in WHOLE else int | float):
-                kind = "a whole number" if key in WHOLE else "a number"
-                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be {kind}.")
-            if not least <= value <= most:
-                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be from {least:g} to {most:g}.")
+        require_numbers(self, BOUNDS, WHOLE)
         if self.step_ms % TICK_MS:
             raise ConfigError(f"env_args.step_ms is {self.step_ms}; it must be a multiple of {TICK_MS}.")
         if self.own_port > LAST_PORT:
