@@ -57,6 +57,21 @@ def pack(lengths: np.ndarray) -> Packing | None:
     if len(lengths) == 0 or (lengths == lengths[0]).all():
         return None
     width = int(lengths.max())
+    places, rows = placed(lengths, width)
+    inverse_index = ranges(places, lengths)
+    index = np.zeros(rows * width, np.int64)
+    index[inverse_index] = np.arange(len(inverse_index))
+    batch = np.full(len(index), np.nan, np.float32)
+    batch[inverse_index] = np.repeat(np.arange(len(lengths)), lengths)
+    return Packing(index.reshape(-1, width), batch.reshape(-1, width), inverse_index)
+
+
+def placed(lengths: np.ndarray, width: int) -> tuple[np.ndarray, int]:
+    """Share rows of `width` places, at least the longest, by the rule of `pack`.
+
+    Returns:
+        The place (row * width + column) where each sequence begins, int64 `[S]`, and the number of rows.
+    """
     places = np.zeros(len(lengths), np.int64)
     rows: list[tuple[int, int]] = []  # a heap of (places taken, row)
     for sequence, length in enumerate(lengths.tolist()):
@@ -69,9 +84,4 @@ def pack(lengths: np.ndarray) -> Packing | None:
             taken, row = 0, len(rows)
             heapq.heappush(rows, (length, row))
         places[sequence] = row * width + taken
-    inverse_index = ranges(places, lengths)
-    index = np.zeros(len(rows) * width, np.int64)
-    index[inverse_index] = np.arange(len(inverse_index))
-    batch = np.full(len(index), np.nan, np.float32)
-    batch[inverse_index] = np.repeat(np.arange(len(lengths)), lengths)
-    return Packing(index.reshape(-1, width), batch.reshape(-1, width), inverse_index)
+    return places, len(rows)

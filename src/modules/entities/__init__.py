@@ -1,0 +1,1 @@
+"""Networks over entities: `rogue_net.RogueNet`, and its parts. Its options are declared in `options`."""

@@ -1,0 +1,123 @@
+"""A transformer over the entities of each frame: pre-norm blocks of attention, or pooling, and a small network."""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from modules.entities.layout import Layout
+from modules.entities.pooling import Pooling
+from modules.entities.relative_positions import Pairs, RelativePositions
+
+
+class Attention(nn.Module):
+    """Multi-head attention (Vaswani et al. 2017) within frames, with torch's own kernel.
+
+    Args:
+        relative: relative positions, which need weights of attention that the kernel keeps to itself.
+    """
+
+    def __init__(self, options: SimpleNamespace):
+        super().__init__()
+        width = options.d_model
+        self.key, self.query, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.proj = nn.Linear(width, width)
+        self.heads, self.drop = options.n_head, options.attn_pdrop
+        self.resid_drop = nn.Dropout(options.resid_pdrop)
+
+    def forward(
+        self, x: th.Tensor, layout: Layout, relative: RelativePositions | None = None, pairs: Pairs | None = None
+    ) -> th.Tensor:
+        """Tokens `[N, d_model]` to tokens."""
+        parts = self.query, self.key, self.value
+        weight, bias = th.cat([part.weight for part in parts]), th.cat([part.bias for part in parts])
+        rows, width = layout.shape
+        projected = layout.rectangle(F.linear(x, weight, bias)).view(rows, width, 3, self.heads, -1)
+        query, key, value = projected.permute(2, 0, 3, 1, 4)
+        mask = None if layout.allowed is None else layout.allowed.unsqueeze(1)
+        drop = self.drop if self.training else 0.0
+        if pairs is None:
+            y = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=drop)
+        else:
+            gate = relative.gate(layout.rectangle(x))
+            y = _relative_attention(query, key, value, pairs, gate, mask, drop)
+        return self.resid_drop(self.proj(layout.flat(y.transpose(1, 2).reshape(rows, width, -1))))
+
+
+def _relative_attention(
+    query: th.Tensor,
+    key: th.Tensor,
+    value: th.Tensor,
+    pairs: Pairs,
+    gate: th.Tensor | None,
+    mask: th.Tensor | None,
+    drop: float,
+) -> th.Tensor:
+    """Attention `[P, heads, W, D]` in which query i sees key j with key and value of its own for that pair."""
+    relative_values = pairs.values if gate is None else pairs.values * gate.unsqueeze(1)
+    logits = query @ key.transpose(-2, -1) + th.einsum("bhsd,bstd->bhst", query, pairs.keys)
+    logits = logits / math.sqrt(query.shape[-1])
+    if mask is not None:
+        logits = logits.masked_fill(~mask, -math.inf)
+    weights = F.dropout(logits.softmax(-1), drop)
+    return weights @ value + th.einsum("bhst,bstd->bhsd", weights, relative_values)
+
+
+class Block(nn.Module):
+    """Adds attention, or pooling, and a network of one hidden layer; each sees layer-normalised tokens."""
+
+    def __init__(self, options: SimpleNamespace):
+        super().__init__()
+        width = options.d_model
+        self.ln1, self.ln2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attn = Attention(options) if options.pooling is None else Pooling(options)
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(options.resid_pdrop)
+        )
+
+    def forward(self, x: th.Tensor, layout: Layout, *relative: Any) -> th.Tensor:
+        x = x + self.attn(self.ln1(x), layout, *relative)
+        return x + self.mlp(self.ln2(x))
+
+
+class Transformer(nn.Module):
+    """Blocks one after the other, without a norm at the end.
+
+    Args:
+        options: of `modules.entities.options.NET`, checked.
+        space: names of the features of each type, `__global__` included.
+    """
+
+    def __init__(self, options: SimpleNamespace, space: dict[str, list[str]]):
+        super().__init__()
+        self.relpos_encoding = None
+        if options.relpos_encoding is not None:
+            head_width = options.d_model // options.n_head
+            self.relpos_encoding = RelativePositions(options.relpos_encoding, space, options.d_model, head_width)
+        self.drop = nn.Dropout(options.embd_pdrop)
+        self.blocks = nn.ModuleList(Block(options) for _ in range(options.n_layer))
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=0.02)
+                nn.init.zeros_(module.bias)
+
+    def forward(self, x: th.Tensor, layout: Layout, features: dict[str, th.Tensor], take_in: bool = False) -> th.Tensor:
+        """Tokens `[N, d_model]` to tokens; `features` of each type `[n, F]` have the positions."""
+        x = self.drop(x)
+        relative = ()
+        if self.relpos_encoding is not None and self.blocks:
+            relative = self.relpos_encoding, self.relpos_encoding(features, layout, take_in)
+        for block in self.blocks:
+            x = block(x, layout, *relative)
+        return x
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        # rogue-net's layers list the relative positions that they share once more
+        for key in [
+            key for key in state_dict if key.startswith(f"{prefix}blocks.") and ".attn.relpos_encoding." in key
+        ]:
+            del state_dict[key]
+        super()._load_from_state_dict(state_dict, prefix, *rest)
