@@ -32,6 +32,17 @@ class Environment(ABC):
     def act(self, actions: Mapping[ActionName, Action]) -> Observation:
         """Do what was chosen. Every action of the space is there, but a global one only if it was offered."""
 
+    # the most steps of an episode, if it ends by itself by then
+    episode_limit: int | None = None
+
+    def capacity(self) -> Mapping[str, int] | None:
+        """Of entity types, the most entities at a time; of others it is measured (`envs.entities.sizes`)."""
+        return None
+
+    def max_actors(self) -> Mapping[str, int] | None:
+        """Of actions that are not global, the most actors at a time; of others it is measured."""
+        return None
+
     def seed(self, seed: int) -> None:
         """Seed all that is drawn from; here Python's and NumPy's global generators, which entity-gym's files use."""
         random.seed(seed)

@@ -1,6 +1,5 @@
 """MineSweeper of entity-gym: robots clear a field of mines, and a cannon in orbit may help."""
 
-import random
 from collections.abc import Mapping
 
 from envs.entities.actions import (
@@ -11,7 +10,7 @@ from envs.entities.actions import (
     SelectEntityActionMask,
     SelectEntityActionSpace,
 )
-from envs.entities.environment import Environment
+from envs.entities.games.seeded import SeededGame, require_whole
 from envs.entities.observation import Entity, Observation, ObsSpace
 from utils.errors import ConfigError
 
@@ -22,7 +21,7 @@ LABELS = [*MOVES, DEFUSE]
 MINE, ROBOT, CANNON, FIRE = "Mine", "Robot", "Orbital Cannon", "Fire Orbital Cannon"
 
 
-class MineSweeper(Environment):
+class MineSweeper(SeededGame):
     """Each robot moves a cell a step, or removes every mine at most one cell away, its own included.
 
     A robot that stands on a mine after all have acted is lost. The episode ends when there is no mine, with reward 1,
@@ -53,27 +52,30 @@ class MineSweeper(Environment):
         step_limit: int | None = None,
         compat: bool = False,
     ):
+        super().__init__()
         least = {"width": (width, 1), "height": (height, 1), "nmines": (nmines, 1), "nrobots": (nrobots, 1)}
         least |= {"cooldown_period": (cooldown_period, 0), "step_limit": (1 if step_limit is None else step_limit, 1)}
-        for key, (value, minimum) in least.items():
-            if type(value) is not int or value < minimum:
-                raise ConfigError(f"MineSweeper: {key}={value} must be a whole number, at least {minimum}.")
+        require_whole(self, least)
         if nmines + nrobots > width * height:
             raise ConfigError(
                 f"MineSweeper: {nmines} mines and {nrobots} robots need more than {width}x{height} cells."
             )
         self.width, self.height, self.nmines, self.nrobots = width, height, nmines, nrobots
         self.orbital_cannon, self.cooldown_period = orbital_cannon, cooldown_period
-        self.step_limit, self.compat = step_limit, compat
+        self.step_limit = self.episode_limit = step_limit
+        self.compat = compat
         self.mines: list[Cell] = []
         self.robots: list[Cell] = []
         self.cooldown, self.steps = cooldown_period, 0
         self._declares_cannon = orbital_cannon or compat
-        self._random = random.Random()
 
-    def seed(self, seed: int) -> None:
-        """Seed the fields to come."""
-        self._random.seed(seed)
+    def capacity(self) -> dict[str, int]:
+        sizes = {MINE: self.nmines, ROBOT: self.nrobots}
+        return sizes | {CANNON: 1} if self._declares_cannon else sizes
+
+    def max_actors(self) -> dict[str, int]:
+        actors = {"Move": self.nrobots}
+        return actors | {FIRE: 1} if self._declares_cannon else actors
 
     def obs_space(self) -> ObsSpace:
         entities = {MINE: Entity(["x", "y"]), ROBOT: Entity(["x", "y"])}
