@@ -15,6 +15,7 @@ ASKED = {
     "other_actions": ("mac", "learner"),
     "agent_rewards": ("learner", "mixer"),
     "no_state": ("mixer", "critic"),
+    "entities": ("mac", "learner", "critic"),
 }
 
 
@@ -31,6 +32,8 @@ def demands_of(spec: EnvSpec) -> dict[str, str]:
         demands["other_actions"] = f"actions without the field {' and '.join(missing)}"
     if any(field.group is not None for field in rewards):
         demands["agent_rewards"] = "a reward for each agent"
+    if "actors" in spec.fields:
+        demands["entities"] = "actors that act by the entities they see"
     if "state" not in spec.fields:
         demands["no_state"] = "no field state"
     return demands

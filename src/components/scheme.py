@@ -20,8 +20,8 @@ def scheme_of(spec: EnvSpec, buffer_dtype: str = "float32") -> tuple[dict, dict,
 
     "terminated" has PyMARL's meaning: the episode ended by itself. "truncated": it was cut off, and
     values continue after it. "storage" is the smaller type in which the buffer keeps a field, `buffer_dtype` that of
-    observations. "kind" is the field's; "of" of a mask, and "low" and "high" of a continuous action, are those of its
-    `FieldSpec`. Of each categorical action, "<path>_onehot" is derived.
+    observations. "kind" is the field's; "of" of a mask, "low" and "high" of a continuous action, and "about" are those
+    of its `FieldSpec`. Of each categorical action, "<path>_onehot" is derived.
     """
     scheme = {path: _entry(path, field, spec, buffer_dtype) for path, field in spec.fields.items()}
     scheme |= {end: {"vshape": (1,), "dtype": th.uint8, "kind": "outcome"} for end in ("terminated", "truncated")}
@@ -55,6 +55,8 @@ def _entry(path: str, field: FieldSpec, spec: EnvSpec, buffer_dtype: str) -> dic
         entry["of"] = field.of
     if field.kind == "action" and not field.categorical:
         entry |= {"low": field.low, "high": field.high}
+    if field.about:
+        entry["about"] = dict(field.about)
     if field.storage:
         entry["storage"] = getattr(th, field.storage)
     return entry

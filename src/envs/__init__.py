@@ -46,6 +46,15 @@ REGISTRY.declare(
     "battles with SMAC's contract, simulated: no StarCraft needed",
     batched="envs.skirmish.vectorised:SkirmishBatch",
 )
+REGISTRY.declare(
+    "entities",
+    "envs.entities.adapter:EntityEnv",
+    "environments of entities, in the words of entity-gym: the user's own, and games",
+    batched="envs.entities.batch:EntityBatch",
+    imports="environment",
+    imports_before=":",
+    **LIGHT,
+)
 # `has_best`: the last infos of episodes declare what makes one the best (`runners.best_episodes`)
 # `counts_copies`: it is made with `test_mode` and with its `place` among the copies of a run
 REGISTRY.declare(

@@ -46,6 +46,7 @@ class FieldSpec:
             `<path>/count`. None: an entry is one array of `shape`.
         of: of a mask, the path of the categorical action whose legal choices it marks.
         storage: torch's name of a smaller type in which replay buffers keep it; "": as it is.
+        about: what parts that know such an environment need beside, in plain values: the names of features, say.
     """
 
     kind: str
@@ -58,6 +59,7 @@ class FieldSpec:
     capacity: int | None = None
     of: str = ""
     storage: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def entry_shape(self) -> tuple[int, ...]:

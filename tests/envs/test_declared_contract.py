@@ -34,6 +34,10 @@ VARIANTS = {
         {"metres": 60.0, "view": "both", "n_cars": 2, "reward": "each", "start_anywhere": 1.0},
         {"metres": 60.0, "view": "picture", "time_limit": 9, "start_anywhere": 1.0, "walls": False},
     ],
+    "entities": [
+        {"kwargs": {"step_limit": 12}},
+        {"kwargs": {"orbital_cannon": True, "cooldown_period": 1, "step_limit": 20}, "max_entities": 7},
+    ],
     "lbf": [{"reward": "each", "time_limit": 9}],
     "pettingzoo": [
         {"key": "mpe2.simple_tag_v3", "groups": "auto"},

@@ -1,0 +1,194 @@
+"""Many copies of an environment of entities, stepped by one call (`vector_envs.contract.BatchedEnv`)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from envs.attribute_states import Encoder as Plainly
+from envs.entities.acting import Offered, actions_of, offered_in
+from envs.entities.copies import Copy
+from envs.entities.encoding import Encoder
+from envs.entities.observation import Observation
+from envs.entities.shares import ChoiceShares
+from envs.entities.sizes import Sizes, layout_of
+from envs.fields import FieldSpec, declared_spec
+from envs.seeds import copies_seeds
+from envs.validation import InvalidEnvironmentError
+from utils.errors import MusterError
+
+# steps of an episode where the environment does not say how many there are
+EPISODE_LIMIT = 1000
+
+
+class EntityBatch:
+    """`batch_size` copies of `EntityEnv`, with a row each in all arrays; the other arguments as there.
+
+    Args:
+        seed: one for each copy, or one for all (`envs.seeds.copies_seeds`); None: a random one.
+
+    Raises:
+        ConfigError: there is no such environment, or it cannot be made of these arguments.
+        MusterError: its spaces are invalid.
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        environment: str,
+        kwargs: Mapping[str, Any] | None = None,
+        episode_limit: int = 0,
+        max_entities: Sizes = None,
+        max_actors: Sizes = None,
+        seed: int | Sequence[int] | None = None,
+    ):
+        seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+        self._copies = [Copy(environment, kwargs, one) for one in copies_seeds(seed, batch_size)]
+        first = self._copies[0]
+        # another one is made, and asked, with random numbers of its own, which are the same in every process
+        self.layout = layout_of(first.env, max_entities, max_actors, lambda: Copy(environment, kwargs, 0))
+        self.groups = self.layout.groups
+        self.episode_limit = episode_limit or first.env.episode_limit or EPISODE_LIMIT
+        self._encoder = Encoder(declared_spec(self), self.layout, batch_size)
+        self._observations: list[Observation | None] = [None] * batch_size
+        # of copies that were restored, whose observations are gone
+        self._offered: list[Offered | None] = [None] * batch_size
+        self._steps = np.zeros(batch_size, np.int64)
+        self._playing = np.zeros(batch_size, bool)
+        self._infos: list[dict[str, Any]] = [{} for _ in range(batch_size)]
+        self._rewards = np.zeros(batch_size)
+        self._shares = ChoiceShares(self.layout, batch_size)
+
+    def fields(self) -> dict[str, FieldSpec]:
+        return self.layout.fields()
+
+    def seed(self, seeds: Sequence[int]) -> None:
+        """Reseed the random numbers of all copies."""
+        for copy, seed in zip(self._copies, seeds, strict=True):
+            copy.seed(seed)
+
+    def reset(self, which: np.ndarray | None = None) -> None:
+        """Start an episode in the copies `which` (bool `[B]`; None: all)."""
+        rows = np.arange(len(self._copies)) if which is None else np.flatnonzero(which)
+        if not len(rows):
+            return
+        for row in rows.tolist():
+            copy = self._copies[row]
+            with copy.alone:
+                self._observations[row] = copy.env.reset()
+        self._steps[rows], self._playing[rows] = 0, True
+        self._shares.begin(rows)
+        self._encode(rows)
+        for row in rows.tolist():
+            if self._observations[row].done or self._observations[row].truncated:
+                raise self._fault(row, "an episode begins with its end")
+
+    def step(
+        self, actions: Mapping[str, np.ndarray]
+    ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Let the actors of all copies that play act.
+
+        Returns:
+            reward float64 `[B]`; bool `[B]`, terminated, and truncated; the infos: metrics and, at the end of an
+            episode, how often each choice was taken in it.
+        """
+        rows, chosen = np.flatnonzero(self._playing), actions["actions"]
+        self._shares.take(rows, self._encoder.arrays["acts"][rows], chosen[rows])
+        terminated, truncated = np.zeros(len(self._copies), bool), np.zeros(len(self._copies), bool)
+        self._steps[rows] += 1
+        for row in rows.tolist():
+            copy, seen = self._copies[row], self._observations[row]
+            offered = self._offered[row] or offered_in(self.layout, seen, self._encoder.numbered[row])
+            taken = actions_of(self.layout, offered, chosen[row])
+            if copy.random is None:
+                self._observations[row] = copy.env.act(taken)
+            else:
+                with copy.random:
+                    self._observations[row] = copy.env.act(taken)
+        self._encode(rows)
+        for row in rows.tolist():
+            seen = self._observations[row]
+            self._rewards[row], terminated[row], truncated[row] = float(seen.reward), seen.done, seen.truncated
+            self._infos[row] = seen.metrics
+        truncated[rows] |= (self._steps[rows] >= self.episode_limit) & ~terminated[rows]
+        ended = terminated | truncated
+        self._playing &= ~ended
+        for row in np.flatnonzero(ended).tolist():
+            self._infos[row] = {**self._infos[row], **self._shares.of(row)}
+        return {"reward": self._rewards}, terminated, truncated, self._infos
+
+    def observed(self) -> dict[str, np.ndarray]:
+        return self._encoder.arrays
+
+    def info(self, b: int) -> dict[str, Any]:
+        return self._infos[b]
+
+    def action_names(self) -> list[list[str]]:
+        """See `MultiAgentEnv`: of each slot, the labels of its choices; of select-entity, the positions."""
+        names = []
+        for name, slots in self.layout.slots.items():
+            labels = getattr(self.layout.action_space[name], "index_to_label", [])
+            labels = [f"{name}: {label}" for label in labels] + [str(k) for k in range(self.layout.n_choices)]
+            names += [labels[: self.layout.n_choices]] * (slots.stop - slots.start)
+        return names
+
+    def state_dict(self) -> dict[str, Any]:
+        """All copies, also during episodes.
+
+        Raises:
+            NotImplementedError: an environment cannot be saved.
+        """
+        offered = [
+            Plainly(copy.module).encoded(self._offered_to(row), "an entity's id")
+            for row, copy in enumerate(self._copies)
+        ]
+        return {
+            "copies": [copy.state_dict() for copy in self._copies],
+            "offered": offered,
+            "arrays": {path: array.copy() for path, array in self._encoder.arrays.items()},
+            "steps": self._steps.copy(),
+            "playing": self._playing.copy(),
+            "shares": self._shares.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for copy, saved in zip(self._copies, state["copies"], strict=True):
+            copy.load_state_dict(saved)
+        self._offered = [
+            Plainly(copy.module).decoded(saved) for copy, saved in zip(self._copies, state["offered"], strict=True)
+        ]
+        for path, array in self._encoder.arrays.items():
+            array[...] = state["arrays"][path]
+        self._steps[:], self._playing[:] = state["steps"], state["playing"]
+        self._shares.load_state_dict(state["shares"])
+
+    def close(self) -> None:
+        for copy in self._copies:
+            copy.env.close()
+
+    def _offered_to(self, row: int) -> Offered | None:
+        if not self._playing[row]:
+            return None
+        return self._offered[row] or offered_in(self.layout, self._observations[row], self._encoder.numbered[row])
+
+    def _encode(self, rows: np.ndarray) -> None:
+        """Write the present observations of these copies.
+
+        Raises:
+            InvalidEnvironmentError: one is invalid.
+        """
+        for row in rows.tolist():
+            self._offered[row] = None
+        try:
+            self._encoder.write(rows, [self._observations[row] for row in rows.tolist()])
+        except MusterError:
+            for row in rows.tolist():
+                try:
+                    self._encoder.write(np.array([row]), [self._observations[row]])
+                except MusterError as error:
+                    raise self._fault(row, str(error)) from None
+            raise
+
+    def _fault(self, row: int, what: str) -> InvalidEnvironmentError:
+        when = f"in step {self._steps[row]}" if self._steps[row] else "after reset()"
+        return InvalidEnvironmentError(f"{type(self._copies[row].env).__name__}, {when}: {what.rstrip('.')}.")

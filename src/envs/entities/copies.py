@@ -1,0 +1,74 @@
+"""One environment of entities with what belongs to it: its random numbers and its state."""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from envs.attribute_states import Encoder
+from envs.entities import actions, observation
+from envs.entities.environment import Environment
+from envs.entities.making import made
+from envs.entities.own_random import OwnRandom
+
+WORDS = tuple(
+    value
+    for module in (actions, observation)
+    for value in vars(module).values()
+    if isinstance(value, type) and value.__module__ == module.__name__
+)
+
+
+class Copy:
+    """An environment, seeded, as `making.made` makes it.
+
+    One that seeds itself has its own generators; any other one gets the global ones for itself while it plays.
+    """
+
+    def __init__(self, environment: str, kwargs: Mapping[str, Any] | None, seed: int):
+        self.random: OwnRandom | None = OwnRandom(seed)
+        with self.random:
+            self.env = made(environment, kwargs)
+        self._seeds_itself = type(self.env).seed is not Environment.seed
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Start its random numbers from there."""
+        self.random = None if self._seeds_itself else OwnRandom(seed)
+        if self._seeds_itself:
+            self.env.seed(seed)
+
+    @property
+    def alone(self) -> Any:
+        """A context in which the global generators are its own."""
+        return nullcontext() if self.random is None else self.random
+
+    @property
+    def module(self) -> str:
+        """Where its class is, and those of the objects that it is made of."""
+        return type(self.env).__module__
+
+    def state_dict(self) -> dict[str, Any]:
+        """The attributes, in plain values and arrays.
+
+        Raises:
+            NotImplementedError: one cannot be saved.
+        """
+        encoder, where = Encoder(self.module), type(self.env).__name__
+        attributes = {
+            name: encoder.encoded(value, f"{where}.{name}")
+            for name, value in vars(self.env).items()
+            if not isinstance(value, CONSTANT)
+        }
+        return {"env": attributes, "random": None if self.random is None else self.random.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        encoder = Encoder(self.module)
+        for name, value in state["env"].items():
+            setattr(self.env, name, encoder.decoded(value))
+        if self.random is not None:
+            self.random.load_state_dict(state["random"])
+
+
+# what describes an environment, and no step changes
+CONSTANT = (FunctionType, BuiltinFunctionType, ModuleType, type, *WORDS)
