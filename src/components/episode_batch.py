@@ -210,7 +210,7 @@ class EpisodeBatch:
     def trajectories(self) -> dict[str, th.Tensor]:
         """The fields as Digideep's dictionary (`components.trajectories`): the batch's own memory, but for the masks.
 
-        Values are `[B, T, ...]`, the last column a half-step; of `hidden_state`, which is the memory before the first
+        Values are `[B, T, ...]`, the last column a half-step; of `hidden_before`, which is the memory before the first
         column, `[B, ...]`. Fields of agents have an axis for them.
         """
         keys = trajectory_keys(self.scheme, self.groups)

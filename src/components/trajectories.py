@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 
 from utils.rl_utils import episode_starts
-from utils.schemes import AGENTS, BEFORE, is_rollout
+from utils.schemes import AGENTS, BEFORE, MEMORY, is_rollout
 
 MASKS = "/masks"
 
@@ -15,7 +15,8 @@ def trajectory_keys(scheme: Mapping[str, Mapping[str, Any]], groups: Mapping[str
     """The key of each field of a scheme.
 
     `/observations` (the field "obs"), `/observations/<path>`, `/rewards`, `/infos/<field>` (other outcomes of steps),
-    and of each group of agents `/agents/<group>/actions`, `/agents/<group>/hidden_state` and
+    and of each group of agents `/agents/<group>/actions`, `/agents/<group>/hidden_state` (its memory after each
+    decision, with `keep_memory`), `/agents/<group>/hidden_before` (that before a rollout) and
     `/agents/<group>/artifacts/<field>` (what came with its decisions). The only group of an environment is "agents".
     A field of a group, "red/obs", has the group in its key: `/observations/red`, `/rewards/red`.
     """
@@ -42,8 +43,8 @@ def _key(name: str, info: Mapping[str, Any], groups: Mapping[str, int]) -> str:
     of_group = f"/{group}" if group else ""
     if name == "filled":
         return "/infos/filled"
-    if own == BEFORE or own.startswith(f"{BEFORE}/"):
-        return f"/agents/{owner}/hidden_state{own.removeprefix(BEFORE)}"
+    if own.partition("/")[0] in (MEMORY, BEFORE):
+        return f"/agents/{owner}/{own}"
     kind = info.get("kind")
     if kind in ("observation", "mask"):
         seen = own.removeprefix("obs").removeprefix("/") if own == "obs" or own.startswith("obs/") else own

@@ -1,6 +1,6 @@
 """Multi-agent controllers (MACs): observations in, actions out."""
 
-from utils.options import SHAPES, SHARED, STEPS, Option
+from utils.options import EXPERIENCE, SHAPES, SHARED, STEPS, Option
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("controller")
@@ -30,6 +30,9 @@ INPUTS = {
     ),
     "obs_agent_id": Option(SHARED, "append the agent's one-hot number to its observation", resume=SHAPES),
     "obs_last_action": Option(SHARED, "append the agent's last action, one-hot, to its observation", resume=SHAPES),
+    "keep_memory": Option(
+        False, "batches keep agents' memory after each decision, as the field hidden_state", resume=EXPERIENCE
+    ),
 }
 REGISTRY.declare(
     "basic_mac",

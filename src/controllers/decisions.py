@@ -10,8 +10,10 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
+from controllers.hidden_states import memory_fields
 from utils.errors import ConfigError
 from utils.rl_utils import categorical_entropy
+from utils.schemes import AGENTS, MEMORY
 
 Extra = th.Tensor | Callable[[], th.Tensor]
 
@@ -100,6 +102,7 @@ class Decider:
             parameters = inspect.signature(mac.select_actions).parameters
             self._takes_rows = "bs" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         self._fields = [key for key, info in batch.scheme.items() if info.get("decision")]
+        self._keeps_memory = any(key == MEMORY or key.startswith(f"{MEMORY}/") for key in self._fields)
 
     def decide(self, t: int, t_env: int, rows: np.ndarray | None = None, test_mode: bool = False) -> dict:
         """Decisions at step `t` of the episodes `rows` (ascending; None: all): field -> array `[len(rows), n, ...]`.
@@ -117,7 +120,15 @@ class Decider:
         return {key: value.detach().cpu().numpy() for key, value in values.items()}
 
     def ask(self, t: int, t_env: int, rows: list[int] | slice, test_mode: bool) -> Decision:
-        """The controller's decisions at step `t` of the episodes `rows`."""
+        """The controller's decisions at step `t` of the episodes `rows`; of batches that keep it, with its memory."""
+        decision = self._asked(t, t_env, rows, test_mode)
+        if self._keeps_memory:
+            batch = self._batch
+            memory = memory_fields(self._mac.hidden_states, batch.batch_size, batch.groups[AGENTS])
+            decision.extras |= {key: leaf[rows] for key, leaf in memory.items()}
+        return decision
+
+    def _asked(self, t: int, t_env: int, rows: list[int] | slice, test_mode: bool) -> Decision:
         if self._decides:
             return self._mac.decide(self._batch, t, t_env, rows, test_mode)
         bs = {"bs": rows} if self._takes_rows else {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch as th
 
-from utils.schemes import BEFORE
+from utils.schemes import BEFORE, MEMORY
 from utils.tensor_trees import Tree, is_tree, leaves, map_tree
 
 
@@ -37,9 +37,17 @@ def reset_where(which: th.Tensor, hidden: Tree, initial: Tree) -> Tree:
 
 
 def fields_before(hidden: Tree, batch_size: int, n_agents: int) -> dict[str, th.Tensor]:
-    """Batch fields that hold a memory, `[B, n, H]` each."""
-    tree = by_agent(hidden, batch_size, n_agents)
-    return {f"{BEFORE}/{path}" if path else BEFORE: leaf for path, leaf in leaves(tree)}
+    """Batch fields that hold a memory from before a rollout, `[B, n, H]` each."""
+    return _fields(BEFORE, by_agent(hidden, batch_size, n_agents))
+
+
+def memory_fields(hidden: Tree, batch_size: int, n_agents: int) -> dict[str, th.Tensor]:
+    """Batch fields that hold the memory after a decision, `[B, n, H]` each."""
+    return _fields(MEMORY, by_agent(hidden, batch_size, n_agents))
+
+
+def _fields(name: str, tree: Tree) -> dict[str, th.Tensor]:
+    return {f"{name}/{path}" if path else name: leaf for path, leaf in leaves(tree)}
 
 
 def memory_before(batch: Any, like: Tree, path: str = BEFORE) -> Tree:

@@ -128,6 +128,7 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
             seen = team.scheme(full_scheme), team.groups(groups), team.args
             _require_memory_for_networks(*seen, team.frozen, logger)
             team.mac = mac_REGISTRY[team.args.mac](*seen)
+            scheme |= team.memory_fields()
         mac = acting_mac = controller_of(teams)
         if acting.lag_of(args.acting) or acting_device(args) != args.device:
             acting_mac = copy.deepcopy(mac)

@@ -11,8 +11,9 @@ from checks.demands import check_demands
 from checks.teams import team_config
 from components.episode_batch import EpisodeBatch
 from components.team_views import TeamView
+from controllers.hidden_states import memory_fields
 from controllers.teams import Team, TeamControllers
-from envs.fields import EnvSpec
+from envs.fields import AGENTS, EnvSpec
 from envs.teams import has_teams, team_spec
 from experiment.state import RunState
 from learners.batch_fields import batch_fields
@@ -20,6 +21,7 @@ from records.logger import Logger
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
+from utils.tensor_trees import is_tree
 
 # sizes that parts written for PyMARL find in their arguments; None where an environment has no honest answer
 SIZES = ("n_agents", "n_actions", "state_shape", "episode_limit")
@@ -62,7 +64,26 @@ class Member:
 
     def fields(self) -> dict[str, dict]:
         """Scheme entries of the extras of decisions that its learner needs, by the paths of its groups."""
-        own = {} if self.frozen else batch_fields(self.args.learner, self.spec.env_info)
+        return self._by_group({} if self.frozen else batch_fields(self.args.learner, self.spec.env_info))
+
+    def memory_fields(self) -> dict[str, dict]:
+        """Scheme entries of its controller's memory, with `keep_memory`, by the paths of its groups.
+
+        Raises:
+            ConfigError: there is no memory.
+        """
+        if self.frozen or not getattr(getattr(self.mac, "args", None), "keep_memory", False):
+            return {}
+        self.mac.init_hidden(1)
+        if not is_tree(self.mac.hidden_states):
+            raise ConfigError(f"keep_memory=True: agent={self.args.agent} has no memory.")
+        entries = {
+            key: {"vshape": tuple(leaf.shape[2:]), "dtype": leaf.dtype, "group": AGENTS, "decision": True}
+            for key, leaf in memory_fields(self.mac.hidden_states, 1, self.args.n_agents).items()
+        }
+        return self._by_group(entries)
+
+    def _by_group(self, own: dict[str, dict]) -> dict[str, dict]:
         if self.view is None:
             return own
         return {

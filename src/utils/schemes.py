@@ -8,6 +8,8 @@ import torch as th
 AGENTS = "agents"
 # the field of a rollout with the memory from before its first column; for trees `<BEFORE>/<path of the leaf>`
 BEFORE = "hidden_before"
+# the field with the memory after each decision; for trees `<MEMORY>/<path of the leaf>`
+MEMORY = "hidden_state"
 Scheme = Mapping[str, Mapping[str, Any]]
 
 

@@ -27,6 +27,7 @@ FIELDS = {
 def named_batch():
     scheme, groups, preprocess = scheme_of(EnvSpec(FIELDS, GROUPS, 5, declared=True))
     more = {"red/log_prob": {"vshape": 1, "group": "red", "decision": True}}
+    more["red/hidden_state"] = {"vshape": 7, "group": "red", "decision": True}
     more["red/hidden_before"] = {"vshape": 7, "group": "red", "episode_const": True}
     return EpisodeBatch({**scheme, **more}, groups, 3, 6, preprocess=preprocess)
 
@@ -47,7 +48,8 @@ def test_agents_with_different_spaces_have_their_own_keys():
         "/infos/truncated": (3, 6, 1),
         "/infos/filled": (3, 6, 1),
         "/agents/red/actions": (3, 6, 2, 2),
-        "/agents/red/hidden_state": (3, 2, 7),
+        "/agents/red/hidden_state": (3, 6, 2, 7),
+        "/agents/red/hidden_before": (3, 2, 7),
         "/agents/red/artifacts/log_prob": (3, 6, 2, 1),
         "/agents/blue/actions/aim": (3, 6, 1, 1),
         "/agents/blue/artifacts/actions/aim_onehot": (3, 6, 1, 4),
