@@ -45,7 +45,6 @@ def attention(rows, width, mask, args):
     shape = (rows, width, 3, args.heads, args.head_width)
     projected = th.randn(shape, device=args.device, requires_grad=True)
     gradient = th.randn(rows, args.heads, width, args.head_width, device=args.device)
-    mask = None if mask is None else mask.unsqueeze(1)
 
     def call():
         query, key, value = projected.permute(2, 0, 3, 1, 4)
@@ -66,7 +65,7 @@ def main():
     for width in WIDTHS:
         rows = args.tokens // width
         frame = th.arange(width, device=args.device) // 5
-        mask = (frame.unsqueeze(1) == frame).expand(rows, width, width).contiguous()
+        mask = (frame.unsqueeze(1) == frame).repeat(rows, 1, 1, 1)
         took = least_time(attention(rows, width, mask, args), args.device)
         costs.append(1000 * took / rows)
         print(f"width {width:3}: {took:6.2f} ms, {costs[-1]:7.2f} us a row, {costs[-1] / width:5.2f} us a token")
@@ -75,12 +74,12 @@ def main():
     print("fit:", ", ".join(f"{number:.4f}" for number in fit))
     for longest in LONGEST:
         lengths = th.randint(1, longest + 1, (1, args.tokens // longest), device=args.device)
-        mask = (th.arange(longest, device=args.device) < lengths[0].unsqueeze(1)).unsqueeze(1)
+        mask = (th.arange(longest, device=args.device) < lengths[0].unsqueeze(1))[:, None, None]
         padded = least_time(attention(len(mask), longest, mask, args), args.device)
         start = time.process_time()
-        layout = Layout.of(Entities.of(lengths))
+        layout = Layout(Entities.of(lengths.cpu().numpy()), args.device)
         laid_out = 1000 * (time.process_time() - start)
-        chosen = least_time(attention(*layout.shape, layout.allowed, args), args.device)
+        chosen = least_time(attention(*layout.shape, layout.mask, args), args.device)
         print(
             f"1 to {longest} entities, {len(mask)} frames: padded {padded:.2f} ms, as chosen {layout.shape} "
             f"{chosen:.2f} ms and {laid_out:.2f} ms once to lay out"

@@ -28,6 +28,7 @@ class EntityEmbedding(nn.Module):
 
     def __init__(self, space: dict[str, list[str]], d_model: int):
         super().__init__()
+        self._width = d_model
         self.embeddings = NamedModules(
             {
                 name: _embedding(len(features), d_model) if features else Featureless(d_model)
@@ -44,7 +45,8 @@ class EntityEmbedding(nn.Module):
 
     def forward(self, features: dict[str, th.Tensor]) -> th.Tensor:
         """Of each type `[n, F]` -> `[N, d_model]`, type after type."""
-        return th.cat([self.embeddings.of(name)(x) for name, x in features.items()])
+        parts = [self.embeddings.of(name)(x) for name, x in features.items() if len(x) or th.is_grad_enabled()]
+        return th.cat(parts or [th.empty(0, self._width)])
 
 
 def _embedding(features: int, d_model: int) -> nn.Module:

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch as th
 import torch.nn as nn
 
@@ -18,11 +19,11 @@ class CategoricalHead(nn.Module):
         orthogonal_layer(self.proj, 0.01)
 
     def forward(self, x: th.Tensor, layout: Layout, actors: th.Tensor, actees: None = None) -> th.Tensor:
-        """From tokens `[N, d_model]` and entity numbers int64 `[R, S]` to `[R, S, choices]`.
+        """From tokens `[tokens, d_model]` and entity numbers int64 `[R, S]` to `[R, S, choices]`.
 
         Logits of absent actors, those of number -1, are 0.
         """
-        return _at_present(self.proj, x, layout, actors)
+        return _at_present(self.proj, x, layout, actors.cpu().numpy(), np.arange(len(actors)))
 
 
 class SelectHead(nn.Module):
@@ -34,17 +35,19 @@ class SelectHead(nn.Module):
         self.scale = 1 / math.sqrt(d_qk)
 
     def forward(self, x: th.Tensor, layout: Layout, actors: th.Tensor, actees: th.Tensor) -> th.Tensor:
-        """From tokens `[N, d_model]` and entity numbers int64 `[R, S]`, `[R, M]` to `[R, S, M]`.
+        """From tokens `[tokens, d_model]` and entity numbers int64 `[R, S]`, `[R, M]` to `[R, S, M]`.
 
         Logits of absent actors and actees, those of number -1, are 0.
         """
-        logits = x.new_zeros(len(actors), actors.shape[1], actees.shape[1])
-        frames = (actors >= 0).any(1).nonzero().squeeze(1)
+        logits = x.new_zeros(*actors.shape, actees.shape[1])
+        actors, actees = actors.cpu().numpy(), actees.cpu().numpy()
+        frames = (actors >= 0).any(1).nonzero()[0]
         if not len(frames) or not actees.shape[1]:
             return logits
         queries = _at_present(self.query_proj, x, layout, actors[frames], frames)
         keys = _at_present(self.key_proj, x, layout, actees[frames], frames)
-        return logits.index_copy(0, frames, queries @ keys.transpose(1, 2) * self.scale)
+        chosen = th.from_numpy(frames).to(x.device)
+        return logits.index_copy(0, chosen, queries @ keys.transpose(1, 2) * self.scale)
 
 
 class RegressionHead(nn.Linear):
@@ -56,23 +59,17 @@ class RegressionHead(nn.Linear):
         nn.init.zeros_(self.bias)
 
     def forward(self, x: th.Tensor, layout: Layout) -> th.Tensor:
-        """From tokens `[N, d_model]` to `[R, numbers]`: the mean of linear functions is that of the mean."""
-        return layout.means(x @ self.weight.t()) + self.bias
+        """From tokens `[tokens, d_model]` to `[R, numbers]`: the mean of linear functions is that of the mean."""
+        return layout.sums(x @ self.weight.t()) / layout.lengths.clamp(min=1).unsqueeze(1) + self.bias
 
 
-def _at_present(
-    layer: nn.Linear, x: th.Tensor, layout: Layout, numbers: th.Tensor, frames: th.Tensor | None = None
-) -> th.Tensor:
-    """`layer` of the entities of these numbers, `[R, S]` -> `[R, S, features]`; 0 for those of number -1.
-
-    Args:
-        frames: that the rows of `numbers` belong to, int64 `[R]`; None: all in order.
-    """
+def _at_present(layer: nn.Linear, x: th.Tensor, layout: Layout, numbers: np.ndarray, frames: np.ndarray) -> th.Tensor:
+    """`layer` of the entities of these numbers `[rows, S]` in frames `[rows]`, `[rows, S, features]`; 0 for -1."""
     present = numbers >= 0
-    row, column = present.nonzero(as_tuple=True)
-    tokens = layout.token(row if frames is None else frames[row], numbers[row, column])
-    values = layer(x.index_select(0, tokens))
-    count, slots = numbers.shape
-    if len(row) < count * slots:
-        values = values.new_zeros(count * slots, values.shape[1]).index_copy(0, row * slots + column, values)
-    return values.view(count, slots, -1)
+    row, column = present.nonzero()
+    values = layer(x.index_select(0, layout.tokens(frames[row], numbers[row, column])))
+    rows, slots = numbers.shape
+    if len(row) < rows * slots:
+        place = th.from_numpy(row * slots + column).to(x.device)
+        values = values.new_zeros(rows * slots, values.shape[1]).index_copy(0, place, values)
+    return values.view(rows, slots, -1)

@@ -1,190 +1,198 @@
-"""Where the entities of many frames stand: as tokens without padding, and in the rectangle that attention needs."""
+"""Where the entities of many frames stand: type after type as inputs give them, and in the rectangle of attention."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch as th
 
-from utils.ragged_rows import placed
+from utils.ragged_rows import packed_starts, ranges
 
 # Processor time of attention forward and backward per row of W places, in microseconds: `a + b W + c W^2`
-# (fitted by benchmarks/attention_rows.py; two heads of 16, one thread of an AVX-512 machine).
+# (fitted by benchmarks/attention_rows.py; two heads of 16, one thread of an AVX-512 machine)
 ROW_COST = (4.5, 0.6, 0.009)
 # Shorter rows cost more for each token
 PACKED_WIDTH = 32
+# A rectangle as full as that goes through all layers as it is; of an emptier one, they leave out the padding
+FULL = 0.85
 
 
 @dataclass
 class Entities:
-    """The entities of R frames sorted by type, then frame, as the inputs give them.
+    """The entities of R frames sorted by type, then frame, as the inputs give them; whole numbers in NumPy.
 
     Attributes:
-        counts: int64 `[types, R]`.
-        frame, position: int64 `[N]`, of each entity its frame, and its number among those of its type and frame.
-        before: int64 `[N]`, how many entities of other types precede it in its frame.
-        sizes: entities of each type.
+        counts: `[types, R]`.
+        frame, position: `[N]`, of each entity its frame, and its number among those of its type and frame.
+        number: `[N]`, its number in its frame.
     """
 
-    counts: th.Tensor
-    frame: th.Tensor
-    position: th.Tensor
-    before: th.Tensor
-    sizes: list[int]
+    counts: np.ndarray
+    frame: np.ndarray
+    position: np.ndarray
+    number: np.ndarray
 
     @classmethod
-    def of(cls, counts: th.Tensor) -> "Entities":
-        frames, cells = counts.shape[1], counts.reshape(-1)
-        cell = th.arange(len(cells), device=counts.device).repeat_interleave(cells)
-        begin = cells.cumsum(0) - cells
-        position = th.arange(len(cell), device=counts.device) - begin[cell]
-        before = (counts.cumsum(0) - counts).reshape(-1)[cell]
-        return cls(counts, cell.remainder(max(frames, 1)), position, before, counts.sum(1).tolist())
+    def of(cls, counts: np.ndarray) -> "Entities":
+        types, frames = counts.shape
+        cells = counts.ravel()
+        frame = np.tile(np.arange(frames), types).repeat(cells)
+        position = ranges(np.zeros_like(cells), cells)
+        before = (counts.cumsum(0) - counts).ravel().repeat(cells)
+        return cls(counts, frame, position, before + position)
 
-    def by_type(self, values: th.Tensor) -> list[th.Tensor]:
-        """`[N]` -> of each type `[n]`."""
-        return list(values.split(self.sizes))
+    def by_type(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Of each type, `frame` and `position`."""
+        cuts = np.cumsum(self.counts.sum(1))[:-1]
+        return list(zip(np.split(self.frame, cuts), np.split(self.position, cuts), strict=True))
 
 
-@dataclass
 class Layout:
-    """The tokens of R frames, entity after entity in each, and their places in P rows of W.
+    """The places of N entities of R frames in P rows of W, and the tokens that stand for them within a network.
+
+    If the rectangle is full enough, the tokens are its places, padding included, whose values mean nothing; if not, the
+    entities as they come.
+
+    Args:
+        visible: bool `[N]`, in the order of `entities`; one that is not, is seen by others that are not only. None: all
+            are visible.
+        pairwise: whether each pair of a row's places has numbers of its own, so that wide rows cost much.
 
     Attributes:
+        shape: rows P and width W.
+        frame: int64 `[tokens]`, the frame of each token, R for padding.
         lengths: int64 `[R]`, entities of each frame.
-        frame: int64 `[N]`, the frame of each token.
-        by_type: int64 `[N]`, of each token its position when tokens are sorted by type, then frame; None: the same.
-        shape: rows P and width W of the rectangle.
-        starts: int64 `[R]`, the place (row * W + column) of each frame's first token.
-        places: int64 `[N]`, the place of each token, ascending; None: there is no padding.
-        tokens: int64 `[P * W]`, the token at each place, any at padding; None: there is no padding.
-        visible: bool `[N]`, whether others that are visible see a token; None: all are.
-        allowed: bool `[P, 1 or W, W]`, the keys that each query may attend to, at least one; None: all.
     """
 
-    lengths: th.Tensor
-    frame: th.Tensor
-    by_type: th.Tensor | None
-    shape: tuple[int, int]
-    starts: th.Tensor
-    places: th.Tensor | None
-    tokens: th.Tensor | None
-    visible: th.Tensor | None
-    allowed: th.Tensor | None = None
+    def __init__(
+        self,
+        entities: Entities,
+        device: th.device | str = "cpu",
+        visible: th.Tensor | None = None,
+        pairwise: bool = False,
+    ):
+        self._device = device
+        self._lengths = entities.counts.sum(0)
+        rows, width, self._starts = _rectangle(self._lengths, pairwise)
+        self.shape, self.packed = (rows, width), rows < len(self._lengths)
+        total, places = len(entities.frame), rows * width
+        place = self._starts[entities.frame] + entities.number
+        self._at_place = np.zeros(places, np.int64)
+        self._at_place[place] = np.arange(total)
+        frame_at = np.full(places, len(self._lengths))
+        frame_at[place] = entities.frame
+        self._dense = total >= FULL * places
+        self._in_order = total == places and not self.packed and len(entities.counts) == 1
+        self._place, self._order = self._tensor(place), self._tensor(self._at_place)
+        self._frame_at = self._tensor(frame_at)
+        self.frame = self._frame_at if self._dense else self._tensor(entities.frame)
+        self.lengths = self._tensor(self._lengths)
+        self._padded = total < places
+        self._visible = visible
 
-    @classmethod
-    def of(cls, entities: Entities, visible: th.Tensor | None = None, pairwise: bool = False) -> "Layout":
-        """Lay out entities.
+    def enter(self, entities: th.Tensor) -> th.Tensor:
+        """Entities `[N, ...]` as tokens `[tokens, ...]`."""
+        return self._moved(entities) if self._dense else entities
 
-        Args:
-            visible: bool `[N]`, in the order of `entities`; one that is not, is seen by others that are not only.
-            pairwise: whether each pair of a row's places has numbers of its own, so that wide rows cost much.
-        """
-        lengths = entities.counts.sum(0)
-        rows, width, starts = _rectangle(lengths.cpu().numpy(), pairwise)
-        starts = th.from_numpy(starts).to(lengths.device)
-        frame, total, packed = entities.frame, len(entities.frame), rows < len(lengths)
-        places = by_type = None
-        if len(entities.sizes) > 1 or packed or total < rows * width:
-            place = starts[frame] + entities.before + entities.position
-            at_place = place.new_full((rows * width,), -1)
-            at_place[place] = th.arange(total, device=place.device)
-            places = (at_place >= 0).nonzero().squeeze(1)
-            by_type = at_place[places]
-            frame = frame[by_type]
-        tokens = None
-        if total < rows * width:
-            tokens = th.zeros_like(at_place)
-            tokens[places] = th.arange(total, device=place.device)
-        else:
-            places = None
-        if visible is not None and by_type is not None:
-            visible = visible[by_type]
-        layout = cls(lengths, frame, by_type, (rows, width), starts, places, tokens, visible)
-        layout.allowed = layout._allowed(packed)
-        return layout
-
-    def sorted(self, by_type: th.Tensor) -> th.Tensor:
-        """Tokens `[N, ...]` of type after type, as frame after frame."""
-        return by_type if self.by_type is None else _Moved.apply(by_type, self.by_type, None)
+    def placed(self, entities: th.Tensor) -> th.Tensor:
+        """Entities `[N, ...]` at their places `[P, W, ...]`."""
+        return self._moved(entities).view(*self.shape, *entities.shape[1:])
 
     def rectangle(self, tokens: th.Tensor) -> th.Tensor:
-        """Tokens `[N, ...]` at their places `[P, W, ...]`."""
-        moved = tokens if self.tokens is None else _Moved.apply(tokens, self.tokens, self.places)
-        return moved.view(*self.shape, *tokens.shape[1:])
+        """Tokens `[tokens, ...]` at their places `[P, W, ...]`."""
+        return (tokens if self._dense else self._moved(tokens)).view(*self.shape, *tokens.shape[1:])
 
     def flat(self, rectangle: th.Tensor) -> th.Tensor:
-        """The inverse of `rectangle`, without what stands at padding."""
-        moved = rectangle.reshape(-1, *rectangle.shape[2:])
-        return moved if self.places is None else moved.index_select(0, self.places)
+        """The inverse of `rectangle`."""
+        tokens = rectangle.reshape(-1, *rectangle.shape[2:])
+        return tokens if self._dense else tokens.index_select(0, self._place)
 
-    def token(self, frames: th.Tensor, numbers: th.Tensor) -> th.Tensor:
+    def tokens(self, frames: np.ndarray, numbers: np.ndarray) -> th.Tensor:
         """The tokens of entities by frame and number, int64 of one shape.
 
         Raises:
             IndexError: a frame has no entity of that number.
         """
-        if (numbers >= self.lengths[frames]).any():
-            wrong = int((numbers >= self.lengths[frames]).nonzero()[0, 0])
-            frame = int(frames[wrong])
-            raise IndexError(
-                f"Frame {frame} has {int(self.lengths[frame])} entities, and none of number {numbers[wrong]}."
-            )
-        places = self.starts[frames] + numbers
-        if self.tokens is None:
-            return places
-        return self.tokens[places]
+        beyond = numbers >= self._lengths[frames]
+        if beyond.any():
+            frame, number = frames[beyond][0], numbers[beyond][0]
+            raise IndexError(f"Frame {frame} has {self._lengths[frame]} entities, and none of number {number}.")
+        places = self._starts[frames] + numbers
+        return self._tensor(places if self._dense else self._at_place[places])
 
-    def means(self, tokens: th.Tensor) -> th.Tensor:
-        """The mean over each frame's tokens, `[N, F]` -> `[R, F]`; 0 for frames without entities."""
-        sums = tokens.new_zeros(len(self.lengths), tokens.shape[1]).index_add(0, self.frame, tokens)
-        return sums / self.lengths.clamp(min=1).unsqueeze(1)
+    def sums(self, tokens: th.Tensor) -> th.Tensor:
+        """The sum over each frame's tokens, `[tokens, F]` -> `[R, F]`."""
+        frames = len(self._lengths)
+        return tokens.new_zeros(frames + 1, tokens.shape[1]).index_add(0, self.frame, tokens)[:frames]
 
+    @cached_property
+    def visible(self) -> th.Tensor | None:
+        """Whether visible entities see each token, bool `[tokens]`; None: all."""
+        return None if self._visible is None else self.enter(self._visible)
+
+    @cached_property
     def same_frame(self) -> th.Tensor:
         """Which places of a row hold entities of one frame, bool `[P, W, W]`; padding holds none."""
-        frame = self._frames()
-        return (frame.unsqueeze(2) == frame.unsqueeze(1)) & (frame >= 0).unsqueeze(1)
+        frame = self._frame_at.view(self.shape)
+        return (frame.unsqueeze(2) == frame.unsqueeze(1)) & (frame < len(self._lengths)).unsqueeze(1)
 
-    def _frames(self) -> th.Tensor:
-        """The frame at each place `[P, W]`, -1 at padding."""
-        frame = self.frame
-        if self.places is not None:
-            frame = frame.new_full((self.shape[0] * self.shape[1],), -1)
-            frame[self.places] = self.frame
-        return frame.view(self.shape)
+    @cached_property
+    def mask(self) -> th.Tensor | None:
+        """What is added to attention's logits, float32 `[P, 1, 1 or W, W]`: 0, or -inf where a query may not attend.
 
-    def _allowed(self, packed: bool) -> th.Tensor | None:
-        if self.tokens is None and self.visible is None and not packed:
+        Each query may attend to one key at least: what padding gets means nothing, but must be a number. None: 0.
+        """
+        if not (self._padded or self.packed or self._visible is not None):
             return None
-        frame = self._frames()
-        if packed:  # padding attends to padding: what it gets is thrown away, but must be a number
-            allowed = frame.unsqueeze(2) == frame.unsqueeze(1)
+        frame = self._frame_at.view(self.shape)
+        if self.packed:
+            hidden = frame.unsqueeze(2) != frame.unsqueeze(1)
         else:
-            allowed = (frame >= 0).unsqueeze(1)
-            allowed[:, :, :1] = True
-        if self.visible is None:
-            return allowed
-        seen = self.rectangle(self.visible)
-        allowed = allowed & (seen.unsqueeze(1) | ~seen.unsqueeze(2))
-        return allowed | th.eye(self.shape[1], dtype=th.bool, device=allowed.device)
+            hidden = (frame == len(self._lengths)).unsqueeze(1)
+            hidden[:, :, :1] = False
+        if self._visible is not None:
+            seen = self.placed(self._visible)
+            hidden = hidden | (seen.unsqueeze(2) & ~seen.unsqueeze(1))
+            hidden = hidden & ~th.eye(self.shape[1], dtype=th.bool, device=hidden.device)
+        return th.zeros_like(hidden, dtype=th.float32).masked_fill_(hidden, -th.inf).unsqueeze(1)
+
+    def _moved(self, entities: th.Tensor) -> th.Tensor:
+        return entities if self._in_order else _Moved.apply(entities, self._order, self._place)
+
+    def _tensor(self, array: np.ndarray) -> th.Tensor:
+        return th.from_numpy(array).to(self._device)
 
 
 def _rectangle(lengths: np.ndarray, pairwise: bool) -> tuple[int, int, np.ndarray]:
-    """Rows, their width, and the place of each frame's first token, by the cheapest of two ways.
+    """Rows, their width, and the place of each frame's first entity, by the cheapest of two ways.
 
-    Padded: a row for each frame, as wide as the longest. Packed: several frames share a row of `PACKED_WIDTH` or of
-    the longest frame's width. `ROW_COST` decides; packing is only tried if it could win with full rows. With `pairwise`
-    numbers, rows are as wide as the longest frame, and packing must save a fifth of them.
+    Padded: a row for each frame, as wide as the longest. Packed: frames share rows of `PACKED_WIDTH`, or of the longest
+    frame's width. `ROW_COST` decides; packing is only tried if it could win with full rows. With `pairwise` numbers,
+    rows are as wide as the longest frame, and packing must save a fifth of them.
     """
     frames, longest, total = len(lengths), int(lengths.max(initial=0)), int(lengths.sum())
-    padded = frames, longest, np.arange(frames) * longest
-    if total == 0 or (total == frames * longest and (pairwise or longest > PACKED_WIDTH // 2)):
-        return padded
     width = longest if pairwise else max(longest, PACKED_WIDTH)
     limit = 0.8 * frames if pairwise else frames * _cost(longest) / _cost(width)
-    if -(-total // width) >= limit:
-        return padded
-    starts, rows = placed(lengths, width)
-    return (rows, width, starts) if rows < limit else padded
+    if total and -(-total // width) < limit:
+        starts, rows = _packed(lengths, width)
+        if rows < limit:
+            return rows, width, starts
+    return frames, longest, np.arange(frames) * longest
+
+
+def _packed(lengths: np.ndarray, width: int) -> tuple[np.ndarray, int]:
+    """Frames one after the other in rows, each in the row of the one before or in the next; starts, and rows."""
+    begins = packed_starts(lengths)
+    ends = (begins + lengths).tolist()
+    firsts, frame = [], 0
+    while frame < len(ends):
+        firsts.append(frame)
+        frame = bisect_right(ends, int(begins[frame]) + width, frame)
+    rows = np.zeros(len(lengths), np.int64)
+    rows[firsts[1:]] = 1
+    rows = rows.cumsum()
+    return rows * width + begins - begins[np.array(firsts)][rows], len(firsts)
 
 
 def _cost(width: int) -> float:
@@ -193,20 +201,17 @@ def _cost(width: int) -> float:
 
 
 class _Moved(th.autograd.Function):
-    """`x.index_select(0, source)` where no row is taken twice, except those whose gradient is thrown away.
+    """`entities.index_select(0, order)`: `place[i]` is where entity i is moved; the rest is padding.
 
-    So the gradient is gathered too, by `back`, where `index_select` would add rows up. `back` None: `source` is a
-    permutation.
+    The gradient is gathered back, where that of `index_select` would add rows up: no entity is at two places, and the
+    gradient of padding is 0 or means nothing.
     """
 
     @staticmethod
-    def forward(ctx, x: th.Tensor, source: th.Tensor, back: th.Tensor | None) -> th.Tensor:
-        ctx.save_for_backward(source, back)
-        return x.index_select(0, source)
+    def forward(ctx, entities: th.Tensor, order: th.Tensor, place: th.Tensor) -> th.Tensor:
+        ctx.save_for_backward(place)
+        return entities.index_select(0, order)
 
     @staticmethod
     def backward(ctx, gradient: th.Tensor) -> tuple[th.Tensor, None, None]:
-        source, back = ctx.saved_tensors
-        if back is None:
-            return th.empty_like(gradient).index_copy_(0, source, gradient), None, None
-        return gradient.index_select(0, back), None, None
+        return gradient.index_select(0, ctx.saved_tensors[0]), None, None

@@ -23,19 +23,20 @@ class Pooling(nn.Module):
         self.resid_drop = nn.Dropout(options.resid_pdrop)
 
     def forward(self, x: th.Tensor, layout: Layout) -> th.Tensor:
-        """Tokens `[N, d_model]` to tokens."""
+        """Tokens `[tokens, d_model]` to tokens."""
         x = self.prepool(x)
-        pooled = self._pooled(x, layout.frame, layout.lengths)[layout.frame]
+        pooled = self._pooled(x, layout.frame, len(layout.lengths))[layout.frame]
         if layout.visible is not None:
-            seen, frame = layout.visible, layout.frame[layout.visible]
-            lengths = th.bincount(frame, minlength=len(layout.lengths))
-            pooled = th.where(seen.unsqueeze(1), self._pooled(x[seen], frame, lengths)[layout.frame], pooled)
+            seen = layout.visible
+            of_seen = self._pooled(x[seen], layout.frame[seen], len(layout.lengths))[layout.frame]
+            pooled = th.where(seen.unsqueeze(1), of_seen, pooled)
         return self.resid_drop(self.proj(pooled))
 
-    def _pooled(self, x: th.Tensor, frame: th.Tensor, lengths: th.Tensor) -> th.Tensor:
-        """`[R, kinds * d_model]`, with zeros where a frame has no entity."""
-        empty, parts = x.new_zeros(len(lengths), x.shape[1]), []
+    def _pooled(self, x: th.Tensor, frame: th.Tensor, frames: int) -> th.Tensor:
+        """`[R + 1, kinds * d_model]`, with zeros where a frame has no entity; the last one is padding's."""
+        empty, parts = x.new_zeros(frames + 1, x.shape[1]), []
         if "mean" in self.kinds:
+            lengths = th.bincount(frame, minlength=frames + 1)
             parts.append(empty.index_add(0, frame, x) / lengths.clamp(min=1).unsqueeze(1))
         if "max" in self.kinds:
             index = frame.unsqueeze(1).expand_as(x)

@@ -82,7 +82,7 @@ class RelativePositions(nn.Module):
             [x.new_full((len(x),), name in self._positions, dtype=th.bool) for name, x in features.items()]
         )
         of_type = th.cat([place.new_full((len(x),), i, dtype=th.int64) for i, x in enumerate(features.values())])
-        place, has_place, of_type = (layout.rectangle(layout.sorted(values)) for values in (place, has_place, of_type))
+        place, has_place, of_type = (layout.placed(values) for values in (place, has_place, of_type))
         relative = place.unsqueeze(2) - place.unsqueeze(1)
         known = has_place.unsqueeze(2) & has_place.unsqueeze(1)
         mixed = self.buckets(relative, self._orientation(features, layout))
@@ -94,7 +94,7 @@ class RelativePositions(nn.Module):
         if hasattr(self, "relpos_norm"):
             measured = th.cat([relative, relative.norm(dim=-1, keepdim=True)], -1)
             if take_in:
-                self.relpos_norm.take_in(measured[known & layout.same_frame()])
+                self.relpos_norm.take_in(measured[known & layout.same_frame])
             measured = self.relpos_norm(measured)
             if self.config.value_relpos_projection:
                 values = values + self._projected(self.vproj, measured, of_type)
@@ -131,7 +131,7 @@ class RelativePositions(nn.Module):
                 turned.append(x[:, columns[0]])
             else:
                 turned.append(th.atan2(x[:, columns[1]], x[:, columns[0]]))
-        return layout.rectangle(layout.sorted(th.cat(turned)))
+        return layout.placed(th.cat(turned))
 
     def _projection(self, width: int) -> nn.Module:
         if not self.config.per_entity_projections:

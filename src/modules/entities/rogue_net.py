@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch as th
 import torch.nn as nn
 
@@ -108,7 +109,7 @@ class RogueNet(nn.Module):
         features, layout = self._frames(values, counts, visible, global_features)
         if take_in:
             self.embedding.take_in(features)
-        x = layout.sorted(self.embedding(features))
+        x = layout.enter(self.embedding(features))
         x = self.backbone(x, layout, features, take_in)
         logits = {}
         for name in self._actions:
@@ -137,28 +138,34 @@ class RogueNet(nn.Module):
         self, values: Values, counts: Values, visible: Values | None, global_features: th.Tensor | None
     ) -> tuple[dict[str, th.Tensor], Layout]:
         """Features of each type `[n, F]`, frame after frame, and where these entities stand."""
-        number = [counts[name] for name in self.obs_space]
+        device = (
+            next(iter((values if values else counts).values())).device if self.obs_space else global_features.device
+        )
+        number = [counts[name].cpu().numpy() for name in self.obs_space]
         if self.has_global_entity:
-            number.append(th.ones_like(number[0]) if number else _ones(len(global_features), global_features.device))
-        entities = Entities.of(th.stack(number))
-        frames, positions = entities.by_type(entities.frame), entities.by_type(entities.position)
+            number.append(np.ones(len(number[0]) if number else len(global_features), np.int64))
+        entities = Entities.of(np.stack(number))
+        of_types = {
+            name: tuple(th.from_numpy(numbers).to(device) for numbers in of_type)
+            for name, of_type in zip(self._types, entities.by_type(), strict=True)
+        }
         if self.global_features:
             global_features = self._known(GLOBAL, global_features)
         features = {
-            name: self._of_type(name, values.get(name), frame, position, global_features)
-            for name, frame, position in zip(self._types, frames, positions, strict=True)
+            name: self._of_type(name, values.get(name), *of_type, global_features) for name, of_type in of_types.items()
         }
         seen = None
         if visible:
             seen = th.cat(
                 [
                     visible[name][frame, position] if name in visible else th.ones_like(frame, dtype=th.bool)
-                    for name, frame, position in zip(self._types, frames, positions, strict=True)
+                    for name, (frame, position) in of_types.items()
                 ]
             )
         if self.translation is not None:
-            features = self.translation(features, dict(zip(self._types, frames, strict=True)), entities.counts.shape[1])
-        return features, Layout.of(entities, seen, pairwise=self.backbone.relpos_encoding is not None)
+            frames = {name: frame for name, (frame, _) in of_types.items()}
+            features = self.translation(features, frames, entities.counts.shape[1])
+        return features, Layout(entities, device, seen, pairwise=self.backbone.relpos_encoding is not None)
 
     def _of_type(
         self,
@@ -185,7 +192,3 @@ class RogueNet(nn.Module):
     def _known(self, name: str, values: th.Tensor) -> th.Tensor:
         """The features that the network knows, of those that come."""
         return values[..., self._columns[name]] if name in self._columns else values
-
-
-def _ones(frames: int, device: th.device) -> th.Tensor:
-    return th.ones(frames, dtype=th.int64, device=device)

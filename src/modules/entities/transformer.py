@@ -16,8 +16,7 @@ from modules.entities.relative_positions import Pairs, RelativePositions
 class Attention(nn.Module):
     """Multi-head attention (Vaswani et al. 2017) within frames, with torch's own kernel.
 
-    Args:
-        relative: relative positions, which need weights of attention that the kernel keeps to itself.
+    With relative positions it is written out: the kernel keeps its weights to itself, and relative values need them.
     """
 
     def __init__(self, options: SimpleNamespace):
@@ -31,20 +30,17 @@ class Attention(nn.Module):
     def forward(
         self, x: th.Tensor, layout: Layout, relative: RelativePositions | None = None, pairs: Pairs | None = None
     ) -> th.Tensor:
-        """Tokens `[N, d_model]` to tokens."""
-        parts = self.query, self.key, self.value
-        weight, bias = th.cat([part.weight for part in parts]), th.cat([part.bias for part in parts])
-        rows, width = layout.shape
-        projected = layout.rectangle(F.linear(x, weight, bias)).view(rows, width, 3, self.heads, -1)
-        query, key, value = projected.permute(2, 0, 3, 1, 4)
-        mask = None if layout.allowed is None else layout.allowed.unsqueeze(1)
+        """Tokens `[tokens, d_model]` to tokens."""
+        x = layout.rectangle(x)
+        query, key, value = (
+            part(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
+        )
         drop = self.drop if self.training else 0.0
         if pairs is None:
-            y = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=drop)
+            y = F.scaled_dot_product_attention(query, key, value, attn_mask=layout.mask, dropout_p=drop)
         else:
-            gate = relative.gate(layout.rectangle(x))
-            y = _relative_attention(query, key, value, pairs, gate, mask, drop)
-        return self.resid_drop(self.proj(layout.flat(y.transpose(1, 2).reshape(rows, width, -1))))
+            y = _relative_attention(query, key, value, pairs, relative.gate(x), layout.mask, drop)
+        return self.resid_drop(self.proj(layout.flat(y.transpose(1, 2).flatten(2))))
 
 
 def _relative_attention(
@@ -61,7 +57,7 @@ def _relative_attention(
     logits = query @ key.transpose(-2, -1) + th.einsum("bhsd,bstd->bhst", query, pairs.keys)
     logits = logits / math.sqrt(query.shape[-1])
     if mask is not None:
-        logits = logits.masked_fill(~mask, -math.inf)
+        logits = logits + mask
     weights = F.dropout(logits.softmax(-1), drop)
     return weights @ value + th.einsum("bhst,bstd->bhsd", weights, relative_values)
 
@@ -105,7 +101,7 @@ class Transformer(nn.Module):
                 nn.init.zeros_(module.bias)
 
     def forward(self, x: th.Tensor, layout: Layout, features: dict[str, th.Tensor], take_in: bool = False) -> th.Tensor:
-        """Tokens `[N, d_model]` to tokens; `features` of each type `[n, F]` have the positions."""
+        """Tokens `[tokens, d_model]` to tokens; `features` of each type `[n, F]` have the positions."""
         x = self.drop(x)
         relative = ()
         if self.relpos_encoding is not None and self.blocks:
