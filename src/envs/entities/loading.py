@@ -1,11 +1,6 @@
 """The user's environments of entities: a class by its file, which may be written for entity-gym."""
 
-import importlib.util
-import sys
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-
-import envs.entities
+from envs.entities.entity_gym_names import alias_entity_gym
 from envs.entities.environment import Environment
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -31,17 +26,6 @@ def environment_class(name: str) -> type[Environment]:
         raise ConfigError(f"environment: '{class_name}' of '{module}' is no subclass of entity_gym.env.Environment.")
     classes = [key for key, value in found.items() if _is_own_environment(value, found["__name__"])]
     raise ConfigError(f"environment: '{module}' has no class '{shown(class_name)}'.{suggestion(class_name, classes)}")
-
-
-def alias_entity_gym() -> None:
-    """Let `entity_gym.env` be imported where the package is not installed: it is `envs.entities` then."""
-    if "entity_gym" in sys.modules or importlib.util.find_spec("entity_gym"):
-        return
-    package = ModuleType("entity_gym", "Muster's words of entity-gym.")
-    package.__spec__ = ModuleSpec("entity_gym", None, is_package=True)
-    package.__path__ = []
-    package.env = envs.entities
-    sys.modules |= {"entity_gym": package, "entity_gym.env": envs.entities}
 
 
 def _is_own_environment(value: object, module: str) -> bool:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import envs.entities
+import envs
 from envs.entities import Entity, Environment, GlobalCategoricalActionMask, Observation, ObsSpace
 from envs.entities.dispatch import actions_for
-from envs.entities.loading import alias_entity_gym, environment_class
+from envs.entities.loading import environment_class
 from envs.entities.numbering import EntityNumbering
 from utils.errors import ConfigError, MusterError
 
@@ -47,16 +47,7 @@ class Hunt(Environment):
 
 
 @pytest.fixture
-def without_entity_gym(monkeypatch):
-    for name in ("entity_gym", "entity_gym.env"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    yield
-    for name in ("entity_gym", "entity_gym.env"):
-        sys.modules.pop(name, None)
-
-
-@pytest.fixture
-def hunt(tmp_path, without_entity_gym):
+def hunt(tmp_path, no_entity_gym):
     (tmp_path / "entity_hunt.py").write_text(FILE)
     return tmp_path / "entity_hunt.py"
 
@@ -86,24 +77,6 @@ def test_a_class_that_is_not_there_is_refused(hunt, name, message):
     with pytest.raises(ConfigError) as caught:
         environment_class(name.format(hunt))
     assert message in str(caught.value)
-
-
-def test_the_real_package_comes_first(tmp_path, monkeypatch, without_entity_gym):
-    (tmp_path / "entity_gym").mkdir()
-    (tmp_path / "entity_gym" / "__init__.py").write_text("real = True")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    alias_entity_gym()
-    import entity_gym
-
-    assert entity_gym.real
-
-
-def test_every_name_of_the_vocabulary_is_there(without_entity_gym):
-    alias_entity_gym()
-    import entity_gym.env
-
-    assert entity_gym.env is envs.entities
-    assert all(hasattr(envs.entities, name) for name in envs.entities.__all__)
 
 
 def test_the_vocabulary_imports_no_torch():

@@ -1,6 +1,6 @@
 """The examples of entity-gym, by the names that it gives them; imported when chosen."""
 
-from utils.registry import Registry
+from utils.registry import Registry, lazy_classes
 
 GAMES = Registry("game")
 GAMES.declare(
@@ -48,3 +48,7 @@ GAMES.declare(
     "envs.entities.games.treasure_hunt:TreasureHunt",
     "collect treasures and avoid traps: one global action",
 )
+
+# names of entity_gym.examples
+ENV_REGISTRY = GAMES
+__getattr__ = lazy_classes(__name__, GAMES)
