@@ -58,6 +58,7 @@ def _check_learner(config: dict, traits: dict) -> None:
             f"mac={config['mac']} does not go with learner={learner}, which takes mac={' or '.join(controllers)}."
         )
     _check_agent(config, traits)
+    _check_controller(config, traits)
     mixes, accepted = traits["mixer"].get("mixes"), traits["learner"].get("mixes")
     if mixes is None or accepted is None or mixes in accepted:
         return
@@ -81,6 +82,27 @@ def _check_agent(config: dict, traits: dict) -> None:
             raise ConfigError(
                 f"agent={agent} does not go with learner={learner}. With this {own}, use {other}={' or '.join(wanted)}."
             )
+
+
+def _check_controller(config: dict, traits: dict) -> None:
+    """Refuse an agent or a critic that another controller asks, or a controller without its agents."""
+    mac = chosen_entry(config, "mac")
+    if mac is None or not mac.declared:
+        return
+    read = {"agent": reads(config, "mac"), "critic": reads(config, "learner")}
+    for key, keys in read.items():
+        wanted = traits[key].get("controllers")
+        if key in (keys or ()) and wanted is not None and config["mac"] not in wanted:
+            raise ConfigError(
+                f"{key}={config[key]} does not go with mac={config['mac']}. With this {key}, use "
+                f"mac={' or '.join(wanted)}."
+            )
+    agents, agent = mac.traits.get("agents"), chosen_entry(config, "agent")
+    if agents is not None and agent is not None and agent.declared and config["agent"] not in agents:
+        raise ConfigError(
+            f"agent={config['agent']} does not go with mac={config['mac']}. With this mac, use "
+            f"agent={' or '.join(agents)}."
+        )
 
 
 def _check_critic(config: dict, traits: dict) -> None:

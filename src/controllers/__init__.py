@@ -97,5 +97,15 @@ REGISTRY.declare(
         ),
     },
 )
+REGISTRY.declare(
+    "entity_mac",
+    "controllers.entity_controller:EntityMAC",
+    "one network sees all entities and acts for all of their actors, for actor-critic learners",
+    takes=("entities",),
+    agents=("rogue_net",),
+    reads=("test_greedy", "critic"),
+    values=True,
+    options={key: INPUTS[key] for key in ("agent", "agent_output_type")},
+)
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

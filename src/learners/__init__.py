@@ -64,7 +64,7 @@ REGISTRY.declare(
 POLICY_GRADIENTS = {
     "learns_from": "pi_logits",
     "values": "states",
-    "takes": ("agent_rewards", "continuous", "branches", "other_actions"),
+    "takes": ("agent_rewards", "continuous", "branches", "other_actions", "entities"),
     "mixes": ("nothing",),
     "on_policy": True,
     "buffers": ("rollout",),

@@ -47,12 +47,16 @@ class ActorCriticLearner(BaseLearner):
         self.estimator = AdvantageEstimator(scheme, self.args)
         self.networks |= self.estimator.networks
         self.entropy_coef = Schedule.of(self.args.entropy_coef)
+        if self.args.entropy_finish is not None:
+            first = self.entropy_coef.eval(0)
+            self.entropy_coef = Schedule([(0, first), (self.args.t_max, self.args.entropy_finish)])
         finish = 1.0 if self.args.lr_finish is None else self.args.lr_finish / self.args.lr
         self.lr_share = Schedule([(0, 1.0), (self.args.t_max, finish)])
         self.sampling = Info("the learner's units", self.args, getattr(logger, "console_logger", None))
         self._actions = chosen_fields(scheme)
         self._masks = list(choice_masks(scheme).values())
         inputs = [*observed_fields(scheme), *state_fields(scheme), *action_fields(scheme), *self._actions, *self._masks]
+        inputs += getattr(mac, "input_fields", ())
         self._inputs = list(dict.fromkeys(key for key in inputs if key in scheme))
 
     def evaluate(self, batch: Any) -> Evaluation:
@@ -85,6 +89,8 @@ class ActorCriticLearner(BaseLearner):
         """
         before = self.state_values.fields_before(batch)
         sample = with_fields(batch, self._inputs, batch.max_seq_length - 1, estimates, before)
+        if chunk_length == 1 and getattr(self.mac, "memoryless", False):  # steps in any order
+            return self.chain({"flatten": {"counted": True}})(sample)
         if chunk_length in (0, sample.max_seq_length) or not is_rollout(batch):
             return self.chain()(sample)
         with th.no_grad():
@@ -102,7 +108,7 @@ class ActorCriticLearner(BaseLearner):
 
     def chain(self, *units: dict) -> Chain:
         """Sample units of this learner, with `debug_units` those that look at what each makes."""
-        listed = listed_units(self.sampling.key, units, "columns", ("columns", "parts"))
+        listed = listed_units(self.sampling.key, units, "columns", ("columns", "steps", "parts"))
         return Chain(listed, self.sampling, self.args.debug_units)
 
     def anneal(self, t_env: int) -> None:
@@ -124,6 +130,8 @@ class ActorCriticLearner(BaseLearner):
         """After the updates from a batch: its observations count in their normalisation, and the target follows."""
         if hasattr(self.mac, "take_in"):  # the last column of a rollout is the first of the next one
             self.mac.take_in(batch[:, :-1], batch["filled"][:, :-1])
+        if hasattr(self.critic, "take_in"):
+            self.critic.take_in(batch[:, :-1], batch["filled"][:, :-1])
         self.state_values.next_rollout()
         if self.target_critic is not None:
             self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))

@@ -23,12 +23,25 @@ ACTOR_CRITIC = {
     "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
     "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
     "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0, schedule=True),
+    "entropy_finish": Option(
+        None,
+        "weight of the entropy at t_max, to which entropy_coef falls (or rises) linearly; null: as entropy_coef says",
+        nullable=True,
+        kind=float,
+        at_least=0,
+    ),
     "value_coef": Option(0.5, "critic=trunk: weight of the values' loss", at_least=0),
     "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),
     "value_norm_beta": Option(0.99, "weight of the past in these, for each update", at_least=0, at_most=1),
     "normalise_rewards": Option(False, "divide rewards by the running deviation of returns", resume=SHAPES),
     "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
     "choices_only": Option(True, "the policy's loss is a mean over agents that had a choice; False: over all"),
+    "policy_mean": Option(
+        "agents",
+        "the policy's loss and entropy are means over all agents of all steps (agents), or each step counts once, "
+        "however many act in it (steps)",
+        choices=("agents", "steps"),
+    ),
     "entropy_in_pg_loss": Option(False, "the logged pg_loss includes the entropy bonus (EPyMARL)", resume=FREE),
     "lr_finish": LR_FINISH,
 }
@@ -37,6 +50,9 @@ PPO = {
     **EPOCHS,
     "eps_clip": Option(0.2, "how far the ratio of new and old probabilities may be from 1", above=0, schedule=True),
     "value_clip": Option(True, "clip changes of values as those of the policy"),
+    "normalise_minibatches": Option(
+        False, "scale advantages by their mean and unbiased deviation + 1e-8 in each minibatch (enn-trainer, CleanRL)"
+    ),
     "huber_delta": Option(
         None,
         "errors of values beyond this count linearly, not squared; null: all squared",

@@ -47,11 +47,13 @@ class AdvantageEstimator:
         """What updates need of a batch of T + 1 columns, each `[B, T, n]`.
 
         "advantages", normalised over those that had a choice; "returns" and "old_values", in the units of the critic's
-        outputs; "mask", 1 for transitions that were really taken, and "choices", 1 for those with a choice;
-        "old_log_prob" if the batch has the log-probabilities of acting.
+        outputs; "mask", 1 for transitions that were really taken, and "choices", 1 for those with a choice, or their
+        weights by `policy_mean`; "old_log_prob" if the batch has the log-probabilities of acting.
+
+        A critic that has one value for the environment makes all but "choices" and "old_log_prob" `[B, T, 1]`.
 
         Args:
-            outputs: of the critic, `[B, T + 1, n]`.
+            outputs: of the critic, `[B, T + 1, n or 1]`.
             target_outputs: of the critic that values what follows; None: the same.
             rewards: of `rewards`, if these were taken in before.
         """
@@ -72,6 +74,10 @@ class AdvantageEstimator:
         errors = returns - outputs[:, :-1] if args.q_nstep else real - values[:, :-1]
         advantages = th.where(mask > 0, errors, 0.0)
         choices = mask * self._had_choice(batch) if args.choices_only else mask
+        if "acts" in batch.scheme:
+            choices = choices * batch["acts"][:, :-1].squeeze(3)
+        if args.policy_mean == "steps":
+            choices = choices / choices.sum(dim=2, keepdim=True).clamp(min=1)
         if args.normalise_advantages:
             mean = masked_mean(advantages, choices)
             deviation = masked_mean((advantages - mean) ** 2, choices).sqrt()

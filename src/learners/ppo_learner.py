@@ -68,6 +68,8 @@ class PPOLearner(ActorCriticLearner):
     def _update(self, part, eps_clip: float, entropy_coef: float, with_statistics: bool = True) -> dict[str, float]:
         """One gradient step on some rows; returns "approx_kl" or, `with_statistics`, all that is logged."""
         mask, choices, advantages = part["mask"], part["choices"], part["advantages"]
+        if self.args.normalise_minibatches:
+            advantages = _scaled(advantages, mask)
         now = self.evaluate(part)
         log_ratio = (now.log_prob - part["old_log_prob"]).masked_fill(choices == 0, 0.0)
         ratio = log_ratio.exp()
@@ -95,3 +97,11 @@ class PPOLearner(ActorCriticLearner):
                 **statistics(part, now),
                 **norms,
             }
+
+
+def _scaled(advantages: th.Tensor, mask: th.Tensor) -> th.Tensor:
+    """Minus their mean, over their unbiased deviation + 1e-8, both where `mask` is not 0; one alone stays as it is."""
+    counted = advantages[mask > 0]
+    if len(counted) < 2:
+        return advantages
+    return (advantages - counted.mean()) / (counted.std() + 1e-8) * mask

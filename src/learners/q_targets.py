@@ -17,5 +17,5 @@ def gather_actions(values: th.Tensor, actions: th.Tensor) -> th.Tensor:
 
 
 def masked_mean(x: th.Tensor, mask: th.Tensor) -> th.Tensor:
-    """Mean of `x` over the entries where `mask`, of the same shape, is 1."""
+    """Mean of `x` over the entries where `mask`, of the same shape or a larger one, is 1; weighted by other values."""
     return (x * mask).sum() / mask.sum()

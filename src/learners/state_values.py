@@ -26,15 +26,21 @@ class StateValues:
     def __init__(self, critic: nn.Module, mac: Any, forward: Callable, size: int):
         self._critic, self._mac, self._forward = critic, mac, forward
         self.shared_trunk = hasattr(critic, "of_outputs")
+        # of the environment, which the network that acts has for every agent
+        self._one_value = self.shared_trunk and getattr(mac, "one_value", False)
         self.memory = CriticMemory(size, critic) if getattr(critic, "rnn", None) is not None else None
 
     def of(self, batch: Any, critic: nn.Module | None = None) -> th.Tensor:
-        """Of all states of a batch, `[B, T, n]`; `critic`: another one of the same form and without a memory."""
+        """Of all states of a batch, `[B, T, n]`, or `[B, T, 1]` of the environment.
+
+        Args:
+            critic: another one of the same form and without a memory; None: its own.
+        """
         if self.memory is not None:
             return self.memory.values(self._critic, batch, self._seen(batch))
         if self.shared_trunk:
             unroll = BatchUnroll(batch, self._mac)
-            return unroll.spread(self._critic.of_outputs(self._forward(unroll.outputs, self._mac)))
+            return unroll.spread(self._of_outputs(self._forward(unroll.outputs, self._mac)))
         return self._forward((critic or self._critic).values, self._seen(batch), 2)
 
     def of_sample(self, sample: Any, unroll: BatchUnroll, outputs: th.Tensor) -> th.Tensor:
@@ -42,9 +48,13 @@ class StateValues:
         if self.memory is not None:
             return recurrent_critic.unroll(self._critic, sample, self._seen(sample))[0]
         if self.shared_trunk:
-            return unroll.spread(self._critic.of_outputs(outputs))
+            return unroll.spread(self._of_outputs(outputs))
         field = self._normalised(lambda key: unroll.take(field_of(sample, key)))
         return unroll.spread(self._forward(self._critic.values, field, outputs.dim() - 2))
+
+    def _of_outputs(self, outputs: th.Tensor) -> th.Tensor:
+        values = self._critic.of_outputs(outputs)
+        return values[..., :1] if self._one_value else values
 
     def fields_before(self, batch: Any) -> dict[str, th.Tensor]:
         """What the critic remembers from before a batch, as constant fields of a sample."""

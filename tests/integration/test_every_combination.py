@@ -7,7 +7,15 @@ from cli.compose import compose_config
 from envs import batched_names
 from learners import REGISTRY as learners
 from runners import REGISTRY as runners
-from small_training import SCHEDULES, SOURCES, UPDATES, needs_continuous_actions, preset_of, train
+from small_training import (
+    SCHEDULES,
+    SOURCES,
+    UPDATES,
+    needs_continuous_actions,
+    preset_of,
+    sees_entities,
+    train,
+)
 from utils.config import config_names
 from utils.errors import ConfigError
 from vector_envs.instances import constructor_of
@@ -48,6 +56,10 @@ def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algo
         ):
             train(tmp_path, monkeypatch, algorithm, environment, runner="episode")
         return
+    if sees_entities(algorithm) != (environment == "entities"):
+        with pytest.raises(ConfigError, match=r"does not go with env=entities|need an environment of entities"):
+            train(tmp_path, monkeypatch, algorithm, environment, runner="episode")
+        return
     assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, runner="episode"), UPDATES)
 
 
@@ -64,7 +76,8 @@ def _presets_for_rewards_of_agents():
     for algorithm in config_names("algs"):
         config = compose_config(algorithm, "lbf").config
         takes = learners.entry(config["learner"]).traits.get("takes", ())
-        if config["mixer"] is None and "agent_rewards" in takes and not needs_continuous_actions(algorithm):
+        suits = not (needs_continuous_actions(algorithm) or sees_entities(algorithm))
+        if config["mixer"] is None and "agent_rewards" in takes and suits:
             yield algorithm
 
 
@@ -83,6 +96,10 @@ def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, run
     algorithm = preset_of(learner)
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {"runner": runner, "agent": agent, "batch_size_run": environments}
+    if agent == "rogue_net":  # below
+        with pytest.raises(ConfigError, match="agent=rogue_net does not go with mac="):
+            train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
+        return
     pairs = learners.entry(learner).traits.get("agents"), REGISTRIES["agent"].entry(agent).traits.get("learners")
     if any(wanted is not None and name not in wanted for wanted, name in zip(pairs, (agent, learner), strict=True)):
         with pytest.raises(ConfigError, match=f"agent={agent} does not go with learner={learner}"):
@@ -106,6 +123,15 @@ def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, run
                 train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
             return
     assert_learnt(train(tmp_path, monkeypatch, algorithm, "two_step", **changes), UPDATES)
+
+
+@pytest.mark.parametrize("runner", sorted(runners))
+@pytest.mark.parametrize("learner", ["ppo_learner", "a2c_learner"])
+def test_every_runner_carries_entities(tmp_path, monkeypatch, runner, learner):
+    environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
+    changes = {"runner": runner, "learner": learner, "batch_size_run": environments, "rollout_steps": 4}
+    changes["env_args"] = {"environment": "Xor"}
+    assert_learnt(train(tmp_path, monkeypatch, "enn_ppo", "entities", **changes), 1)
 
 
 def _sources(environment):

@@ -9,7 +9,7 @@ from checks.options import completed
 from cli.compose import compose_config
 from learners import REGISTRY as learners
 from runners import REGISTRY as runners
-from small_training import needs_continuous_actions, preset_of, suited
+from small_training import needs_continuous_actions, preset_of, sees_entities, suited
 from trees import differences
 from utils.config import config_names
 
@@ -66,7 +66,7 @@ def presets():
     seen = []
     for name in sorted(config_names("algs"), key=len):
         config = completed(compose_config(name, "matrix").config)
-        kept = [config["learner"], *(bool(config.get(key)) for key in KEPT)]
+        kept = [config["learner"], config["mac"], *(bool(config.get(key)) for key in KEPT)]
         if kept not in seen:
             seen.append(kept)
             if name != preset_of(config["learner"]):
@@ -77,13 +77,17 @@ def config_of(runner, learner, mode, overlap, algorithm=None):
     algorithm = algorithm or preset_of(learner)
     continuous = needs_continuous_actions(algorithm)
     skirmish = runner in ON_SKIRMISH and not continuous
-    environment = "gymnasium" if continuous else "skirmish" if skirmish else "matrix"
+    entities = sees_entities(algorithm)
+    environment = "entities" if entities else "gymnasium" if continuous else "skirmish" if skirmish else "matrix"
     config = compose_config(algorithm, environment).config
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {**SETTINGS, "runner": runner, "batched_mode": mode, "overlap": overlap, "batch_size_run": environments}
     changes["t_max"] = 400 if skirmish else 300
     if continuous:
         changes["env_args"] = {"key": "Pendulum-v1", "time_limit": 7}
+    elif entities:  # with actors of two kinds, that come and go
+        kwargs = {"orbital_cannon": True, "cooldown_period": 1, "width": 4, "height": 4}
+        changes["env_args"] = {"kwargs": kwargs, "episode_limit": 7}
     elif not skirmish:
         changes["env_args"] = {"game": "climbing", "episode_limit": 4}
     if config["agent_output_type"] == "pi_logits":

@@ -14,6 +14,7 @@ from watched_training import watch_updates
 
 # episodes of a few steps, or of few agents, where an environment has an argument for that
 SHORT = {name: {"time_limit": 5} for name in ("lbf", "mpe", "gymnasium", "racing")}
+SHORT["entities"] = {"episode_limit": 5}
 SHORT |= {
     f"skirmish_v2_{race}": {"capability_config": {"n_units": 2, "n_enemies": 2}}
     for race in ("protoss", "terran", "zerg")
@@ -72,6 +73,11 @@ def needs_continuous_actions(algorithm):
     """Whether a preset's policy, or its gradient, is of continuous actions only."""
     config = compose_config(algorithm, "lbf").config
     return config.get("deviation") == "none" or config.get("policy_gradient") == "score"
+
+
+def sees_entities(algorithm):
+    """Whether a preset's network takes entities, and nothing else."""
+    return compose_config(algorithm, "lbf").config["mac"] == "entity_mac"
 
 
 @cache

@@ -53,7 +53,7 @@ REGISTRY.declare(
     "flatten",
     "components.sampling.windows:flatten",
     "every filled step as a row",
-    options={},
+    options={"counted": Option(False, "only steps that an actor-critic learner counts, by its field mask")},
     takes=("columns",),
     gives="steps",
 )

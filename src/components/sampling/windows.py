@@ -27,10 +27,16 @@ def truncate(batch: EpisodeBatch, info: Any, columns: int) -> EpisodeBatch:
     return batch[:, : max(0, batch.max_seq_length - columns)]
 
 
-def flatten(batch: EpisodeBatch, info: Any) -> EpisodeBatch:
-    """Every filled step as a row of one column, row by row; constant fields are repeated."""
-    filled = batch["filled"].flatten() > 0
-    rows = filled.nonzero().squeeze(1)
+def flatten(batch: EpisodeBatch, info: Any, counted: bool = False) -> EpisodeBatch:
+    """Every filled step as a row of one column, row by row; constant fields are repeated.
+
+    Args:
+        counted: only those that are learned from, by the field `mask` of actor-critic learners.
+    """
+    filled = batch["filled"] > 0
+    if counted:
+        filled = filled & (batch["mask"] > 0).any(dim=2, keepdim=True)
+    rows = filled.flatten().nonzero().squeeze(1)
     data = SimpleNamespace(
         transition_data={key: x.flatten(0, 1)[rows].unsqueeze(1) for key, x in batch.data.transition_data.items()},
         episode_data={key: x[rows // batch.max_seq_length] for key, x in batch.data.episode_data.items()},

@@ -1,5 +1,6 @@
 """Agents: the networks that turn one agent's inputs into action values or policy logits."""
 
+from modules.entities.options import NET
 from utils.options import COPIES, SHAPES, SHARED, WIDTH, Option
 from utils.registry import Registry, lazy_classes
 
@@ -72,6 +73,13 @@ REGISTRY.declare(
         "value_min": Option(-10.0, "categorical: the least value"),
         "value_max": Option(10.0, "categorical: the largest value"),
     },
+)
+REGISTRY.declare(
+    "rogue_net",
+    "modules.agents.rogue_net_agent:RogueNetAgent",
+    "a transformer over the entities of a frame (rogue-net)",
+    controllers=("entity_mac",),
+    options=NET,
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

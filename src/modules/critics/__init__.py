@@ -99,7 +99,20 @@ REGISTRY.declare(
     options={},
     values="states",
     of_mac=True,
-    takes=("no_state",),
+    takes=("no_state", "entities"),
+)
+REGISTRY.declare(
+    "entities",
+    "modules.critics.entity_values:EntityValues",
+    "values of frames of entities, by a network of their own (rogue-net)",
+    options={
+        "vf_net": Option(
+            {}, "critic=entities: settings of its network, d_model: 64 and others of agent=rogue_net", resume=SHAPES
+        )
+    },
+    values="states",
+    takes=("no_state", "entities"),
+    controllers=("entity_mac",),
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

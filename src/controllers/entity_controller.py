@@ -1,0 +1,148 @@
+"""The controller of environments of entities: one network sees all entities and acts for all actors."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch as th
+import torch.nn as nn
+
+from checkpoints.model_files import load_weights, save_weights
+from components.packing import AllSteps, PackedSteps
+from controllers import REGISTRY
+from controllers.decisions import Decision
+from modules.agents import REGISTRY as agent_REGISTRY
+from modules.critics.entity_values import take_in
+from modules.entities.fields import EntityFields
+from modules.policies.distributions import ILLEGAL, Categorical, Joint
+from utils.config import with_defaults
+
+
+@dataclass
+class EntityFrames:
+    """The filled frames of a batch: the arguments of a network, and where they are."""
+
+    steps: PackedSteps | AllSteps
+    lead: tuple[int, ...]
+    arguments: dict[str, Any]
+
+
+class EntityMAC:
+    """Entities of a frame -> logits of each slot's choices and, with `critic: trunk`, the frame's value.
+
+    Shapes: B episodes, T steps, n slots (`envs.entities.layout`), A choices. Outputs are `[..., n, A]`, or `A + 1` with
+    the value, the same in all slots. There is no memory.
+    """
+
+    # its learner may take frames in any order; one value for all slots
+    supports_decide = memoryless = one_value = True
+
+    def __init__(self, scheme, groups, args):
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        self.fields = EntityFields(scheme)
+        self.n_agents = args.n_agents
+        self.has_values = args.critic == "trunk"
+        heads = {"value": 1} if self.has_values else {}
+        self.agent = agent_REGISTRY[args.agent](self.fields, args, heads)
+        self.hidden_states = None
+        # fields that it sees, beside those of every controller
+        self.input_fields = self.fields.paths
+
+    @th.no_grad()
+    def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
+        """Actions at step `t` of the episodes `rows`, with the extras "log_prob", "entropy" and, if it has, "value"."""
+        outputs = self.forward(batch, t, test_mode=test_mode)[rows]
+        policy = self.distribution(outputs, {"avail_actions": batch["avail_actions"][rows, t]})
+        actions = policy.mode() if test_mode and self.args.test_greedy else policy.sample()
+        extras = {
+            "log_prob": lambda: policy.log_prob(actions).unsqueeze(-1),
+            "entropy": lambda: policy.entropy().unsqueeze(-1),
+        }
+        if self.has_values:
+            extras["value"] = lambda: outputs[..., -1:]
+        extras["policy"] = extras["probs"] = lambda: policy.branches["actions"].probs
+        return Decision(actions, extras)
+
+    def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False) -> th.Tensor:
+        """PyMARL's call: actions `[len(bs), n]`."""
+        return self.decide(ep_batch, t_ep, t_env, bs, test_mode).actions["actions"]
+
+    def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
+        """Outputs at step `t`, `[B, n, A (+ 1)]`."""
+        return self._outputs(self._arguments(lambda key: ep_batch[key][:, t]))
+
+    def unroll(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, th.Tensor]:
+        """Outputs at all steps, `[B, T, n, A (+ 1)]`; zeros `[B, T, n, 1]` in the place of hidden states."""
+        outputs = self._outputs(self._arguments(lambda key: ep_batch[key].flatten(0, 1)))
+        outputs = outputs.unflatten(0, (ep_batch.batch_size, ep_batch.max_seq_length))
+        return outputs, outputs.new_zeros(*outputs.shape[:3], 1)
+
+    def packed_inputs(self, ep_batch) -> EntityFrames:
+        """The filled frames of a batch, for `unroll_packed`."""
+        size, length = ep_batch.batch_size, ep_batch.max_seq_length
+        filled = ep_batch["filled"].flatten() > 0
+        if filled.all():
+            steps, lead = AllSteps(), (size, length)
+            field = lambda key: ep_batch[key].flatten(0, 1)  # noqa: E731
+        else:
+            rows = filled.nonzero().squeeze(1)
+            steps, lead = PackedSteps(rows, [], size, length), (len(rows),)
+            field = lambda key: steps.take(ep_batch[key])  # noqa: E731
+        return EntityFrames(steps, lead, self._arguments(field))
+
+    def unroll_packed(
+        self, inputs: EntityFrames, avail_actions: th.Tensor | None = None, test_mode: bool = False
+    ) -> tuple[th.Tensor, th.Tensor]:
+        """As `unroll`, at the frames of `packed_inputs`."""
+        outputs = self._outputs(inputs.arguments).unflatten(0, inputs.lead)
+        return outputs, outputs.new_zeros(*outputs.shape[:-1], 1)
+
+    def distribution(self, outputs: th.Tensor, masks: Mapping[str, th.Tensor]) -> Joint:
+        """The distribution of choices, by outputs `[..., n, A (+ 1)]` and the legal ones, "avail_actions"."""
+        return Joint({"actions": Categorical(outputs[..., : self.fields.n_choices], masks["avail_actions"])})
+
+    def values(self, outputs: th.Tensor) -> th.Tensor:
+        """The values among the outputs, `[..., n]`."""
+        return outputs[..., -1]
+
+    def init_hidden(self, batch_size: int) -> None:
+        """There is no memory: zeros `[B, n, 1]`."""
+        self.hidden_states = next(self.parameters()).new_zeros(batch_size, self.n_agents, 1)
+
+    def take_in(self, batch: Any, mask: th.Tensor) -> None:
+        """Count the entities of a batch of T columns where `mask` `[B, T, 1]` is not 0 in their normalisation."""
+        take_in(self.agent, self.fields, batch, mask)
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        yield from self.agent.parameters()
+
+    def load_state(self, other: "EntityMAC") -> None:
+        self.agent.load_state_dict(other.agent.state_dict())
+
+    def cuda(self) -> None:
+        self.agent.cuda()
+
+    def save_models(self, path: str) -> None:
+        """Write `agent.th` into the folder."""
+        save_weights(self.agent, os.path.join(path, "agent.th"))
+
+    def load_models(self, path: str) -> None:
+        load_weights(self.agent, os.path.join(path, "agent.th"))
+
+    def _arguments(self, field: Callable[[str], th.Tensor]) -> dict[str, Any]:
+        return self.fields.seen(field) | self.fields.offered(field)
+
+    def _outputs(self, arguments: dict[str, Any]) -> th.Tensor:
+        """Outputs of R frames, `[R, n, A (+ 1)]`."""
+        logits, heads = self.agent(**arguments)
+        rows = next(iter(logits.values())).size(0)
+        parts = []
+        for name in self.fields.actions:
+            of_action = logits[name]
+            missing = self.fields.n_choices - of_action.size(-1)
+            parts.append(nn.functional.pad(of_action, (0, missing), value=ILLEGAL) if missing else of_action)
+        outputs = parts[0] if len(parts) == 1 else th.cat(parts, dim=1)
+        if not self.has_values:
+            return outputs
+        return th.cat([outputs, heads["value"].view(rows, 1, 1).expand(-1, self.fields.n_slots, 1)], dim=-1)
