@@ -138,7 +138,7 @@ def frames(case, seed=0):
             drawn = rng.randint(0, 5, shape) if case.cells else rng.normal(0, 1, shape)
             features[name] = drawn.astype(np.float32)
         entities = sum(number.values())
-        chosen = list(rng.permutation(entities)[: rng.randint(1, entities + 1)])
+        chosen = list(rng.permutation(entities)[: rng.randint(1, entities + 1) if entities else 0])
         frame = {
             "features": features,
             "visible": {name: rng.rand(number[name]) < 0.7 for name in case.space} if case.visible else {},

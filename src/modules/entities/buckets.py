@@ -54,8 +54,8 @@ class Buckets:
         angle = th.atan2(relative[..., 1], relative[..., 0])
         if orientation is not None:
             angle = angle - orientation.unsqueeze(-1)
+        # with the 1 no remainder of a tiny negative number, which would be rounded up to `number`
         turns = (angle / (2 * math.pi) + 1) * number % number
-        turns = th.where(turns >= number, 0, turns)  # the remainder of a small negative number rounds up to `number`
         first = turns.long()
         if not self.config.interpolate:
             return [(first, None)]

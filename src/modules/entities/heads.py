@@ -72,4 +72,4 @@ def _at_present(layer: nn.Linear, x: th.Tensor, layout: Layout, numbers: np.ndar
     if len(row) < rows * slots:
         place = th.from_numpy(row * slots + column).to(x.device)
         values = values.new_zeros(rows * slots, values.shape[1]).index_copy(0, place, values)
-    return values.view(rows, slots, -1)
+    return values.view(rows, slots, layer.out_features)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import torch as th
 
-from utils.ragged_rows import packed_starts, ranges
+from utils.ragged_rows import packed_starts, placed, ranges
 
 # Processor time of attention forward and backward per row of W places, in microseconds: `a + b W + c W^2`
 # (fitted by benchmarks/attention_rows.py; two heads of 16, one thread of an AVX-512 machine)
@@ -175,14 +175,15 @@ def _rectangle(lengths: np.ndarray, pairwise: bool) -> tuple[int, int, np.ndarra
     width = longest if pairwise else max(longest, PACKED_WIDTH)
     limit = 0.8 * frames if pairwise else frames * _cost(longest) / _cost(width)
     if total and -(-total // width) < limit:
-        starts, rows = _packed(lengths, width)
+        # of short frames few places are wasted if each follows the one before, which is found fastest
+        starts, rows = _in_turn(lengths, width) if 4 * longest <= width else placed(lengths, width)
         if rows < limit:
             return rows, width, starts
     return frames, longest, np.arange(frames) * longest
 
 
-def _packed(lengths: np.ndarray, width: int) -> tuple[np.ndarray, int]:
-    """Frames one after the other in rows, each in the row of the one before or in the next; starts, and rows."""
+def _in_turn(lengths: np.ndarray, width: int) -> tuple[np.ndarray, int]:
+    """What `placed` gives, but each frame is in the row of the one before or in the next."""
     begins = packed_starts(lengths)
     ends = (begins + lengths).tolist()
     firsts, frame = [], 0

@@ -103,6 +103,8 @@ class Transformer(nn.Module):
     def forward(self, x: th.Tensor, layout: Layout, features: dict[str, th.Tensor], take_in: bool = False) -> th.Tensor:
         """Tokens `[tokens, d_model]` to tokens; `features` of each type `[n, F]` have the positions."""
         x = self.drop(x)
+        if not len(x):
+            return x
         relative = ()
         if self.relpos_encoding is not None and self.blocks:
             relative = self.relpos_encoding, self.relpos_encoding(features, layout, take_in)
