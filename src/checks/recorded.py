@@ -12,7 +12,7 @@ from utils.plain_values import shown
 # packages whose modules Muster itself names as environments (requirements-envs.txt)
 OWN_PACKAGES = ("mpe2", "pettingzoo")
 # which settings import code
-CODE = ("plugins", "env_args.key")
+CODE = ("plugins", "env_args.key", "env_args.environment")
 
 
 def reaching(config: Mapping[str, Any]) -> dict[str, Any]:

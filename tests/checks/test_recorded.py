@@ -2,7 +2,8 @@
 
 import pytest
 
-from checks.recorded import as_words, reaching, require_named
+from checks.recorded import CODE, as_words, reaching, require_named
+from envs import REGISTRY as environments
 from utils.config import default_config
 from utils.errors import ConfigError
 
@@ -24,6 +25,8 @@ PLAIN = {**default_config(), "env": "two_step", "env_args": {}}
         ({"env": "mpe", "env_args": {"key": "mpe2.simple_spread_v3"}}, {}),
         ({"env": "mpe", "env_args": {"key": "mpe2evil.simple"}}, {"env_args.key": "mpe2evil.simple"}),
         ({"env": "pettingzoo", "env_args": {"key": "evil"}}, {"env_args.key": "evil"}),
+        ({"env": "entities", "env_args": {"environment": "MineSweeper"}}, {}),
+        ({"env": "entities", "env_args": {"environment": "evil.py:A"}}, {"env_args.environment": "evil.py:A"}),
         ({"env": "lbf", "env_args": {"key": "Foraging-5x5-2p-1f-v3"}}, {}),
         ({"env": "sc2", "env_args": {"replay_dir": "/else"}}, {"env_args.replay_dir": "/else"}),
         ({"env": "unknown", "env_args": None}, {}),
@@ -42,3 +45,11 @@ def test_settings_are_named_one_by_one():
         require_named(settings, lambda key: False)
     require_named(settings, lambda key: True)
     assert as_words(settings) == """'plugins=["my own.py"]' mongo_url=mongodb://host/x"""
+
+
+def test_every_argument_that_imports_counts_as_code():
+    """watch.py and play.py ask for these to be named."""
+    importing = {
+        entry.traits["imports"] for entry in map(environments.entry, environments) if "imports" in entry.traits
+    }
+    assert set(CODE) == {"plugins", *(f"env_args.{key}" for key in importing)}

@@ -1,0 +1,153 @@
+"""A person plays an environment of entities in the terminal, perhaps advised by a trained policy."""
+
+import argparse
+import random
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from envs.entities.adapter import EntityEnv
+from envs.entities.games import GAMES
+from envs.entities.making import made
+from utils.config import config_path, recursive_dict_update
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
+from utils.yaml_files import load_yaml
+
+ENTITIES = "entities"
+EPILOG = """\
+Settings come last, as in: play.py MineSweeper with env_args.kwargs.width=4
+Games: python src/main.py --list entities. docs/entities.md has more."""
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The command line without the program's name; `words` are those after `with`."""
+    parser = argparse.ArgumentParser(
+        prog="play.py",
+        description="Play an environment of entities in the terminal.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "what",
+        nargs="?",
+        default="",
+        metavar="WHAT",
+        help="a game, path/to/file.py:ClassName, or a run whose policy is shown: a token, the number of a Sacred run, "
+        "a folder under runs/, models/ or sacred/, or latest (default: the game of --env-config)",
+    )
+    parser.add_argument("--env-config", metavar="NAME", help="an environment config with env: entities")
+    parser.add_argument("--config", metavar="NAME", help="an algorithm's config, with checkpoint_path=FOLDER")
+    parser.add_argument("--results", default="results", help="folder of the results (default: results)")
+    parser.add_argument(
+        "--model", choices=("best", "newest"), default="best", help="which of a run's models (default: best)"
+    )
+    parser.add_argument("--seed", type=int, help="of the game (default: a random one)")
+    parser.add_argument("--restart", action="store_true", help="play one episode after another until you quit")
+    parser.add_argument(
+        "--plugin",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a plugin, or a file with an environment, that the run's record names; may be repeated. Code that a "
+        "record names is not imported unless it is named here",
+    )
+    words = list(argv)
+    start = words.index("with") if "with" in words else len(words)
+    options = parser.parse_args(words[:start])
+    options.words = words[start + 1 :]
+    return options
+
+
+def play(options: argparse.Namespace) -> None:
+    """Let a person play.
+
+    Raises:
+        ConfigError: what to play is unknown or unclear, is no environment of entities, or its arguments are invalid.
+    """
+    from cli.settings import check_settings
+    from envs.entities.cli_runner import CliRunner
+
+    settings = check_settings(options.words)
+    named = not options.what or options.what in GAMES or ":" in options.what
+    config = _chosen(options, settings) if named else _recorded(options, settings)
+    if config["env"] != ENTITIES:
+        raise ConfigError(f"env={shown(config['env'])}: only environments of entities (env={ENTITIES}) can be played.")
+    env_args = {key: value for key, value in config["env_args"].items() if key != "seed"}
+    EntityEnv.check_args(**env_args)
+    seed = random.randrange(2**31) if options.seed is None else options.seed
+    with _advised({**config, "seed": seed}) if config.get("checkpoint_path") else nullcontext() as agent:
+        env = made(env_args["environment"], env_args.get("kwargs"))
+        env.seed(seed)
+        try:
+            CliRunner(env, agent).run(restart=options.restart)
+        finally:
+            env.close()
+
+
+def _chosen(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
+    """The config of a game or a class, with that of --config."""
+    environment = options.env_config or ENTITIES
+    if options.config is None:
+        config = load_yaml(config_path(environment, "envs"))
+    else:
+        from cli.compose import compose_config, with_own_defaults
+
+        config = with_own_defaults(compose_config(options.config, environment).config, settings)
+    config = recursive_dict_update({"env": "", "env_args": {}, **config}, settings)
+    if config["env"] == ENTITIES:
+        from vector_envs.instances import env_parameters
+
+        if options.what:
+            config["env_args"]["environment"] = options.what
+        for key in config["env_args"]:
+            if key not in (known := env_parameters(EntityEnv)):
+                raise ConfigError(f"env_args.{shown(key)}: unknown key.{suggestion(key, known)}")
+    if options.config is not None and not config.get("checkpoint_path"):
+        raise ConfigError("--config chooses a policy, whose weights checkpoint_path=FOLDER names after 'with'.")
+    if options.config is None and config.get("checkpoint_path"):
+        raise ConfigError("checkpoint_path needs --config: the algorithm whose weights these are.")
+    return config
+
+
+def _recorded(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
+    """The config of a run, with its best or newest model."""
+    from checks.recorded import CODE, reaching, require_named
+    from records.find_run import find_run
+    from replays.best_model import find_best_model, find_newest_model
+
+    for option, value in (("--config", options.config), ("--env-config", options.env_config)):
+        if value is not None:
+            raise ConfigError(f"{option} does not go with a run, which has its own config.")
+    try:
+        found = find_run(options.what, options.results)
+    except ConfigError as error:
+        if options.what == "latest":
+            raise
+        raise ConfigError(
+            f"There is no game '{shown(options.what)}'.{suggestion(options.what, GAMES)} Of runs: {error}"
+        ) from None
+    config = found.config()
+    code = {key: value for key, value in reaching(config).items() if key in CODE}
+    names = [name for value in code.values() for name in (value if isinstance(value, list) else [value])]
+    how = " ".join(f"--plugin={shlex.quote(name)}" for name in names)
+    is_named = lambda key: all(  # noqa: E731
+        name in options.plugin for name in (code[key] if isinstance(code[key], list) else [code[key]])
+    )
+    require_named(code, is_named, how)
+    saved = (find_best_model if options.model == "best" else find_newest_model)(found)
+    environment = config.get("env_args", {}).get("environment")
+    plugins = [name for name in options.plugin if name != environment]
+    model = {"checkpoint_path": str(saved.folder), "load_step": saved.step}
+    return recursive_dict_update({**config, **model, "plugins": plugins}, settings)
+
+
+@contextmanager
+def _advised(config: dict) -> Iterator[Any]:
+    from experiment.advising import advisor
+
+    with advisor(config) as agent:
+        print(f"The policy of {config['checkpoint_path']} advises.")
+        yield agent
