@@ -10,7 +10,7 @@ from utils.errors import ConfigError
 from utils.plain_values import shown
 
 # packages whose modules Muster itself names as environments (requirements-envs.txt)
-OWN_PACKAGES = ("mpe2", "pettingzoo")
+OWN_PACKAGES = ("mpe2", "pettingzoo", "gymnasium")
 # which settings import code
 CODE = ("plugins", "env_args.key", "env_args.environment")
 

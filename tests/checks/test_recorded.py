@@ -26,6 +26,11 @@ PLAIN = {**default_config(), "env": "two_step", "env_args": {}}
         ({"env": "mpe", "env_args": {"key": "mpe2evil.simple"}}, {"env_args.key": "mpe2evil.simple"}),
         ({"env": "pettingzoo", "env_args": {"key": "evil"}}, {"env_args.key": "evil"}),
         ({"env": "entities", "env_args": {"environment": "MineSweeper"}}, {}),
+        ({"env": "entities", "env_args": {"environment": "gymnasium:CartPole-v1"}}, {}),
+        (
+            {"env": "entities", "env_args": {"environment": "gymnasium:evil:A-v1"}},
+            {"env_args.environment": "gymnasium:evil:A-v1"},
+        ),
         ({"env": "entities", "env_args": {"environment": "evil.py:A"}}, {"env_args.environment": "evil.py:A"}),
         ({"env": "lbf", "env_args": {"key": "Foraging-5x5-2p-1f-v3"}}, {}),
         ({"env": "sc2", "env_args": {"replay_dir": "/else"}}, {"env_args.replay_dir": "/else"}),

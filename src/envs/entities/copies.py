@@ -49,25 +49,37 @@ class Copy:
         return type(self.env).__module__
 
     def state_dict(self) -> dict[str, Any]:
-        """The attributes, in plain values and arrays.
+        """What the environment's own `state_dict` has, else its attributes, in plain values and arrays.
 
         Raises:
             NotImplementedError: one cannot be saved.
         """
+        if self._saves_itself:
+            return {"env": self.env.state_dict(), "random": self._random_state()}
         encoder, where = Encoder(self.module), type(self.env).__name__
         attributes = {
             name: encoder.encoded(value, f"{where}.{name}")
             for name, value in vars(self.env).items()
             if not isinstance(value, CONSTANT)
         }
-        return {"env": attributes, "random": None if self.random is None else self.random.state_dict()}
+        return {"env": attributes, "random": self._random_state()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        encoder = Encoder(self.module)
-        for name, value in state["env"].items():
-            setattr(self.env, name, encoder.decoded(value))
+        if self._saves_itself:
+            self.env.load_state_dict(state["env"])
+        else:
+            encoder = Encoder(self.module)
+            for name, value in state["env"].items():
+                setattr(self.env, name, encoder.decoded(value))
         if self.random is not None:
             self.random.load_state_dict(state["random"])
+
+    @property
+    def _saves_itself(self) -> bool:
+        return hasattr(self.env, "state_dict") and hasattr(self.env, "load_state_dict")
+
+    def _random_state(self) -> dict[str, Any] | None:
+        return None if self.random is None else self.random.state_dict()
 
 
 # what describes an environment, and no step changes
