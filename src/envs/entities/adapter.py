@@ -96,8 +96,12 @@ class EntityEnv:
         return self._batch.action_names()
 
     def snapshot(self) -> dict[str, Any]:
+        """See `MultiAgentEnv`: the entities that have x and y, and texts of the others."""
+        return self._batch.snapshot()
+
+    def scene(self) -> dict[str, Any]:
         """See `MultiAgentEnv`."""
-        raise NotImplementedError("an environment of entities has no snapshots")
+        return self._batch.scene()
 
     def state_dict(self) -> dict[str, Any]:
         """At any time, see `MultiAgentEnv`; of environments that are made of plain values and their own objects."""

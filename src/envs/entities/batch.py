@@ -10,6 +10,7 @@ from envs.entities.acting import Offered, actions_of, offered_in
 from envs.entities.copies import Copy
 from envs.entities.encoding import Encoder
 from envs.entities.observation import Observation
+from envs.entities.picture import snapshot
 from envs.entities.shares import ChoiceShares
 from envs.entities.sizes import Sizes, layout_of
 from envs.fields import FieldSpec, declared_spec
@@ -131,6 +132,14 @@ class EntityBatch:
             labels = [f"{name}: {label}" for label in labels] + [str(k) for k in range(self.layout.n_choices)]
             names += [labels[: self.layout.n_choices]] * (slots.stop - slots.start)
         return names
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `MultiAgentEnv`: of the first copy."""
+        return snapshot(self.layout, {path: array[0] for path, array in self._encoder.arrays.items()})
+
+    def scene(self) -> dict[str, Any]:
+        """See `MultiAgentEnv`: what the environment says of its picture."""
+        return self._copies[0].env.scene()
 
     def state_dict(self) -> dict[str, Any]:
         """All copies, also during episodes.

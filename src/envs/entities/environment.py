@@ -43,6 +43,10 @@ class Environment(ABC):
         """Of actions that are not global, the most actors at a time; of others it is measured."""
         return None
 
+    def scene(self) -> dict[str, Any]:
+        """What replays draw round the entities, such as `bounds` and `grid` (docs/replays.md)."""
+        return {}
+
     def seed(self, seed: int) -> None:
         """Seed all that is drawn from; here Python's and NumPy's global generators, which entity-gym's files use."""
         random.seed(seed)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.games.seeded import SeededGame, require_whole
@@ -51,6 +52,10 @@ class Minefield(SeededGame):
 
     def max_actors(self) -> dict[str, int]:
         return {MOVE: 1}
+
+    def scene(self) -> dict[str, Any]:
+        half = self.width / 2
+        return {"bounds": [-half, -half, half, half]}
 
     def obs_space(self) -> ObsSpace:
         place = ["x_pos", "y_pos"]

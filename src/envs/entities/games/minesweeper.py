@@ -1,6 +1,7 @@
 """MineSweeper of entity-gym: robots clear a field of mines, and a cannon in orbit may help."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from envs.entities.actions import (
     Action,
@@ -76,6 +77,9 @@ class MineSweeper(SeededGame):
     def max_actors(self) -> dict[str, int]:
         actors = {"Move": self.nrobots}
         return actors | {FIRE: 1} if self._declares_cannon else actors
+
+    def scene(self) -> dict[str, Any]:
+        return {"bounds": [-0.5, -0.5, self.width - 0.5, self.height - 0.5], "grid": 1}
 
     def obs_space(self) -> ObsSpace:
         entities = {MINE: Entity(["x", "y"]), ROBOT: Entity(["x", "y"])}

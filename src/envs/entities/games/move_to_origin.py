@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.games.seeded import SeededGame
@@ -30,6 +31,9 @@ class MoveToOrigin(SeededGame):
 
     def max_actors(self) -> dict[str, int]:
         return {HORIZONTAL: 1, VERTICAL: 1}
+
+    def scene(self) -> dict[str, Any]:
+        return {"bounds": [-1.2, -1.2, 1.2, 1.2], "grid": 1.2}
 
     def obs_space(self) -> ObsSpace:
         return ObsSpace(entities={SPACESHIP: Entity(["x_pos", "y_pos", "x_velocity", "y_velocity", "step"])})

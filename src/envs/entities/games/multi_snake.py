@@ -1,6 +1,7 @@
 """MultiSnake of entity-gym: several snakes on one board, each with food of its own colour."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from envs.entities.actions import Action, ActionSpace, CategoricalActionMask, CategoricalActionSpace
 from envs.entities.games.seeded import SeededGame, require_whole
@@ -54,6 +55,9 @@ class MultiSnake(SeededGame):
 
     def max_actors(self) -> dict[str, int]:
         return {MOVE: self.num_snakes}
+
+    def scene(self) -> dict[str, Any]:
+        return {"bounds": [-0.5, -0.5, self.board_size - 0.5, self.board_size - 0.5], "grid": 1}
 
     def obs_space(self) -> ObsSpace:
         entities = {name: Entity(["x", "y", "color"]) for name in (HEAD, BODY, FOOD)}

@@ -1,6 +1,7 @@
 """TreasureHunt of entity-gym's tutorial: collect treasures and avoid traps."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from envs.entities.actions import (
     Action,
@@ -42,6 +43,9 @@ class TreasureHunt(SeededGame):
 
     def capacity(self) -> dict[str, int]:
         return {TRAP: EACH, TREASURE: EACH}
+
+    def scene(self) -> dict[str, Any]:
+        return {"bounds": [-EDGE - 0.5, -EDGE - 0.5, EDGE + 0.5, EDGE + 0.5], "grid": 1}
 
     def obs_space(self) -> ObsSpace:
         place = ["x_pos", "y_pos"]
