@@ -1,15 +1,20 @@
 """Settings of all tests."""
 
+import copy
 import logging
 import os
 import re
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+import forked
+from utils import child_process, yaml_files
 
 # a busy machine is not a failure; in CI the same examples are tried every time
 settings.register_profile("muster", deadline=None, derandomize="CI" in os.environ)
@@ -30,6 +35,23 @@ def pytest_sessionstart(session):
             "import envs.racing.batch, envs.skirmish.batch; envs.racing.batch.prepare(); envs.skirmish.batch.prepare()"
         )
         subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=quiet, stderr=quiet)
+
+
+# PyYAML parses slowly, and hundreds of tests compose configs from the same files
+_parsed_once = cache(yaml_files._parsed)
+yaml_files._parsed = lambda path, text: copy.deepcopy(_parsed_once(path, text))
+
+
+# children of tests fork from a server that has imported everything; `spawned` is for the tests of how they really start
+SPAWN = child_process.CONTEXT
+if os.name == "posix":
+    child_process.CONTEXT = forked.CONTEXT
+
+
+@pytest.fixture
+def spawned(monkeypatch):
+    """Child processes start as they do outside tests: an interpreter that imports what it needs."""
+    monkeypatch.setattr(child_process, "CONTEXT", SPAWN)
 
 
 WAYS_TO_PLAY = {"way", "runner", "source", "transport", "keys"}  # names of parameters

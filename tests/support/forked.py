@@ -1,7 +1,6 @@
 """Processes that start at once: a server that has imported everything forks each of them."""
 
 import atexit
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -9,14 +8,41 @@ import sys
 import tempfile
 import time
 from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
-CONTEXT = multiprocessing.get_context("forkserver")
+
+class _Process(ForkServerProcess):
+    """With the environment variables and the folder that its parent has now: the server has those of its start."""
+
+    def __init__(self, group=None, target=None, name=None, args=(), kwargs=None, *, daemon=None):
+        arguments = (dict(os.environ), os.getcwd(), target, args, kwargs or {})
+        super().__init__(group, _as_its_parent, name, arguments, daemon=daemon)
+
+    def start(self):
+        _start_server()
+        super().start()
+
+
+def _as_its_parent(environment, folder, target, args, kwargs):
+    import numpy as np
+
+    np.random.seed()  # as in a new interpreter: all children would draw what the server would
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    target(*args, **kwargs)
+
+
+class _Context(ForkServerContext):
+    Process = _Process
+
+
+CONTEXT = _Context()
 CONTEXT.set_forkserver_preload(["imported_ahead"])
 
 
-def start_forked(target, *arguments):
-    """A process that calls `target(*arguments)`."""
+def _start_server():
     path = os.environ.get("PYTHONPATH")
     # Python 3.11 does not give the server our sys.path, and does not say so when an import fails there
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*sys.path, path]))
@@ -27,6 +53,10 @@ def start_forked(target, *arguments):
             del os.environ["PYTHONPATH"]
         else:
             os.environ["PYTHONPATH"] = path
+
+
+def start_forked(target, *arguments):
+    """A process that calls `target(*arguments)`."""
     process = CONTEXT.Process(target=target, args=arguments)
     process.start()
     # multiprocessing would wait, at the end of all tests, for one that a failed test has left

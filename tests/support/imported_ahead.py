@@ -1,7 +1,9 @@
 """Imported by a server that forks a process for each run: what a run takes a second or two to import or compile."""
 
 import git  # noqa: F401 - Sacred asks it for the commit
+import hypothesis  # noqa: F401 - with pytest: by the files of tests whose functions are run
 import numpy as np
+import pytest  # noqa: F401
 import torch._dynamo  # noqa: F401 - the first optimiser of a process imports it
 
 import cli.experiment

@@ -14,6 +14,7 @@ from utils import child_process
 from utils.child_process import CONTEXT, ChildProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="signals and process groups")]
+pytestmark.append(pytest.mark.usefixtures("spawned"))
 SRC = Path(__file__).resolve().parents[2] / "src"
 
 

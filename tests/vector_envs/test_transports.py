@@ -109,6 +109,7 @@ def test_some_environments_can_begin_an_episode_while_others_play_on(transport):
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.usefixtures("spawned")
 def test_workers_import_neither_torch_nor_the_learner(transport):
     running = TRANSPORTS[transport]([dict.fromkeys((False, True), ModulesEnv)], 1, True)
     running.close()

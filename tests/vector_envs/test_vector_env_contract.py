@@ -68,6 +68,7 @@ def seen(env):
     return env.observed()["state"][:, :2].astype(int).tolist()
 
 
+@pytest.mark.usefixtures("spawned")
 @pytest.mark.parametrize("way", WAYS)
 def test_arrays_are_those_that_were_announced(make, way):
     env = make(way)
