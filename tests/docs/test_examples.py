@@ -32,6 +32,16 @@ def test_the_environment_can_be_learned(tmp_path):
     assert final > 0.8
 
 
+def test_the_environment_of_entities_can_be_learned(tmp_path):
+    """Random miners collect two thirds of the nuggets."""
+    game = "env_args.environment=docs/examples/gold_rush.py:GoldRush"
+    settings = ["t_max=9000", "test_nepisode=64", "test_interval=100000", "seed=1", "batch_size_run=32"]
+    learning = ["epochs=4", "minibatches=4", "lr=0.003", "entropy_coef=0.02"]
+    assert (
+        _final_return(tmp_path, "--config=enn_ppo", "--env-config=entities", "with", game, *settings, *learning) > 0.9
+    )
+
+
 def test_the_ailments_of_an_environment_are_seen_from_inside(tmp_path):
     plugin = 'plugins=["docs/examples/ailing.py"]'
     words = ["--config=vdn", "--env-config=two_step", "with", plugin, "env=ailing", "learner=watched", "t_max=300"]
