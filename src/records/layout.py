@@ -6,6 +6,7 @@ from pathlib import Path
 SACRED = "sacred"
 # a subfolder for each run, named by its token
 RUNS, MODELS, TB_LOGS, REPLAYS = "runs", "models", "tb_logs", "replays"
+RECORDINGS = "recordings"
 NAMED_BY_TOKEN = (RUNS, MODELS, TB_LOGS, REPLAYS)
 # the local files of the tracking services
 WANDB, MLFLOW = "wandb", "mlflow"

@@ -11,7 +11,7 @@ from typing import Any
 LONGEST = 200
 LONGEST_SCENARIO = 60
 # the arguments in which environments of the family name the scenario
-MAP_ARGUMENTS = ("map_name", "key", "game", "scenario", "scenario_name")
+MAP_ARGUMENTS = ("map_name", "key", "game", "scenario", "scenario_name", "environment")
 TIME_FORMAT = "%Y-%m-%d_%H-%M-%S-%f"
 # nothing that leads out of a folder
 VALID = re.compile(r"\w[\w.-]*")

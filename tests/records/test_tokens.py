@@ -53,3 +53,4 @@ def test_the_first_argument_that_names_a_scenario_counts():
     assert map_of("mpe", {"map_name": "", "key": "spread"}) == "spread"
     assert map_of("own", {"scenario": 7}) == "7"
     assert map_of("two_step", {}) == "two_step"
+    assert map_of("entities", {"environment": "MineSweeper"}) == "MineSweeper"

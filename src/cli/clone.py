@@ -1,0 +1,81 @@
+"""Behavioural cloning from the command line (docs/entities.md)."""
+
+import argparse
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The command line without the program's name; `words` are those after `with`."""
+    parser = argparse.ArgumentParser(
+        prog="clone.py",
+        description="Train a policy to choose what was chosen in a recording.",
+        epilog="Settings come last, as in: clone.py results/recordings/<token> with lr=0.0003",
+    )
+    parser.add_argument("recording", metavar="RECORDING", help="a folder under results/recordings/")
+    parser.add_argument("--config", default="enn_ppo", help="an algorithm's config: its controller (default: enn_ppo)")
+    parser.add_argument("--epochs", type=_count, default=20, help="passes over the recording (default: 20)")
+    parser.add_argument("--batch-size", type=_count, default=256, help="steps of an update (default: 256)")
+    parser.add_argument(
+        "--test-share", type=_share, default=0.1, help="share of the episodes that is only tested on (default: 0.1)"
+    )
+    words = list(argv)
+    start = words.index("with") if "with" in words else len(words)
+    options = parser.parse_args(words[:start])
+    options.words = words[start + 1 :]
+    return options
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 10**6:
+        raise argparse.ArgumentTypeError("from 1 to 1000000")
+    return number
+
+
+def _share(text: str) -> float:
+    number = float(text)
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError("above 0 and below 1")
+    return number
+
+
+def clone(options: argparse.Namespace) -> None:
+    """Clone, and say how to play the policy.
+
+    Raises:
+        ConfigError: the recording or the config is refused; nothing was written.
+    """
+    import torch as th
+
+    from checks import check_config
+    from cli.compose import compose_config, with_own_defaults
+    from cli.settings import check_settings
+    from experiment.cloning import Plan, clone
+    from experiment.recordings import read_recording
+    from records.console_log import get_logger
+    from records.layout import MODELS
+    from records.logger import Logger
+    from records.tokens import map_of, run_token
+    from utils.config import recursive_dict_update
+    from utils.random_streams import seed_everything
+
+    settings, recording = check_settings(options.words), read_recording(options.recording)
+    config = with_own_defaults(compose_config(options.config, recording.env).config, settings)
+    config["env_args"] = {**config["env_args"], **recording.env_args}
+    # one environment is asked for its fields; nothing is played
+    config |= {"batch_size_run": 1, "use_cuda": False, "seed": 1}
+    config = check_config(recursive_dict_update(config, settings))
+    seed_everything(config["seed"])
+    th.set_num_threads(config["torch_threads"])
+    config["env_args"]["seed"] = config["seed"]
+    token = run_token(
+        f"clone_{config['name']}", config["seed"], map_of(config["env"], config["env_args"]), datetime.now()
+    )
+    folder = Path(config["local_results_path"], MODELS, token)
+    args = SimpleNamespace(**config, device="cpu", unique_token=token)
+    plan = Plan(options.epochs, options.batch_size, options.test_share)
+    clone(args, Logger(get_logger()), recording, plan, folder)
+    print(f"The policy is in {folder}. To play it: checkpoint_path={folder} evaluate=True with main.py")
