@@ -109,19 +109,19 @@ def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, run
         with pytest.raises(ConfigError, match=f"learner={learner} .* runner={runner}"):
             train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
         return
-    if (
-        REGISTRIES["agent"].entry(agent).traits.get("needs_pictures")
-    ):  # tests/integration/test_digideep_files.py trains it
-        with pytest.raises(ConfigError, match="shows no picture"):
+    traits = REGISTRIES["agent"].entry(agent).traits
+    actor_mac = learners.entry(learner).traits.get("controllers") == ("actor_mac",)
+    # tests/integration/test_digideep_files.py trains the first of these, test_teams_of_entities.py the second
+    unsuited = {
+        f"agent={agent} has a memory": actor_mac and traits.get("memory"),
+        "shows no picture": traits.get("needs_pictures"),
+        "shows no units": traits.get("needs_entities"),
+        "deviation=none does not suit": actor_mac and needs_continuous_actions(algorithm),
+    }
+    if fault := next((fault for fault, holds in unsuited.items() if holds), None):
+        with pytest.raises(ConfigError, match=fault):
             train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
         return
-    if learners.entry(learner).traits.get("controllers") == ("actor_mac",):
-        remembers = REGISTRIES["agent"].entry(agent).traits.get("memory")
-        if remembers or needs_continuous_actions(algorithm):
-            fault = f"agent={agent} has a memory" if remembers else "deviation=none does not suit"
-            with pytest.raises(ConfigError, match=fault):
-                train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
-            return
     assert_learnt(train(tmp_path, monkeypatch, algorithm, "two_step", **changes), UPDATES)
 
 

@@ -1,9 +1,11 @@
 """Skirmish as a PyMARL environment: one battle with the methods of SMAC's `StarCraft2Env`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from envs.fields import AGENTS, FieldSpec
 from envs.multiagentenv import MultiAgentEnv
 from envs.option_classes import require_known, signature_of
 from envs.optional import require
@@ -23,6 +25,11 @@ class SkirmishEnv(MultiAgentEnv):
     Raises:
         ConfigError: an argument that makes no sense.
     """
+
+    def __new__(cls, **env_args: Any):
+        if cls is SkirmishEnv and env_args.get("observation") == "entities":
+            cls = EntitySkirmishEnv
+        return super().__new__(cls)
 
     def __init__(self, **env_args: Any):
         self._set_up(env_args, batch_size=1)
@@ -200,6 +207,32 @@ class SkirmishEnv(MultiAgentEnv):
         """Continue from where `state_dict` was taken."""
         self.battles.load_state_dict(state)
         self._recorder.begin()
+
+
+class EntitySkirmishEnv(SkirmishEnv):
+    """`SkirmishEnv` with the fields of `EntityView` (`envs.fields`); made by `observation: entities`."""
+
+    def __init__(self, **env_args: Any):
+        super().__init__(**env_args)
+        from envs.skirmish.entities import EntityView
+
+        self._view = EntityView(self.battles.scenario, self.battles.map)
+        self.groups = {AGENTS: self.n_agents}
+
+    def fields(self) -> dict[str, FieldSpec]:
+        return self._view.fields()
+
+    def reset(self) -> None:
+        super().reset()
+
+    def observe(self) -> dict[str, np.ndarray]:
+        return {path: array[0] for path, array in self._view.observed(self.battles.outputs).items()}
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
+        """See `envs.fields`; the info is `SkirmishEnv`'s."""
+        reward, ended, info = super().step(actions["actions"])
+        truncated = info.get("episode_limit", False)
+        return {"reward": reward}, ended and not truncated, truncated, info
 
 
 SkirmishEnv.__signature__ = signature_of(Options)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.skirmish.maps import SMACV2_MAPS, SMACV2_TYPES, map_names
+from envs.skirmish.maps import SMACV2_MAPS, SMACV2_TYPES, load_map, map_names
 from utils.errors import ConfigError
 from utils.file_names import require_plain_name
 from utils.nearest import suggestion
@@ -21,6 +21,7 @@ DISTRIBUTIONS = {
 }
 # game loops of a step, directions of sight, units of a side: a step of more would take minutes
 MOST_COUNTED = 1000
+OBSERVATIONS = ("flat", "entities")
 OBSERVED = ("team_gen", "attack", "health")
 
 
@@ -72,6 +73,7 @@ class Options:
     prob_obs_enemy: float = 1.0
     action_mask: bool = True
     # Skirmish
+    observation: str = "flat"  # entities: parts for the agent itself, its allies and its enemies; see docs/skirmish.md
     fix_quirks: bool = False  # the obviously intended behaviour where SMAC's is odd; see docs/skirmish.md
 
     def __post_init__(self):
@@ -88,6 +90,9 @@ class Options:
         _one_of("map_name", self.map_name, map_names())
         require_plain_name("env_args.replay_prefix", self.replay_prefix)
         _one_of("difficulty", self.difficulty, DIFFICULTIES)
+        _one_of("observation", self.observation, OBSERVATIONS)
+        if self.observation == "entities":
+            self._check_entities()
         for key in ("step_mul", "num_fov_actions"):
             _at_least(key, getattr(self, key), 1)
             _at_most(key, getattr(self, key), MOST_COUNTED)
@@ -112,6 +117,17 @@ class Options:
                 f"env_args.capability_config is for SMACv2's maps ({', '.join(SMACV2_MAPS)}), "
                 f"not for map_name={self.map_name}."
             )
+
+    def _check_entities(self) -> None:
+        where = "env_args.observation=entities"
+        if self.smacv2 or load_map(self.map_name).map_type == "MMM":
+            raise ConfigError(
+                f"{where} needs a map of SMAC's without medivacs, whose actions have allies as targets, not "
+                f"map_name={self.map_name}."
+            )
+        for key in ("obs_last_action", "obs_instead_of_state"):
+            if getattr(self, key):
+                raise ConfigError(f"{where} has no {key}, whose size depends on the map.")
 
     @property
     def smacv2(self) -> bool:

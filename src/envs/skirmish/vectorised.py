@@ -1,10 +1,11 @@
 """Skirmish for runners that step many battles with one call (`vector_envs.contract.BatchedEnv`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from envs.fields import AGENTS, FieldSpec
 from envs.skirmish.environment import SkirmishEnv
 
 
@@ -16,6 +17,11 @@ class SkirmishBatch(SkirmishEnv):
         seed: as of `batch.BatchedSkirmish`: a list of B seeds, or a number.
         threads: numba threads that share the battles.
     """
+
+    def __new__(cls, batch_size: int, threads: int = 1, **env_args: Any):
+        if cls is SkirmishBatch and env_args.get("observation") == "entities":
+            cls = EntitySkirmishBatch
+        return super().__new__(cls)
 
     def __init__(self, batch_size: int, threads: int = 1, **env_args: Any):
         self._set_up(env_args, batch_size=batch_size, threads=threads)
@@ -50,3 +56,25 @@ class SkirmishBatch(SkirmishEnv):
 
     def info(self, b: int) -> dict[str, Any]:
         return self._info(b)
+
+
+class EntitySkirmishBatch(SkirmishBatch):
+    """`SkirmishBatch` with the fields of `EntityView`; made by `observation: entities`."""
+
+    def __init__(self, batch_size: int, threads: int = 1, **env_args: Any):
+        super().__init__(batch_size, threads, **env_args)
+        from envs.skirmish.entities import EntityView
+
+        self._view = EntityView(self.battles.scenario, self.battles.map)
+        self.groups = {AGENTS: self.n_agents}
+
+    def fields(self) -> dict[str, FieldSpec]:
+        return self._view.fields()
+
+    def observed(self) -> dict[str, np.ndarray]:
+        return self._view.observed(self.battles.outputs)
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+        """See `BatchedEnv.step`: outcomes by path, ends, and ends by time."""
+        reward, ended, truncated = super().step(actions["actions"])
+        return {"reward": reward}, ended & ~truncated, truncated

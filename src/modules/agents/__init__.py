@@ -81,5 +81,13 @@ REGISTRY.declare(
     controllers=("entity_mac",),
     options=NET,
 )
+REGISTRY.declare(
+    "entity_attention",
+    "modules.agents.entity_attention_agent:EntityAttentionAgent",
+    "attention over the units that an agent sees, the same weights on every map (env_args.observation=entities)",
+    memory=True,
+    needs_entities=True,
+    options=WIDTHS | USE_RNN | {key: NET[key] for key in ("n_layer", "n_head", "d_model", "d_qk")},
+)
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

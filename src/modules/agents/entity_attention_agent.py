@@ -1,0 +1,126 @@
+"""An agent that sees units, and whose weights do not depend on how many there are."""
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch as th
+import torch.nn as nn
+import torch.nn.functional as F
+
+from modules.agents import REGISTRY
+from modules.agents.agent import Agent
+from modules.agents.gru_sequence import gru_sequence
+from modules.entities.layout import Entities, Layout
+from modules.entities.options import checked_options
+from modules.entities.transformer import Transformer
+from utils.config import with_defaults
+from utils.errors import ConfigError
+
+OWN, ALLIES, ENEMIES = "obs/own", "obs/allies", "obs/enemies"
+# moves and the like; then comes one action for each enemy
+FIXED = 6
+
+
+class EntityAttentionAgent(Agent):
+    """Attention of an agent, its visible allies and its visible enemies to each other; A = 6 + number of enemies.
+
+    Each kind of unit has a linear layer, a rectifier and a layer norm, then come the blocks of RogueNet. What the agent
+    itself became passes a GRU cell, H = `rnn_hidden_dim`, and gives the outputs of the first six actions; that of an
+    attack is the product of a query of the cell with a key of the enemy (0 for one that is not seen). So the same
+    weights act on every map.
+
+    The first feature of allies and enemies says whether they are seen. An output more than actions, such as a value,
+    is the agent's, too, and comes last.
+
+    Args:
+        input_shape: of each part of the inputs, by name.
+
+    Raises:
+        ConfigError: the environment shows no units, or inputs depend on their number.
+    """
+
+    takes_parts = True
+
+    def __init__(self, input_shape: Mapping[str, tuple[int, ...]], args: Any):
+        super().__init__()
+        self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        _check(input_shape, args)
+        options = {key: getattr(args, key) for key in ("n_layer", "n_head", "d_model", "d_qk")}
+        self._kinds = [key for key in (OWN, ALLIES, ENEMIES) if key in input_shape]
+        self._enemies = input_shape[ENEMIES][0]
+        self._more = args.n_actions - FIXED - self._enemies
+        # all three on every map: also one without allies
+        shapes = {key: input_shape.get(key, (0, input_shape[ENEMIES][1] - 1)) for key in (OWN, ALLIES, ENEMIES)}
+        self.embeddings = nn.ModuleDict(
+            {
+                key.removeprefix("obs/"): nn.Sequential(
+                    nn.Linear(shape[-1], args.d_model), nn.ReLU(), nn.LayerNorm(args.d_model)
+                )
+                for key, shape in shapes.items()
+            }
+        )
+        self.transformer = Transformer(checked_options(options, "agent"), {})
+        self.rnn = (nn.GRUCell if args.use_rnn else nn.Linear)(args.d_model, args.rnn_hidden_dim)
+        self.fc2 = nn.Linear(args.rnn_hidden_dim, FIXED + self._more)
+        self.query, self.key = nn.Linear(args.rnn_hidden_dim, args.d_qk), nn.Linear(args.d_model, args.d_qk)
+
+    def init_hidden(self) -> th.Tensor:
+        """Zeros `[1, H]`."""
+        return self.fc2.weight.new_zeros(1, self.args.rnn_hidden_dim)
+
+    def encode(self, inputs: Any) -> th.Tensor:
+        """Of P agents, what each itself became and its enemies' keys, `[P, d_model + enemies * d_qk]`."""
+        own, units = inputs.observations[OWN], {key: inputs.observations[key] for key in self._kinds[1:]}
+        agents = len(own)
+        visible = {key: x[..., 0] > 0 for key, x in units.items()}
+        embedded = [self.embeddings["own"](own)]
+        embedded += [self.embeddings[key.removeprefix("obs/")](x[visible[key]]) for key, x in units.items()]
+        seen = [np.ones(agents, np.int64), *(mask.sum(1).cpu().numpy() for mask in visible.values())]
+        entities = Entities.of(np.stack(seen))
+        layout = Layout(entities, own.device)
+        x = self.transformer(layout.enter(th.cat(embedded)), layout, {})
+        everyone = np.arange(agents)
+        first = len(entities.frame) - int(seen[-1].sum())
+        targets = layout.tokens(entities.frame[first:], entities.number[first:])
+        keys = x.new_zeros(agents * self._enemies, self.args.d_qk).index_copy(
+            0, visible[ENEMIES].flatten().nonzero().squeeze(1), self.key(x.index_select(0, targets))
+        )
+        me = x.index_select(0, layout.tokens(everyone, np.zeros_like(everyone)))
+        return th.cat([me, keys.view(agents, -1)], 1)
+
+    def sequence(self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        """Outputs `[P, A]` and hidden states `[P, H]`; without the cell, those of its start."""
+        me, keys = encoded.split([self.args.d_model, self._enemies * self.args.d_qk], 1)
+        hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
+        if self.args.use_rnn:
+            known = hidden = gru_sequence(self.rnn, me.contiguous(), sizes, hidden)
+        else:
+            known = F.relu(self.rnn(me))
+            hidden = th.cat([hidden[:size] for size in sizes])
+        fixed, more = self.fc2(known).split([FIXED, self._more], 1)
+        attacks = (keys.view(len(keys), self._enemies, -1) @ self.query(known).unsqueeze(2)).squeeze(2)
+        return th.cat([fixed, attacks / self.args.d_qk**0.5, more], 1), hidden
+
+
+def _check(input_shape: Mapping[str, tuple[int, ...]], args: SimpleNamespace) -> None:
+    agent = "agent=entity_attention"
+    if OWN not in input_shape or ENEMIES not in input_shape:
+        raise ConfigError(f"{agent}: the environment shows no units; with Skirmish, set env_args.observation=entities.")
+    if "others" in input_shape:
+        raise ConfigError(
+            f"{agent}: last actions and agent ids depend on the number of units; set obs_last_action=False and "
+            "obs_agent_id=False."
+        )
+    for key, wanted, why in (
+        ("normalise_observations", False, "it sees by a feature which units are there"),
+        ("share_params", True, "agents without weights of their own act on every map"),
+    ):
+        if vars(args).get(key, wanted) != wanted:
+            raise ConfigError(f"{agent}: set {key}={wanted}; {why}.")
+    if not 0 <= args.n_actions - FIXED - input_shape[ENEMIES][0] <= 1:
+        raise ConfigError(
+            f"{agent}: of {args.n_actions} actions it needs {FIXED}, and one for each of the "
+            f"{input_shape[ENEMIES][0]} enemies."
+        )

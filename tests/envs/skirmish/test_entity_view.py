@@ -1,0 +1,117 @@
+"""`observation: entities`: the units themselves say what each agent must see of them."""
+
+import numpy as np
+import pytest
+
+from envs.skirmish.entities import ALLY, ENEMY
+from envs.skirmish.environment import SkirmishEnv
+from envs.skirmish.unit_types import UNIT_TYPES
+from envs.skirmish.vectorised import SkirmishBatch
+from utils.errors import ConfigError
+
+SIGHT = 9
+
+
+def _played(env, steps, seed=0):
+    """Random legal actions; yields what is shown after each step."""
+    rng = np.random.default_rng(seed)
+    env.reset()
+    for _ in range(steps):
+        shown = env.observed()
+        yield {path: array.copy() for path, array in shown.items()}
+        legal = shown["avail_actions"] > 0
+        env.step({"actions": (rng.random(legal.shape) * legal).argmax(-1)})
+
+
+def _expected(me, unit, extra):
+    """The features of a unit by name, apart from its type's; `extra` first."""
+    kind = UNIT_TYPES[unit["kind"]]
+    place = (unit["x"] - me["x"]) / SIGHT, (unit["y"] - me["y"]) / SIGHT
+    shield = unit["shield"] / kind.shield if kind.shield else 0.0
+    return {**extra, "distance": np.hypot(*place), "relative_x": place[0], "relative_y": place[1]} | {
+        "health": unit["health"] / kind.health,
+        "shield": shield,
+        f"type_{kind.name}": 1.0,
+    }
+
+
+def _row(row, names):
+    return {name: value for name, value in zip(names, row, strict=True) if value}
+
+
+@pytest.mark.parametrize("map_name", ["5m_vs_6m", "2s3z", "3s_vs_5z"])
+def test_units_as_they_are(map_name):
+    env = SkirmishBatch(batch_size=3, map_name=map_name, observation="entities", seed=5)
+    n, own = env.n_agents, env.fields()["obs/own"].about["features"]
+    seen = {"ally": 0, "enemy": 0, "hidden": 0}
+    for shown in _played(env, 14):
+        for b in range(3):
+            units = env.battles.battles.units[b]
+            for i in range(n):
+                me = units[i]
+                others = [j for j in range(n) if j != i]
+                rows = [(shown["obs/allies"][b, i, k], units[j], ALLY, {}) for k, j in enumerate(others)]
+                for e in range(env.n_enemies):
+                    shootable = {"shootable": float(shown["avail_actions"][b, i, 6 + e])}
+                    rows.append((shown["obs/enemies"][b, i, e], units[n + e], ENEMY, shootable))
+                for row, unit, names, extra in rows:
+                    near = np.hypot(unit["x"] - me["x"], unit["y"] - me["y"]) < SIGHT
+                    if not (near and unit["health"] > 0 and me["health"] > 0):
+                        assert not row.any()
+                        seen["hidden"] += 1
+                        continue
+                    wanted = _expected(me, unit, {"visible": 1.0, **extra})
+                    assert _row(row, names) == pytest.approx({k: v for k, v in wanted.items() if v}, abs=1e-5)
+                    seen["ally" if names is ALLY else "enemy"] += 1
+                myself = _row(shown["obs/own"][b, i], own)
+                assert {name for name in myself if name.startswith("type_")} == (
+                    {f"type_{UNIT_TYPES[me['kind']].name}"} if me["health"] > 0 else set()
+                )
+                assert myself.get("health", 0) == pytest.approx(me["health"] / UNIT_TYPES[me["kind"]].health, abs=1e-5)
+    assert all(seen.values())
+
+
+def test_one_battle_is_one_of_many():
+    many = SkirmishBatch(batch_size=2, map_name="3m", observation="entities", seed=[7, 8])
+    one = SkirmishEnv(map_name="3m", observation="entities", seed=8)
+    many.reset(), one.reset()
+    played = 0
+    while played < 12:
+        shown, alone = many.observed(), one.observe()
+        assert alone.keys() == shown.keys()
+        assert all(np.array_equal(alone[path], shown[path][1]) for path in alone)
+        actions = np.where(shown["avail_actions"][..., 4] > 0, 4, shown["avail_actions"].argmax(-1))
+        (reward, ends, cuts), (outcomes, terminated, truncated, info) = (
+            many.step({"actions": actions}),
+            one.step({"actions": actions[1]}),
+        )
+        assert (reward["reward"][1], ends[1], cuts[1]) == (outcomes["reward"], terminated, truncated)
+        assert info == many.info(1)
+        played += 1
+        if terminated:
+            break
+    assert played > 5
+
+
+@pytest.mark.parametrize("continuing", [False, True])
+def test_time_is_up(continuing):
+    env = SkirmishBatch(batch_size=1, map_name="3m", observation="entities", seed=1, continuing_episode=continuing)
+    env.reset()
+    env.battles.battles.battle["step"] = env.episode_limit - 1
+    _, terminated, truncated = env.step({"actions": np.ones((1, 3), int)})
+    assert (terminated[0], truncated[0]) == (not continuing, continuing)
+
+
+@pytest.mark.parametrize(
+    ("env_args", "message"),
+    [
+        ({"map_name": "MMM"}, r"without medivacs.*map_name=MMM"),
+        ({"map_name": "10gen_zerg"}, r"a map of SMAC's.*map_name=10gen_zerg"),
+        ({"obs_last_action": True}, r"has no obs_last_action"),
+        ({"obs_instead_of_state": True}, r"has no obs_instead_of_state"),
+        ({"observation": "entity"}, r"env_args.observation: Skirmish has no 'entity'. Did you mean 'entities'"),
+    ],
+)
+def test_refusals(env_args, message):
+    with pytest.raises(ConfigError, match=message):
+        SkirmishEnv.check_args(**{"map_name": "3m", "observation": "entities", **env_args})
