@@ -139,6 +139,8 @@ class Crew:
         seed = _seed(job.args.seed, member.index, member.restarts)
         args = copy.deepcopy(job.args)
         args.seed = args.env_args["seed"] = seed
+        # which of the run's environments it has (`vector_envs.instances`)
+        args.collector = member.index
         self.board.enter(member.index, STARTING)
         member.connection, theirs = CONTEXT.Pipe()
         own = replace(job, index=member.index, seed=seed, args=args)

@@ -103,5 +103,22 @@ def _seeded(args: SimpleNamespace, parameters: dict | None, indices: Sequence[in
     elif env_args.get("seed") is not None:
         env_args["seed"] = [first_seed(args, int(env_args["seed"]), index, test_mode) for index in indices]
     if REGISTRY.entry(args.env).traits.get("counts_copies"):
-        env_args |= {"test_mode": test_mode, "place": [[index, args.batch_size_run] for index in indices]}
+        env_args |= {"test_mode": test_mode, "place": _places(args, indices, test_mode)}
     return env_args
+
+
+def _places(args: SimpleNamespace, indices: Sequence[int], test_mode: bool) -> list[list[int]]:
+    """Of these copies: the number among those that share a cycle, how many these are, and the number among all.
+
+    The copies of all collectors play one cycle together; `args.collector` is the index of one, in its process. Copies
+    of tests have the last numbers among all, and so have those of training in the process of a run whose collectors
+    play, as only tests are played on them.
+    """
+    size, collector = args.batch_size_run, vars(args).get("collector")
+    several = collector is not None or vars(args).get("acting") == "collectors"
+    collectors = args.collectors["processes"] if several else 0
+    training = size * (collectors or 1)
+    if test_mode or (collectors and collector is None):
+        return [[index, size, training + index] for index in indices]
+    first = size * (collector or 0)
+    return [[first + index, training, first + index] for index in indices]

@@ -1,6 +1,7 @@
 """Which environments a run makes."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -75,6 +76,33 @@ def test_a_batched_environment_has_the_seeds_of_the_single_ones(declared):
         batched_environment_factory(make_args(env="own", env_args={"seed": None}, batch_size_run=4), False)().seed
         is None
     )
+
+
+class Placed:
+    def __init__(self, place=(0, 1, 0), test_mode=False):
+        self.place, self.test_mode = place, test_mode
+
+
+@pytest.mark.parametrize("collectors", [0, 3])
+def test_every_copy_of_a_run_has_a_number_of_its_own(monkeypatch, collectors):
+    """Two copies in each process: those of training share one cycle, those of tests another."""
+    monkeypatch.setitem(REGISTRY._entries, "own", None)
+    REGISTRY.declare("own", Placed, "counts", counts_copies=True)
+    args = make_args(env="own", env_args={}, batch_size_run=2)
+    if collectors:
+        args.acting, args.collectors = "collectors", {"processes": collectors}
+
+    def places(test_mode=False, **own):
+        own = SimpleNamespace(**{**vars(args), **own})
+        return [environment_factory(own, i, test_mode)().place for i in range(2)]
+
+    training = [place for c in range(collectors) for place in places(collector=c, acting="in_turn")] or places()
+    size = 2 * (collectors or 1)
+    assert training == [[i, size, i] for i in range(size)]
+    tests = [[0, 2, size], [1, 2, size + 1]]
+    assert places(test_mode=True) == tests
+    # those of training in a process that only plays tests
+    assert places() == (tests if collectors else training)
 
 
 def test_battles_of_different_runs_differ():

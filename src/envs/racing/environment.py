@@ -98,7 +98,7 @@ class RacingEnv(RacesBase):
 
     def __init__(self, **env_args: Any):
         self.check_args(**env_args)
-        seed, place = env_args.pop("seed", None), env_args.get("place", (0, 1))
+        seed, place = env_args.pop("seed", None), env_args.get("place", (0, 1, 0))
         one = isinstance(seed, int | np.integer)
         super().__init__(1, [place], {**env_args, "seed": [int(seed)] if one else seed})
 
@@ -130,7 +130,7 @@ class RacingBatch(RacesBase):
     Args:
         batch_size: B.
         seed: a list of B seeds, or None.
-        place: for each race its number among those of the run, and how many these are.
+        place: for each race what `Options.place` says.
     """
 
     def __init__(self, batch_size: int, place: Sequence[Sequence[int]] | None = None, **env_args: Any):

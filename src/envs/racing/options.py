@@ -72,7 +72,8 @@ class Options:
     final_speed_reward_per_m_per_s: float = 0.0  # at the finish
     seed: int | Sequence[int] | None = None
     test_mode: bool = False  # set by Muster: whether these races are those of tests
-    place: Sequence[int] = (0, 1)  # set by Muster: number of this copy among those of the run, and their number
+    # set by Muster: number of this copy among those that share its cycle, their number, and number among all of the run
+    place: Sequence[int] = (0, 1, 0)
 
     def __post_init__(self):
         for key, allowed in (("view", VIEWS), ("reward", REWARDS), ("map_order", ORDERS)):

@@ -64,7 +64,7 @@ class TrackManiaEnv:
 
     def reset(self) -> None:
         """Begin the next race of the cycle."""
-        number, copies = self.options.place
+        number, copies, _ = self.options.place
         self._map = self._cycle[(number + self._races_begun * copies) % len(self._cycle)]
         while True:
             try:

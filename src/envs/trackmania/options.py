@@ -61,7 +61,8 @@ class Options:
     final_speed_reward_per_m_per_s: float = 0.0  # at the finish
     seed: int | None = None  # every environment takes one; here nothing is random
     test_mode: bool = False  # set by Muster: whether these races are those of tests
-    place: Sequence[int] = (0, 1)  # set by Muster: number of this copy among those of the run, and their number
+    # set by Muster: number of this copy among those that share its cycle, their number, and number among all of the run
+    place: Sequence[int] = (0, 1, 0)
     # what racing's fields depend on
     n_cars, seen_cars, zones_ahead, reward = 1, 0, ZONES_AHEAD, "sum"
 
@@ -108,8 +109,7 @@ class Options:
     @property
     def own_port(self) -> int:
         """The port of this copy's game; those of tests follow those of training."""
-        number, copies = self.place
-        return self.port + number + (copies if self.test_mode else 0)
+        return self.port + self.place[2]
 
     @property
     def turn_ms(self) -> int:

@@ -119,7 +119,7 @@ def test_a_race_replays_bit_for_bit_from_its_inputs(options):
 
 def test_the_same_seeds_play_the_same_races_in_any_batch():
     options = {"map_cycle": ["seeds:1-3"], "metres": 100.0, "start_anywhere": 0.5, "time_limit": 30, "n_cars": 2}
-    seeds, places = [11, 12, 13], [[k, 3] for k in range(3)]
+    seeds, places = [11, 12, 13], [[k, 3, k] for k in range(3)]
     batch = RacingBatch(3, place=places, seed=seeds, **options)
     singles = [RacingEnv(seed=seed, place=place, **options) for seed, place in zip(seeds, places, strict=True)]
     rng = np.random.default_rng(3)

@@ -47,4 +47,4 @@ def test_the_config_has_the_defaults():
 
 def test_the_last_port_is_checked():
     with pytest.raises(ConfigError, match="the last game's would be 65536"):
-        TrackManiaEnv.check_args(map_cycle=[], port=65_535, place=(0, 1), test_mode=True)
+        TrackManiaEnv.check_args(map_cycle=[], port=65_535, place=(0, 1, 1))

@@ -282,11 +282,11 @@ def test_personal_bests_are_hidden(stand_in, make_env, tmp_path):
 def test_each_copy_has_its_port_and_its_part_of_the_cycle(line_file, stand_in):
     game = stand_in(("A", "B", "C"))
     cycle = [{"map": name, "line": line_file} for name in "ABC"]
-    env = TrackManiaEnv(map_cycle=cycle, port=game.port - 1, place=(1, 2), game_timeout=2.0)
+    env = TrackManiaEnv(map_cycle=cycle, port=game.port - 1, place=(1, 2, 1), game_timeout=2.0)
     played = []
     for _ in range(3):
         env.reset()
         played.append(game.loaded)
     assert played == ["B", "A", "C"]
-    assert TrackManiaEnv(map_cycle=cycle, place=(1, 2), test_mode=True).options.own_port == 8478 + 3
+    assert TrackManiaEnv(map_cycle=cycle, place=(1, 2, 7)).options.own_port == 8478 + 7
     env.close()
