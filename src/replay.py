@@ -1,12 +1,22 @@
-"""Replays as animations: `python src/replay.py FILE --gif OUT.gif` or `--mp4 OUT.mp4`."""
+"""Replays as animations: `python src/replay.py FILE --gif OUT.gif` or `--mp4 OUT.mp4`.
+
+A FILE may be the folder of a run's best race: without `--gif` and `--mp4`, it becomes a replay.
+"""
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cli.command import run_command
+from records.layout import BEST_EPISODES, REPLAYS, RUNS
 from utils.console import outlive_readers
 from utils.errors import ConfigError
+
+if TYPE_CHECKING:
+    from replays.reader import Replay
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,10 +27,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="replay.py", description="Make an animation of a replay (docs/replays.md).")
-    parser.add_argument("file", metavar="FILE", help="a replay: results/replays/<token>/<t_env>_<k>.jsonl")
-    target = parser.add_mutually_exclusive_group(required=True)
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="a replay: results/replays/<token>/<t_env>_<k>.jsonl; or a best race, results/runs/<token>/best_episodes/"
+        "<map>, of which a replay is made if there is neither --gif nor --mp4",
+    )
+    target = parser.add_mutually_exclusive_group()
     target.add_argument("--gif", metavar="OUT", help="write an animated GIF")
     target.add_argument("--mp4", metavar="OUT", help="write a film")
+    parser.add_argument("--ghost", metavar="FILE", type=Path, help="another race on the same track, drawn beside it")
     parser.add_argument("--fps", type=_positive, default=6, help="environment steps shown in a second (default: 6)")
     parser.add_argument("--scale", type=_positive, help="pixels of a world unit (default: 480 for the longer side)")
     return parser
@@ -34,16 +51,49 @@ def _positive(text: str) -> float:
 
 
 def _export(options: argparse.Namespace) -> None:
+    if not options.gif and not options.mp4:
+        _write_best(options)
+        return
+
     from replays.export import write_gif, write_mp4
     from replays.frames import frames
+
+    replay = _replay(options.file)
+    ghost = None if options.ghost is None else _replay(options.ghost)
+    write, path = (write_gif, options.gif) if options.gif else (write_mp4, options.mp4)
+    count = write(path, frames(replay, options.scale, ghost), options.fps)
+    print(f"{path}: {count} frames")
+
+
+def _replay(path: Path) -> "Replay":
+    """A replay with at least one step; the folder of a best race is driven again."""
     from replays.reader import read_replay
 
-    replay = read_replay(options.file)
+    if path.is_dir():
+        from envs.racing.again import replay_best
+
+        with tempfile.TemporaryDirectory() as folder:
+            return read_replay(replay_best(path, folder))
+    replay = read_replay(path)
     if not replay.steps:
-        raise ConfigError(f"{options.file} has no steps yet.")
-    write, path = (write_gif, options.gif) if options.gif else (write_mp4, options.mp4)
-    count = write(path, frames(replay, options.scale), options.fps)
-    print(f"{path}: {count} frames")
+        raise ConfigError(f"{path} has no steps yet.")
+    return replay
+
+
+def _write_best(options: argparse.Namespace) -> None:
+    """Make a replay of a best race, beside the others of its run."""
+    path = options.file.resolve()
+    if not path.is_dir():
+        raise ConfigError(f"{options.file}: name a file for the animation, with --gif or --mp4.")
+    if options.ghost is not None:
+        raise ConfigError("--ghost belongs to an animation, --gif or --mp4; the web browser offers replays as ghosts.")
+    *_, runs, token, best, _ = ("", "", "", "", *path.parts)
+    if (runs, best) != (RUNS, BEST_EPISODES):
+        raise ConfigError(f"{options.file} is not results/{RUNS}/<token>/{BEST_EPISODES}/<map>.")
+
+    from envs.racing.again import replay_best
+
+    print(replay_best(path, path.parents[3] / REPLAYS / token))
 
 
 if __name__ == "__main__":

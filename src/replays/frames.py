@@ -1,6 +1,7 @@
 """The frames of a replay: the picture, and beside it the agents' actions and their values."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,24 @@ CURVE_HEIGHT = 70
 PAPER, FAINT, BAR = (250, 249, 245), (206, 202, 192), (176, 200, 232)
 LONGER_SIDE = 480  # pixels of a picture, unless a scale is given
 MOST_PIXELS = 2**25
+GHOST = "ghost"  # the label of its cars
 
 
-def frames(replay: Replay, scale: float | None = None) -> Iterator[np.ndarray]:
+def frames(replay: Replay, scale: float | None = None, ghost: Replay | None = None) -> Iterator[np.ndarray]:
     """A frame for each moment of the episode, its closing state included: uint8 `[height, width, 3]`, even sizes.
 
     Args:
         scale: pixels of a world unit; None: the longer side of the picture has `LONGER_SIDE` pixels.
+        ghost: another race on the same track, drawn at the same time of the race.
 
     Raises:
-        ConfigError: the world is so large that the picture would have more than `MOST_PIXELS`.
+        ConfigError: the world is so large that the picture would have more than `MOST_PIXELS`, or the ghost's race is
+            on another track.
     """
     scene = replay.header.get("scene") or {}
+    if ghost is not None:
+        _require_same_track(scene, ghost.header.get("scene") or {})
+        replay = _with_ghost(replay, ghost)
     bounds = close_up(scene, [step["snapshot"] for step in replay.steps])
     if scale is None:
         scale = LONGER_SIDE / max(bounds[2] - bounds[0], bounds[3] - bounds[1])
@@ -39,6 +46,30 @@ def frames(replay: Replay, scale: float | None = None) -> Iterator[np.ndarray]:
     for t in range(len(replay.steps)):
         picture = draw(scene, replay.steps[t]["snapshot"], scale, bounds)
         yield _side_by_side(picture, _panel(replay, t, max(picture.shape[0], LEAST_HEIGHT)))
+
+
+def _require_same_track(scene: dict, other: dict) -> None:
+    for one, which in ((scene, "the replay"), (other, "the ghost")):
+        if not one.get("road"):
+            raise ConfigError(f"A ghost needs two races, and {which} is none.")
+    if scene.get("title") != other.get("title"):
+        raise ConfigError(f"The race is on {scene.get('title')}, and its ghost's on {other.get('title')}.")
+
+
+def _with_ghost(replay: Replay, ghost: Replay) -> Replay:
+    """The replay with the ghost's cars in its snapshots, each as one more team; at its end the ghost stays there."""
+    paces = [one.header["scene"].get("pace") or 1 for one in (replay, ghost)]
+    steps = []
+    for step in replay.steps:
+        own = step["snapshot"].get("units", [])
+        there = ghost.steps[min(int(step["t"] * paces[1] / paces[0]), len(ghost.steps) - 1)]["snapshot"]
+        others = [
+            {**{key: value for key, value in unit.items() if key != "agent"}, "id": len(own) + i, "team": len(own) + i}
+            | {"label": GHOST}
+            for i, unit in enumerate(there.get("units", []))
+        ]
+        steps.append({**step, "snapshot": {**step["snapshot"], "units": [*own, *others]}})
+    return replace(replay, steps=steps)
 
 
 def _side_by_side(picture: np.ndarray, panel: np.ndarray) -> np.ndarray:
