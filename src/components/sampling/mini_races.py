@@ -8,6 +8,8 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.sampling.fields import with_more
 from utils import rl_utils
+from utils.errors import ConfigError
+from utils.plain_values import shown
 
 
 def mini_race(
@@ -22,6 +24,9 @@ def mini_race(
 
     The time, in units of 1 / `per_step` steps, is written into the observation `field` at `index` of its last axis,
     unless `field` is empty; environments show 0 there. The constant field `mini_race_time` has t, int64 `[B]`.
+
+    Raises:
+        ConfigError: the observation has no such place, as pictures have none.
     """
     t = th.from_numpy(race_times(batch.batch_size, horizon, early, late)).to(batch["n_steps"].device)
     after = t + batch["n_steps"]
@@ -33,11 +38,27 @@ def mini_race(
     terminated[:, 0, 0] = over.to(terminated.dtype)
     fields = {"reward": rewards, "terminated": terminated}
     if field:
+        _require_room_for_the_time(batch, info.key, field, index)
         fields[field] = batch[field].clone()
         per_agent = [1] * (fields[field].dim() - 3)
         for column, time in enumerate((t, after)):
             fields[field][:, column, ..., index] = (time * per_step).view(-1, *per_agent).to(fields[field].dtype)
     return with_more(batch, fields, {"discount": batch["gammas"][rows, number - 1], "mini_race_time": t})
+
+
+def _require_room_for_the_time(batch: EpisodeBatch, key: str, field: str, index: int) -> None:
+    """Raises: ConfigError: see `mini_race`."""
+    if field not in batch.scheme:
+        raise ConfigError(f"{key}: mini_race.field is {shown(field)}, which the batch does not have.")
+    seen = batch[field]
+    if not seen.is_floating_point():
+        raise ConfigError(
+            f"{key}: mini_race.field is {field}, which has no floats to write the time into. Leave field empty, or "
+            "mini_race out: the preset iqn_race_pictures learns from pictures."
+        )
+    size = seen.size(-1)
+    if not -size <= index < size:
+        raise ConfigError(f"{key}: mini_race.index is {index}; {field} has {size} numbers.")
 
 
 def race_times(size: int, horizon: int, early: int, late: int) -> np.ndarray:

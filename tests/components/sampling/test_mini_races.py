@@ -14,6 +14,7 @@ from components.sampling.fields import with_more
 from components.sampling.listed import listed_units
 from components.sampling.mini_races import race_times
 from helpers import make_args, random_batch
+from utils.errors import ConfigError
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -136,3 +137,19 @@ def test_potentials_are_added_until_the_end(with_steps, by_agent):
     # the last origins reach the finish, which has no potential
     expected = [gamma * 4 - 1, -2.0, -4.0] if with_steps else [gamma * 2 - 1, gamma * 4 - 2, -4.0]
     assert (found - plain).tolist() == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"field": "pixels"}, "mini_race.field is pixels, which has no floats to write the time into"),
+        ({"field": "obz"}, "mini_race.field is obz, which the batch does not have"),
+        ({"field": "obs", "index": 5}, "mini_race.index is 5; obs has 5 numbers"),
+    ],
+)
+def test_the_time_needs_a_place_among_numbers(options, message):
+    """Written into a picture, it would replace every pixel."""
+    batch, _ = race(3, [1, 1, 1], True, 3)
+    batch = with_more(batch, {"pixels": th.zeros(3, 3, 2, 42, 42, 1, dtype=th.uint8)})
+    with pytest.raises(ConfigError, match=message):
+        chain({"n_step": {"steps": 2}}, {"mini_race": options})(batch)
