@@ -30,6 +30,24 @@ RUNS = {
 }
 
 
+ONLY_FORWARD = """
+import multiprocessing
+
+from envs.racing.batch import BatchedRaces
+
+set_up = BatchedRaces._set_up
+
+
+def narrowed(self, *arguments, **options):
+    set_up(self, *arguments, **options)
+    self.outputs.legal[..., 3:] = 0
+
+
+if multiprocessing.parent_process() is not None:
+    BatchedRaces._set_up = narrowed
+"""
+
+
 @pytest.mark.parametrize("kind", RUNS)
 def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path, monkeypatch):
     driven, races_of = {}, {}
@@ -81,6 +99,25 @@ def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path
             assert unit["metres"] == pytest.approx(fastest[t - 1]["metres"][0], rel=1e-6)
             assert unit["x"] == pytest.approx(fastest[t - 1]["x"][0], rel=1e-6)
         assert driven_from(replay).races.cars[0].tobytes() == fastest[-1].tobytes()
+
+
+@pytest.mark.slow
+def test_collectors_bring_the_fastest_races(tmp_path):
+    """Cars can only finish in their processes: those of the run's own have no help from the plugin."""
+    plugin = tmp_path / "only_forward.py"
+    plugin.write_text(ONLY_FORWARD)
+    config = compose_config("iqn", "racing").config
+    config["env_args"] |= {"metres": 60.0, "zones_ahead": 2, "time_limit": 300}
+    config |= {"runner": "collectors", "batch_size_run": 3, "t_max": 1500, "seed": 1, "rnn_hidden_dim": 8}
+    config |= {"rollout_steps": 7, "buffer_min": 10**4, "epsilon_finish": 1.0, "test_interval": 10**6}
+    config |= {"local_results_path": str(tmp_path), "plugins": [str(plugin)], "test_nepisode": 1}
+    run(config)
+    (folder,) = tmp_path.glob("runs/*/best_episodes/track_1")
+    record = record_of(folder)
+    assert record["test"] is False and 0 < record["t_env"] <= 1600
+    again = driven_best(folder)
+    assert again.races.race["ended"][0] == 1 and again.races.cars["race_ms"][0, 0] == record["least"]
+    assert len(array_of(folder, "q_values")) == len(array_of(folder, "actions"))
 
 
 def test_nothing_is_kept_where_it_is_off(tmp_path, monkeypatch):
