@@ -25,8 +25,7 @@ Experiment
                        that load_step picks, and write episodes.csv
   --model=newest       with --evaluate: the newest model, not the best
   --custom=M:F         with --evaluate: call M's function F on the loaded run
-  --dry-run            run, and keep nothing
-  --validate           try everything, say what it takes, and keep nothing
+  --dry-run, --validate  run, or try everything out; keep nothing
   --list [NAME]        names of all algorithms, environments and parts; of an
                        environment (skirmish), its maps; one kind (learner);
                        the keys of one part (learner=pqn_learner)
@@ -51,6 +50,8 @@ Other programs (each has --help)
   python src/report.py         one HTML file of runs, and figures for papers
   python src/diagnose.py RUN   its times, monitored values and machine
   python src/watch.py RUN      play a run's best model and show it
+  python src/play.py GAME      play an environment of entities yourself
+  python src/clone.py FOLDER   a policy that does what a recording shows
   python src/replay.py FILE    a replay as GIF, MP4 or pictures
 
 Results go to results/ (key local_results_path): runs/ (metric log,

@@ -33,7 +33,8 @@ def test_help_fits_a_terminal_and_names_every_program():
     assert len(HELP.splitlines()) <= 55
     assert max(map(len, HELP.splitlines())) <= 80
     programs = {path.name for path in MAIN.parent.glob("*.py") if "def main(" in path.read_text()}
-    assert programs == {"main.py", "browse.py", "watch.py", "report.py", "replay.py", "diagnose.py"}
+    seen = {"main.py", "browse.py", "watch.py", "play.py", "clone.py", "report.py", "replay.py", "diagnose.py"}
+    assert programs == seen
     for program in programs:
         assert f"python src/{program}" in HELP
     for folder in ("runs/", "sacred/", "models/", "replays/", "tb_logs/"):
