@@ -165,6 +165,24 @@ def test_statistics_of_relative_positions_are_those_of_pairs_within_frames():
     assert norm.running_mean_var()[1].tolist() == pytest.approx(rows.var(0, ddof=1), rel=1e-5)
 
 
+def test_a_checkpoint_of_rogue_net_loads():
+    """It lists the relative positions once more in each layer, what they derive from options, and an unread table."""
+    case = _case({"relpos_encoding": {**GRID, "per_entity_values": True}})
+    net = _network(case)
+    theirs = dict(net.state_dict())
+    relative = {name: value for name, value in theirs.items() if ".relpos_encoding." in name}
+    relative |= {"backbone.relpos_encoding.distance_values.weight": th.zeros(3, 4)}
+    relative |= {f"backbone.relpos_encoding.{name}": th.zeros(1, 2) for name in ("strides", "extent_tensor")}
+    theirs |= relative
+    for layer in range(2):
+        theirs |= {name.replace("relpos", f"blocks.{layer}.attn.relpos"): value for name, value in relative.items()}
+    fresh = RogueNet(case.space, case.global_features, case.actions, case.net, {"value": 1})
+    fresh.load_state_dict(theirs)
+    assert all(th.equal(value, net.state_dict()[name]) for name, value in fresh.state_dict().items())
+    with pytest.raises(RuntimeError, match=r"blocks\.0\.attn\.other"):
+        fresh.load_state_dict(theirs | {"backbone.blocks.0.attn.other": th.zeros(1)})
+
+
 def test_observation_filter():
     case = _case({"translation": None}, counts=UNEQUAL, global_features=("time", "score"))
     net, inputs = _network(case), net_inputs(case, frames(case))
