@@ -60,7 +60,7 @@ def test_a_game_keeps_to_its_capacity_and_its_limit_and_reaches_both(name):
     env = GAMES[name](**SMALL.get(name, {}))
     rng, play = np.random.default_rng(0), Play(env)
     most, actors, longest, length = Counter(), Counter(), 0, 0
-    for _ in range(1500):
+    for _ in range(700):
         for kind, rows in play.seen.features.items():
             most[kind] = max(most[kind], len(rows))
         for action, offer in play.seen.offers.items():
