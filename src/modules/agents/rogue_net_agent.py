@@ -5,7 +5,6 @@ from typing import Any
 
 from modules.agents import REGISTRY
 from modules.entities.fields import EntityFields
-from modules.entities.options import NET
 from modules.entities.rogue_net import RogueNet
 from utils.config import with_defaults
 
@@ -21,5 +20,16 @@ class RogueNetAgent(RogueNet):
 
     def __init__(self, fields: EntityFields, args: Any, regression_heads: Mapping[str, int] | None = None):
         args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        config = {key: getattr(args, key) for key in NET}
+        config = {
+            "embd_pdrop": args.embd_pdrop,
+            "resid_pdrop": args.resid_pdrop,
+            "attn_pdrop": args.attn_pdrop,
+            "n_layer": args.n_layer,
+            "n_head": args.n_head,
+            "d_model": args.d_model,
+            "pooling": args.pooling,
+            "relpos_encoding": args.relpos_encoding,
+            "d_qk": args.d_qk,
+            "translation": args.translation,
+        }
         super().__init__(fields.types, fields.global_features, fields.heads, config, regression_heads)
