@@ -50,6 +50,8 @@ class BasicMAC:
     def __init__(self, scheme, groups, args):
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.n_agents = args.n_agents
+        # whether batches keep its memory after each decision
+        self.keeps_memory = args.keep_memory
         self.inputs = AgentInputs(scheme, args)
         input_shape = self._get_input_shape(scheme)
         self._build_agents(input_shape)

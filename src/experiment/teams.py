@@ -72,7 +72,7 @@ class Member:
         Raises:
             ConfigError: there is no memory.
         """
-        if self.frozen or not getattr(getattr(self.mac, "args", None), "keep_memory", False):
+        if self.frozen or not getattr(self.mac, "keeps_memory", False):
             return {}
         self.mac.init_hidden(1)
         if not is_tree(self.mac.hidden_states):

@@ -47,7 +47,7 @@ class EntityAttentionAgent(Agent):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         _check(input_shape, args)
-        options = {key: getattr(args, key) for key in ("n_layer", "n_head", "d_model", "d_qk")}
+        options = {"n_layer": args.n_layer, "n_head": args.n_head, "d_model": args.d_model, "d_qk": args.d_qk}
         self._kinds = [key for key in (OWN, ALLIES, ENEMIES) if key in input_shape]
         self._enemies = input_shape[ENEMIES][0]
         self._more = args.n_actions - FIXED - self._enemies
