@@ -239,9 +239,7 @@ def run_sequential(
                 load_first_models(parts.teams)
                 if args.checkpoint_path:
                     logger.console_logger.info(f"Loading model from {path}")
-                    # who only plays needs no critic and no mixer, which may be of another map's sizes
-                    plays = args.evaluate and not args.save_replay and not args.teams
-                    (parts.mac if plays else parts.models).load_models(str(path))
+                    parts.models.load_models(str(path))
                     parts.runner.t_env = step
             attach_recorder(args, parts.runner, parts.mixer, logger)
             if folder.is_open:
