@@ -26,6 +26,7 @@ from envs.entities.adapter import EntityEnv
 from envs.entities.batch import EntityBatch
 from envs.entities.encoding import Encoder, NotPlainError
 from envs.entities.layout import Layout
+from envs.entities.own_random import OwnRandom
 from envs.fields import declared_spec
 from envs.sizes import spec_of
 from envs.validation import InvalidEnvironmentError
@@ -228,6 +229,15 @@ def test_copies_play_as_single_ones_do_and_leave_global_generators_alone():
             single.step({"actions": np.zeros(single.groups["agents"], np.int64)})
     assert shown[0][0].tolist() != shown[0][1].tolist()
     assert before == (random.getstate(), np.random.get_state()[1].tolist())
+
+
+def test_an_environments_own_random_numbers_continue():
+    own, drawn = OwnRandom(3), []
+    for _ in range(2):
+        with own:
+            drawn.append((random.random(), np.random.random()))
+    python, numpy = random.Random(3), np.random.RandomState(np.random.MT19937(np.random.SeedSequence(3)))
+    assert drawn == [(python.random(), numpy.random()) for _ in range(2)]
 
 
 def test_a_state_is_resumed_in_an_episode():
