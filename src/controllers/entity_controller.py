@@ -41,7 +41,7 @@ class EntityMAC:
     def __init__(self, scheme, groups, args):
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.fields = EntityFields(scheme)
-        self.n_agents = args.n_agents
+        self.n_agents, self.agent_output_type = args.n_agents, args.agent_output_type
         self.has_values = args.critic == "trunk"
         heads = {"value": 1} if self.has_values else {}
         self.agent = agent_REGISTRY[args.agent](self.fields, args, heads)
