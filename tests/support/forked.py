@@ -20,13 +20,19 @@ class _Process(ForkServerProcess):
         super().__init__(group, _as_its_parent, name, arguments, daemon=daemon)
 
     def start(self):
-        _start_server()
+        mask = signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        try:
+            _start_server()  # which gives its mask of signals to all children
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        self._args = (mask, *self._args)
         super().start()
 
 
-def _as_its_parent(environment, folder, target, args, kwargs):
+def _as_its_parent(mask, environment, folder, target, args, kwargs):
     import numpy as np
 
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     np.random.seed()  # as in a new interpreter: all children would draw what the server would
     os.environ.clear()
     os.environ.update(environment)
