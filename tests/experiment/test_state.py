@@ -19,7 +19,7 @@ from experiment.loop import TrainingLoop
 from experiment.state import RunState
 from learners import REGISTRY as learners
 from records.logger import Logger
-from small_training import needs_continuous_actions, preset_of, suited
+from small_training import needs_continuous_actions, preset_of, sees_entities, suited
 from trees import differences
 from utils.config import config_names
 from utils.random_streams import seed_everything
@@ -53,10 +53,13 @@ def cases():
 @contextmanager
 def playing(tmp_path, algorithm, changes, seed):
     """The parts of a run, and its loop."""
-    continuous = needs_continuous_actions(algorithm)
-    config = compose_config(algorithm, "gymnasium" if continuous else "two_step").config
+    continuous, entities = needs_continuous_actions(algorithm), sees_entities(algorithm)
+    game = "gymnasium" if continuous else "entities" if entities else "two_step"
+    config = compose_config(algorithm, game).config
     if continuous:
         changes = {**changes, "env_args": {"key": "Pendulum-v1", "time_limit": 2}}
+    if entities:
+        changes = {**changes, "env_args": {"episode_limit": 3}}
     suited(config, {**SMALL, **changes, "seed": seed, "local_results_path": str(tmp_path)})
     config = check_config(config)
     seed_everything(seed)
