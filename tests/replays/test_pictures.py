@@ -179,7 +179,9 @@ def test_mistakes_of_the_command(tmp_path, capsys, monkeypatch):
     errors = capsys.readouterr().err.splitlines()
     for error, words in zip(errors, ["cannot be read", "cannot be written", "has no steps yet"], strict=True):
         assert error.startswith("error: ") and words in error
-    for words in (["--gif", "a", "--mp4", "b"], [], ["--gif", "a", "--fps", "0"], ["--gif", "a", "--scale", "x"]):
+    assert command.main([str(path)]) == 2
+    assert "name a file for the animation" in capsys.readouterr().err
+    for words in (["--gif", "a", "--mp4", "b"], ["--gif", "a", "--fps", "0"], ["--gif", "a", "--scale", "x"]):
         with pytest.raises(SystemExit) as stopped:
             command.main([str(path), *words])
         assert stopped.value.code == 2

@@ -113,7 +113,7 @@ def test_a_shape_that_was_not_announced_is_reported(transport, what):
     running.close()
 
 
-def test_ctrl_c_while_a_worker_is_still_starting_does_not_reach_it(monkeypatch):
+def test_ctrl_c_while_a_worker_is_still_starting_does_not_reach_it(monkeypatch, spawned):
     """It would print a traceback from the midst of its imports."""
     start = WorkerProcess.__init__
 
