@@ -1,13 +1,11 @@
 """The controller that shares one network between all agents."""
 
-import os
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import torch as th
 
-from checkpoints.model_files import load_weights, save_weights
 from components.action_selectors import REGISTRY as action_REGISTRY
 from components.packing import PackedSteps
 from controllers import REGISTRY
@@ -15,6 +13,7 @@ from controllers.agent_form import wants_agent_axis
 from controllers.decisions import Decision, extras_of_choice
 from controllers.hidden_states import for_all_agents
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
+from controllers.one_network import OneNetwork
 from controllers.unroll import unroll_by_steps
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.distributions import Categorical, Joint
@@ -25,7 +24,7 @@ from utils.schemes import is_rollout
 from utils.tensor_trees import Tree, map_tree
 
 
-class BasicMAC:
+class BasicMAC(OneNetwork):
     """Observations (+ last actions, + agent ids) of all agents -> outputs of the shared agent -> actions.
 
     Shapes: B episodes, T steps, n agents, A actions, H hidden units. With `agent_output_type: pi_logits` the
@@ -186,24 +185,6 @@ class BasicMAC:
     def init_hidden(self, batch_size: int) -> None:
         """Set `hidden_states` to the agent's initial ones, `[B, n, H]` or a tree; None if it has no memory."""
         self.hidden_states = for_all_agents(self.agent.init_hidden(), batch_size, self.n_agents)
-
-    def parameters(self):
-        return self.agent.parameters()
-
-    def load_state(self, other_mac: "BasicMAC") -> None:
-        """Copy the weights of `other_mac`."""
-        self.agent.load_state_dict(other_mac.agent.state_dict())
-
-    def cuda(self) -> None:
-        self.agent.cuda()
-
-    def save_models(self, path: str) -> None:
-        """Write `agent.th` into the folder `path`."""
-        save_weights(self.agent, os.path.join(path, "agent.th"))
-
-    def load_models(self, path: str) -> None:
-        """Read `agent.th` from the folder `path`."""
-        load_weights(self.agent, os.path.join(path, "agent.th"))
 
     def _build_agents(self, input_shape: int) -> None:
         agent = agent_REGISTRY[self.args.agent]

@@ -1,17 +1,16 @@
 """The controller of environments of entities: one network sees all entities and acts for all actors."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch as th
 import torch.nn as nn
 
-from checkpoints.model_files import load_weights, save_weights
 from components.packing import AllSteps, PackedSteps
 from controllers import REGISTRY
 from controllers.decisions import Decision
+from controllers.one_network import OneNetwork
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.critics.entity_values import take_in
 from modules.entities.fields import EntityFields
@@ -28,7 +27,7 @@ class EntityFrames:
     arguments: dict[str, Any]
 
 
-class EntityMAC:
+class EntityMAC(OneNetwork):
     """Entities of a frame -> logits of each slot's choices and, with `critic: trunk`, the frame's value.
 
     Shapes: B episodes, T steps, n slots (`envs.entities.layout`), A choices. Outputs are `[..., n, A]`, or `A + 1` with
@@ -113,22 +112,6 @@ class EntityMAC:
     def take_in(self, batch: Any, mask: th.Tensor) -> None:
         """Count the entities of a batch of T columns where `mask` `[B, T, 1]` is not 0 in their normalisation."""
         take_in(self.agent, self.fields, batch, mask)
-
-    def parameters(self) -> Iterator[nn.Parameter]:
-        yield from self.agent.parameters()
-
-    def load_state(self, other: "EntityMAC") -> None:
-        self.agent.load_state_dict(other.agent.state_dict())
-
-    def cuda(self) -> None:
-        self.agent.cuda()
-
-    def save_models(self, path: str) -> None:
-        """Write `agent.th` into the folder."""
-        save_weights(self.agent, os.path.join(path, "agent.th"))
-
-    def load_models(self, path: str) -> None:
-        load_weights(self.agent, os.path.join(path, "agent.th"))
 
     def _arguments(self, field: Callable[[str], th.Tensor]) -> dict[str, Any]:
         return self.fields.seen(field) | self.fields.offered(field)
