@@ -1,0 +1,1 @@
+"""Simulators in a process of their own that share memory with a trainer: the protocols of ML-Agents DOTS."""
