@@ -1,0 +1,48 @@
+"""Files that are memory."""
+
+import mmap
+import os
+from pathlib import Path
+
+from dots_simulator.layout import LayoutError
+
+
+def map_existing(path: Path, size: int) -> mmap.mmap:
+    """A file that the trainer has made.
+
+    Args:
+        size: bytes that are used.
+
+    Raises:
+        OSError: it is missing, or a link.
+        LayoutError: it is shorter.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor).st_size
+        if found < size:
+            raise LayoutError(f"the file {path} has {found} bytes; its header says {size}")
+        return mmap.mmap(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def map_new(path: Path, size: int) -> mmap.mmap:
+    """A file of zeros for the user alone; an old one of that name is replaced.
+
+    Raises:
+        OSError: there is not so much memory.
+    """
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, size)
+        else:
+            os.ftruncate(descriptor, size)
+        return mmap.mmap(descriptor, size)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,82 @@
+"""The side channel by which a trainer saves and restores a simulator; its messages are described in `channels`."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+from uuid import UUID
+
+import numpy as np
+
+from dots_simulator.channels import STATE, STATE_KINDS, BodyReader, BodyWriter
+from dots_simulator.states import from_bytes, to_bytes
+
+
+class Saved(Protocol):
+    """The part of a simulator that every game has."""
+
+    parameters: dict[str, float]
+    properties: dict[str, float]
+    engine: dict[str, Any]
+
+    def listen(self, channel: UUID, receive: Callable[[bytes], None]) -> None: ...
+    def send(self, channel: UUID, body: bytes) -> None: ...
+    def rows(self) -> dict[str, np.ndarray]: ...
+    def set_rows(self, rows: dict[str, np.ndarray]) -> None: ...
+
+
+# what the trainer has set
+_SETTINGS = ("parameters", "properties", "engine")
+
+
+class StateChannel:
+    """Saves and restores a simulator: its game, what the trainer has set, and the rows that it shows.
+
+    Args:
+        simulator: with the rows.
+        save: of the game.
+        load: of the game.
+    """
+
+    def __init__(self, simulator: Saved, save: Callable[[], dict[str, Any]], load: Callable[[dict[str, Any]], None]):
+        self._simulator, self._save, self._load = simulator, save, load
+        self._is_offered = False
+        simulator.listen(STATE, self._receive)
+
+    def offer(self) -> None:
+        """Tell the trainer, once."""
+        if not self._is_offered:
+            self._is_offered = True
+            self._send("offer")
+
+    def _receive(self, body: bytes) -> None:
+        reader = BodyReader(body)
+        kind = reader.int32()
+        if kind == STATE_KINDS["save"]:
+            self._send("saved", self._saved())
+        elif kind == STATE_KINDS["load"]:
+            self._send("loaded", self._restored(reader.rest()).encode("ascii", "replace"))
+
+    def _send(self, kind: str, content: bytes = b"") -> None:
+        self._simulator.send(STATE, BodyWriter().int32(STATE_KINDS[kind]).raw(content).body)
+
+    def _saved(self) -> bytes:
+        state = {name: getattr(self._simulator, name) for name in _SETTINGS}
+        state |= {f"rows/{name}": block for name, block in self._simulator.rows().items()}
+        state |= {f"game/{name}": value for name, value in self._save().items()}
+        return to_bytes(state)
+
+    def _restored(self, written: bytes) -> str:
+        """Restore all, or say why not."""
+        try:
+            state = from_bytes(written)
+            parts: dict[str, dict[str, Any]] = {"rows": {}, "game": {}}
+            for key, value in state.items():
+                if key not in _SETTINGS:
+                    part, _, name = key.partition("/")
+                    parts[part][name] = value
+            self._simulator.set_rows(parts["rows"])
+            self._load(parts["game"])
+            for name in _SETTINGS:
+                getattr(self._simulator, name).update(state[name])
+        except (ValueError, KeyError) as error:
+            return f"{type(error).__name__}: {error}"
+        return ""

@@ -1,0 +1,106 @@
+"""Waiting for the trainer's turn to end, and noticing that the trainer has."""
+
+import contextlib
+import fcntl
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from dots_simulator.wake import Wake, remove
+
+# without wake-ups: so many looks at the turn, then sleeps of so many seconds, ever longer
+LOOKS = 200
+SHORTEST, LONGEST = 50e-6, 1e-3
+# seconds between two looks whether the trainer lives
+CHECK_SECONDS = 0.25
+
+
+class TrainerEnded(Exception):
+    """The trainer has ended without closing."""
+
+
+class TrainerWatch:
+    """Waits for one trainer.
+
+    A trainer has ended if its end of a FIFO is closed (see `wake`), if this process, which it started, has another
+    parent, or if it held a lock of its first file and does not any more.
+
+    Args:
+        path: of the first file.
+        is_parent: whether the trainer has started this process.
+    """
+
+    def __init__(self, path: Path, is_parent: bool):
+        self.path = path
+        self._wake = Wake.of_simulator(path)
+        # protocol 0's trainer gives the first turn before it knows how to wake this side
+        self._may_be_woken = False
+        self._parent = os.getppid() if is_parent else None
+        self._file: int | None = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._was_locked = self._locked()
+
+    def signal(self) -> None:
+        """Wake the trainer, to whom the turn was given."""
+        self._may_be_woken = True
+        if self._wake:
+            self._wake.signal()
+
+    def wait_until(self, our_turn: Callable[[], bool]) -> None:
+        """Return when `our_turn()`.
+
+        Raises:
+            TrainerEnded: it will never be.
+        """
+        sleeps_until_woken = self._wake is not None and self._may_be_woken
+        for _ in range(1 if sleeps_until_woken else LOOKS):
+            if our_turn():
+                return
+        pause, checked = SHORTEST, 0.0
+        while not our_turn():
+            if sleeps_until_woken:
+                self._wake.wait(CHECK_SECONDS)
+                if our_turn():
+                    return
+            else:
+                time.sleep(pause)
+                pause = min(1.5 * pause, LONGEST)
+            now = time.monotonic()
+            if now - checked > CHECK_SECONDS or (self._wake and self._wake.gone):
+                if self.trainer_ended() and not our_turn():
+                    raise TrainerEnded
+                checked = now
+
+    def trainer_ended(self) -> bool:
+        """Whether nobody is there."""
+        gone = self._wake is not None and self._wake.gone
+        orphaned = self._parent is not None and os.getppid() != self._parent
+        return gone or orphaned or (self._was_locked and not self._locked())
+
+    def remove_files(self) -> None:
+        """Remove the first file and all that belongs to it, wherever either side has stopped."""
+        remove(self.path)
+        ours = re.compile(re.escape(self.path.name) + "_*")
+        for file in self.path.parent.iterdir():
+            if ours.fullmatch(file.name):
+                with contextlib.suppress(FileNotFoundError):
+                    file.unlink()
+
+    def close(self) -> None:
+        """May be called twice."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        if self._wake:
+            self._wake.close()
+            self._wake = None
+
+    def _locked(self) -> bool:
+        """Whether another process has the file for itself."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+        return False

@@ -1,0 +1,53 @@
+import threading
+
+import pytest
+
+from dots_simulator import Simulator
+from dots_trainers import Trainer, Trainer0
+
+
+class Played:
+    """A simulator's `script(simulator)` in a thread, which the trainer of the test drives."""
+
+    def __init__(self, path, script, **options):
+        self.error = None
+        self._thread = threading.Thread(target=self._run, args=(path, script, options), daemon=True)
+        self._thread.start()
+
+    def _run(self, path, script, options):
+        try:
+            with Simulator(str(path), **options) as simulator:
+                script(simulator)
+        except BaseException as error:
+            self.error = error
+
+    def end(self):
+        """Wait for its end, and raise what it has raised."""
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+        if self.error:
+            raise self.error
+
+
+@pytest.fixture
+def played():
+    return Played
+
+
+@pytest.fixture(params=[False, True], ids=["polling", "woken"])
+def wake(request):
+    return request.param
+
+
+@pytest.fixture
+def trainer(tmp_path, wake):
+    trainer = Trainer(tmp_path, wake)
+    yield trainer
+    trainer.vanish()
+
+
+@pytest.fixture
+def trainer_0(tmp_path, wake):
+    trainer = Trainer0(tmp_path, wake)
+    yield trainer
+    trainer.vanish()
