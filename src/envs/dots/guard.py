@@ -1,0 +1,43 @@
+"""Run as a program: ends a simulator and removes its files when the trainer has ended, however it ended.
+
+Arguments: the path of the first file. Standard input: lines, each the number of a process group to end; "done" means
+that the trainer has seen to everything itself. It is started without site-packages, in a session of its own.
+"""
+
+import contextlib
+import glob
+import os
+import signal
+import sys
+from pathlib import Path
+
+# what the names of a place's files end with, after the path of the first and underscores: see `places`
+OF_A_PLACE = ("", ".new", ".log", ".lock", ".to_simulator", ".to_trainer")
+
+
+def begun(pid: int) -> str:
+    """When a process began, which tells it from a later one of the same number; "": it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def main() -> None:
+    path, groups = sys.argv[1], {}
+    for line in sys.stdin:
+        if line.strip() == "done":
+            return
+        groups[int(line)] = begun(int(line))
+    for group, start in groups.items():
+        if begun(group) == start:
+            with contextlib.suppress(OSError):
+                os.killpg(group, signal.SIGKILL)
+    for name in glob.glob(f"{glob.escape(path)}*"):
+        if name.removeprefix(path).lstrip("_") in OF_A_PLACE:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+
+
+if __name__ == "__main__":
+    main()

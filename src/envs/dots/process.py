@@ -1,0 +1,126 @@
+"""A simulator's process: started, watched, ended; and what it printed last."""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from dots_simulator.layout import MEMORY_ARGUMENT
+from envs.dots.faults import SimulatorFault
+from envs.dots.places import Place
+
+GUARD = Path(__file__).with_name("guard.py")
+SOURCES = Path(__file__).resolve().parents[2]
+LAST_LINES, LAST_BYTES = 12, 4096
+END_SECONDS = 5.0
+SUFFIXES = ("", ".x86_64", ".x86", ".exe")
+
+
+def found(executable: str) -> Path | None:
+    """The file of an executable, with the ending of Unity's builds if it has none; None: there is no such file."""
+    path = Path(executable).expanduser()
+    return next((one for end in SUFFIXES if (one := path.with_name(path.name + end)).is_file()), None)
+
+
+class SimulatorProcess:
+    """A simulator that was started here, in a session of its own, with a guard that ends it if this process is killed.
+
+    A file that ends with .py is run by this Python, with `src/` on its path.
+
+    Args:
+        executable: its file.
+        args: for it.
+        memory: what it is given after `--memory-path`.
+        place: of its files; what it prints goes to `place.log`.
+
+    Raises:
+        SimulatorFault: it cannot be started.
+    """
+
+    def __init__(self, executable: Path, args: Sequence[str], memory: str, place: Place):
+        self._log = place.log
+        program = [sys.executable, str(executable)] if executable.suffix == ".py" else [str(executable.resolve())]
+        paths = [str(SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"}
+        self._guard = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(GUARD), str(place.path)], stdin=subprocess.PIPE, start_new_session=True
+        )
+        try:
+            descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_APPEND, 0o600)
+            with open(descriptor, "wb") as log:
+                self._process = subprocess.Popen(
+                    [*program, *args, MEMORY_ARGUMENT, memory],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            self._dismiss_guard()
+            raise SimulatorFault(f"the simulator {executable} cannot be started: {error.strerror}") from None
+        self.pid = self._process.pid
+        self.descriptor: int | None = None
+        with contextlib.suppress(OSError, AttributeError):  # before Linux 5.3
+            self.descriptor = os.pidfd_open(self.pid)
+        with contextlib.suppress(OSError):
+            self._guard.stdin.write(f"{self.pid}\n".encode())
+            self._guard.stdin.flush()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        if self.descriptor is not None and not select.select([self.descriptor], [], [], 0)[0]:
+            return True
+        return self._process.poll() is None
+
+    def ending(self) -> str:
+        """How it ended: its exit code or signal."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_SECONDS)
+        code = self._process.returncode
+        if code is None:
+            return "still running"
+        if code >= 0:
+            return f"exit code {code}"
+        try:
+            return f"killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"killed by signal {-code}"
+
+    def last_lines(self) -> str:
+        """What it printed last."""
+        try:
+            with self._log.open("rb") as log:
+                log.seek(max(log.seek(0, os.SEEK_END) - LAST_BYTES, 0))
+                lines = log.read().decode("utf-8", "replace").splitlines()
+        except OSError:
+            lines = []
+        return "\n".join(
+            "".join(c if c.isprintable() or c == "\t" else "�" for c in one) for one in lines[-LAST_LINES:]
+        )
+
+    def end(self, seconds: float = END_SECONDS) -> None:
+        """Wait for its end, then kill it and all it started; may be called twice."""
+        if self._process.returncode is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+        with contextlib.suppress(OSError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+        self._dismiss_guard()
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+
+    def _dismiss_guard(self) -> None:
+        if self._guard.stdin.closed:
+            return
+        with contextlib.suppress(OSError):
+            self._guard.stdin.write(b"done\n")
+            self._guard.stdin.close()
+        self._guard.wait()

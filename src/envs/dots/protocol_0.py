@@ -1,0 +1,125 @@
+"""The trainer's side of protocol 0: one file, which a bigger one replaces."""
+
+import struct
+from pathlib import Path
+
+from dots_simulator.layout import (
+    CHANGE_FILE,
+    CLOSE,
+    FIRST_BYTES_0,
+    HEADER_0,
+    MAX_SIDE_BYTES,
+    RESET,
+    SIDE_OFFSET_0,
+    SIDE_START_0,
+    STEP,
+    first_file_0,
+    groups_start_0,
+    grown_capacity,
+)
+from envs.dots.faults import SimulatorFault
+from envs.dots.mapped import create, let_go, open_file, remove
+from envs.dots.session import CLOSE_SECONDS, Session
+
+TURN, COMMAND = HEADER_0["simulators_turn"].offset, HEADER_0["command"].offset
+# bytes before the side channel's length
+_HEAD = struct.Struct("<iiBBi")
+MOST_FILES = 200  # each makes the name longer by one
+
+
+class Session0(Session):
+    """See `Session`. The simulator comes with its first answer; until then it cannot be told from one that hangs."""
+
+    protocol = "0"
+
+    def _make(self) -> None:
+        self._current = self.path
+        self._files = 0
+        self._side, self._bytes = 4, FIRST_BYTES_0
+        self._data = create(self.path, first_file_0())
+
+    def _is_ours(self) -> bool:
+        return self._data[TURN] == 0
+
+    def _attach(self, seconds: float) -> None:
+        """Nothing to wait for: it says nothing before it is asked."""
+        self._first_seconds: float | None = seconds
+
+    def _give(self, payload: bytes, reset: bool, query: bool) -> None:
+        if query:
+            raise SimulatorFault("Protocol 0 has no query: side channels are exchanged with steps only")
+        if len(payload) >= self._side - 4:
+            self._grow(len(payload))
+        data = self._data
+        data[SIDE_START_0 : SIDE_START_0 + len(payload)] = payload
+        HEADER_0["side_length"].write(data, len(payload))
+        data[COMMAND] = RESET if reset else STEP
+        data[TURN] = 1
+        self._waiter.give()
+
+    def _take(self, doing: str) -> bytes:
+        for _ in range(MOST_FILES):
+            self._waiter.until(self._is_ours, doing, None if self.attached else self._first_seconds)
+            command = self._data[COMMAND]
+            if command != CHANGE_FILE:
+                break
+            self._follow()
+        else:
+            raise SimulatorFault(f"The simulator has changed its file {MOST_FILES} times in one turn")
+        if command == CLOSE:
+            if self.process is not None:
+                self.process.end(CLOSE_SECONDS)
+            raise SimulatorFault("The simulator has closed")
+        if command != STEP:
+            raise SimulatorFault(f"The simulator answers with command {command}, which is none of its")
+        self._came()
+        length = HEADER_0["side_length"].read(self._data)
+        payload = b""
+        if length:
+            if not 0 < length <= self._side - 4:
+                raise SimulatorFault(f"The simulator's side channels carry {length} bytes, where {self._side - 4} fit")
+            payload = self._data[SIDE_START_0 : SIDE_START_0 + length]
+            HEADER_0["side_length"].write(self._data, 0)
+        self._look(self.groups.values())
+        return payload
+
+    def _say_closed(self) -> None:
+        # only in our turn: else the simulator overwrites it; it is killed then
+        if self._data[TURN] == 0:
+            self._data[COMMAND] = CLOSE
+            self._data[TURN] = 1
+
+    def _next_path(self) -> Path:
+        return self._current.with_name(f"{self._current.name}_")
+
+    def _grow(self, length: int) -> None:
+        """Replace the file by one whose side channel has room; the simulator removes the old one."""
+        side, before, path = grown_capacity(length), self._data, self._next_path()
+        rest = before[SIDE_OFFSET_0 + self._side : self._bytes]
+        total = SIDE_OFFSET_0 + side + len(rest)
+        head = _HEAD.pack(total, 0, 0, STEP, side)
+        data = create(path, head + bytes(side) + rest)
+        before[COMMAND] = CHANGE_FILE
+        before[TURN] = 1
+        self._waiter.give()
+        self._use(data, path, total, side)
+
+    def _follow(self) -> None:
+        """Open the file that the simulator has made, and remove the one before."""
+        path = self._next_path()
+        data = open_file(path, FIRST_BYTES_0, "the file")
+        total, version, _, _, side = _HEAD.unpack_from(data)
+        if version != 0:
+            raise SimulatorFault(f"The simulator speaks version {version} of the protocol, this trainer 0")
+        if not FIRST_BYTES_0 <= total <= len(data) or not self._side <= side <= min(MAX_SIDE_BYTES, total - 18):
+            raise SimulatorFault(
+                f"The simulator's file {path} of {len(data)} bytes says it has {total}, of side channel {side}"
+            )
+        remove(self._current)
+        self._use(data, path, total, side)
+
+    def _use(self, data, path: Path, total: int, side: int) -> None:
+        before, self._data, self._current = self._data, data, path
+        self._bytes, self._side = total, side
+        self._read_groups(groups_start_0(side), total)
+        let_go(before)

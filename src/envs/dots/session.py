@@ -1,0 +1,179 @@
+"""One simulator and the files shared with it: turns are passed, files followed as they grow, faults reported."""
+
+import mmap
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from dots_simulator import wake
+from dots_simulator.groups import read_groups
+from dots_simulator.layout import MAX_SIDE_BYTES, LayoutError
+from envs.dots.faults import SimulatorFault
+from envs.dots.group import Group
+from envs.dots.mapped import let_go
+from envs.dots.places import Place
+from envs.dots.process import SimulatorProcess
+from envs.dots.waiting import Waiter
+
+CLOSE_SECONDS = 5.0
+
+
+class Session:
+    """The common part of both protocols.
+
+    A turn is `give`, then `take`. Between them the files belong to the simulator. After a `SimulatorFault` only
+    `close` may be called.
+
+    Args:
+        place: of the first file, which is made here, with the FIFOs for wake-ups beside it.
+        seconds: that the simulator may take for an answer.
+        wakes: whether to offer wake-ups.
+    """
+
+    protocol = ""
+
+    def __init__(self, place: Place, seconds: float, wakes: bool = True):
+        self.place = place
+        self.groups: dict[str, Group] = {}
+        # how often the set of groups has changed
+        self.generation = 0
+        self.attached = False
+        self._failed = False
+        self._closed = False
+        self._data: mmap.mmap | None = None
+        wake.remove(place.path)
+        self._waiter = Waiter(None, seconds, wake.Wake.of_trainer(place.path) if wakes else None)
+        self._make()
+
+    @property
+    def path(self) -> Path:
+        """Of the first file."""
+        return self.place.path
+
+    @property
+    def process(self) -> SimulatorProcess | None:
+        """Of the simulator, if it was started here."""
+        return self._waiter.process
+
+    @process.setter
+    def process(self, process: SimulatorProcess) -> None:
+        self._waiter.process = process
+
+    @property
+    def wakes(self) -> bool:
+        """Whether turns are passed by wake-ups."""
+        return self._waiter.joined
+
+    def attach(self, seconds: float) -> None:
+        """Wait for the simulator.
+
+        Raises:
+            SimulatorFault: it does not come, or speaks another version.
+        """
+        self._reported(lambda: self._attach(seconds))
+
+    def give(self, payload: bytes = b"", reset: bool = False, query: bool = False) -> None:
+        """Pass the turn, with the actions that the groups were given.
+
+        Args:
+            payload: side channels' messages, framed.
+            reset: whether a new episode is wanted.
+            query: whether only side channels are to be exchanged; protocol 0 cannot.
+
+        Raises:
+            SimulatorFault: it has closed.
+        """
+        if len(payload) > MAX_SIDE_BYTES:
+            raise ValueError(f"side channels carry at most {MAX_SIDE_BYTES} bytes a turn, not {len(payload)}")
+        self._reported(lambda: self._give(payload, reset, query))
+
+    def take(self, doing: str = "answering a step") -> bytes:
+        """Wait for the turn; `groups` show their rows then.
+
+        Returns:
+            what side channels carry.
+
+        Raises:
+            SimulatorFault: see there.
+        """
+        return self._reported(lambda: self._take(doing))
+
+    def close(self) -> None:
+        """End the session and the simulator that was started here, and remove the files; may be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self._say_closed()
+        self._waiter.give()
+        self.groups = {}
+        let_go(self._data)
+        if self.process is not None:
+            self.process.end(CLOSE_SECONDS if self.attached and not self._failed else 0)
+        if self._waiter.wake is not None:
+            self._waiter.wake.close()
+        self.place.free()
+
+    def _make(self) -> None:
+        """Make the first files."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _make()")
+
+    def _attach(self, seconds: float) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not define _attach()")
+
+    def _give(self, payload: bytes, reset: bool, query: bool) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not define _give()")
+
+    def _take(self, doing: str) -> bytes:
+        raise NotImplementedError(f"{type(self).__name__} does not define _take()")
+
+    def _say_closed(self) -> None:
+        """Let the simulator know."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _say_closed()")
+
+    def _came(self) -> None:
+        """The simulator has passed its first turn."""
+        if not self.attached:
+            self.attached = True
+            if self._waiter.wake is not None:
+                self._waiter.joined = self._waiter.wake.join(self.path)
+
+    def _read_groups(self, start: int, end: int) -> None:
+        """The groups of a data file that was just opened; those known before are the same as they were."""
+        found = read_groups(self._data, start, end, self.protocol)
+        specs = {layout.spec.name: layout.spec for _, layout in found}
+        for name, group in self.groups.items():
+            if specs.get(name) != group.spec:
+                raise SimulatorFault(
+                    f"The simulator has changed its group '{name}': {group.spec} became {specs.get(name)}"
+                )
+        if specs.keys() != self.groups.keys():
+            self.generation += 1
+        self.groups = {layout.spec.name: Group(layout, self._data, begin) for begin, layout in found}
+
+    def _look(self, groups: Iterable[Group]) -> None:
+        for group in groups:
+            group.take_turn()
+
+    def _reported(self, do: Callable):
+        """What `do` returns; a fault has the simulator's end and last words in its message."""
+        try:
+            return do()
+        except (SimulatorFault, LayoutError) as error:
+            self._failed = True
+            raise SimulatorFault(self._report(str(error))) from None
+
+    def _report(self, text: str) -> str:
+        process = self.process
+        text = text[0].upper() + text[1:].rstrip(".")
+        if process is None:
+            return f"{text} (file {self.path})."
+        # one that has failed may still be on its way out
+        if not process.alive and "exit code" not in text and "killed by" not in text:
+            text += f"; it has ended: {process.ending()}"
+        lines = process.last_lines()
+        said = (
+            "It printed nothing."
+            if not lines.strip()
+            else "The last lines it printed:\n" + re.sub("(?m)^", "  ", lines)
+        )
+        return f"{text} (pid {process.pid}). {said}"
