@@ -1,8 +1,8 @@
 """A simulator of both DOTS protocols for the tests, written from the facts with struct and mmap alone.
 
-It shares no code with `dots_simulator` or `envs.dots`: who disagrees with it disagrees with the facts. What it shows and
-what it expects to be given are functions of the turn, which the tests call as well. It compares every byte of the files
-with what they must be when its turn comes, and exits with code 9 at the first difference.
+It shares no code with `dots_simulator` or `envs.dots`: who disagrees with it disagrees with the facts. What it shows
+and what it expects to be given are functions of the turn, which the tests call as well. It compares every byte of the
+files with what they must be when its turn comes, and exits with code 9 at the first difference.
 
     python dots_standin.py SCENARIO.json --memory-path PATH
 """
@@ -269,7 +269,7 @@ class StandIn032(StandIn):
         name = group["name"].encode("ascii")
         data = struct.pack("B", len(name)) + name + struct.pack("<ii", group["n"], len(group["obs"]))
         for shape in group["obs"]:
-            data += struct.pack("<7i", *(list(shape) + [0, 0])[:3], 0, 0, 0, 0)
+            data += struct.pack("<7i", *(*shape, 0, 0)[:3], 0, 0, 0, 0)
         return data + struct.pack(
             f"<ii{len(group['branches'])}i", group["continuous"], len(group["branches"]), *group["branches"]
         )
@@ -440,7 +440,7 @@ class StandIn0(StandIn):
             data += struct.pack("<?i", True, group["continuous"])
         data += struct.pack("<i", len(group["obs"]))
         for shape in group["obs"]:
-            data += struct.pack("<3i", *(list(shape) + [0, 0])[:3])
+            data += struct.pack("<3i", *(*shape, 0, 0)[:3])
         return data
 
     def offsets(self, group):

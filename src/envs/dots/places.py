@@ -66,8 +66,9 @@ class Place:
         self.path = folder / (name or uuid.uuid4().hex)
         self._lock = _lock(Path(f"{self.path}{LOCK}"))
         if self._lock is None:
+            holder = _holder(Path(f"{self.path}{LOCK}"))
             raise MusterError(
-                f"Another trainer of {_holder(Path(f'{self.path}{LOCK}'))} uses {self.path}. End it first, or start the "
+                f"Another trainer, {holder}, uses {self.path}. End it first, or start the "
                 "simulator from here: env_args.executable=PATH."
             )
         # what a trainer left there that was killed

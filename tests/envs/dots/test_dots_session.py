@@ -189,7 +189,7 @@ def test_a_second_trainer_on_one_file_is_refused(folder):
     from utils.errors import MusterError
 
     first = Place(folder / "memory", "default")
-    with pytest.raises(MusterError, match=f"Another trainer of process {os.getpid()} uses"):
+    with pytest.raises(MusterError, match=f"Another trainer, process {os.getpid()}, uses"):
         Place(folder / "memory", "default")
     first.free()
     Place(folder / "memory", "default").free()
