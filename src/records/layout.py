@@ -17,6 +17,10 @@ LIVE = "live.yaml"
 EPISODES, SUMMARY, DONE, DIAGNOSTICS = "episodes.csv", "summary.html", "done.json", "diagnostics.csv"
 # in runs/<token>, a folder for each name; and in that
 BEST_EPISODES, BEST_EPISODE = "best_episodes", "best_episode.json"
+# a subfolder for each suite of runs; and in that: its runs, frozen, and the marks of its stop
+SUITES, SUITE, STOP = "suites", "suite.json", "stop"
+# in a suite's folder: a file for each attempt at each run, and what the runs print
+ATTEMPTS, OUTPUT = "attempts", "output"
 # in a checkpoint
 MANIFEST = "manifest.json"
 # in models/<token>, and in that

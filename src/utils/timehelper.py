@@ -32,3 +32,11 @@ def time_str(s: float) -> str:
     days, hours = divmod(hours, 24)
     parts = [f"{n} {unit}" for n, unit in ((days, "days"), (hours, "hours"), (minutes, "minutes")) if n > 0]
     return ", ".join([*parts, f"{seconds} seconds"])
+
+
+def about(seconds: float) -> str:
+    """A time that is only roughly known: "40 s", "12 min", "5 h", "3 d"."""
+    for unit, length, most in (("s", 1, 90), ("min", 60, 90 * 60), ("h", 3600, 48 * 3600)):
+        if seconds < most:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds / 86400:.0f} d"

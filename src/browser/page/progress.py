@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from browser.records import Curve, Lineage
+from utils.timehelper import about
 
 # the share of a curve, at its end, whose speed counts: runs get slower as their buffers fill and their episodes grow
 RECENT = 0.25
@@ -40,14 +41,6 @@ def progress_of(run: Lineage, t_env: int | None, curves: Iterable[Curve]) -> Pro
     share = min(max(t_env / t_max, 0.0), 1.0)
     speed = _speed(curves)
     return Progress(share, max(t_max - t_env, 0) / speed if speed else None)
-
-
-def about(seconds: float) -> str:
-    """A time that is only roughly known: "40 s", "12 min", "5 h", "3 d"."""
-    for unit, length, most in (("s", 1, 90), ("min", 60, 90 * 60), ("h", 3600, 48 * 3600)):
-        if seconds < most:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds / 86400:.0f} d"
 
 
 def _speed(curves: Iterable[Curve]) -> float | None:

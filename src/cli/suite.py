@@ -1,0 +1,159 @@
+"""The command line of suites."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from records.layout import SUITES
+from records.suite_state import SuiteFolder, suite_names
+from suites.claims import LEASE
+from utils.console import fitted, terminal_width
+from utils.errors import ConfigError
+from utils.nearest import did_you_mean, suggestion
+from utils.plain_values import shown
+
+COMMANDS = {
+    "run": "start the runs of a suite, or resume it: what is done stays done",
+    "status": "a table of its algorithms and maps: runs done, steps, speed, time left, the last error",
+    "stop": "let its runs save and stop, wherever they are",
+    "report": "figures, a table and marl-eval's JSON of the runs that are done",
+    "list": "the suites there are",
+}
+EPILOG = """\
+commands:
+{commands}
+
+SUITE is the name of a file under config/suites/, or a path that ends in .yaml; docs/suites.md explains it.
+
+examples:
+  python src/suite.py run skirmish_quick
+  python src/suite.py status skirmish_quick --watch
+  python src/suite.py report skirmish_quick
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:
+        raise ConfigError(f"{message[0].upper()}{message[1:]}. See python src/suite.py --help.")
+
+
+def dispatch(argv: Sequence[str]) -> None:
+    """Run one command.
+
+    Raises:
+        ConfigError: the command line or the suite is refused; nothing has started.
+        MusterError: runs have failed.
+        Interrupted: a signal stopped the launcher.
+    """
+    options = parse(argv)
+    if options is None:
+        return
+    match options.command:
+        case "run":
+            from cli.suite_launch import launch
+
+            launch(options)
+        case "status":
+            from cli.suite_status import show_status
+
+            show_status(folder_of(options), options.watch)
+        case "stop":
+            from cli.suite_status import stop
+
+            stop(folder_of(options))
+        case "report":
+            from cli.suite_report import report
+
+            report(folder_of(options), options)
+        case "list":
+            _list(options)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace | None:
+    """The parsed command line; None: the help was asked for, and printed.
+
+    Raises:
+        ConfigError: an unknown command or option, or a missing suite.
+    """
+    words = list(argv)
+    if not words or words[0] in ("-h", "--help"):
+        print(fitted(_help(), terminal_width(sys.stdout)), end="")
+        return None
+    if words[0] not in COMMANDS:
+        raise ConfigError(f"There is no command '{shown(words[0])}'.{suggestion(words[0], COMMANDS)}")
+    parser = _parser(words[0])
+    options, rest = parser.parse_known_args(words[1:])
+    if rest:
+        known = [option for action in parser._actions for option in action.option_strings]
+        raise ConfigError(f"Unknown argument '{shown(rest[0])}'.{did_you_mean(rest[0].partition('=')[0], known)}")
+    return argparse.Namespace(command=words[0], **vars(options))
+
+
+def folder_of(options: argparse.Namespace) -> SuiteFolder:
+    """The folder of a suite that has been started, by its name or its file.
+
+    Raises:
+        ConfigError: there is none; the message has the nearest name.
+    """
+    name = options.suite
+    if name.endswith((".yaml", ".yml")):
+        from suites.suite_file import read_suite, suite_path
+
+        name = read_suite(suite_path(name)).name
+    folder = SuiteFolder(options.results, name)
+    if "/" in name or not folder.frozen.is_file():
+        names = suite_names(options.results)
+        begun = suggestion(name, names) if names else f" {options.results / SUITES} has none."
+        raise ConfigError(f"The suite '{shown(name)}' has not been started.{begun}")
+    return folder
+
+
+def _parser(command: str) -> _Parser:
+    parser = _Parser(prog=f"suite.py {command}", description=COMMANDS[command], allow_abbrev=False)
+    add = parser.add_argument
+    add("--results", type=Path, default=Path("results"), metavar="FOLDER", help="of all results (default: results)")
+    if command == "list":
+        return parser
+    add("suite", metavar="SUITE", help="a name, or the path of a file")
+    if command == "run":
+        add("--jobs", type=_number(1, 4096), default=0, metavar="N", help="runs at a time on this machine")
+        add("--launcher", choices=("local", "slurm"), default="local", help="where runs are started (default: local)")
+        add("--retry-failed", action="store_true", help="try runs again that have failed")
+        add("--dry-run", action="store_true", help="check everything and list the runs; start none")
+        add("--cold", action="store_true", help="start each run as an interpreter of its own (slower)")
+        add("--lease", type=_number(1, 86400), default=LEASE, metavar="SECONDS",
+            help=f"take a run over when its machine is silent for so long (default: {LEASE:g})")  # fmt: skip
+    if command == "status":
+        add("--watch", action="store_true", help="show it again and again, until Ctrl-C")
+    if command == "report":
+        add("--metric", dest="metrics", action="append", default=[], metavar="KEY", help="statistic; may be repeated")
+        add("--png", action="store_true", help="also write the figures as images")
+    return parser
+
+
+def _number(least: float, most: float) -> Any:
+    def number(text: str) -> float:
+        value = float(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"it must be from {least:g} to {most:g}")
+        return int(value) if value == int(value) else value
+
+    return number
+
+
+def _help() -> str:
+    commands = "\n".join(f"  {name:<7} {text}" for name, text in COMMANDS.items())
+    usage = "usage: suite.py COMMAND SUITE [options]; suite.py COMMAND --help lists them\n\n"
+    return usage + "Many runs by one command: algorithms × maps × seeds.\n\n" + EPILOG.format(commands=commands)
+
+
+def _list(options: argparse.Namespace) -> None:
+    from suites.suite_file import read_suite, suite_path
+    from suites.suite_file import suite_names as files
+
+    started = suite_names(options.results)
+    for name in sorted({*files(), *started}):
+        description = read_suite(suite_path(name)).description if name in files() else ""
+        print(f"{name:<24} {'started' if name in started else '':<8} {description}".rstrip())

@@ -1,0 +1,80 @@
+"""What a launcher shows: a line for each run that begins or ends, and below, on a terminal, how far the suite is."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from records.suite_table import live, suite_table
+from utils.console import terminal_width
+from utils.timehelper import about
+
+# seconds between drawings of the last line; where there is no terminal, between lines
+REDRAW, SAY = 1.0, 300.0
+_WORDS = {DONE: "done", FAILED: "failed", LOST: "lost, and waits for another attempt", STOPPED: "stopped"}
+
+
+class Progress:
+    """Shows a suite's progress.
+
+    Args:
+        runs: all of the suite.
+        stream: a terminal or a file.
+    """
+
+    def __init__(self, folder: SuiteFolder, runs: list[SuiteRun], stream: TextIO):
+        self._folder, self._runs, self._stream = folder, runs, stream
+        self._places = {run.id: number for number, run in enumerate(runs, 1)}
+        self._terminal = stream.isatty()
+        self._drawn, self._line = time.monotonic(), ""
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._erase()
+
+    def report(self, attempt: Attempt) -> None:
+        """Say that a run has begun or ended."""
+        place = f"[{self._places.get(attempt.run, 0):>{len(str(len(self._runs)))}}/{len(self._runs)}]"
+        if attempt.state == RUNNING:
+            where = f", from step {attempt.resumed}" if attempt.resumes else ""
+            self._say(f"{place} {attempt.run}: {'resumed' if attempt.resumes else 'started'}{where}")
+            return
+        seconds = about(max(attempt.ended - attempt.claimed, 0))
+        self._say(f"{place} {attempt.run}: {_WORDS[attempt.state]} after {seconds}")
+        if attempt.error and attempt.state in (FAILED, LOST):
+            self._say("    " + attempt.error.splitlines()[-1])
+
+    def look(self, newest: Mapping[str, Attempt]) -> None:
+        """Draw the last line, if it is time to."""
+        if time.monotonic() - self._drawn < (REDRAW if self._terminal else SAY):
+            return
+        self._drawn = time.monotonic()
+        table = suite_table(self._runs, live(self._folder, newest))
+        total, left = table.total, table.seconds_left()
+        parts = [f"{total.done}/{total.runs} done", f"{total.running} running", f"{total.waiting} waiting"]
+        parts += [f"{total.failed} failed"] if total.failed else []
+        parts += [f"{100 * total.steps / max(total.all_steps, 1):.0f} % of the steps"]
+        parts += [f"about {about(left)} left"] if left is not None else []
+        line = " · ".join(parts)
+        if self._terminal:
+            self._erase()
+            self._line = line[: (terminal_width(self._stream) or 80) - 1]
+            print(self._line, end="", file=self._stream, flush=True)
+        else:
+            print(line, file=self._stream, flush=True)
+
+    def _say(self, text: str) -> None:
+        line = self._line
+        self._erase()
+        print(text, file=self._stream)
+        if line:
+            self._line = line
+            print(line, end="", file=self._stream)
+        self._stream.flush()
+
+    def _erase(self) -> None:
+        if self._line:
+            print("\r" + " " * len(self._line) + "\r", end="", file=self._stream, flush=True)
+            self._line = ""

@@ -1,0 +1,105 @@
+"""A suite's runs with their merged configs, each refused for what main.py would refuse it for."""
+
+import copy
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from checks import check_config
+from checks.options import declared
+from checks.recorded import reaching
+from cli.compose import Composed, compose_config, with_own_defaults
+from cli.summary import check_summary
+from records.suite_state import SuiteRun
+from records.tokens import MAP_ARGUMENTS
+from suites.expansion import Point, expanded, run_id, words_of
+from suites.suite_file import SuiteFile, suite_path
+from utils.config import config_names, config_path, parameter_names, recursive_dict_update
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
+
+
+def checked_runs(suite: SuiteFile, looked_at: Callable[[int, int], Any] = lambda done, all_: None) -> list[SuiteRun]:
+    """The runs of a suite, every one checked as before it starts.
+
+    Args:
+        looked_at: called with the number of runs that are checked, and of all.
+
+    Raises:
+        ConfigError: the first run that main.py would refuse, with the message and its place in the suite.
+    """
+    _check_names(suite)
+    points, runs, compose = expanded(suite), [], cache(compose_config)
+    for point in points:
+        try:
+            runs.append(_run(suite, point, compose))
+        except ConfigError as error:
+            where = ", ".join(filter(None, (point.row, point.map or point.environment, f"seed {point.seed}")))
+            raise ConfigError(f"{suite.path}: {where}: {error}") from None
+        looked_at(len(runs), len(points))
+    _refuse_twins(suite, runs)
+    return runs
+
+
+def _check_names(suite: SuiteFile) -> None:
+    for family, key, names in (
+        ("algs", "algorithms", suite.algorithms),
+        ("envs", "environments", suite.values("environment")),
+    ):
+        known = config_names(family) + (parameter_names() if family == "algs" else [])
+        for name in names:
+            if not name.endswith((".yaml", ".yml", ".py")) and name not in known:
+                raise ConfigError(f"{suite.path}: {key}: there is no '{shown(name)}'.{suggestion(name, known)}")
+            config_path(name, family)
+
+
+def _run(suite: SuiteFile, point: Point, compose: Callable[[str, str], Composed]) -> SuiteRun:
+    composed = copy.deepcopy(compose(point.algorithm, point.environment))
+    settings = recursive_dict_update({}, point.settings)
+    if point.map:
+        recursive_dict_update(settings, {"env_args": {_map_argument(composed.config, point): point.map}})
+    settings |= {"label": point.row, "seed": point.seed}
+    if "torch_threads" not in settings:
+        settings["torch_threads"] = suite.resources["threads"]
+    known = with_own_defaults(composed.config, settings)
+    config = check_config(
+        recursive_dict_update(copy.deepcopy(known), settings), known=known, own_keys=composed.own_keys
+    )
+    check_summary(config)
+    defaults = {key: option.default for key, option in declared(config).items()}
+    words = [f"--config={point.algorithm}", f"--env-config={point.environment}", "with", *words_of(settings)]
+    return SuiteRun(
+        id=run_id(point, config, defaults),
+        algorithm=point.row,
+        environment=point.environment,
+        map=point.map,
+        seed=point.seed,
+        choices=point.choices,
+        t_max=config["t_max"],
+        words=words,
+        confirmed=[f"{key}={value!r}" for key, value in reaching(config).items()],
+    )
+
+
+def _map_argument(config: dict, point: Point) -> str:
+    """The argument in which the environment's file names its map."""
+    env_args = config.get("env_args", {})
+    for key in MAP_ARGUMENTS:
+        if key in env_args:
+            return key
+    raise ConfigError(
+        f"maps: the environment {point.environment} has no maps: config/envs/{point.environment}.yaml has none of "
+        f"{', '.join(MAP_ARGUMENTS)} among its env_args."
+    )
+
+
+def _refuse_twins(suite: SuiteFile, runs: list[SuiteRun]) -> None:
+    seen: dict[str, SuiteRun] = {}
+    for run in runs:
+        if run.id in seen:
+            raise ConfigError(f"{suite.path}: two runs are the same: {run.id}. Do two overrides set the same values?")
+        seen[run.id] = run
+
+
+__all__ = ["checked_runs", "suite_path"]

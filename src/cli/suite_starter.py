@@ -1,0 +1,55 @@
+"""The process that starts a suite's runs: `src/suite.py serve`, which launchers call."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from suites.starter import Starter
+from suites.starter import serve as serve_runs
+
+SRC = Path(__file__).resolve().parents[1]
+
+
+def starter(cold: bool, environment: dict[str, str]) -> Starter:
+    """Start one.
+
+    Args:
+        cold: every run is a new interpreter, `python src/main.py`; else runs fork from one that has imported all.
+        environment: variables of the runs.
+    """
+    command = [sys.executable, str(SRC / "suite.py"), "serve", *(["cold"] if cold else [])]
+    return Starter(command, environment)
+
+
+def serve(words: Sequence[str]) -> int:
+    """Be the starter, or one of the processes that it forks; return the exit code."""
+    if list(words) == ["cold"]:
+        return serve_runs(_execute, lambda: None)
+    return serve_runs(_call, _import_everything)
+
+
+def _execute(words: list[str]) -> None:
+    os.execv(sys.executable, [sys.executable, str(SRC / "main.py"), *words])
+
+
+def _call(words: list[str]) -> None:
+    import numpy as np
+
+    import main
+
+    np.random.seed()  # as in a new interpreter: all runs would begin with the starter's state
+    sys.argv = [str(SRC / "main.py"), *words]
+    main._start()
+    main._finish(main.main())
+
+
+def _import_everything() -> None:
+    """What every run imports, or asks for once a process."""
+    import warnings
+
+    warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
+    import git  # noqa: F401 - Sacred asks it for the commit
+    import torch._dynamo  # noqa: F401 - the first optimiser of a process imports it
+
+    import run  # noqa: F401

@@ -1,0 +1,94 @@
+"""`suite.py status` and `suite.py stop`."""
+
+import contextlib
+import sys
+import time
+
+from records.suite_state import RUNNING, SuiteFolder
+from records.suite_table import Cell, SuiteTable, live, suite_table
+from suites.claims import Claims
+from utils.console import terminal_width
+from utils.timehelper import about
+from utils.whole_files import write_whole
+
+# seconds between drawings, and between looks
+REDRAW, LOOK = 2.0, 0.5
+HEADINGS = ("algorithm", "map", "done", "running", "failed", "steps", "steps/s", "left", "last error")
+_CLEAR = "\x1b[H\x1b[2J"
+
+
+def show_status(folder: SuiteFolder, watch: bool) -> None:
+    """Print the table of a suite, once or until it is done or Ctrl-C."""
+    runs = folder.runs()
+    while True:
+        table = suite_table(runs, live(folder, folder.newest()))
+        if watch and sys.stdout.isatty():
+            print(_CLEAR, end="")
+        print(status_text(folder, table, terminal_width(sys.stdout)), flush=True)
+        if not watch or table.total.done + table.total.failed == table.total.runs:
+            return
+        time.sleep(REDRAW)
+
+
+def status_text(folder: SuiteFolder, table: SuiteTable, width: int | None = None) -> str:
+    """The table as text.
+
+    Args:
+        width: columns; longer lines are cut. None: as long as they are.
+    """
+    rows = [HEADINGS, *(_row(cell, table.total.speed) for cell in table.cells)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS) - 1)]
+    lines = [summary(folder, table), ""]
+    for row in rows:
+        left, right = zip(row[:2], widths[:2], strict=True), zip(row[2:-1], widths[2:], strict=True)
+        cells = [*(f"{text:<{size}}" for text, size in left), *(f"{text:>{size}}" for text, size in right), row[-1]]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(line[:width] for line in lines)
+
+
+def summary(folder: SuiteFolder, table: SuiteTable) -> str:
+    """One line about the whole suite."""
+    total, left = table.total, table.seconds_left()
+    parts = [f"{total.done} of {total.runs} runs done", f"{total.running} running", f"{total.waiting} waiting"]
+    parts += [f"{total.failed} failed"] if total.failed else []
+    parts += [f"about {about(left)} left"] if left and total.running else []
+    parts += ["stopping"] if folder.stop.exists() and total.running else []
+    return f"{folder.name}: {', '.join(parts)}"
+
+
+def _row(cell: Cell, speed: float | None) -> tuple[str, ...]:
+    left = cell.seconds_left(speed)
+    return (
+        cell.algorithm,
+        cell.map,
+        f"{cell.done}/{cell.runs}",
+        str(cell.running or ""),
+        str(cell.failed or ""),
+        f"{100 * cell.steps / max(cell.all_steps, 1):.0f} %",
+        f"{cell.speed:,.0f}" if cell.speed else "",
+        about(left) if left else "",
+        last_line(cell.error),
+    )
+
+
+def last_line(error: str) -> str:
+    """The last line of an error, which says the most."""
+    return error.strip().splitlines()[-1] if error.strip() else ""
+
+
+def stop(folder: SuiteFolder) -> None:
+    """Ask all runs of a suite to save and stop, on whatever machine, and wait for them."""
+    claims = Claims(folder)
+    write_whole(str(folder.stop), b"")
+    last = None
+    try:
+        while running := [one for one in folder.newest().values() if one.state == RUNNING and not claims.is_over(one)]:
+            if len(running) != last:
+                last = len(running)
+                print(f"{last} runs are stopping. Ctrl-C ends this wait, not the stop.", flush=True)
+            time.sleep(LOOK)
+    except KeyboardInterrupt:
+        return
+    with contextlib.suppress(OSError):
+        # launchers end when they see it; the next start removes it
+        print(f"{folder.name} is stopped; python src/suite.py run {folder.name} resumes it.")

@@ -1,0 +1,115 @@
+"""A suite at a glance: how far the runs of each algorithm are on each map."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from records.metric_tail import progress
+from records.suite_state import DONE, FAILED, RUNNING, WAITING, Attempt, SuiteFolder, SuiteRun
+
+
+@dataclass
+class Cell:
+    """The runs of one algorithm on one map, or any runs.
+
+    Attributes:
+        done, running, failed, waiting: how many; those that were stopped or lost wait.
+        steps, all_steps: environment steps that are done, and that there will be.
+        speeds: steps per second of training, of each run that has trained.
+        left: steps of the runs that are not done and have not failed.
+        error: the last one of a run that failed.
+        failed_at: when that was.
+    """
+
+    algorithm: str = ""
+    map: str = ""
+    done: int = 0
+    running: int = 0
+    failed: int = 0
+    waiting: int = 0
+    steps: int = 0
+    all_steps: int = 0
+    speeds: list[float] = field(default_factory=list)
+    left: int = 0
+    error: str = ""
+    failed_at: float = 0.0
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self.done + self.running + self.failed + self.waiting
+
+    @property
+    def speed(self) -> float | None:
+        """Steps per second of a run, the mean."""
+        return sum(self.speeds) / len(self.speeds) if self.speeds else None
+
+    def seconds_left(self, speed: float | None = None) -> float | None:
+        """Seconds until all are done, if they run one after the other.
+
+        Args:
+            speed: where none of them has trained yet.
+        """
+        if not self.left:
+            return 0.0
+        speed = self.speed or speed
+        return self.left / speed if speed else None
+
+    def add(self, run: SuiteRun, attempt: Attempt | None) -> None:
+        """Count one run."""
+        state = attempt.state if attempt is not None else WAITING
+        kind = state if state in (DONE, RUNNING, FAILED) else WAITING
+        setattr(self, kind, getattr(self, kind) + 1)
+        steps = run.t_max if state == DONE else min(attempt.steps, run.t_max) if attempt else 0
+        self.steps += steps
+        self.all_steps += run.t_max
+        if kind in (RUNNING, WAITING):
+            self.left += run.t_max - steps
+        if attempt is not None and attempt.steps > 0 and attempt.seconds > 0:
+            self.speeds.append(attempt.steps / attempt.seconds)
+        if attempt is not None and state == FAILED and attempt.ended >= self.failed_at:
+            self.error, self.failed_at = attempt.error, attempt.ended
+
+
+@dataclass
+class SuiteTable:
+    """The cells in the order of the suite, and their sum."""
+
+    cells: list[Cell]
+    total: Cell
+
+    def seconds_left(self) -> float | None:
+        """Seconds until the suite is done, with as many runs at a time as now; None if that is not known."""
+        each = [cell.seconds_left(self.total.speed) for cell in self.cells]
+        return None if None in each else sum(filter(None, each)) / max(self.total.running, 1)
+
+
+def suite_table(runs: Iterable[SuiteRun], newest: Mapping[str, Attempt]) -> SuiteTable:
+    """The table of these runs.
+
+    Args:
+        newest: attempt by run.
+    """
+    cells: dict[tuple[str, str], Cell] = {}
+    total = Cell()
+    for run in runs:
+        place = run.algorithm, map_name(run)
+        cell = cells.setdefault(place, Cell(*place))
+        for one in (cell, total):
+            one.add(run, newest.get(run.id))
+    return SuiteTable(list(cells.values()), total)
+
+
+def map_name(run: SuiteRun) -> str:
+    """The map of a run; with the environment, which another one may have a map of the same name in."""
+    return f"{run.environment}/{run.map}" if run.map else run.environment
+
+
+def live(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> dict[str, Attempt]:
+    """The attempts with the newest steps of the runs that are under way: their keepers write them down now and then."""
+    return {
+        run: dataclasses.replace(attempt, steps=found[0], seconds=found[1])
+        if attempt.state == RUNNING and (found := progress(folder.results, attempt.token)) is not None
+        else attempt
+        for run, attempt in newest.items()
+    }

@@ -1,0 +1,24 @@
+"""Many runs by one command: `python src/suite.py --help` explains it."""
+
+import sys
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line (default: the process's own) and return its exit code."""
+    from cli.command import run_command
+    from cli.suite import dispatch
+
+    words = sys.argv[1:] if argv is None else list(argv)
+    return run_command(lambda: dispatch(words), "the suite's state is kept; the same command resumes it.")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        from cli.suite_starter import serve
+
+        sys.exit(serve(sys.argv[2:]))
+    from utils.console import outlive_readers
+
+    outlive_readers()
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Suites: many runs by one command. Which runs, who has which, and how they are started."""

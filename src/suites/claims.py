@@ -1,0 +1,152 @@
+"""Who has which run: claims that hold while they are renewed, among launchers that share nothing but a folder.
+
+An attempt is claimed by creating its file, which the file system lets one of them do. It is renewed by rewriting it,
+and over when nobody does so for the time of its lease. Then whoever creates the next attempt's file has the run. Nobody
+writes or removes the file of another's attempt, so a claim that is taken over cannot be taken twice.
+"""
+
+import os
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from records.layout import CHECKPOINTS, DONE, RUNS
+from records.recorded import manifests
+from records.suite_state import DONE as IS_DONE
+from records.suite_state import FAILED, LOST, RUNNING, Attempt, SuiteFolder, SuiteRun
+from suites.processes import born, is_alive, kill, machine
+from utils.whole_files import write_whole
+
+# seconds after which a run is taken over whose keeper, on another machine, gives no sign of life
+LEASE = 300.0
+# seconds in which a run that a launcher has claimed is begun, or never
+HANDOVER = 5.0
+# renewals within that time
+RENEWALS = 10
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A run that this process has.
+
+    Attributes:
+        attempt: as it stands in its file.
+        resume: whether the run is resumed, rather than begun.
+    """
+
+    run: SuiteRun
+    attempt: Attempt
+    resume: bool
+
+
+class Claims:
+    """Claims of one launcher.
+
+    Args:
+        folder: the suite's.
+        lease: seconds.
+        losses: how many attempts in a row may be lost without a new checkpoint.
+    """
+
+    def __init__(self, folder: SuiteFolder, lease: float = LEASE, losses: int = 5):
+        self._folder, self._lease, self._losses = folder, lease, losses
+        self.machine, self._host = machine(), os.uname().nodename
+        # the process and its start first, by which others find out whether it has ended
+        self.launcher = f"{os.getpid()}-{born(os.getpid())}-{uuid.uuid4().hex[:8]}"
+
+    def is_over(self, attempt: Attempt) -> bool:
+        """Whether nobody works on a running attempt any more."""
+        if attempt.machine == self.machine and attempt.pid:
+            dead = not is_alive(attempt.pid, attempt.born) and not is_alive(attempt.run_pid, attempt.run_born)
+            # a launcher that was killed may have asked for the run just before
+            return dead and (attempt.run_pid > 0 or self._age(attempt) > min(HANDOVER, attempt.lease))
+        return self._age(attempt) > attempt.lease
+
+    def is_here(self, attempt: Attempt) -> bool:
+        """Whether an attempt is under way on this machine."""
+        return attempt.state == RUNNING and attempt.machine == self.machine and not self.is_over(attempt)
+
+    def claim(self, run: SuiteRun, before: Attempt | None, cores: list[int], gpus: list[str]) -> Claim | None:
+        """Try to get a run whose newest attempt is `before`, which is over; None: another launcher was first."""
+        made = Attempt(
+            run.id,
+            before.number + 1 if before else 1,
+            token=f"{self._folder.name}_{run.id}",
+            machine=self.machine,
+            host=self._host,
+            pid=os.getpid(),
+            born=born(os.getpid()),
+            lease=self._lease,
+            launcher=self.launcher,
+            claimed=time.time(),
+            cores=cores,
+            gpus=gpus,
+        )
+        if before is None:
+            return Claim(run, made, False) if self._create(made) else None
+        if before.machine == self.machine:  # it was stopped by force, and may not have noticed
+            kill(before.run_pid, before.run_born)
+        made, resume = self._continued(made, before)
+        if not self._create(made):
+            return None
+        return Claim(run, made, resume) if made.state == RUNNING else None
+
+    def _continued(self, made: Attempt, before: Attempt) -> tuple[Attempt, bool]:
+        """The attempt that continues another one: resumed, begun once more, or given up."""
+        root, token = self._folder.results, before.token or made.token
+        if (root / RUNS / token / DONE).is_file():  # its keeper was killed before it could say so
+            return replace(made, token=token, state=IS_DONE, ended=time.time(), steps=before.steps,
+                           seconds=before.seconds), False  # fmt: skip
+        step = newest_step(root, token)
+        lost = before.state in (RUNNING, LOST)
+        losses = before.losses + 1 if lost and (step or 0) <= before.resumed else 0
+        if losses > self._losses:
+            error = f"Lost {losses} times in a row without a new checkpoint. {before.error}"
+            return replace(made, token=token, state=FAILED, ended=time.time(), error=error, losses=0), False
+        if step is not None:
+            return replace(made, token=token, losses=losses, resumed=step, steps=step, resumes=True), True
+        # never a name that the attempt before could still take
+        return replace(made, token=f"{made.token}.{made.number}", losses=losses), False
+
+    def _create(self, attempt: Attempt) -> bool:
+        place = self._folder.place(attempt.run, attempt.number)
+        whole = place.with_name(f".{place.name}.{self.launcher}")
+        write_whole(str(whole), attempt.to_bytes())
+        try:
+            os.link(whole, place)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            return _create_exclusively(place, attempt.to_bytes())
+        finally:
+            with suppress(OSError):
+                whole.unlink()
+        return True
+
+    def _age(self, attempt: Attempt) -> float:
+        """Seconds since an attempt's file was written, by the clock of the machine that has the files."""
+        clock = self._folder.path / f".clock-{self.launcher}"
+        try:
+            clock.write_bytes(b"")
+            now = clock.stat().st_mtime
+            clock.unlink()
+            return now - self._folder.place(attempt.run, attempt.number).stat().st_mtime
+        except OSError:
+            return 0.0
+
+
+def newest_step(results: Path, token: str) -> int | None:
+    """The step of a run's newest checkpoint; None without one."""
+    return next((step for step, manifest in manifests(results / RUNS / token / CHECKPOINTS).items() if manifest), None)
+
+
+def _create_exclusively(place: Path, content: bytes) -> bool:
+    try:
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    with open(descriptor, "wb") as file:
+        file.write(content)
+    return True

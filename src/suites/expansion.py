@@ -1,0 +1,130 @@
+"""From a suite's file to its runs: pure, and always in the same order."""
+
+import copy
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from suites.suite_file import AXES, MOST_RUNS, SuiteFile
+from utils.config import flatten, recursive_dict_update
+from utils.errors import ConfigError
+
+# what a config says about the place and the records of a run, not about what it computes
+NOT_THE_RUN = (
+    "run_name message label repeat_id local_results_path mongo_url timer machine_interval summary torch_threads "
+    "use_tensorboard use_wandb wandb_mode wandb_project wandb_team use_mlflow mlflow_uri mlflow_experiment "
+    "use_cuda learner_device acting_device checkpoint_interval checkpoint_minutes keep_checkpoints sigusr1"
+).split()
+HASH_LENGTH = 8
+LONGEST_ID = 120
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of the product.
+
+    Attributes:
+        choices: the name of the chosen override by axis.
+        settings: what goes after `with`, nested, but for the seed and the map.
+    """
+
+    seed: int
+    algorithm: str
+    environment: str
+    map: str
+    choices: dict[str, str]
+    settings: dict[str, Any]
+
+    @property
+    def row(self) -> str:
+        """The algorithm with its overrides, by which runs are compared."""
+        return "+".join((self.algorithm, *self.choices.values()))
+
+
+def expanded(suite: SuiteFile) -> list[Point]:
+    """The suite's runs: first every one with the first seed, and so on.
+
+    Settings of the suite come first, then those of the cases that apply, then those of the overrides; the later wins.
+
+    Raises:
+        ConfigError: there are more than `MOST_RUNS`, or none.
+    """
+    groups = _groups(suite)
+    count = prod(len(values) for _, values in groups)
+    if count > MOST_RUNS:
+        raise ConfigError(f"{suite.path}: {count} runs; a suite may have {MOST_RUNS}. Divide it into several.")
+    points = [point for axes in _product(groups) if (point := _point(suite, axes)) is not None]
+    if not points:
+        raise ConfigError(f"{suite.path}: exclude leaves no run.")
+    return points
+
+
+def _groups(suite: SuiteFile) -> list[tuple[tuple[str, ...], list[tuple]]]:
+    """Axes that are chosen together, with their values; a group stands where its first axis does."""
+    values = {axis: suite.values(axis) for axis in suite.axes if axis != "environment"}
+    values["map"] = suite.scenarios
+    groups, done = [], set()
+    for axis in values:
+        if axis not in done:
+            zipped = tuple(next((group for group in suite.zipped if axis in group), [axis]))
+            groups.append((zipped, list(zip(*(values[one] for one in zipped), strict=True))))
+            done.update(zipped)
+    return groups
+
+
+def _product(groups: list[tuple[tuple[str, ...], list[tuple]]]) -> Iterator[dict[str, Any]]:
+    for chosen in itertools.product(*(values for _, values in groups)):
+        yield {
+            axis: value
+            for (axes, _), values in zip(groups, chosen, strict=True)
+            for axis, value in zip(axes, values, strict=True)
+        }
+
+
+def _point(suite: SuiteFile, axes: dict[str, Any]) -> Point | None:
+    """The run at a place of the product; None: it is excluded."""
+    axes["environment"], axes["map"] = axes["map"]
+    if any(_holds(condition, axes) for condition in suite.excluded):
+        return None
+    settings = copy.deepcopy(suite.settings)
+    for condition, own in suite.cases:
+        if _holds(condition, axes):
+            recursive_dict_update(settings, own)
+    choices = {axis: axes[axis] for axis in suite.overrides}
+    for axis, name in choices.items():
+        recursive_dict_update(settings, suite.overrides[axis][name])
+    return Point(**{axis: axes[axis] for axis in AXES}, choices=choices, settings=settings)
+
+
+def _holds(condition: Mapping[str, list], axes: Mapping[str, Any]) -> bool:
+    return all(axes[axis] in allowed for axis, allowed in condition.items())
+
+
+def run_id(point: Point, config: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+    """`<algorithm>[+override]-<map>-s<seed>-<hash>` of a run, fit for a file name.
+
+    The hash is of the merged config: of every value that is not the default of its key. So a new key, whose default
+    leaves things as they are, changes no run.
+
+    Args:
+        config: merged and checked.
+        defaults: of all keys.
+    """
+    apart = {key: value for key, value in config.items() if key not in NOT_THE_RUN}
+    kept = {key: value for key, value in apart.items() if key not in defaults or value != defaults[key]}
+    text = json.dumps(kept, sort_keys=True, default=repr)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]
+    name = f"{point.row}-{point.map or point.environment}"
+    ending = f"-s{point.seed}-{digest}"
+    plain = re.sub(r"[^A-Za-z0-9_+.-]+", "-", name).lstrip("-.+") or "run"
+    return plain[: LONGEST_ID - len(ending)] + ending
+
+
+def words_of(settings: Mapping[str, Any]) -> list[str]:
+    """Nested settings as the words after `with`."""
+    return [f"{key}={value!r}" for key, value in flatten(settings).items()]

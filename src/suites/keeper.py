@@ -1,0 +1,162 @@
+"""The keeper of one run: a small process that starts it, renews its claim, and writes down how it ended.
+
+A keeper is in a session of its own: the launcher that began it may end, or be killed, and the run goes on. When the
+keeper itself is killed, the run is sent SIGTERM, on which it saves.
+"""
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from records.layout import RUNS
+from records.metric_tail import progress
+from records.suite_state import DONE, FAILED, LOST, STOPPED, Attempt, SuiteFolder
+from suites.claims import RENEWALS
+from suites.processes import born, end_with_parent
+from utils.plain_values import escaped
+from utils.whole_files import write_whole
+
+# seconds between looks at the folder
+LOOK = 1.0
+# of what a failed run printed
+LAST_LINES, LONGEST_ERROR = 12, 3000
+# exit codes of a run that a signal ended after it had saved
+SIGNALLED = tuple(128 + signum for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1))
+# of a run whose folder another process still holds
+IN_USE = "is still in use by the process"
+
+
+def command_of(results: Path, attempt: Attempt, words: list[str], confirmed: list[str]) -> list[str]:
+    """The words of main.py for an attempt."""
+    if attempt.resumes:
+        resume = [f"--resume={results / RUNS / attempt.token}"]
+        return [*resume, "with", *confirmed] if confirmed else resume
+    return [*words, f"run_name={attempt.token!r}", f"local_results_path={str(results)!r}"]
+
+
+def keep(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Attempt | None:
+    """Start an attempt's run and stay with it until it has ended.
+
+    Args:
+        start: forks and returns the process's number; 0 in the run.
+
+    Returns:
+        the attempt as it ended, or as it was if another launcher has the run by now; None in the run, which has to go
+        on by itself.
+    """
+    if _taken_over(folder, attempt):
+        return attempt
+    signals = _Signals()
+    begun = folder.output(attempt.run).stat().st_size if folder.output(attempt.run).exists() else 0
+    parent = os.getpid()
+    pid = start()
+    if pid == 0:
+        signals.restore()
+        # saves, as on any SIGTERM, when its keeper is gone
+        end_with_parent(signal.SIGTERM, parent)
+        return None
+    attempt = replace(attempt, pid=parent, born=born(parent), run_pid=pid, run_born=born(pid))
+    _write(folder, attempt)
+    renewed, told, taken_over = time.monotonic(), 0, False
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            break
+        signals.wait(min(LOOK, attempt.lease / RENEWALS))
+        if _taken_over(folder, attempt):
+            taken_over = True
+            os.kill(pid, signal.SIGKILL)
+        asked = signals.stops or int(folder.stop.exists())
+        if asked > told:
+            told = asked
+            os.kill(pid, signal.SIGTERM if told == 1 else signal.SIGKILL)
+        if time.monotonic() - renewed >= attempt.lease / RENEWALS and not taken_over:
+            renewed = time.monotonic()
+            attempt = _with_progress(folder, attempt)
+            _write(folder, attempt)
+    signals.restore()
+    if not taken_over and not _taken_over(folder, attempt):
+        attempt = _ended(folder, attempt, os.waitstatus_to_exitcode(status), told > 0, begun)
+        _write(folder, attempt)
+    return attempt
+
+
+def _taken_over(folder: SuiteFolder, attempt: Attempt) -> bool:
+    return folder.place(attempt.run, attempt.number + 1).exists()
+
+
+def _ended(folder: SuiteFolder, attempt: Attempt, code: int, told: bool, begun: int) -> Attempt:
+    error = "" if code == 0 else _last_lines(folder.output(attempt.run), begun)
+    if code == 0:
+        state = DONE
+    elif told and (code < 0 or code in SIGNALLED):
+        state, error = STOPPED, ""
+    elif code < 0 or code in SIGNALLED or IN_USE in error:
+        state = LOST
+        error = f"Ended by {signal.Signals(-code).name}." if code < 0 else error
+    else:
+        state = FAILED
+    return replace(_with_progress(folder, attempt), state=state, exit_code=code, error=error, ended=time.time())
+
+
+def _with_progress(folder: SuiteFolder, attempt: Attempt) -> Attempt:
+    found = progress(folder.results, attempt.token)
+    return attempt if found is None else replace(attempt, steps=found[0], seconds=found[1])
+
+
+def _write(folder: SuiteFolder, attempt: Attempt) -> None:
+    # a full disk is no reason to leave the run alone: it is written again at the next renewal
+    with suppress(OSError):
+        write_whole(str(folder.place(attempt.run, attempt.number)), attempt.to_bytes())
+
+
+def _last_lines(path: Path, begun: int) -> str:
+    """The last lines that were printed since the file had `begun` bytes."""
+    try:
+        with open(path, "rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(begun, end - 4 * LONGEST_ERROR))
+            text = file.read(4 * LONGEST_ERROR).decode(errors="replace")
+    except OSError:
+        return ""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    return escaped("\n".join(lines[-LAST_LINES:]))[-LONGEST_ERROR:]
+
+
+class _Signals:
+    """Notes SIGTERM and SIGINT, and wakes up when a child ends.
+
+    Attributes:
+        stops: how many signals to stop have come.
+    """
+
+    def __init__(self) -> None:
+        self.stops = 0
+        self._reader, self._writer = os.pipe()
+        for end in (self._reader, self._writer):
+            os.set_blocking(end, False)
+        self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        handlers = {signal.SIGTERM: self._note, signal.SIGINT: self._note, signal.SIGCHLD: lambda *_: None}
+        self._before = {signum: signal.signal(signum, handler) for signum, handler in handlers.items()}
+
+    def _note(self, *_: object) -> None:
+        self.stops += 1
+
+    def wait(self, seconds: float) -> None:
+        """Until a signal comes, at most `seconds`."""
+        if select.select([self._reader], [], [], seconds)[0]:
+            with suppress(BlockingIOError):
+                os.read(self._reader, 4096)
+
+    def restore(self) -> None:
+        """Leave signals as they were."""
+        signal.set_wakeup_fd(self._wakeup)
+        for signum, handler in self._before.items():
+            signal.signal(signum, handler)
+        os.close(self._reader)
+        os.close(self._writer)

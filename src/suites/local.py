@@ -1,0 +1,206 @@
+"""The launcher of one machine: as many runs at a time as there is room for, until the suite is done."""
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from suites.claims import Claim, Claims
+from suites.keeper import command_of
+from suites.processes import is_alive
+from suites.resources import Machine
+from suites.starter import Request, Starter
+from utils.whole_files import write_whole
+
+# seconds between looks at the folder when nothing ends here
+LOOK = 1.0
+# seconds that stopped runs get to end, once they are to end at once
+PATIENCE = 10.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a launcher ended: the newest attempt at each run, and the signal that stopped it, if one did."""
+
+    newest: dict[str, Attempt]
+    signum: int | None
+    stopped: bool
+
+
+class LocalLauncher:
+    """Starts a suite's runs on this machine.
+
+    Args:
+        folder: the suite's.
+        runs: in the order in which they are wanted.
+        claims: of this launcher.
+        machine: what there is for runs.
+        start: makes a starter.
+        report: called with an attempt whenever one begins or ends here.
+        look: called with the newest attempts at every look at the folder.
+        retry_failed: whether runs that had failed before this start are tried again.
+    """
+
+    def __init__(
+        self,
+        folder: SuiteFolder,
+        runs: list[SuiteRun],
+        claims: Claims,
+        machine: Machine,
+        start: Callable[[], Starter],
+        report: Callable[[Attempt], Any],
+        look: Callable[[dict[str, Attempt]], Any],
+        retry_failed: bool = False,
+    ):
+        self._folder, self._claims, self._machine = folder, claims, machine
+        self._runs = {run.id: run for run in runs}
+        self._start, self._report, self._look = start, report, look
+        self._starter: Starter | None = None
+        self._mine: dict[str, Attempt] = {}
+        self._told: dict[str, int] = {}
+        self._signals: list[int] = []
+        failed = {run: attempt.number for run, attempt in folder.newest().items() if attempt.state == FAILED}
+        self._retried = failed if retry_failed else {}
+
+    def run(self) -> Outcome:
+        """Until every run is done or has failed, wherever it ran; or until it is stopped."""
+        before = {signum: signal.signal(signum, self._note) for signum in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            newest, forced = {}, 0.0
+            while True:
+                newest = self._folder.newest()
+                self._note_ended(newest)
+                self._look(newest)
+                stops = self._stops()
+                if stops:
+                    self._stop(newest, stops)
+                    forced = forced or (time.monotonic() if stops > 1 else 0.0)
+                    if not self._mine or (forced and time.monotonic() - forced > PATIENCE):
+                        break
+                elif not self._fill(newest) and not self._mine and not self._elsewhere(newest):
+                    break
+                self._wait(0.05 if stops else LOOK)
+            stopped = bool(self._stops())
+        finally:
+            for signum, handler in before.items():
+                signal.signal(signum, handler)
+            if self._starter is not None:
+                self._starter.close()
+        return Outcome(newest, self._signals[0] if self._signals else None, stopped)
+
+    def _note(self, signum: int, _frame: object) -> None:
+        self._signals.append(signum)
+
+    def _stops(self) -> int:
+        """0: go on; 1: stop, and let runs save; 2: at once."""
+        return min(len(self._signals), 2) or int(self._folder.stop.exists())
+
+    def _fill(self, newest: dict[str, Attempt]) -> bool:
+        """Start runs while there is room; whether one was started."""
+        here = [attempt for run, attempt in newest.items() if run in self._mine or self._is_orphan(attempt)]
+        started = False
+        for run in self._runs.values():
+            if len(here) >= self._machine.jobs:
+                break
+            before = newest.get(run.id)
+            if not self._is_free(run.id, before):
+                continue
+            everyones = [attempt for attempt in newest.values() if self._claims.is_here(attempt)]
+            place = self._machine.place([*everyones, *(one for one in here if one not in everyones)])
+            if place is None:
+                break
+            if (claim := self._claims.claim(run, before, *place)) is not None and self._begin(claim):
+                here.append(claim.attempt)
+                started = True
+        return started
+
+    def _begin(self, claim: Claim) -> bool:
+        attempt = claim.attempt
+        words = command_of(self._folder.results, attempt, claim.run.words, claim.run.confirmed)
+        environment = self._machine.environment(attempt.gpus)
+        request = Request(str(self._folder.results), self._folder.name, attempt, words, environment)
+        for _ in range(2):
+            if self._starter is None or not self._starter.alive:
+                self._starter = self._start()
+            if self._starter.start(request):
+                self._mine[attempt.run] = attempt
+                self._report(attempt)
+                return True
+        self._lose(attempt)
+        return False
+
+    def _is_free(self, run: str, attempt: Attempt | None) -> bool:
+        if attempt is None or attempt.state in (STOPPED, LOST):
+            return True
+        if attempt.state == RUNNING:
+            return run not in self._mine and self._claims.is_over(attempt)
+        return attempt.state == FAILED and self._retried.get(run) == attempt.number
+
+    def _is_orphan(self, attempt: Attempt) -> bool:
+        """Whether an attempt is under way on this machine whose launcher has ended."""
+        if not self._claims.is_here(attempt):
+            return False
+        pid, _, rest = attempt.launcher.partition("-")
+        return not pid.isdigit() or not is_alive(int(pid), rest.partition("-")[0])
+
+    def _elsewhere(self, newest: dict[str, Attempt]) -> bool:
+        """Whether others still have runs, which could be lost."""
+        return any(attempt.state == RUNNING for run, attempt in newest.items() if run in self._runs) or any(
+            self._is_free(run, newest.get(run)) for run in self._runs
+        )
+
+    def _note_ended(self, newest: dict[str, Attempt]) -> None:
+        """Forget what has ended; a run whose starter died before it began is lost."""
+        for run, begun in list(self._mine.items()):
+            now = newest.get(run, begun)
+            never = now.number == begun.number and now.pid == os.getpid()
+            if never and (self._starter is None or not self._starter.alive):
+                self._lose(now)
+                now = replace(now, state=LOST)
+            if now.number != begun.number or now.state != RUNNING or (not never and self._claims.is_over(now)):
+                newest[run] = now
+                del self._mine[run]
+                self._told.pop(run, None)
+                if now.number == begun.number:
+                    self._report(now)
+
+    def _lose(self, attempt: Attempt) -> None:
+        path = self._folder.place(attempt.run, attempt.number)
+        with suppress(OSError):
+            write_whole(
+                str(path), replace(attempt, state=LOST, ended=time.time(), error="It did not start.").to_bytes()
+            )
+
+    def _stop(self, newest: dict[str, Attempt], stops: int) -> None:
+        """Tell keepers to stop, as often as this launcher was told to."""
+        for run in self._mine:
+            attempt = newest.get(run)
+            if attempt is None or attempt.pid == os.getpid():
+                continue  # its keeper has not begun
+            while self._told.get(run, 0) < stops:
+                self._told[run] = self._told.get(run, 0) + 1
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(attempt.pid, signal.SIGTERM)
+                if self._told[run] < stops:
+                    time.sleep(0.05)  # two signals of one kind at a time are one
+
+    def _wait(self, seconds: float) -> None:
+        """Until a run here has ended, or a signal comes."""
+        if self._starter is None or not self._starter.alive:
+            time.sleep(seconds)
+            return
+        end = time.monotonic() + seconds
+        count = len(self._signals)
+        while (left := end - time.monotonic()) > 0 and len(self._signals) == count:
+            # Python continues a wait that a signal handler interrupted
+            if select.select([self._starter], [], [], min(left, 0.2))[0]:
+                self._starter.ended()
+                return
+
+
+__all__ = ["DONE", "LocalLauncher", "Outcome"]

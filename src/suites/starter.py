@@ -1,0 +1,197 @@
+"""A process that has imported everything and forks a keeper for each run, which forks the run: neither imports again.
+
+The launcher writes requests to its standard input, a line of JSON each, and reads from its standard output which
+keepers have ended. It ends with its standard input; its keepers do not.
+"""
+
+import gc
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from records.suite_state import Attempt, SuiteFolder
+from suites.keeper import keep
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run to start.
+
+    Attributes:
+        words: of main.py.
+        environment: variables that it gets; None takes one away.
+    """
+
+    results: str
+    suite: str
+    attempt: Attempt
+    words: list[str]
+    environment: dict[str, str | None]
+
+    def to_line(self) -> bytes:
+        """As the starter reads it."""
+        return (json.dumps(asdict(self)) + "\n").encode()
+
+    @classmethod
+    def of_line(cls, line: bytes) -> "Request":
+        """The request in a line."""
+        content = json.loads(line)
+        return cls(**{**content, "attempt": Attempt(**content["attempt"])})
+
+
+class Starter:
+    """A launcher's end of a starter, which it starts.
+
+    Args:
+        command: of the process that calls `serve`.
+        environment: variables of it, and so of all runs.
+    """
+
+    def __init__(self, command: list[str], environment: dict[str, str]):
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **environment},
+            # Ctrl-C in a terminal is the launcher's to act on
+            start_new_session=True,
+        )
+        os.set_blocking(self._process.stdout.fileno(), False)
+        self._unread = b""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can start runs."""
+        return self._process.poll() is None
+
+    def start(self, request: Request) -> bool:
+        """Ask for a run; whether the starter was there to be asked."""
+        try:
+            self._process.stdin.write(request.to_line())
+            self._process.stdin.flush()
+        except OSError:
+            return False
+        return True
+
+    def fileno(self) -> int:
+        """What becomes readable when a keeper has ended."""
+        return self._process.stdout.fileno()
+
+    def ended(self) -> list[str]:
+        """The runs whose keepers have ended since the last call."""
+        with suppress(BlockingIOError):
+            self._unread += os.read(self.fileno(), 65536)
+        *lines, self._unread = self._unread.split(b"\n")
+        return [line.decode() for line in lines]
+
+    def close(self) -> None:
+        """Let it end; its runs go on."""
+        with suppress(OSError):
+            self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+def serve(play: Callable[[list[str]], Any], warm_up: Callable[[], Any]) -> int | None:
+    """The starter: fork keepers until standard input ends, and in each forked run call `play` with main.py's words.
+
+    Returns:
+        the exit code of the starter or of a keeper; of a run, what `play` returns.
+    """
+    launcher = os.getppid()
+    warm_up()
+    # what is there now stays, and its pages are shared by all runs
+    gc.collect()
+    gc.freeze()
+    request = _forked(_requests(launcher))
+    if request is None:
+        return 0
+    folder = SuiteFolder(request.results, request.suite)
+    if keep(folder, request.attempt, os.fork) is not None:
+        return 0
+    _become_run(request, folder.output(request.attempt.run))
+    return play(request.words)
+
+
+def _forked(requests: Iterator[Request | int]) -> Request | None:
+    """Fork for each request. Returns it in the child, and None in the starter, once no more come."""
+    keepers: dict[int, str] = {}
+    for item in requests:
+        if isinstance(item, int):
+            _say(keepers.pop(item, ""))
+            continue
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            signal.set_wakeup_fd(-1)
+            for signum in (signal.SIGCHLD, signal.SIGTERM):
+                signal.signal(signum, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _silence()
+            return item
+        keepers[pid] = item.attempt.run
+    return None
+
+
+def _requests(launcher: int) -> Iterator[Request | int]:
+    """Requests as they come, as long as the launcher lives, and the numbers of children that have ended."""
+    reader, writer = os.pipe()
+    for end in (reader, writer):
+        os.set_blocking(end, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    unread = b""
+    while True:
+        ready, _, _ = select.select([0, reader], [], [])
+        if reader in ready:
+            with suppress(BlockingIOError):
+                os.read(reader, 4096)
+            with suppress(ChildProcessError):
+                while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
+                    yield pid
+        if 0 in ready:
+            if not (read := os.read(0, 65536)) or os.getppid() != launcher:
+                return
+            *lines, unread = (unread + read).split(b"\n")
+            yield from map(Request.of_line, lines)
+
+
+def _say(run: str) -> None:
+    with suppress(OSError):  # the launcher has ended
+        os.write(1, f"{run}\n".encode())
+
+
+def _silence() -> None:
+    """The launcher's pipes are not the keeper's: it would keep them open."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1):
+        os.dup2(nowhere, number)
+    os.close(nowhere)
+
+
+def _become_run(request: Request, output: Path) -> None:
+    """Output goes to the run's file; its processors and graphics cards are those that it was given."""
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for number in (1, 2):
+        os.dup2(file, number)
+    os.close(file)
+    # new ones: those of the starter may hold text
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        stream = os.fdopen(number, "w", buffering=1, closefd=False)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    for key, value in request.environment.items():
+        os.environ.pop(key, None)
+        if value is not None:
+            os.environ[key] = value
+    if request.attempt.cores and hasattr(os, "sched_setaffinity"):
+        with suppress(OSError):
+            os.sched_setaffinity(0, request.attempt.cores)

@@ -1,0 +1,309 @@
+"""A suite's file: what it may say, and what it says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from records.tokens import LONGEST_SCENARIO
+from utils.config import CONFIG_DIR
+from utils.errors import ConfigError
+from utils.file_names import require_plain_name
+from utils.nearest import did_you_mean, suggestion
+from utils.options import Option
+from utils.plain_values import shown
+from utils.yaml_files import load_yaml
+
+FAMILY = "suites"
+KEYS = (
+    "name",
+    "description",
+    "algorithms",
+    "environments",
+    "maps",
+    "seeds",
+    "t_max",
+    "settings",
+    "cases",
+    "overrides",
+    "zip",
+    "exclude",
+    "resources",
+)
+# axes that every suite has, in the order of its runs; those of its overrides come last
+AXES = ("seed", "algorithm", "environment", "map")
+MOST_SEEDS, MOST_RUNS, LARGEST_SEED = 1000, 10_000, 2**31 - 1
+# settings that the suite makes itself
+OWN = {
+    "seed": "seeds",
+    "env": "environments",
+    "run_name": "name",
+    "label": "algorithms",
+    "local_results_path": "--results",
+    "evaluate": "",
+    "checkpoint_path": "",
+}
+RESOURCES = {
+    "jobs": Option(0, "runs at a time on one machine; 0: as many as its cores allow", at_least=0, at_most=4096),
+    "cores": Option(1, "cores that a run is pinned to; 0: it is not pinned", at_least=0, at_most=1024),
+    "threads": Option(1, "threads of a run's libraries", at_least=1, at_most=1024),
+    "gpus": Option(
+        None,
+        "GPUs of a run: 0.25 is a quarter of one; null: all that are there",
+        at_least=0,
+        at_most=64,
+        kind=float,
+        nullable=True,
+    ),
+    "memory": Option(0, "GB of memory of a run, for SLURM; 0: not asked for", at_least=0, at_most=10**5, kind=float),
+    "hours": Option(0, "hours of a job, for SLURM; 0: not asked for", at_least=0, at_most=10**4, kind=float),
+    "slurm": Option([], "more lines for sbatch, such as --partition=gpu"),
+    "losses": Option(5, "attempts in a row that may be lost without a new checkpoint", at_least=1, at_most=10**6),
+}
+
+
+@dataclass(frozen=True)
+class SuiteFile:
+    """A suite as its file describes it.
+
+    Attributes:
+        path: of the file.
+        scenarios: (environment, map) in order; the map is "" where an environment has one only.
+        settings: of all runs, nested; `t_max` is one of them.
+        cases: (condition, settings): a condition is axis -> allowed values.
+        overrides: axis -> name of an override -> its settings.
+        zipped: groups of axes that run side by side, instead of all with all.
+        excluded: conditions.
+        resources: every key of `RESOURCES`.
+    """
+
+    path: Path
+    name: str
+    description: str
+    algorithms: list[str]
+    scenarios: list[tuple[str, str]]
+    seeds: list[int]
+    settings: dict[str, Any]
+    cases: list[tuple[dict[str, list], dict[str, Any]]]
+    overrides: dict[str, dict[str, dict[str, Any]]]
+    zipped: list[list[str]]
+    excluded: list[dict[str, list]]
+    resources: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """All axes by name."""
+        return (*AXES, *self.overrides)
+
+    def values(self, axis: str) -> list:
+        """The values of an axis, in order."""
+        match axis:
+            case "seed":
+                return self.seeds
+            case "algorithm":
+                return self.algorithms
+            case "environment" | "map":
+                return list(dict.fromkeys(scenario[axis == "map"] for scenario in self.scenarios))
+        return list(self.overrides[axis])
+
+
+def suite_names() -> list[str]:
+    """The names of suites that come with Muster or were put beside them."""
+    return sorted(path.stem for path in (CONFIG_DIR / FAMILY).glob("*.yaml"))
+
+
+def suite_path(name: str) -> Path:
+    """The file of a suite: a path, or the name of one under config/suites.
+
+    Raises:
+        ConfigError: there is no such file; the message has the nearest name.
+    """
+    path = Path(name) if name.endswith((".yaml", ".yml")) else CONFIG_DIR / FAMILY / f"{name}.yaml"
+    try:
+        found = path.is_file()
+    except (OSError, ValueError):  # a name that is too long
+        found = False
+    if not found:
+        raise ConfigError(f"There is no suite {shown(name, 300)}.{suggestion(name, suite_names())}")
+    return path
+
+
+def read_suite(path: Path) -> SuiteFile:
+    """Read and validate a suite's file; algorithms, environments and settings are checked run by run, later.
+
+    Raises:
+        ConfigError: the key that is wrong, what was found and what is allowed.
+    """
+    content = load_yaml(path)
+    try:
+        return _suite(path, content)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _suite(path: Path, content: dict) -> SuiteFile:
+    _known("", content, KEYS)
+    name = content.get("name", path.stem)
+    if not isinstance(name, str) or not name or name[0] in "-+" or " " in name or len(name) > LONGEST_SCENARIO:
+        raise ConfigError(
+            f"name={shown(name)}: expected a file name of at most {LONGEST_SCENARIO} characters without blanks."
+        )
+    require_plain_name("name", name)
+    algorithms = _names("algorithms", content.get("algorithms"))
+    scenarios = _scenarios(content)
+    overrides = _overrides(content.get("overrides", {}))
+    settings = _settings("settings", content.get("settings", {}))
+    if "t_max" in content:
+        if "t_max" in settings:
+            raise ConfigError("t_max stands in the file and among its settings: leave one out.")
+        settings["t_max"] = content["t_max"]
+    suite = SuiteFile(
+        path, name, str(content.get("description", "")), algorithms, scenarios, _seeds(content.get("seeds", 1)),
+        settings, [], overrides, [], [], _resources(content.get("resources", {})),
+    )  # fmt: skip
+    suite.zipped.extend(_zipped(suite, content.get("zip", [])))
+    suite.excluded.extend(_condition(suite, f"exclude[{i}]", one) for i, one in _items("exclude", content))
+    suite.cases.extend(_case(suite, f"cases[{i}]", one) for i, one in _items("cases", content))
+    return suite
+
+
+def _known(where: str, mapping: Any, keys: Any) -> None:
+    if not isinstance(mapping, Mapping):
+        raise ConfigError(f"{where}={shown(mapping)}: expected a mapping of keys to values.")
+    for key in mapping:
+        if key not in keys:
+            raise ConfigError(f"{where and f'{where}: '}unknown key '{shown(key)}'.{suggestion(key, keys)}")
+
+
+def _names(key: str, value: Any) -> list[str]:
+    value = [value] if isinstance(value, str) else value
+    if not isinstance(value, list) or not value:
+        found = "is missing" if value is None else f"has {shown(value)}"
+        raise ConfigError(f"{key} {found}: expected a list of names, as in {key}: [a, b].")
+    for name in value:
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"{key}: {shown(name)} is no name; put names that look like numbers into quotes.")
+        if value.count(name) > 1:
+            raise ConfigError(f"{key}: {shown(name)} is in the list twice.")
+    return value
+
+
+def _scenarios(content: dict) -> list[tuple[str, str]]:
+    environments, maps = _names("environments", content.get("environments")), content.get("maps")
+    if maps is None:
+        return [(environment, "") for environment in environments]
+    if not isinstance(maps, Mapping):
+        listed = _names("maps", maps)
+        return [(environment, name) for environment in environments for name in listed]
+    for environment in maps:
+        if environment not in environments:
+            raise ConfigError(
+                f"maps: '{shown(environment)}' is not among the environments.{suggestion(environment, environments)}"
+            )
+    return [
+        (environment, name)
+        for environment in environments
+        for name in (_names(f"maps.{environment}", maps[environment]) if environment in maps else [""])
+    ]
+
+
+def _seeds(value: Any) -> list[int]:
+    if type(value) is int and 1 <= value <= MOST_SEEDS:
+        return list(range(1, value + 1))
+    if not isinstance(value, list) or not 1 <= len(value) <= MOST_SEEDS:
+        raise ConfigError(f"seeds={shown(value)}: expected how many (1 to {MOST_SEEDS}), or a list of them.")
+    for seed in value:
+        if type(seed) is not int or not 0 <= seed <= LARGEST_SEED:
+            raise ConfigError(f"seeds: {shown(seed)} is not a whole number from 0 to {LARGEST_SEED}.")
+        if value.count(seed) > 1:
+            raise ConfigError(f"seeds: {seed} is in the list twice.")
+    return value
+
+
+def _settings(where: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where}={shown(value)}: expected a mapping of config keys to values.")
+    for key, instead in OWN.items():
+        if key in value:
+            advice = f"the suite's {instead} decides it" if instead else "a suite trains new runs"
+            raise ConfigError(f"{where}.{key}: {advice}.")
+    return dict(value)
+
+
+def _overrides(value: Any) -> dict[str, dict[str, dict[str, Any]]]:
+    if not isinstance(value, Mapping):
+        raise ConfigError("overrides: expected axes of named settings, as in overrides: {rate: {low: {lr: 0.0001}}}.")
+    made: dict[str, dict[str, dict[str, Any]]] = {}
+    for axis, choices in value.items():
+        if axis in AXES:
+            raise ConfigError(f"overrides.{axis}: every suite has an axis of this name; choose another one.")
+        require_plain_name("overrides", axis)
+        if not isinstance(choices, Mapping) or not choices:
+            raise ConfigError(f"overrides.{axis}={shown(choices)}: expected named settings, as in low: {{lr: 0.0001}}.")
+        for name, settings in choices.items():
+            require_plain_name(f"overrides.{axis}", name)
+            made.setdefault(axis, {})[name] = _settings(f"overrides.{axis}.{name}", settings or {})
+    return made
+
+
+def _items(key: str, content: dict) -> list[tuple[int, Any]]:
+    value = content.get(key, [])
+    if not isinstance(value, list):
+        raise ConfigError(f"{key}={shown(value)}: expected a list.")
+    return list(enumerate(value, 1))
+
+
+def _condition(suite: SuiteFile, where: str, value: Any) -> dict[str, list]:
+    """Axis -> values, each of which the suite has."""
+    _known(where, value, suite.axes)
+    if not value:
+        raise ConfigError(f"{where} is empty, which would mean every run.")
+    condition = {}
+    for axis, wanted in value.items():
+        condition[axis] = wanted if isinstance(wanted, list) else [wanted]
+        for one in condition[axis]:
+            if one not in (known := suite.values(axis)):
+                raise ConfigError(f"{where}: the suite has no {axis} {shown(one)}.{suggestion(one, known, limit=30)}")
+    return condition
+
+
+def _case(suite: SuiteFile, where: str, value: Any) -> tuple[dict[str, list], dict[str, Any]]:
+    _known(where, value, ("when", "settings"))
+    for key in ("when", "settings"):
+        if key not in value:
+            raise ConfigError(f"{where}: '{key}' is missing.")
+    return _condition(suite, f"{where}.when", value["when"]), _settings(f"{where}.settings", value["settings"])
+
+
+def _zipped(suite: SuiteFile, value: Any) -> list[list[str]]:
+    if not isinstance(value, list) or not all(isinstance(group, list) and len(group) > 1 for group in value):
+        raise ConfigError(f"zip={shown(value)}: expected lists of axes, as in zip: [[rate, width]].")
+    axes, seen = [axis for axis in suite.axes if axis != "environment"], set()
+    for axis in (axis for group in value for axis in group):
+        if axis not in axes:
+            raise ConfigError(f"zip: there is no axis '{shown(axis)}'.{suggestion(axis, axes)}")
+        if axis in seen:
+            raise ConfigError(f"zip: '{axis}' stands there twice.")
+        seen.add(axis)
+    for group in value:
+        lengths = {axis: len(suite.scenarios if axis == "map" else suite.values(axis)) for axis in group}
+        if len(set(lengths.values())) > 1:
+            counts = ", ".join(f"{axis} has {count}" for axis, count in lengths.items())
+            raise ConfigError(f"zip: axes side by side need as many values each: {counts}.")
+    return value
+
+
+def _resources(value: Any) -> dict[str, Any]:
+    _known("resources", value, RESOURCES)
+    made = {}
+    for key, option in RESOURCES.items():
+        made[key] = option.checked(f"resources.{key}", value[key]) if key in value else option.default
+    for line in made["slurm"]:
+        if not isinstance(line, str) or not line.startswith("--") or not line.isprintable():
+            raise ConfigError(f"resources.slurm: {shown(line)} is no option of sbatch, such as --partition=gpu.")
+    if made["gpus"] is not None and made["gpus"] > 1 and made["gpus"] != int(made["gpus"]):
+        raise ConfigError(f"resources.gpus={made['gpus']}: a share of one GPU, or a whole number of them.")
+    return made
+
+
+__all__ = ["FAMILY", "SuiteFile", "did_you_mean", "read_suite", "suite_names", "suite_path"]

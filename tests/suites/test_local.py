@@ -1,0 +1,170 @@
+"""The launcher of one machine, with runs that take no second."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED
+from records.suite_table import suite_table
+from suite_children import folder_in, launcher, runs_of, start_launcher, trace
+from suites import local
+from suites.resources import Machine
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(local, "LOOK", 0.05)
+    return folder_in(tmp_path)
+
+
+def wait_until(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return found
+
+
+def undisturbed(run):
+    seed, steps = run.seed, run.t_max
+    numbers = [seed]
+    for step in range(1, steps + 1):
+        numbers.append((numbers[-1] * 31 + step) % 10007)
+    return numbers
+
+
+def test_every_run_is_done_once_and_the_same_command_does_nothing_more(folder):
+    runs, seen = runs_of(7), []
+    outcome = launcher(folder, runs, seen).run()
+    assert {outcome.newest[run.id].state for run in runs} == {DONE}
+    assert [attempt.run for attempt in seen if attempt.state == RUNNING] == [run.id for run in runs]
+    assert [trace(folder.results, f"mine_{run.id}") for run in runs] == [undisturbed(run) for run in runs]
+    assert (outcome.newest["run-0"].steps, outcome.newest["run-0"].seconds) == (20, 2.0)
+    assert launcher(folder, runs, again := []).run().newest.keys() == outcome.newest.keys()
+    assert again == []
+
+
+def test_as_many_runs_at_a_time_as_there_is_room_for(folder):
+    most = []
+    look = lambda newest: most.append(sum(one.state == RUNNING for one in newest.values()))  # noqa: E731
+    launcher(folder, runs_of(6, pause=0.01), look=look, machine=Machine({"jobs": 3, "cores": 0, "gpus": None})).run()
+    assert max(most) == 3
+
+
+def test_a_failed_run_keeps_its_last_lines_and_waits_for_the_word(folder):
+    runs = [*runs_of(1, fail=7), *runs_of(3)[1:]]
+    newest = launcher(folder, runs).run().newest
+    assert [newest[run.id].state for run in runs] == [FAILED, DONE, DONE]
+    assert (newest["run-0"].exit_code, newest["run-0"].error) == (1, "error: a planted fault")
+    assert newest["run-0"].token == "mine_run-0"
+    cell = suite_table(runs, newest).total
+    assert (cell.done, cell.failed, cell.error, cell.left) == (2, 1, "error: a planted fault", 0)
+    assert launcher(folder, runs).run().newest["run-0"].number == 1
+    retried = launcher(folder, runs, retry_failed=True).run().newest["run-0"]
+    # from its checkpoint, once
+    assert (retried.number, retried.state, retried.resumed, retried.token) == (2, FAILED, 5, "mine_run-0")
+
+
+def test_a_signal_lets_runs_save_and_the_same_command_resumes_them(folder):
+    runs, told = runs_of(3, pause=0.01, steps=60), []
+
+    def interrupt(newest):
+        if len([one for one in newest.values() if one.run_pid and one.steps]) == 2 and not told:
+            told.append(os.kill(os.getpid(), signal.SIGINT))
+
+    stopped = launcher(folder, runs, look=interrupt, lease=2).run()
+    assert stopped.signum == signal.SIGINT and stopped.stopped
+    assert [one.state for one in stopped.newest.values()] == [STOPPED, STOPPED]
+    newest = launcher(folder, runs, seen := []).run().newest
+    assert {one.state for one in newest.values()} == {DONE}
+    assert [one.resumes for one in seen if one.state == RUNNING] == [True, True, False]
+    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
+
+
+def test_a_second_signal_ends_runs_at_once(folder):
+    told = []
+
+    def interrupt(newest):
+        if len([one for one in newest.values() if one.run_pid]) == 1 and len(told) < 2:
+            told.append(os.kill(os.getpid(), signal.SIGTERM))
+
+    begun = time.monotonic()
+    # a step of an hour: nothing can be saved
+    outcome = launcher(folder, runs_of(1, pause=3600), look=interrupt).run()
+    assert time.monotonic() - begun < 8
+    assert outcome.newest["run-0"].state == STOPPED
+
+
+def test_the_mark_of_a_stop_stops_launchers_and_runs(folder):
+    runs = runs_of(4, pause=0.01, steps=100)
+    look = lambda newest: newest and folder.stop.touch()  # noqa: E731
+    outcome = launcher(folder, runs, look=look, lease=2).run()
+    assert outcome.stopped and outcome.signum is None
+    assert {one.state for one in outcome.newest.values()} == {STOPPED}
+
+
+def test_runs_of_a_launcher_that_is_killed_end_without_it(folder):
+    """And the next launcher starts no more at a time than there is room for."""
+    first = start_launcher(folder.results, 4, pause=0.01, steps=100)
+    wait_until(lambda: sum(one.run_pid > 0 for one in folder.newest().values()) == 2)
+    first.kill()
+    first.wait()
+    seen, most = [], []
+    look = lambda newest: most.append(sum(one.state == RUNNING for one in newest.values()))  # noqa: E731
+    runs = runs_of(4, pause=0.01, steps=100)
+    newest = launcher(folder, runs, seen, look=look).run().newest
+    assert {one.state for one in newest.values()} == {DONE}
+    assert {one.number for one in newest.values()} == {1}
+    assert sorted({one.run for one in seen}) == ["run-2", "run-3"]
+    assert max(most) == 2
+
+
+@pytest.mark.parametrize("which", ["run_pid", "pid"])
+def test_a_run_or_keeper_that_is_killed_is_resumed(folder, which):
+    killed = []
+
+    def kill(newest):
+        for one in newest.values():
+            if one.run_pid and not killed and list(folder.results.glob(f"runs/{one.token}/checkpoints/*")):
+                killed.append(os.kill(getattr(one, which), signal.SIGKILL))
+
+    runs = runs_of(2, pause=0.01, steps=60)
+    newest = launcher(folder, runs, seen := [], look=kill, lease=2).run().newest
+    assert killed and {one.state for one in newest.values()} == {DONE}
+    assert sorted(one.number for one in newest.values()) == [1, 2]
+    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
+    lost = [one for one in seen if one.state == LOST]
+    assert [one.error for one in lost] == (["Ended by SIGKILL."] if which == "run_pid" else [])
+
+
+def test_a_starter_that_is_killed_takes_no_run_with_it(folder):
+    runs, killed = runs_of(4, pause=0.01, steps=60), []
+    made = launcher(folder, runs, look=lambda newest: kill_starter())
+
+    def kill_starter():
+        if made._starter is not None and any(one.run_pid for one in folder.newest().values()) and not killed:
+            killed.append(made._starter._process.kill())
+
+    newest = made.run().newest
+    assert killed and {(one.state, one.number) for one in newest.values()} <= {(DONE, 1), (DONE, 2)}
+    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
+
+
+def test_a_machine_with_cards_shares_them():
+    machine = Machine({"jobs": 0, "cores": 2, "gpus": 0.5}, cores=[0, 1, 2, 3], gpus=["0", "1"])
+    assert machine.jobs == 2
+    here = []
+    for expected in (([0, 1], ["0"]), ([2, 3], ["0"]), ([0, 1], ["1"]), ([2, 3], ["1"]), None):
+        place = machine.place(here)
+        assert place == expected
+        if place:
+            here.append(type("", (), {"cores": place[0], "gpus": place[1]}))
+    assert machine.environment(["1"]) == {"CUDA_VISIBLE_DEVICES": "1"}
+    whole = Machine({"jobs": 1, "cores": 0, "gpus": 2}, cores=[0], gpus=["0", "1"])
+    assert whole.place([]) == ([], ["0", "1"]) and whole.has_room()
+    assert not Machine({"jobs": 1, "cores": 0, "gpus": 1}, cores=[0], gpus=[]).has_room()
+    assert Machine({"jobs": 1, "cores": 0, "gpus": 0}, cores=[0], gpus=["0"]).environment([]) == {
+        "CUDA_VISIBLE_DEVICES": ""
+    }

@@ -1,0 +1,73 @@
+"""What a suite's file may say, and what is refused."""
+
+import pytest
+
+from suites.suite_file import read_suite, suite_path
+from utils.errors import ConfigError
+
+LEAST = {"algorithms": "[qmix]", "environments": "[two_step]"}
+
+
+def written(tmp_path, **keys):
+    lines = [f"{key}: {value}" for key, value in {**LEAST, **keys}.items() if value is not None]
+    path = tmp_path / "mine.yaml"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_a_short_file_gets_the_defaults(tmp_path):
+    suite = read_suite(written(tmp_path))
+    assert (suite.name, suite.seeds, suite.scenarios) == ("mine", [1], [("two_step", "")])
+    assert suite.resources == {
+        "jobs": 0, "cores": 1, "threads": 1, "gpus": None, "memory": 0, "hours": 0, "slurm": [], "losses": 5,
+    }  # fmt: skip
+
+
+def test_maps_are_those_of_every_environment_or_of_each(tmp_path):
+    suite = read_suite(written(tmp_path, environments="[skirmish, sc2]", maps="[3m, 8m]"))
+    assert suite.scenarios == [("skirmish", "3m"), ("skirmish", "8m"), ("sc2", "3m"), ("sc2", "8m")]
+    suite = read_suite(written(tmp_path, environments="[skirmish, two_step]", maps="{skirmish: [3m, 8m]}"))
+    assert suite.scenarios == [("skirmish", "3m"), ("skirmish", "8m"), ("two_step", "")]
+
+
+@pytest.mark.parametrize(
+    "keys, message",
+    [
+        ({"algoritms": "[a]"}, "unknown key 'algoritms'. Did you mean 'algorithms'?"),
+        ({"algorithms": None}, "algorithms is missing: expected a list of names"),
+        ({"algorithms": "[]"}, "algorithms has []"),
+        ({"algorithms": "[a, a]"}, "algorithms: a is in the list twice"),
+        ({"maps": "[3]"}, "maps: 3 is no name"),
+        ({"maps": "{skirmsh: [3m]}"}, "maps: 'skirmsh' is not among the environments"),
+        ({"seeds": "0"}, "seeds=0: expected how many (1 to 1000)"),
+        ({"seeds": "[1, 1]"}, "seeds: 1 is in the list twice"),
+        ({"seeds": "[-1]"}, "seeds: -1 is not a whole number from 0"),
+        ({"settings": "{seed: 3}"}, "settings.seed: the suite's seeds decides it"),
+        ({"settings": "{t_max: 1}", "t_max": "2"}, "t_max stands in the file and among its settings"),
+        ({"overrides": "[a]"}, "overrides: expected axes of named settings"),
+        ({"overrides": "{rate: {}}"}, "overrides.rate={}: expected named settings"),
+        ({"overrides": "{map: {a: {}}}"}, "overrides.map: every suite has an axis of this name"),
+        ({"exclude": "[{algorithm: qmx}]"}, "exclude[1]: the suite has no algorithm qmx. Did you mean 'qmix'?"),
+        ({"exclude": "[{algoritm: qmix}]"}, "exclude[1]: unknown key 'algoritm'. Did you mean 'algorithm'?"),
+        ({"exclude": "[{}]"}, "exclude[1] is empty"),
+        ({"cases": "[{when: {seed: 1}}]"}, "cases[1]: 'settings' is missing"),
+        ({"zip": "[[seed, rate]]"}, "zip: there is no axis 'rate'"),
+        ({"zip": "[[seed, algorithm]]", "seeds": "2"}, "need as many values each: seed has 2, algorithm has 1"),
+        ({"resources": "{cpus: 1}"}, "resources: unknown key 'cpus'"),
+        ({"resources": "{gpus: 1.5}"}, "resources.gpus=1.5: a share of one GPU, or a whole number"),
+        ({"resources": "{jobs: -1}"}, "resources.jobs=-1: it must be 0 or more"),
+        ({"resources": "{slurm: [rm -rf]}"}, "resources.slurm: rm -rf is no option of sbatch"),
+        ({"name": "../x"}, "name=../x"),
+    ],
+)
+def test_mistakes_are_named(tmp_path, keys, message):
+    path = written(tmp_path, **keys)
+    with pytest.raises(ConfigError) as caught:
+        read_suite(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_an_unknown_suite_is_answered_with_the_nearest():
+    with pytest.raises(ConfigError, match=r"There is no suite skirmish_quik\. Did you mean 'skirmish_quick'\?"):
+        suite_path("skirmish_quik")

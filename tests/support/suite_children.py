@@ -1,0 +1,113 @@
+"""Suites whose runs are small pretended ones, which take no second: they write what real ones do, and obey signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from records.suite_state import SuiteFolder, SuiteRun
+from suites.claims import Claims
+from suites.local import LocalLauncher
+from suites.resources import Machine
+from suites.starter import Starter, serve
+
+RESOURCES = {"jobs": 2, "cores": 0, "gpus": None}
+SAVES = 5
+
+
+def runs_of(count, **options):
+    """Runs that take `steps` steps of `pause` seconds and may `fail` at a step, or hang."""
+    options = {"steps": 20, "pause": 0.002, "fail": 0, **options}
+    words = [f"{key}={value}" for key, value in options.items()]
+    return [
+        SuiteRun(f"run-{i}", "fake", "none", "", i, {}, options["steps"], [*words, f"seed={i}"]) for i in range(count)
+    ]
+
+
+def folder_in(results, name="mine"):
+    folder = SuiteFolder(results, name)
+    folder.attempts.mkdir(parents=True, exist_ok=True)
+    folder.output("").parent.mkdir(exist_ok=True)
+    return folder
+
+
+def start():
+    """A starter of pretended runs."""
+    source = Path(__file__).parents[2] / "src"
+    path = os.pathsep.join([str(source), str(Path(__file__).parent)])
+    return Starter([sys.executable, __file__], {"PYTHONPATH": path})
+
+
+def launcher(folder, runs, seen=None, lease=300.0, losses=5, look=lambda newest: None, machine=None, **options):
+    """A launcher of pretended runs, which notes what it reports in the list `seen`."""
+    claims = Claims(folder, lease, losses)
+    report = (lambda attempt: None) if seen is None else seen.append
+    return LocalLauncher(folder, runs, claims, machine or Machine(RESOURCES), start, report, look, **options)
+
+
+def trace(results, token):
+    """What a pretended run computed, a number for each step."""
+    return [int(line) for line in (results / "runs" / token / "trace").read_text().split()]
+
+
+def start_launcher(results, count, lease=300.0, losses=5, **options):
+    """A launcher in a process of its own, in a session of its own."""
+    words = [sys.executable, __file__, "launch", str(results), str(count), str(lease), str(losses), json.dumps(options)]
+    source = Path(__file__).parents[2] / "src"
+    path = os.pathsep.join([str(source), str(Path(__file__).parent)])
+    return subprocess.Popen(words, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.DEVNULL)
+
+
+def _play(words):
+    """A run: its n-th number follows from the one before, so a step that is left out or repeated shows."""
+    told = []
+    signal.signal(signal.SIGTERM, lambda *_: told.append(1))
+    resumed = words[0].startswith("--resume=")
+    options = dict(word.split("=", 1) for word in words)
+    if resumed:
+        place = Path(options["--resume"])
+        manifests = sorted(int(path.name) for path in (place / "checkpoints").iterdir() if path.name.isdigit())
+        state = json.loads((place / "checkpoints" / str(manifests[-1]) / "manifest.json").read_text())
+    else:
+        place = Path(options["local_results_path"].strip("'"), "runs", options["run_name"].strip("'"))
+        place.mkdir(parents=True)
+        state = {"options": options, "step": 0, "trace": [int(options["seed"])]}
+    options = state["options"]
+    while state["step"] < int(options["steps"]):
+        time.sleep(float(options["pause"]))
+        state["step"] += 1
+        state["trace"].append((state["trace"][-1] * 31 + state["step"]) % 10007)
+        if state["step"] == int(options["fail"]):
+            print("error: a planted fault", file=sys.stderr)
+            return 1
+        if told or state["step"] % SAVES == 0:
+            _save(place, state)
+        if told:
+            return 143
+    (place / "trace").write_text("\n".join(map(str, state["trace"])))
+    (place / "done.json").write_text("{}")
+    return 0
+
+
+def _save(place, state):
+    unfinished, whole = place / "checkpoints" / ".new", place / "checkpoints" / str(state["step"])
+    unfinished.mkdir(parents=True, exist_ok=True)
+    (unfinished / "manifest.json").write_text(json.dumps({**state, "t_env": state["step"]}))
+    if not whole.exists():
+        os.rename(unfinished, whole)
+    with open(place / "metrics.csv", "a") as log:
+        log.write(f"{state['step']},1,{state['step'] / 10},loss,0.5\n")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["launch"]:
+        results, count, lease, losses, options = sys.argv[2:]
+        made = launcher(
+            folder_in(Path(results)), runs_of(int(count), **json.loads(options)), lease=float(lease), losses=int(losses)
+        )
+        made.run()
+    else:
+        sys.exit(serve(_play, lambda: None))
