@@ -7,7 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from records.suite_state import Attempt
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.options import Option
+from utils.plain_values import shown
 
+RESOURCES = {
+    "jobs": Option(0, "runs at a time on one machine; 0: as many as its cores allow", at_least=0, at_most=4096),
+    "cores": Option(1, "cores that a run is pinned to; 0: it is not pinned", at_least=0, at_most=1024),
+    "threads": Option(1, "threads of a run's libraries", at_least=1, at_most=1024),
+    "gpus": Option(
+        None,
+        "GPUs of a run: 0.25 is a quarter of one; null: all that are there",
+        at_least=0,
+        at_most=64,
+        kind=float,
+        nullable=True,
+    ),
+    "memory": Option(0, "GB of memory of a run, for SLURM; 0: not asked for", at_least=0, at_most=10**5, kind=float),
+    "hours": Option(0, "hours of a job, for SLURM; 0: not asked for", at_least=0, at_most=10**4, kind=float),
+    "slurm": Option([], "more lines for sbatch, such as --partition=gpu"),
+    "losses": Option(5, "attempts in a row that may be lost without a new checkpoint", at_least=1, at_most=10**6),
+}
 _NVIDIA = Path("/proc/driver/nvidia/gpus")
 # shares of a card are added up
 _ROUNDING = 1e-6
@@ -75,3 +96,30 @@ def _gpus() -> list[str]:
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return [name.strip() for name in visible.split(",") if name.strip()]
     return [str(number) for number in range(len(list(_NVIDIA.iterdir())))] if _NVIDIA.is_dir() else []
+
+
+def require_known(where: str, mapping: Any, keys: Any) -> None:
+    """Raises: ConfigError: no mapping, or one with a key that is not among `keys`."""
+    if not isinstance(mapping, Mapping):
+        raise ConfigError(f"{where}={shown(mapping)}: expected a mapping of keys to values.")
+    for key in mapping:
+        if key not in keys:
+            raise ConfigError(f"{where and f'{where}: '}unknown key '{shown(key)}'.{suggestion(key, keys)}")
+
+
+def read_resources(value: Any) -> dict[str, Any]:
+    """The resources of a suite's file, with the defaults of those that are missing.
+
+    Raises:
+        ConfigError: an unknown key, or a value of another type or out of range.
+    """
+    require_known("resources", value, RESOURCES)
+    made = {}
+    for key, option in RESOURCES.items():
+        made[key] = option.checked(f"resources.{key}", value[key]) if key in value else option.default
+    for line in made["slurm"]:
+        if not isinstance(line, str) or not line.startswith("--") or not line.isprintable():
+            raise ConfigError(f"resources.slurm: {shown(line)} is no option of sbatch, such as --partition=gpu.")
+    if made["gpus"] is not None and made["gpus"] > 1 and made["gpus"] != int(made["gpus"]):
+        raise ConfigError(f"resources.gpus={made['gpus']}: a share of one GPU, or a whole number of them.")
+    return made

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from records.tokens import LONGEST_SCENARIO
+from suites.resources import read_resources, require_known
 from utils.config import CONFIG_DIR
 from utils.errors import ConfigError
 from utils.file_names import require_plain_name
-from utils.nearest import did_you_mean, suggestion
-from utils.options import Option
+from utils.nearest import suggestion
 from utils.plain_values import shown
 from utils.yaml_files import load_yaml
 
@@ -43,23 +43,6 @@ OWN = {
     "evaluate": "",
     "checkpoint_path": "",
 }
-RESOURCES = {
-    "jobs": Option(0, "runs at a time on one machine; 0: as many as its cores allow", at_least=0, at_most=4096),
-    "cores": Option(1, "cores that a run is pinned to; 0: it is not pinned", at_least=0, at_most=1024),
-    "threads": Option(1, "threads of a run's libraries", at_least=1, at_most=1024),
-    "gpus": Option(
-        None,
-        "GPUs of a run: 0.25 is a quarter of one; null: all that are there",
-        at_least=0,
-        at_most=64,
-        kind=float,
-        nullable=True,
-    ),
-    "memory": Option(0, "GB of memory of a run, for SLURM; 0: not asked for", at_least=0, at_most=10**5, kind=float),
-    "hours": Option(0, "hours of a job, for SLURM; 0: not asked for", at_least=0, at_most=10**4, kind=float),
-    "slurm": Option([], "more lines for sbatch, such as --partition=gpu"),
-    "losses": Option(5, "attempts in a row that may be lost without a new checkpoint", at_least=1, at_most=10**6),
-}
 
 
 @dataclass(frozen=True)
@@ -74,7 +57,7 @@ class SuiteFile:
         overrides: axis -> name of an override -> its settings.
         zipped: groups of axes that run side by side, instead of all with all.
         excluded: conditions.
-        resources: every key of `RESOURCES`.
+        resources: every key of `suites.resources.RESOURCES`.
     """
 
     path: Path
@@ -142,7 +125,7 @@ def read_suite(path: Path) -> SuiteFile:
 
 
 def _suite(path: Path, content: dict) -> SuiteFile:
-    _known("", content, KEYS)
+    require_known("", content, KEYS)
     name = content.get("name", path.stem)
     if not isinstance(name, str) or not name or name[0] in "-+" or " " in name or len(name) > LONGEST_SCENARIO:
         raise ConfigError(
@@ -159,20 +142,12 @@ def _suite(path: Path, content: dict) -> SuiteFile:
         settings["t_max"] = content["t_max"]
     suite = SuiteFile(
         path, name, str(content.get("description", "")), algorithms, scenarios, _seeds(content.get("seeds", 1)),
-        settings, [], overrides, [], [], _resources(content.get("resources", {})),
+        settings, [], overrides, [], [], read_resources(content.get("resources", {})),
     )  # fmt: skip
     suite.zipped.extend(_zipped(suite, content.get("zip", [])))
     suite.excluded.extend(_condition(suite, f"exclude[{i}]", one) for i, one in _items("exclude", content))
     suite.cases.extend(_case(suite, f"cases[{i}]", one) for i, one in _items("cases", content))
     return suite
-
-
-def _known(where: str, mapping: Any, keys: Any) -> None:
-    if not isinstance(mapping, Mapping):
-        raise ConfigError(f"{where}={shown(mapping)}: expected a mapping of keys to values.")
-    for key in mapping:
-        if key not in keys:
-            raise ConfigError(f"{where and f'{where}: '}unknown key '{shown(key)}'.{suggestion(key, keys)}")
 
 
 def _names(key: str, value: Any) -> list[str]:
@@ -255,7 +230,7 @@ def _items(key: str, content: dict) -> list[tuple[int, Any]]:
 
 def _condition(suite: SuiteFile, where: str, value: Any) -> dict[str, list]:
     """Axis -> values, each of which the suite has."""
-    _known(where, value, suite.axes)
+    require_known(where, value, suite.axes)
     if not value:
         raise ConfigError(f"{where} is empty, which would mean every run.")
     condition = {}
@@ -268,7 +243,7 @@ def _condition(suite: SuiteFile, where: str, value: Any) -> dict[str, list]:
 
 
 def _case(suite: SuiteFile, where: str, value: Any) -> tuple[dict[str, list], dict[str, Any]]:
-    _known(where, value, ("when", "settings"))
+    require_known(where, value, ("when", "settings"))
     for key in ("when", "settings"):
         if key not in value:
             raise ConfigError(f"{where}: '{key}' is missing.")
@@ -291,19 +266,3 @@ def _zipped(suite: SuiteFile, value: Any) -> list[list[str]]:
             counts = ", ".join(f"{axis} has {count}" for axis, count in lengths.items())
             raise ConfigError(f"zip: axes side by side need as many values each: {counts}.")
     return value
-
-
-def _resources(value: Any) -> dict[str, Any]:
-    _known("resources", value, RESOURCES)
-    made = {}
-    for key, option in RESOURCES.items():
-        made[key] = option.checked(f"resources.{key}", value[key]) if key in value else option.default
-    for line in made["slurm"]:
-        if not isinstance(line, str) or not line.startswith("--") or not line.isprintable():
-            raise ConfigError(f"resources.slurm: {shown(line)} is no option of sbatch, such as --partition=gpu.")
-    if made["gpus"] is not None and made["gpus"] > 1 and made["gpus"] != int(made["gpus"]):
-        raise ConfigError(f"resources.gpus={made['gpus']}: a share of one GPU, or a whole number of them.")
-    return made
-
-
-__all__ = ["FAMILY", "SuiteFile", "did_you_mean", "read_suite", "suite_names", "suite_path"]
