@@ -6,9 +6,13 @@ from collections.abc import Sequence
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
+    import os
+
     from cli.command import run_command
     from cli.suite import dispatch
 
+    # as main.py's: other users can neither read nor change results
+    os.umask(os.umask(0o077) | 0o077)
     words = sys.argv[1:] if argv is None else list(argv)
     return run_command(lambda: dispatch(words), "the suite's state is kept; the same command resumes it.")
 

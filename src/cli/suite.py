@@ -129,6 +129,13 @@ def _parser(command: str) -> _Parser:
         add("--watch", action="store_true", help="show it again and again, until Ctrl-C")
     if command == "report":
         add("--metric", dest="metrics", action="append", default=[], metavar="KEY", help="statistic; may be repeated")
+        add(
+            "--last",
+            type=_number(1, 1000),
+            default=5,
+            metavar="N",
+            help="a run's score: its last N (default: 5)",
+        )
         add("--png", action="store_true", help="also write the figures as images")
     return parser
 

@@ -66,7 +66,8 @@ def _play(words):
     told = []
     signal.signal(signal.SIGTERM, lambda *_: told.append(1))
     resumed = words[0].startswith("--resume=")
-    options = dict(word.split("=", 1) for word in words)
+    options = dict(word.split("=", 1) for word in words if "=" in word)
+    options = {"steps": options.get("t_max", 0), "pause": 0.001, "fail": 0, **options}
     if resumed:
         place = Path(options["--resume"])
         manifests = sorted(int(path.name) for path in (place / "checkpoints").iterdir() if path.name.isdigit())

@@ -20,12 +20,13 @@ _EPILOG = """examples:
 
 @dataclass
 class Options:
-    """The parsed options; see `--help`."""
+    """The parsed options; see `--help`. `tokens`: only runs with these names, as those of a suite; None: any."""
 
     results: Path = Path("results")
     group_by: list[str] = field(default_factory=lambda: ["name"])
     metrics: list[str] = field(default_factory=list)
     where: dict[str, str] = field(default_factory=dict)
+    tokens: frozenset[str] | None = None
     axis: str = "steps"
     band: str = "mean"
     smoothing: int = 1

@@ -59,6 +59,10 @@ def choose(options: Options) -> tuple[Results, Comparison]:
     runs = results.runs()
     if not runs:
         raise ConfigError(f"There are no runs in '{options.results}': it contains neither Sacred's folders nor runs/.")
+    if options.tokens is not None:
+        runs = [run for run in runs if run.token in options.tokens]
+        if not runs:
+            raise ConfigError(f"None of the {len(options.tokens)} runs is in '{options.results}'.")
     for key, value in options.where.items():
         runs = _meeting(runs, key, value)
     comparison = Comparison(results, lineages(runs), options.group_by, options.only)

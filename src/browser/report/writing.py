@@ -30,7 +30,12 @@ def write_report(options: Options) -> list[Path]:
     """
     _, comparison = content.choose(options)
     keys = options.metrics or comparison.usual_metrics()
-    metrics = [content.compare(comparison, key, options) for key in keys]
+    return write_parts(comparison, [content.compare(comparison, key, options) for key in keys], options)
+
+
+def write_parts(comparison: Comparison, metrics: list[Metric], options: Options) -> list[Path]:
+    """Write a report whose parts are there, as `write_report`."""
+    keys = [metric.key for metric in metrics]
     page = render(comparison, metrics, options)
     written = [_write(options.out, page)]
     for folder, suffix in ((options.png, "png"), (options.svg, "svg")):

@@ -1,0 +1,77 @@
+"""`suite.py report`: the figures, the table and the export of a suite's runs."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from records.suite_state import DONE, RUNNING, STOPPED, SuiteFolder
+from utils.errors import ConfigError
+
+if TYPE_CHECKING:
+    from browser.report.content import Metric
+
+PAGE, TABLE, EXPORT, IMAGES = "report.html", "table.md", "marl_eval.json", "figures"
+
+
+def report(folder: SuiteFolder, options: argparse.Namespace) -> None:
+    """Write `report.html`, `table.md`, `marl_eval.json` and, if asked for, `figures/` into the suite's folder.
+
+    Raises:
+        ConfigError: no run has anything to show, a package is missing, or a file cannot be written.
+    """
+    from browser.packages import require
+
+    require("suite.py report", "scipy", "plotly")
+    if options.png:
+        require("--png", "matplotlib")
+    from browser.report import content
+    from browser.report.arguments import Options
+    from browser.report.writing import write_parts
+
+    runs, newest = folder.runs(), folder.newest()
+    shown = [newest[run.id] for run in runs if run.id in newest and newest[run.id].state in (DONE, RUNNING, STOPPED)]
+    if not shown:
+        raise ConfigError(f"No run of {folder.name} has got anywhere yet: python src/suite.py status {folder.name}")
+    asked = Options(
+        results=folder.results,
+        group_by=["label"],
+        metrics=[key for keys in options.metrics for key in keys.split(",")],
+        tokens=frozenset(attempt.token for attempt in shown),
+        last=options.last,
+        title=f"{folder.name}: {sum(attempt.state == DONE for attempt in shown)} of {len(runs)} runs done",
+        out=folder.path / PAGE,
+        png=folder.path / IMAGES if options.png else None,
+        marl_eval=folder.path / EXPORT,
+    )
+    _, comparison = content.choose(asked)
+    metrics = [content.compare(comparison, key, asked) for key in asked.metrics or comparison.usual_metrics()]
+    table = "\n".join(markdown(metric, asked.last) for metric in metrics)
+    written = [_write(folder.path / TABLE, table), *write_parts(comparison, metrics, asked)]
+    print(table)
+    for path in written:
+        print(path)
+
+
+def markdown(metric: "Metric", last: int) -> str:
+    """A statistic's table, algorithm × map, in Markdown."""
+    maps = sorted({name for row in metric.matrix.values() for name in row})
+    rows = [["", *maps], ["---"] * (len(maps) + 1)]
+    for algorithm in metric.algorithms:
+        found = metric.matrix.get(algorithm, {})
+        rows.append([algorithm, *(found[name].text() if name in found else "" for name in maps)])
+    final = f"mean of the last {last} values" if last > 1 else "last value"
+    heading = f"{metric.key}: interquartile mean over seeds of the {final}, with a 95 % bootstrap interval"
+    return "\n".join([heading, "", *map(_line, rows), ""])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _write(path: Path, text: str) -> Path:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}.") from None
+    return path

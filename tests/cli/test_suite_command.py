@@ -1,0 +1,164 @@
+"""`suite.py`: its commands from the command line, with pretended runs of real configs."""
+
+import json
+import os
+
+import pytest
+
+from browser_folders import write_log, write_run
+from cli import suite_launch
+from records.suite_state import Attempt, SuiteFolder
+from suite import main
+from suite_children import folder_in, start
+from suites import local
+from utils.whole_files import write_whole
+
+TINY = """
+algorithms: [qmix, vdn]
+environments: two_step
+seeds: 2
+t_max: 20
+settings: {test_nepisode: 4}
+resources: {jobs: 2, cores: 0, gpus: 0}
+"""
+
+
+@pytest.fixture
+def suite(tmp_path, monkeypatch):
+    """The command line for a suite in a folder of its own, whose runs take no second."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(suite_launch, "starter", lambda cold, environment: start())
+    monkeypatch.setattr(local, "LOOK", 0.05)
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    return lambda command, *words: main([command, *words])
+
+
+def attempts(tmp_path):
+    return SuiteFolder(tmp_path / "results", "tiny").newest()
+
+
+def test_a_suite_runs_to_its_end_and_is_not_run_again(suite, tmp_path, capsys):
+    assert suite("run", "tiny.yaml") == 0
+    out = capsys.readouterr().out
+    assert "tiny: 4 runs, checked in" in out and "All 4 runs are done." in out
+    assert sorted(one.state for one in attempts(tmp_path).values()) == ["done"] * 4
+    assert suite("status", "tiny") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "tiny: 4 of 4 runs done, 0 running, 0 waiting"
+    assert [line.split() for line in lines[2:]] == [
+        "algorithm map done running failed steps steps/s left last error".split(),
+        ["qmix", "two_step", "2/2", "100", "%", "10"],
+        ["vdn", "two_step", "2/2", "100", "%", "10"],
+    ]
+    assert suite("run", "tiny.yaml") == 0
+    assert {one.number for one in attempts(tmp_path).values()} == {1}
+
+
+def test_a_row_more_moves_nothing_and_a_changed_config_is_a_new_run(suite, tmp_path, capsys):
+    assert suite("run", "tiny.yaml") == 0
+    before = attempts(tmp_path)
+    (tmp_path / "tiny.yaml").write_text(TINY.replace("[qmix, vdn]", "[iql, qmix, vdn]"))
+    assert suite("run", "tiny.yaml") == 0
+    assert "The suite has changed: 2 runs are new, 0 are no longer in it" in capsys.readouterr().out
+    after = attempts(tmp_path)
+    assert before.items() <= after.items() and len(after) == 6
+    (tmp_path / "tiny.yaml").write_text(TINY + "cases: [{when: {algorithm: vdn}, settings: {lr: 0.01}}]")
+    assert suite("run", "tiny.yaml") == 0
+    assert "2 runs are new, 4 are no longer in it" in capsys.readouterr().out
+    changed = attempts(tmp_path).keys() - after.keys()
+    assert len(changed) == 2 and all(run.startswith("vdn-two_step-s") for run in changed)
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("vdn]", "vnd]", "tiny.yaml: algorithms: there is no 'vnd'. Did you mean 'vdn'?"),
+        ("two_step", "two_stp", "tiny.yaml: environments: there is no 'two_stp'. Did you mean 'two_step'?"),
+        ("test_nepisode", "test_nepisodes", "tiny.yaml: qmix, two_step, seed 1: Unknown key 'test_nepisodes'."),
+        ("t_max: 20", "t_max: -1", "tiny.yaml: qmix, two_step, seed 1: t_max=-1: it must be"),
+        (
+            "algorithms: [qmix, vdn]",
+            "algorithms: [qmix, vdn]\ncases: [{when: {algorithm: vdn, seed: 2}, settings: {mixer: vdm}}]",
+            "tiny.yaml: vdn, two_step, seed 2: mixer=vdm",
+        ),
+        ("seeds: 2", "seeds: 2\nmaps: [3m]", "maps: the environment two_step has no maps"),
+        ("seeds: 2", "seeds: 2\noverrides: {a: {x y: {}, x-y: {}}}", "two runs are the same: qmix+x-y-two_step-s1"),
+        ("gpus: 0", "gpus: 64", "resources.gpus=64: this machine has"),
+    ],
+)
+def test_a_suite_is_refused_before_anything_starts(suite, tmp_path, capsys, old, new, message):
+    (tmp_path / "tiny.yaml").write_text(TINY.replace(old, new))
+    assert suite("run", "tiny.yaml") == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert message in error and error.startswith("error: ")
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["rn", "tiny.yaml"], "There is no command 'rn'. Did you mean 'run'?"),
+        (["run", "tny.yaml"], "There is no suite tny.yaml."),
+        (["run"], "The following arguments are required: SUITE."),
+        (["run", "tiny.yaml", "--job=2"], "Unknown argument '--job=2'. Did you mean '--jobs'?"),
+        (["run", "tiny.yaml", "--jobs=0"], "Argument --jobs: it must be from 1 to 4096."),
+        (["status", "tiny"], "The suite 'tiny' has not been started. results/suites has none."),
+    ],
+)
+def test_a_mistyped_command_is_answered(suite, capsys, words, message):
+    assert suite(*words) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_dry_run_lists_the_runs_and_their_commands(suite, tmp_path, capsys):
+    assert suite("run", "tiny.yaml", "--dry-run") == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert len(lines) == 4 and not (tmp_path / "results").exists()
+    assert "--config=qmix --env-config=two_step with test_nepisode=4 t_max=20 label='qmix' seed=1" in lines[0]
+
+
+def test_a_failed_run_is_an_error_with_the_way_to_its_output(suite, tmp_path, capsys):
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    assert suite("run", "tiny.yaml", "--dry-run") == 0
+    folder = folder_in(tmp_path / "results", "tiny")
+    first = capsys.readouterr().out.splitlines()[1].split()[0]
+    failed = Attempt(first, 1, state="failed", error="Traceback\nValueError: no", ended=1.0, token="x")
+    write_whole(str(folder.place(first, 1)), failed.to_bytes())
+    assert suite("run", "tiny.yaml") == 1
+    assert "stopped: 3 of 4 runs are done, 1 have failed" in capsys.readouterr().err
+    assert suite("status", "tiny") == 0
+    assert "ValueError: no" in capsys.readouterr().out
+
+
+def test_stop_waits_for_what_is_running(suite, tmp_path, capsys):
+    assert suite("run", "tiny.yaml") == 0
+    assert suite("stop", "tiny") == 0
+    assert (tmp_path / "results" / "suites" / "tiny" / "stop").exists()
+    # the next start removes the mark
+    assert suite("run", "tiny.yaml") == 0
+    assert not (tmp_path / "results" / "suites" / "tiny" / "stop").exists()
+
+
+def test_a_report_has_the_runs_of_the_suite_and_no_others(suite, tmp_path, capsys):
+    pytest.importorskip("plotly")
+    assert suite("run", "tiny.yaml") == 0
+    results = tmp_path / "results"
+    for number, (run, attempt) in enumerate(sorted(attempts(tmp_path).items()), 1):
+        algorithm, _, seed = run.split("-")[:3]
+        config = {"name": "x", "label": algorithm, "seed": int(seed[1:]), "env": "two_step"}
+        write_run(results, number, config=config, info={"unique_token": attempt.token})
+        os.remove(results / "runs" / attempt.token / "metrics.csv")
+        score = 8.0 if algorithm == "qmix" else 6.0
+        write_log(results, attempt.token, [(t, t, t, "test_return_mean", score) for t in (0, 10, 20)])
+    write_run(results, 9, config={"label": "another", "seed": 1, "env": "two_step"}, info={"unique_token": "another"})
+    capsys.readouterr()
+    assert suite("report", "tiny") == 0
+    out = capsys.readouterr().out
+    assert "| qmix | 8.00 [8.00, 8.00], n = 2 |" in out and "| vdn | 6.00 [6.00, 6.00], n = 2 |" in out
+    folder = results / "suites" / "tiny"
+    assert (folder / "table.md").read_text() in out
+    exported = json.loads((folder / "marl_eval.json").read_text())
+    assert exported["two_step"]["two_step"].keys() == {"qmix", "vdn"}
+    page = (folder / "report.html").read_text()
+    assert "tiny: 4 of 4 runs done" in page and "another" not in page.split("plotly.js")[0]
