@@ -20,6 +20,8 @@ MEMORY_ARGUMENT = "--memory-path"
 FOLDER = "ml-agents"
 EDITOR_FILE = "default"
 PROTOCOLS = ("0", "0.3.2")
+# a trainer that lives locks (flock) the file with the first file's path and this
+LOCK = ".lock"
 # a file whose header names more is refused before anything is mapped: offsets are int32
 MAX_FILE_BYTES = 2**31 - 1
 MAX_SIDE_BYTES = 2**28

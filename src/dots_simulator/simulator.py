@@ -163,12 +163,12 @@ class Simulator(Messages):
         if not self._has_begun:
             return self._begin()
         shown = [behaviour for behaviour in self._behaviours if behaviour.shows]
+        for behaviour in self._behaviours:
+            behaviour.asked = 0
         if not shown:
             return self._pass_over()
         if self._state:
             self._state.offer()
-        for behaviour in self._behaviours:
-            behaviour.asked = 0
         command = STEP
         for showing in [[behaviour] for behaviour in shown] if self._take_turns else [shown]:
             self._showing, more = showing, True

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from dots_simulator.layout import LOCK
 from dots_simulator.wake import Wake, remove
 
 # without wake-ups: so many looks at the turn, then sleeps of so many seconds, ever longer
@@ -25,7 +26,7 @@ class TrainerWatch:
     """Waits for one trainer.
 
     A trainer has ended if its end of a FIFO is closed (see `wake`), if this process, which it started, has another
-    parent, or if it held a lock of its first file and does not any more.
+    parent, or if it held its lock (`layout.LOCK`) and does not any more.
 
     Args:
         path: of the first file.
@@ -38,7 +39,9 @@ class TrainerWatch:
         # protocol 0's trainer gives the first turn before it knows how to wake this side
         self._may_be_woken = False
         self._parent = os.getppid() if is_parent else None
-        self._file: int | None = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._lock: int | None = None
+        with contextlib.suppress(OSError):
+            self._lock = os.open(f"{path}{LOCK}", os.O_RDONLY | os.O_CLOEXEC)
         self._was_locked = self._locked()
 
     def signal(self) -> None:
@@ -81,7 +84,7 @@ class TrainerWatch:
     def remove_files(self) -> None:
         """Remove the first file and all that belongs to it, wherever either side has stopped."""
         remove(self.path)
-        ours = re.compile(re.escape(self.path.name) + "_*")
+        ours = re.compile(f"{re.escape(self.path.name)}(_*|{re.escape(LOCK)})")
         for file in self.path.parent.iterdir():
             if ours.fullmatch(file.name):
                 with contextlib.suppress(FileNotFoundError):
@@ -89,18 +92,19 @@ class TrainerWatch:
 
     def close(self) -> None:
         """May be called twice."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
         if self._wake:
             self._wake.close()
             self._wake = None
 
     def _locked(self) -> bool:
-        """Whether another process has the file for itself."""
+        if self._lock is None:
+            return False
         try:
-            fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             return True
-        fcntl.flock(self._file, fcntl.LOCK_UN)
+        fcntl.flock(self._lock, fcntl.LOCK_UN)
         return False

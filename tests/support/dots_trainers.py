@@ -67,7 +67,8 @@ class _Trainer:
 
     def wake(self):
         if self.write_end is not None:
-            os.write(self.write_end, b"!")
+            with contextlib.suppress(BrokenPipeError):  # the simulator has ended
+                os.write(self.write_end, b"!")
 
     def wakes(self):
         """How often the simulator has woken this trainer since the last call."""
