@@ -1,12 +1,16 @@
 """The process that starts a suite's runs: `src/suite.py serve`, which launchers call."""
 
+import atexit
+import contextlib
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from suites.starter import Starter
 from suites.starter import serve as serve_runs
+from utils.errors import MusterError
 
 SRC = Path(__file__).resolve().parents[1]
 
@@ -41,7 +45,15 @@ def _call(words: list[str]) -> None:
     np.random.seed()  # as in a new interpreter: all runs would begin with the starter's state
     sys.argv = [str(SRC / "main.py"), *words]
     main._start()
-    main._finish(main.main())
+    code = main.main()
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.current_thread():
+            thread.join()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    # the interpreter would take everything apart, for which it copies all that this process shares with the starter
+    os._exit(code)
 
 
 def _import_everything() -> None:
@@ -52,4 +64,11 @@ def _import_everything() -> None:
     import git  # noqa: F401 - Sacred asks it for the commit
     import torch._dynamo  # noqa: F401 - the first optimiser of a process imports it
 
+    import cli.experiment  # noqa: F401
     import run  # noqa: F401
+    from checks.registries import REGISTRIES
+
+    for kind, registry in REGISTRIES.items():
+        for name in registry if kind != "env" else ():  # environments compile, and need packages and games
+            with contextlib.suppress(ImportError, MusterError):
+                registry[name]

@@ -7,7 +7,6 @@ import re
 import shutil
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +84,9 @@ class RunRecorder(FileStorageObserver):
 
     def find_or_save(self, filename, store_dir: Path):
         """As Sacred's, but a copy that breaks off leaves nothing that later runs would take for the whole."""
-        with suppress(ValueError):
-            Path(filename).resolve().relative_to(Path(self.basedir).resolve())
-            if not self.copy_artifacts:
-                return filename
+        # of 600 sources, resolving takes a tenth of a second
+        if not self.copy_artifacts and Path(filename).resolve().is_relative_to(Path(self.basedir).resolve()):
+            return filename
         store_dir.mkdir(parents=True, exist_ok=True)
         stem, ending = os.path.splitext(os.path.basename(filename))
         store_path = store_dir / f"{stem}_{get_digest(filename)}{ending}"

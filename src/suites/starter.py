@@ -104,7 +104,7 @@ def serve(play: Callable[[list[str]], Any], warm_up: Callable[[], Any]) -> int |
     """The starter: fork keepers until standard input ends, and in each forked run call `play` with main.py's words.
 
     Returns:
-        the exit code of the starter or of a keeper; of a run, what `play` returns.
+        the exit code of the starter; of a run, what `play` returns.
     """
     launcher = os.getppid()
     warm_up()
@@ -116,7 +116,8 @@ def serve(play: Callable[[list[str]], Any], warm_up: Callable[[], Any]) -> int |
         return 0
     folder = SuiteFolder(request.results, request.suite)
     if keep(folder, request.attempt, os.fork) is not None:
-        return 0
+        # at once: taking an interpreter apart copies all that it shares with the starter
+        os._exit(0)
     _become_run(request, folder.output(request.attempt.run))
     return play(request.words)
 
