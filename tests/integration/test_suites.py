@@ -50,4 +50,4 @@ def test_a_run_of_a_suite_is_one_of_the_command_line(tmp_path, monkeypatch):
     plain = run_command(*runs[0].words, "run_name=plain", cwd=tmp_path)
     assert plain.returncode == 0, plain.stderr
     assert numbers(folder.results, done.token) == numbers(tmp_path / "results", "plain")
-    assert len(numbers(folder.results, done.token)) > 30
+    assert len(numbers(folder.results, done.token)) >= 30
