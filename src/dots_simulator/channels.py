@@ -125,6 +125,11 @@ class BodyReader:
     def __init__(self, body: bytes):
         self._body, self._at = bytes(body), 0
 
+    @property
+    def at_end(self) -> bool:
+        """Whether nothing is left."""
+        return self._at == len(self._body)
+
     def boolean(self) -> bool:
         return self._unpack("<?")[0]
 

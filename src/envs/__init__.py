@@ -72,6 +72,12 @@ REGISTRY.declare(
     counts_copies=True,
     has_best=True,
 )
+REGISTRY.declare(
+    "dots",
+    "envs.dots.environment:DotsEnv",
+    "simulators in another process that share memory: Unity builds of ML-Agents DOTS, your own",
+    counts_copies=True,
+)
 REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement, SMAC (package smac and the game)")
 REGISTRY.declare("sc2_v2", "envs.starcraft:StarCraft2v2", "the same with drawn teams, SMACv2 (package smacv2)")
 

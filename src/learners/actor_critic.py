@@ -128,10 +128,13 @@ class ActorCriticLearner(BaseLearner):
 
     def finish(self, batch: Any) -> None:
         """After the updates from a batch: its observations count in their normalisation, and the target follows."""
+        seen = batch["filled"][:, :-1]
+        if "present" in batch.scheme:
+            seen = seen * batch["present"][:, :-1].squeeze(3)
         if hasattr(self.mac, "take_in"):  # the last column of a rollout is the first of the next one
-            self.mac.take_in(batch[:, :-1], batch["filled"][:, :-1])
+            self.mac.take_in(batch[:, :-1], seen)
         if hasattr(self.critic, "take_in"):
-            self.critic.take_in(batch[:, :-1], batch["filled"][:, :-1])
+            self.critic.take_in(batch[:, :-1], seen)
         self.state_values.next_rollout()
         if self.target_critic is not None:
             self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))

@@ -7,7 +7,9 @@ import torch as th
 
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
+from components.stream_columns import by_stream
 from envs.fields import AGENTS
+from envs.stream_fields import stream_groups
 from envs.teams import owner
 from runners.auto_reset import AutoResetPlay
 from runners.playing import EpisodesRunner
@@ -25,6 +27,9 @@ class RolloutRunner(EpisodesRunner):
     `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot
     (`controllers.hidden_states.fields_before`, `controllers.inputs.field_before`).
 
+    Agents that are streams (`envs.stream_fields`) have columns of their own, as many as the longest needs
+    (`components.stream_columns`).
+
     Tests play whole episodes. `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
     """
 
@@ -41,10 +46,10 @@ class RolloutRunner(EpisodesRunner):
             self.batch_scheme,
             groups,
             self.batch_size,
-            self.batch_columns,
             preprocess=preprocess,
             device=acting_device(self.args),
         )
+        self._streams = stream_groups(self.spec)
 
     def _begin_ongoing(self) -> AutoResetPlay:
         return self._auto_reset_play()
@@ -57,7 +62,7 @@ class RolloutRunner(EpisodesRunner):
         play, everyone = self.ongoing, np.arange(self.batch_size)
         play.begin_next()
         play.take_over()
-        batch = self.new_rollout()
+        batch = self.new_rollout(self.batch_columns)
         for key, known in play.known_before().items():
             batch[key].copy_(known)
         store = StepWriter(batch)
@@ -75,6 +80,10 @@ class RolloutRunner(EpisodesRunner):
         self.episodes_brought = len(finished)
         self._record_finished(finished, steps)
         self._take_ends(batch, ends, test_mode=False)
+        if self._streams:
+            # of learners that cut rollouts into parts
+            parts = vars(self.args).get("chunk_length") or 1
+            return by_stream(batch, self._streams, self.new_rollout, parts)
         return batch
 
 

@@ -69,11 +69,16 @@ class Group:
             count, ended = len(self._asking), len(self._over)
         self.asking, self.ended = count, ended
 
-    def decisions(self) -> Rows:
-        """The agents that ask, copied."""
+    def decisions(self, by_branch: bool = False) -> Rows:
+        """The agents that ask, copied.
+
+        Args:
+            by_branch: masks were written a block for each branch, and not agent by agent as Unity does.
+        """
         mask = None
         if not self._old and self.spec.branches:
-            mask = self._views["decisions/mask"][: self.asking] != 0
+            masks = self._views["decisions/mask"]
+            mask = (_agent_by_agent(masks, self.spec.branches) if by_branch else masks)[: self.asking] != 0
         return Rows(*self._common("decisions", self._asking, self.asking), mask=mask)
 
     def endings(self) -> Rows:
@@ -104,3 +109,8 @@ class Group:
 
     def _of(self, view: np.ndarray, rows: np.ndarray | None, count: int) -> np.ndarray:
         return view[:count].copy() if rows is None else view[rows]
+
+
+def _agent_by_agent(masks: np.ndarray, branches: tuple[int, ...]) -> np.ndarray:
+    flat, ends = masks.reshape(-1), np.cumsum(branches) * len(masks)
+    return np.concatenate([part.reshape(len(masks), -1) for part in np.split(flat, ends[:-1])], axis=1)

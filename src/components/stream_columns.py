@@ -1,0 +1,171 @@
+"""Rollouts of agents that are streams (`envs.stream_fields`), rearranged so that learners find them as usual.
+
+An environment with such agents plays on whether or not an agent asks. In a rollout of its steps, an agent's next
+decision may be many columns after the last, and a stream that ends and begins in one step has no column for what was
+seen at the end. Here every agent gets columns of its own: its decisions one after another, after each end the closing
+column that `utils.rl_utils.valid_transitions` expects, and behind the last one columns in which it is not present.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch as th
+
+from components.episode_batch import EpisodeBatch
+from envs.stream_fields import BEGINS, CLOSING, PRESENT, StreamGroup
+
+
+@dataclass
+class Columns:
+    """Where the columns of a group's agents come from: entries `[K]`.
+
+    Args:
+        rows, agents, columns: where to.
+        sources: which column of the rollout from.
+        closing: whether its closing observation.
+        reward: float64 `[B, C, n]`.
+        terminated, truncated: bool `[B, C, n]`.
+        count: C, the columns of the longest.
+    """
+
+    rows: np.ndarray
+    agents: np.ndarray
+    columns: np.ndarray
+    sources: np.ndarray
+    closing: np.ndarray
+    reward: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    count: int
+
+
+def columns_of(
+    present: np.ndarray,
+    begins: np.ndarray,
+    reward: np.ndarray,
+    terminated: np.ndarray,
+    truncated: np.ndarray,
+    over: np.ndarray,
+    filled: np.ndarray,
+) -> Columns:
+    """Columns by agent, from those by step of a rollout.
+
+    Args:
+        present, begins, terminated, truncated: bool `[B, T, n]`; `reward` float `[B, T, n]`.
+        over: whether the environment's episode ended with the step, bool `[B, T]`; the next column then shows its end.
+        filled: bool `[B, T]`.
+    """
+    size, length, n = present.shape
+    asks = present & filled[..., None]
+    cursor, is_open = np.zeros((size, n), dtype=np.int64), np.zeros((size, n), dtype=bool)
+    # at most a gap or a closing column before every decision
+    shape = (size, 2 * length + 1, n)
+    found = Columns(
+        *[np.zeros(0, dtype=np.int64)] * 5, np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool), 0
+    )
+    placed: list[tuple[np.ndarray, ...]] = []
+
+    def place(which: np.ndarray, source: int, closing: bool) -> None:
+        rows, agents = np.nonzero(which)
+        placed.append((rows, agents, cursor[which], np.full(len(rows), source), np.full(len(rows), closing)))
+        cursor[which] += 1
+
+    def mark(ends: np.ndarray, which: np.ndarray) -> None:
+        rows, agents = np.nonzero(which)
+        ends[rows, cursor[which] - 1, agents] = True
+
+    for t in range(length):
+        after_end = over[:, t - 1, None] if t else np.zeros((size, 1), dtype=bool)
+        cut = is_open & after_end & asks[:, t]
+        mark(found.truncated, cut)
+        place(cut, t, closing=False)
+        is_open &= ~cut
+        decides = asks[:, t] & ~after_end
+        # one whose stream went away without an end: a column without it breaks the chain
+        cursor[is_open & (after_end | (decides & begins[:, t]))] += 1
+        is_open &= ~after_end
+        place(decides, t, closing=False)
+        is_open |= decides
+        if t == length - 1:
+            break
+        rows, agents = np.nonzero(is_open)
+        found.reward[rows, cursor[is_open] - 1, agents] += reward[:, t][is_open]
+        ended = is_open & (terminated[:, t] | truncated[:, t])
+        mark(found.terminated, ended & terminated[:, t])
+        mark(found.truncated, ended & truncated[:, t])
+        place(ended, t + 1, closing=True)
+        is_open &= ~ended
+    found.rows, found.agents, found.columns, found.sources, found.closing = map(
+        np.concatenate, zip(*placed, strict=True)
+    )
+    found.count = int(cursor.max(initial=0))
+    return found
+
+
+def by_stream(
+    batch: EpisodeBatch, groups: Sequence[StreamGroup], make: Callable[[int], EpisodeBatch], multiple: int = 1
+) -> EpisodeBatch:
+    """The rollout with columns by agent.
+
+    Its own ends are those of agents; it has no others.
+
+    Args:
+        batch: columns are steps; every field by step is of one of `groups`.
+        make: a new batch of so many columns.
+        multiple: the number of transitions of a row is one of this.
+    """
+    data = batch.data.transition_data
+    over = _numpy(data["terminated"] + data["truncated"])[..., 0] > 0
+    filled = _numpy(data["filled"])[..., 0] > 0
+    plans = []
+    for group in groups:
+        fields = (f"{group.prefix}{PRESENT}", f"{group.prefix}{BEGINS}", f"{group.prefix}reward")
+        ends = (f"{group.name}/terminated", f"{group.name}/truncated")
+        present, begins, reward, terminated, truncated = (_numpy(data[key])[..., 0] for key in (*fields, *ends))
+        plan = columns_of(present > 0, begins > 0, reward, terminated > 0, truncated > 0, over, filled)
+        plans.append((group, plan))
+    transitions = max(1, *(plan.count - 1 for _, plan in plans))
+    arranged = make(-(-transitions // multiple) * multiple + 1)
+    for key, x in batch.data.episode_data.items():
+        arranged.data.episode_data[key].copy_(x)
+    new = arranged.data.transition_data
+    new["filled"][:] = 1
+    for key, x in data.items():
+        for group, plan in plans:
+            if batch.scheme[key].get("group") == group.name:
+                _arrange(key, x, new[key], group, plan, data)
+    return arranged
+
+
+def _arrange(key: str, x: th.Tensor, target: th.Tensor, group: StreamGroup, plan: Columns, data: dict) -> None:
+    columns = target.size(1)
+    whole = {
+        f"{group.prefix}reward": plan.reward,
+        f"{group.name}/terminated": plan.terminated,
+        f"{group.name}/truncated": plan.truncated,
+    }
+    if key in whole:
+        known = min(columns, whole[key].shape[1])
+        target[:, :known] = th.as_tensor(whole[key][:, :known]).unsqueeze(-1).to(target)
+        return
+    if key.startswith(f"{group.prefix}{CLOSING}"):
+        return
+    if key.startswith(f"{group.prefix}avail"):
+        target[:] = 1  # of who is not there anything is legal
+    rows, agents, to, source = (
+        th.as_tensor(index, device=x.device) for index in (plan.rows, plan.agents, plan.columns, plan.sources)
+    )
+    if key == f"{group.prefix}{PRESENT}":
+        target[rows, to, agents] = 1
+        return
+    closing = th.as_tensor(plan.closing, device=x.device)
+    own = ~closing
+    target[rows[own], to[own], agents[own]] = x[rows[own], source[own], agents[own]]
+    if key in group.closings:
+        seen = data[group.closings[key]]
+        target[rows[closing], to[closing], agents[closing]] = seen[rows[closing], source[closing], agents[closing]]
+
+
+def _numpy(x: th.Tensor) -> np.ndarray:
+    return x.cpu().numpy()

@@ -1,0 +1,186 @@
+"""DOTS simulators as environments: each behaviour a group, each agent id a stream of its own."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dots_simulator.layout import LayoutError
+from envs.dots import side_channels
+from envs.dots.connecting import connect, forget
+from envs.dots.faults import SimulatorFault
+from envs.dots.fields import GroupFields, group_names
+from envs.dots.group_play import GroupPlay
+from envs.dots.options import Options
+from envs.dots.session import Session
+from envs.fields import FieldSpec
+from envs.option_classes import require_known, signature_of
+
+log = logging.getLogger("muster")
+
+
+class DotsEnv:
+    """One simulator in the form of `envs.fields`; `fields.GroupFields` has the fields.
+
+    A step is a turn of the simulator: the agents that ask in it are `present`. Others are not there, and get no action.
+    An episode of the run is `time_limit` turns, after which the simulator is reset; the episodes of agents begin and
+    end within it.
+
+    Args:
+        env_args: see `options.Options`.
+
+    Raises:
+        ConfigError: an argument that makes no sense.
+        SimulatorFault: from any method: the simulator does not start, or has failed.
+    """
+
+    def __init__(self, **env_args: Any):
+        require_known("dots", Options, env_args)
+        self.options = Options(**env_args)
+        self.episode_limit = self.options.time_limit
+        self._engine, self._parameters = (
+            side_channels.EngineConfigurationChannel(),
+            side_channels.EnvironmentParametersChannel(),
+        )
+        self._statistics = side_channels.StatsSideChannel()
+        plugged = [side_channels.REGISTRY[name]() for name in self.options.side_channels]
+        self._channels = side_channels.SideChannelManager(
+            [self._engine, self._parameters, self._statistics, side_channels.FloatPropertiesChannel(), *plugged]
+        )
+        self._engine.set(self.options.engine)
+        for key, value in self.options.parameters.items():
+            self._parameters.set_float_parameter(key, float(value))
+        self._begun, self._steps = False, 0
+        self._ignored: set[str] = set()
+        self._session: Session | None = connect(self.options.wanted())
+        try:
+            self._plays = self._first_turns()
+        except BaseException:
+            self.close()
+            raise
+        self.groups = {play.fields.name: play.fields.spec.max_agents for play in self._plays.values()}
+
+    @classmethod
+    def check_args(cls, **env_args: Any) -> None:
+        """Refuse bad arguments before a run starts."""
+        require_known("dots", Options, env_args)
+        Options(**env_args)
+
+    def fields(self) -> dict[str, FieldSpec]:
+        return {path: spec for play in self._plays.values() for path, spec in play.fields.fields().items()}
+
+    def reset(self) -> None:
+        """Let the simulator begin new episodes, unless it has just begun its first ones."""
+        if self._begun:
+            for play in self._plays.values():
+                play.begin()
+            self._turn(reset=True)
+        self._begun, self._steps = True, 0
+        self._statistics.get_and_reset_stats()
+        for play in self._plays.values():
+            play.streams.finished = type(play.streams.finished)()
+
+    def observe(self) -> dict[str, np.ndarray]:
+        return {path: array for play in self._plays.values() for path, array in play.shown.items()}
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
+        """See `envs.fields`. The last info of an episode has the simulator's statistics, and `agent_return` and
+        `agent_length`: means over the streams that have ended in it, by group if there are several."""
+        for behaviour, play in self._plays.items():
+            if behaviour in self._session.groups:
+                play.act(self._session.groups[behaviour], actions)
+        self._turn()
+        self._steps += 1
+        outcomes = {path: array for play in self._plays.values() for path, array in play.outcomes.items()}
+        over = self._steps >= self.options.time_limit
+        return outcomes, False, over, self._info() if over else {}
+
+    def get_stats(self) -> dict[str, float]:
+        """The simulator's statistics since the last call."""
+        return self._statistics.figures()
+
+    def close(self) -> None:
+        """End the simulator."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def _first_turns(self) -> dict[str, GroupPlay]:
+        """Reset the simulator, and wait for its behaviours."""
+        session, options = self._session, self.options
+        try:
+            self._exchange(reset=True)
+        except SimulatorFault:
+            forget(session, options.wanted())
+            raise
+        for _ in range(options.start_turns):
+            missing = [name for name in options.behaviours if name not in session.groups]
+            if session.groups and not missing:
+                break
+            self._act_nothing()
+            self._exchange()
+        else:
+            raise SimulatorFault(
+                f"The simulator has shown {', '.join(session.groups) or 'no behaviour'} in its first "
+                f"{options.start_turns} turns (env_args.start_turns)"
+                + (f", and not {', '.join(missing)} (env_args.behaviours)." if missing else ".")
+            )
+        # with behaviours that are waited for, turns have gone by that nobody has seen
+        if options.behaviours or len(session.groups) > 1:
+            self._act_nothing()
+            self._exchange(reset=True)
+        names = group_names(session.groups)
+        plays = {
+            name: GroupPlay(GroupFields(names[name], group.spec, session.protocol != "0"), options.masks == "branches")
+            for name, group in session.groups.items()
+        }
+        for name, play in plays.items():
+            play.take(session.groups[name])
+        return plays
+
+    def _turn(self, reset: bool = False) -> None:
+        self._exchange(reset)
+        groups = self._session.groups
+        for name, play in self._plays.items():
+            play.take(groups.get(name))
+        if len(groups) > len(self._plays):
+            self._ignore([name for name in groups if name not in self._plays])
+
+    def _exchange(self, reset: bool = False) -> None:
+        session = self._session
+        session.give(self._channels.generate_side_channel_messages(), reset=reset)
+        payload = session.take("answering a reset" if reset else "answering a step")
+        if payload:
+            try:
+                self._channels.process_side_channel_message(payload)
+            except LayoutError as error:
+                raise SimulatorFault(f"A message of the simulator is invalid: {error}.") from None
+
+    def _act_nothing(self) -> None:
+        for group in self._session.groups.values():
+            group.act(None, None)
+
+    def _ignore(self, names: list[str]) -> None:
+        """Behaviours that have appeared since the run began: its data has no place for them."""
+        for name in names:
+            self._session.groups[name].act(None, None)
+            if name not in self._ignored:
+                self._ignored.add(name)
+                log.warning(
+                    f"The simulator's behaviour '{name}' has appeared after the start; its agents get actions 0 and "
+                    f"are not trained. To wait for it: env_args.behaviours=[..., {name}]."
+                )
+
+    def _info(self) -> dict[str, Any]:
+        info: dict[str, Any] = dict(self._statistics.figures())
+        for play in self._plays.values():
+            finished, prefix = play.streams.finished, play.fields.prefix
+            if finished.returns:
+                info[f"{prefix}agent_return"] = float(np.mean(finished.returns))
+                info[f"{prefix}agent_length"] = float(np.mean(finished.lengths))
+        info["only_of"] = [key for key in info if key.endswith(("agent_return", "agent_length"))]
+        return info
+
+
+DotsEnv.__signature__ = signature_of(Options)

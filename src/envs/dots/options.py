@@ -1,0 +1,116 @@
+"""The `env_args` of DOTS, and what is refused before anything starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dots_simulator.channels import ENGINE_SETTINGS
+from dots_simulator.layout import PROTOCOLS
+from envs.bounds import require_numbers
+from envs.dots import side_channels
+from envs.dots.connecting import AUTO, Wanted
+from envs.dots.process import found
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
+
+BOUNDS = {
+    "launch_timeout": (0.1, 86_400.0),
+    "timeout": (0.1, 86_400.0),
+    "time_limit": (1, 10**7),
+    "start_turns": (1, 10**6),
+}
+WHOLE = ("time_limit", "start_turns")
+SEED, COPY = "{seed}", "{copy}"
+ENGINE = ("width", "height", *(name for name in ENGINE_SETTINGS if name != "resolution"))
+
+
+@dataclass
+class Options:
+    """Constructor arguments; docs/dots.md describes them."""
+
+    executable: str | None = None  # of the simulator; None: an editor attaches
+    args: list[Any] = field(default_factory=list)  # for it; "{seed}" and "{copy}" are replaced
+    protocol: str = AUTO
+    folder: str | None = None  # of the shared files
+    launch_timeout: float = 60.0  # seconds until it attaches
+    timeout: float = 60.0  # seconds for an answer
+    wake: bool = True  # offer to pass turns by wake-ups
+    behaviours: list[str] = field(default_factory=list)  # to wait for at the start; empty: those of the first turns
+    start_turns: int = 20  # turns in which behaviours may appear
+    time_limit: int = 1000  # turns of an episode of the run, after which the simulator is reset
+    parameters: dict[str, float] = field(default_factory=dict)  # environment parameters
+    engine: dict[str, Any] = field(default_factory=dict)  # engine configuration
+    side_channels: list[str] = field(default_factory=list)  # that plugins have registered
+    masks: str = "agents"  # how masks of several branches lie: agents, as Unity writes them, or branches
+    seed: int | None = None
+    test_mode: bool = False  # set by Muster: whether tests are played
+    place: Any = (0, 1, 0)  # set by Muster: number among the copies that share a cycle, their number, and among all
+
+    def __post_init__(self):
+        require_numbers(self, BOUNDS, WHOLE)
+        self._require_texts()
+        if self.protocol not in (AUTO, *PROTOCOLS):
+            raise ConfigError(
+                f"env_args.protocol is {shown(self.protocol)}; it must be {AUTO}, {' or '.join(PROTOCOLS)} (in quotes)."
+            )
+        if self.masks not in ("agents", "branches"):
+            raise ConfigError(f"env_args.masks is {shown(self.masks)}; it must be agents or branches.")
+        if not isinstance(self.parameters, Mapping) or not all(
+            isinstance(key, str) and key.isascii() and _is_number(value) for key, value in self.parameters.items()
+        ):
+            raise ConfigError(
+                f"env_args.parameters is {shown(self.parameters)}; it must be a mapping of names to numbers."
+            )
+        self._require_engine()
+        for name in self.side_channels:
+            if name not in side_channels.REGISTRY:
+                raise ConfigError(
+                    f"env_args.side_channels: no plugin has registered '{shown(name)}'."
+                    f"{suggestion(str(name), side_channels.REGISTRY)}"
+                )
+
+    def wanted(self) -> Wanted:
+        """What to connect to."""
+        seed = str(self.seed if self.seed is not None else 0)
+        args = [str(one).replace(SEED, seed).replace(COPY, str(self.place[2])) for one in self.args]
+        return Wanted(
+            self.executable, args, self.protocol, self.folder, self.launch_timeout, self.timeout, bool(self.wake)
+        )
+
+    def _require_texts(self) -> None:
+        for key in ("executable", "folder"):
+            value = getattr(self, key)
+            if value is not None and (not isinstance(value, str) or not value or not value.isprintable()):
+                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be a path.")
+        if self.executable is not None and found(self.executable) is None:
+            raise ConfigError(f"env_args.executable: there is no file {shown(self.executable)}.")
+        if self.folder is not None and not Path(self.folder).is_dir():
+            raise ConfigError(f"env_args.folder: there is no folder {shown(self.folder)}.")
+        for key in ("args", "behaviours", "side_channels"):
+            value = getattr(self, key)
+            if not isinstance(value, list) or not all(isinstance(one, str | int | float) for one in value):
+                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be a list of words.")
+        if self.executable is None and self.args:
+            raise ConfigError("env_args.args are for an executable, and env_args.executable is null: an editor.")
+
+    def _require_engine(self) -> None:
+        if not isinstance(self.engine, Mapping):
+            raise ConfigError(f"env_args.engine is {shown(self.engine)}; it must be a mapping of settings.")
+        for key, value in self.engine.items():
+            if key not in ENGINE:
+                raise ConfigError(
+                    f"env_args.engine.{shown(key)}: there is no such setting.{suggestion(str(key), ENGINE)}"
+                )
+            whole = key != "time_scale"
+            if not _is_number(value) or (whole and (int(value) != value or not -(2**31) <= value < 2**31)):
+                raise ConfigError(
+                    f"env_args.engine.{key} is {shown(value)}; it must be a {'whole number' if whole else 'number'}."
+                )
+        if ("width" in self.engine) != ("height" in self.engine):
+            raise ConfigError("env_args.engine: width and height belong together.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 3.4e38
