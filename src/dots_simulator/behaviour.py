@@ -1,11 +1,11 @@
 """What the agents of one behaviour show in a turn, and what they are to do."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from dots_simulator.groups import GroupLayout
+from dots_simulator.rows import Rows
 
 
 class Behaviour:
@@ -15,26 +15,24 @@ class Behaviour:
     row of `decide` then is the first of its next episode. Either may be called several times in a turn.
 
     Args:
-        layout: of its group.
+        layout: of its group, in protocol 0.3.2.
     """
 
     def __init__(self, layout: GroupLayout):
         self.layout = layout
         self.name = layout.spec.name
-        self.rows: dict[str, np.ndarray] = {}
-        self.counts: dict[str, np.ndarray] = {}
-        self._observations: dict[str, list[np.ndarray]] = {}
-        # rows of this turn, by block, and decisions of the last one, for which actions have come
-        self.shown = {"decisions": 0, "ended": 0}
+        self.views: dict[str, np.ndarray] = {}
+        self.decisions, self.ended = Rows(layout.spec, "decisions"), Rows(layout.spec, "ended")
+        # decisions of the last turn, to which actions have come
         self.asked = 0
-        self._masked = False
+        self._mask_shape = (sum(layout.spec.branches),)
+        self._is_masked = False
 
-    def show_in(self, rows: dict[str, np.ndarray]) -> None:
+    def show_in(self, views: dict[str, np.ndarray]) -> None:
         """Write rows into these arrays from now on; named as `GroupLayout` names those of protocol 0.3.2."""
-        self.rows = rows
-        self.counts = {block: rows[f"{block}/count"] for block in self.shown}
-        count = range(len(self.layout.spec.observations))
-        self._observations = {block: [rows[f"{block}/obs/{i}"] for i in count] for block in self.shown}
+        self.views = views
+        self.decisions.bind(views)
+        self.ended.bind(views)
 
     def decide(
         self,
@@ -54,15 +52,15 @@ class Behaviour:
         Raises:
             ValueError: shapes differ from the behaviour's, there are too many agents, or `exchange` was not called yet.
         """
-        start, end = self._write("decisions", agent_ids, observations, rewards)
+        rows = self.decisions.write(agent_ids, observations, rewards)
         if masks is not None:
-            if np.shape(masks) != (end - start, sum(self.layout.spec.branches)):
-                wanted = (end - start, sum(self.layout.spec.branches))
-                raise ValueError(f"masks of '{self.name}' have shape {np.shape(masks)}; it must be {wanted}")
-            self.rows["decisions/mask"][start:end] = masks
-            self._masked = True
-        elif self._masked:
-            self.rows["decisions/mask"][start:end] = False
+            if masks.shape != (len(agent_ids), *self._mask_shape):
+                wanted = (len(agent_ids), *self._mask_shape)
+                raise ValueError(f"masks of '{self.name}' have shape {masks.shape}; it must be {wanted}")
+            self.views["decisions/mask"][rows] = masks
+            self._is_masked = True
+        elif self._is_masked:
+            self.views["decisions/mask"][rows] = False
 
     def end(
         self,
@@ -82,49 +80,23 @@ class Behaviour:
         Raises:
             ValueError: as of `decide`.
         """
-        start, end = self._write("ended", agent_ids, observations, rewards)
-        self.rows["ended/status"][start:end] = interrupted
+        self.views["ended/status"][self.ended.write(agent_ids, observations, rewards)] = interrupted
 
     @property
     def continuous(self) -> np.ndarray:
         """(k, floats) float32: the actions of the agents that asked in the last turn, in their order."""
-        return self.rows["actions/continuous"][: self.asked].copy()
+        return self.views["actions/continuous"][: self.asked].copy()
 
     @property
     def discrete(self) -> np.ndarray:
         """(k, branches) int32."""
-        return self.rows["actions/discrete"][: self.asked].copy()
+        return self.views["actions/discrete"][: self.asked].copy()
 
-    @property
-    def shows(self) -> bool:
-        """Whether there are rows in this turn."""
-        return any(self.shown.values())
+    def count(self, decisions: int, ended: int) -> None:
+        """Say in the arrays how many rows the trainer shall see."""
+        self.decisions.count(decisions)
+        self.ended.count(ended)
 
     def clear(self) -> None:
         """Forget the rows of this turn."""
-        self.shown = dict.fromkeys(self.shown, 0)
-
-    def _write(self, block: str, agent_ids: Any, observations: Sequence[np.ndarray], rewards: Any) -> tuple[int, int]:
-        """The first row written, and the one behind the last."""
-        start = self.shown[block]
-        end = start + len(agent_ids)
-        self._check(end, observations, end - start)
-        for rows, observation in zip(self._observations[block], observations, strict=True):
-            rows[start:end] = observation
-        self.rows[f"{block}/reward"][start:end] = rewards
-        self.rows[f"{block}/agent_id"][start:end] = agent_ids
-        self.shown[block] = end
-        return start, end
-
-    def _check(self, end: int, observations: Sequence[np.ndarray], count: int) -> None:
-        spec = self.layout.spec
-        if not self.rows:
-            raise ValueError(f"'{self.name}' cannot show anything before the first exchange()")
-        if end > spec.max_agents:
-            raise ValueError(f"'{self.name}' shows {end} agents in a turn; it was registered with {spec.max_agents}")
-        if len(observations) != len(spec.observations):
-            raise ValueError(f"'{self.name}' has {len(spec.observations)} observations; {len(observations)} were given")
-        for i, (observation, declared) in enumerate(zip(observations, spec.observations, strict=True)):
-            if np.shape(observation) != (count, *declared.shape):
-                wanted = (count, *declared.shape)
-                raise ValueError(f"observation {i} of '{self.name}' has shape {observation.shape}; it must be {wanted}")
+        self.decisions.shown = self.ended.shown = 0

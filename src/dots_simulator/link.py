@@ -30,7 +30,8 @@ NOTHING = INT.pack(0)
 SIMULATOR_BLOCKED, TRAINER_BLOCKED, RESET_WANTED, CLOSED, QUERIED = (
     HEADER[name].offset for name in ("simulator_blocked", "trainer_blocked", "reset", "closed", "query")
 )
-FILE_NUMBER = slice(HEADER["file_number"].offset, HEADER["file_number"].offset + INT.size)
+# in the simulator's turn, if the trainer wants a step and has made no bigger file, these are as in the turn before
+FLAGS_AND_SIZES = slice(TRAINER_BLOCKED, HEADER_BYTES)
 
 
 class Link:
@@ -52,6 +53,8 @@ class Link:
         self._groups: list[tuple[Behaviour, int]] = []  # with their places behind the side channel
         self._group_bytes = 0
         self._has_grown = False
+        self._ours = self._is_our_turn
+        self._unchanged = b""
         self._open(FIRST_SIDE_CAPACITY)
         self._pass()
 
@@ -62,15 +65,18 @@ class Link:
             TrainerEnded: it will not come.
         """
         header = self._header
-        self._watch.wait_until(self._is_our_turn)
+        self._watch.wait_until(self._ours)
+        if header[FLAGS_AND_SIZES] == self._unchanged:
+            return STEP
         if header[CLOSED]:
             return CLOSE
-        if header[FILE_NUMBER] != self._packed_number:
+        if HEADER["file_number"].read(header) != self._number:
             self._follow()
         for flag, command in ((QUERIED, QUERY), (RESET_WANTED, RESET)):
             if header[flag]:
                 header[flag] = 0
                 return command
+        self._unchanged = header[FLAGS_AND_SIZES]
         return STEP
 
     def give(self) -> None:
@@ -117,17 +123,17 @@ class Link:
 
     def show(self, behaviours: Sequence[Behaviour]) -> bool:
         """Count the rows that these show in the next turn; returns whether there is more to show in the one after."""
-        for behaviour in behaviours:
-            for block, count in behaviour.shown.items():
-                behaviour.counts[block][...] = count
+        for behaviour, _ in self._groups:
+            if behaviour in behaviours:
+                behaviour.count(behaviour.decisions.shown, behaviour.ended.shown)
+            else:
+                behaviour.count(0, 0)
         return False
 
     def collect(self, behaviours: Sequence[Behaviour]) -> None:
         """The trainer has answered."""
         for behaviour in behaviours:
-            behaviour.asked = behaviour.shown["decisions"]
-            for count in behaviour.counts.values():
-                count[...] = 0
+            behaviour.asked = behaviour.decisions.shown
 
     def rows(self) -> dict[str, np.ndarray]:
         """The block of each group without its description, uint8, by its name: a copy."""
@@ -149,7 +155,8 @@ class Link:
             raise ValueError(f"the state has rows of {found} (bytes by group); this simulator has {sizes}")
         for behaviour, start, end in blocks:
             self._data[start:end] = rows[behaviour.name].tobytes()
-            behaviour.shown = {block: int(count) for block, count in behaviour.counts.items()}
+            behaviour.decisions.recall()
+            behaviour.ended.recall()
 
     def close(self, forget: bool = False) -> None:
         """Say that the simulator closes, unless the trainer has, and remove files.
@@ -189,7 +196,6 @@ class Link:
     def _open(self, least: int = 0) -> None:
         """Map the newest data file."""
         self._number = HEADER["file_number"].read(self._header)
-        self._packed_number = INT.pack(self._number)
         self._capacity = HEADER["side_capacity"].read(self._header)
         group_bytes = HEADER["group_bytes"].read(self._header)
         if group_bytes != self._group_bytes or not 0 <= self._capacity <= MAX_FILE_BYTES - group_bytes:
@@ -214,7 +220,6 @@ class Link:
         old, start = self._data, self._capacity
         if not self._has_grown:
             self._number += 1
-            self._packed_number = INT.pack(self._number)
         self._data = map_new(self._data_path(), capacity + group_bytes)
         kept = SIDE_START + INT.unpack_from(old)[0]
         if kept <= capacity:

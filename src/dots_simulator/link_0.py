@@ -105,11 +105,14 @@ class Link0:
 
     def show(self, behaviours: Sequence[Behaviour]) -> bool:
         """As of `link.Link`."""
-        together = all(sum(behaviour.shown.values()) <= behaviour.layout.spec.max_agents for behaviour in behaviours)
+        together = all(
+            behaviour.decisions.shown + behaviour.ended.shown <= behaviour.layout.spec.max_agents
+            for behaviour in behaviours
+        )
         ends, decisions = not self._show_decisions_next, together or self._show_decisions_next
         for behaviour in behaviours:
-            ended = behaviour.shown["ended"] if ends else 0
-            decided = behaviour.shown["decisions"] if decisions else 0
+            ended = behaviour.ended.shown if ends else 0
+            decided = behaviour.decisions.shown if decisions else 0
             self._written[behaviour.name] = ended, decided
             self._write(behaviour, ended, decided)
         self._show_decisions_next = not decisions
@@ -118,7 +121,7 @@ class Link0:
     def collect(self, behaviours: Sequence[Behaviour]) -> None:
         """As of `link.Link`."""
         for behaviour in behaviours:
-            views, rows = self._views[behaviour.name], behaviour.rows
+            views, rows = self._views[behaviour.name], behaviour.views
             first, behaviour.asked = self._written[behaviour.name]
             for name in ("actions/continuous", "actions/discrete"):
                 rows[name][: behaviour.asked] = views[name][first : first + behaviour.asked]
@@ -134,7 +137,7 @@ class Link0:
 
     def _write(self, behaviour: Behaviour, ended: int, decided: int) -> None:
         """Rows of agents that end, then those that ask."""
-        views, rows = self._views[behaviour.name], behaviour.rows
+        views, rows = self._views[behaviour.name], behaviour.views
         views["decisions/count"][...] = ended + decided
         for name, view in views.items():
             block, _, array = name.partition("/")

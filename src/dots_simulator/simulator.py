@@ -156,13 +156,15 @@ class Simulator(Messages):
         """For `StateChannel`: show these rows, as if they had been shown in this turn."""
         self._register()
         self._link.set_rows(rows)
-        self._showing = [behaviour for behaviour in self._behaviours if behaviour.shows]
+        self._showing = [
+            behaviour for behaviour in self._behaviours if behaviour.decisions.shown or behaviour.ended.shown
+        ]
         self._has_loaded = True
 
     def _exchange(self) -> bool:
         if not self._has_begun:
             return self._begin()
-        shown = [behaviour for behaviour in self._behaviours if behaviour.shows]
+        shown = [behaviour for behaviour in self._behaviours if behaviour.decisions.shown or behaviour.ended.shown]
         for behaviour in self._behaviours:
             behaviour.asked = 0
         if not shown:

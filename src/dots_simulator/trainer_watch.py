@@ -56,24 +56,23 @@ class TrainerWatch:
         Raises:
             TrainerEnded: it will never be.
         """
-        sleeps_until_woken = self._wake is not None and self._may_be_woken
-        for _ in range(1 if sleeps_until_woken else LOOKS):
-            if our_turn():
-                return
-        pause, checked = SHORTEST, 0.0
-        while not our_turn():
-            if sleeps_until_woken:
+        if self._wake and self._may_be_woken:
+            while True:
                 self._wake.wait(CHECK_SECONDS)
                 if our_turn():
                     return
-            else:
-                time.sleep(pause)
-                pause = min(1.5 * pause, LONGEST)
-            now = time.monotonic()
-            if now - checked > CHECK_SECONDS or (self._wake and self._wake.gone):
-                if self.trainer_ended() and not our_turn():
-                    raise TrainerEnded
-                checked = now
+                self._require_trainer(our_turn)
+        for _ in range(LOOKS):
+            if our_turn():
+                return
+        pause, passed = SHORTEST, 0.0
+        while not our_turn():
+            time.sleep(pause)
+            passed += pause
+            pause = min(1.5 * pause, LONGEST)
+            if passed > CHECK_SECONDS:
+                self._require_trainer(our_turn)
+                passed = 0.0
 
     def trainer_ended(self) -> bool:
         """Whether nobody is there."""
@@ -98,6 +97,11 @@ class TrainerWatch:
         if self._wake:
             self._wake.close()
             self._wake = None
+
+    def _require_trainer(self, our_turn: Callable[[], bool]) -> None:
+        # it may have passed the turn and ended since
+        if self.trainer_ended() and not our_turn():
+            raise TrainerEnded
 
     def _locked(self) -> bool:
         if self._lock is None:

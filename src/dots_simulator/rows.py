@@ -1,0 +1,71 @@
+"""Rows of one turn: the agents that ask, or those that end."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dots_simulator.groups import GroupSpec
+
+
+class Rows:
+    """Writes rows into the arrays of one block; few steps, as it is most of what a simulator's turn costs.
+
+    Args:
+        spec: of the group.
+        block: decisions or ended.
+    """
+
+    def __init__(self, spec: GroupSpec, block: str):
+        self._spec, self._block = spec, block
+        self._shapes = [observation.shape for observation in spec.observations]
+        # of this turn
+        self.shown = 0
+        # until there are arrays, not one row has room
+        self._most = -1
+        self._observations: list[np.ndarray] = []
+        self._rewards = self._ids = np.zeros(0)
+        self._count = memoryview(bytearray(4)).cast("i")
+
+    def bind(self, views: dict[str, np.ndarray]) -> None:
+        """Write into these arrays, named as `GroupLayout` names those of protocol 0.3.2."""
+        block = self._block
+        self._observations = [views[f"{block}/obs/{i}"] for i in range(len(self._shapes))]
+        self._rewards, self._ids = views[f"{block}/reward"], views[f"{block}/agent_id"]
+        self._count = memoryview(views[f"{block}/count"].reshape(1).view(np.uint8)).cast("i")
+        self._most = self._spec.max_agents
+
+    def write(
+        self, agent_ids: Sequence[int] | np.ndarray, observations: Sequence[np.ndarray], rewards: float | np.ndarray
+    ) -> slice:
+        """The rows written. Raises ValueError: see `Behaviour.decide`."""
+        count = len(agent_ids)
+        start, end = self.shown, self.shown + count
+        if end > self._most or len(observations) != len(self._shapes):
+            self._refuse(end, len(observations))
+        rows = slice(start, end)
+        for i, seen in enumerate(observations):
+            if seen.shape != (count, *self._shapes[i]):
+                wanted = (count, *self._shapes[i])
+                raise ValueError(f"observation {i} of '{self._spec.name}' has shape {seen.shape}; it must be {wanted}")
+            self._observations[i][rows] = seen
+        self._rewards[rows] = rewards
+        self._ids[rows] = agent_ids
+        self.shown = end
+        return rows
+
+    def count(self, shown: int) -> None:
+        """Say in the arrays how many rows the trainer shall see."""
+        if self._count[0] != shown:
+            self._count[0] = shown
+
+    def recall(self) -> None:
+        """Take the number of rows from the arrays."""
+        self.shown = self._count[0]
+
+    def _refuse(self, end: int, observations: int) -> None:
+        name = f"'{self._spec.name}'"
+        if self._most < 0:
+            raise ValueError(f"{name} cannot show anything before the first exchange()")
+        if end > self._most:
+            raise ValueError(f"{name} shows {end} agents in a turn; it was registered with {self._most}")
+        raise ValueError(f"{name} has {len(self._shapes)} observations; {observations} were given")
