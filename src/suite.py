@@ -22,6 +22,10 @@ if __name__ == "__main__":
         from cli.suite_starter import serve
 
         sys.exit(serve(sys.argv[2:]))
+    if sys.argv[1:2] == ["task"]:
+        from cli.suite_slurm import task
+
+        sys.exit(task(sys.argv[2:]))
     from utils.console import outlive_readers
 
     outlive_readers()

@@ -71,7 +71,7 @@ def _run_here(
         runs,
         Claims(folder, options.lease, suite.resources["losses"]),
         machine,
-        partial(starter, options.cold, thread_variables(suite.resources["threads"])),
+        partial(starter, suite.values("environment"), options.cold, thread_variables(suite.resources["threads"])),
         progress.report,
         progress.look,
         options.retry_failed,

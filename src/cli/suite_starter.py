@@ -5,7 +5,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from suites.starter import Starter
@@ -15,22 +15,23 @@ from utils.errors import MusterError
 SRC = Path(__file__).resolve().parents[1]
 
 
-def starter(cold: bool, environment: dict[str, str]) -> Starter:
+def starter(environments: Iterable[str], cold: bool, environment: dict[str, str]) -> Starter:
     """Start one.
 
     Args:
+        environments: names of the environments' configs, which it imports and compiles, too.
         cold: every run is a new interpreter, `python src/main.py`; else runs fork from one that has imported all.
         environment: variables of the runs.
     """
-    command = [sys.executable, str(SRC / "suite.py"), "serve", *(["cold"] if cold else [])]
+    command = [sys.executable, str(SRC / "suite.py"), "serve", *(["--cold"] if cold else environments)]
     return Starter(command, environment)
 
 
 def serve(words: Sequence[str]) -> int:
     """Be the starter, or one of the processes that it forks; return the exit code."""
-    if list(words) == ["cold"]:
+    if list(words) == ["--cold"]:
         return serve_runs(_execute, lambda: None)
-    return serve_runs(_call, _import_everything)
+    return serve_runs(_call, lambda: _import_everything(words))
 
 
 def _execute(words: list[str]) -> None:
@@ -56,7 +57,7 @@ def _call(words: list[str]) -> None:
     os._exit(code)
 
 
-def _import_everything() -> None:
+def _import_everything(environments: Iterable[str]) -> None:
     """What every run imports, or asks for once a process."""
     import warnings
 
@@ -67,8 +68,18 @@ def _import_everything() -> None:
     import cli.experiment  # noqa: F401
     import run  # noqa: F401
     from checks.registries import REGISTRIES
+    from utils.config import config_path
+    from utils.yaml_files import load_yaml
+    from vector_envs.instances import constructor_of
 
     for kind, registry in REGISTRIES.items():
-        for name in registry if kind != "env" else ():  # environments compile, and need packages and games
+        for name in registry if kind != "env" else ():
             with contextlib.suppress(ImportError, MusterError):
                 registry[name]
+    for config in environments:
+        # a run that needs what is missing says so better
+        with contextlib.suppress(Exception):
+            environment = load_yaml(config_path(config, "envs"))
+            prepare = getattr(constructor_of(REGISTRIES["env"][environment["env"]]), "prepare", None)
+            if prepare is not None:
+                prepare(**environment["env_args"])

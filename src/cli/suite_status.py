@@ -7,6 +7,7 @@ import time
 from records.suite_state import RUNNING, SuiteFolder
 from records.suite_table import Cell, SuiteTable, live, suite_table
 from suites.claims import Claims
+from suites.slurm import cancel_pending
 from utils.console import terminal_width
 from utils.timehelper import about
 from utils.whole_files import write_whole
@@ -80,6 +81,8 @@ def stop(folder: SuiteFolder) -> None:
     """Ask all runs of a suite to save and stop, on whatever machine, and wait for them."""
     claims = Claims(folder)
     write_whole(str(folder.stop), b"")
+    for job in cancel_pending(folder):
+        print(f"The tasks of job {job} that had not begun are cancelled.")
     last = None
     try:
         while running := [one for one in folder.newest().values() if one.state == RUNNING and not claims.is_over(one)]:

@@ -4,10 +4,14 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
+
+# seconds within which SIGTERM counts once: a batch system sends it to every process, and so may who watches the run
+TOGETHER = 1.0
 
 
 class Interrupted(KeyboardInterrupt):
@@ -29,8 +33,9 @@ class StopSignals:
     """Notes signals from `install` to `restore`, or within `with`: they then interrupt nothing in the middle.
 
     The first SIGINT (Ctrl-C) or SIGTERM is noted in `stop`, for `raise_noted` or the loop to act on; within `raising`
-    it raises Interrupted. A second one ends the process at once, with 128 + signal as its exit code. SIGUSR1 is noted
-    in `save`, or stops, too. Outside the main thread, where Python has no signals, nothing is noted.
+    it raises Interrupted. A second one ends the process at once, with 128 + signal as its exit code, unless it is a
+    SIGTERM right after the first. SIGUSR1 is noted in `save`, or stops, too. Outside the main thread, where Python has
+    no signals, nothing is noted.
 
     Attributes:
         watched: the loop checks `stop` between rollouts.
@@ -43,6 +48,7 @@ class StopSignals:
         self.watched = False
         self.sigusr1_stops = False
         self._raises = False
+        self._noted = 0.0
         self._before: dict[int, Any] = {}
 
     def install(self) -> None:
@@ -91,10 +97,13 @@ class StopSignals:
 
     def _note_stop(self, signum: int, frame: FrameType | None) -> None:
         name = signal.Signals(signum).name
+        now = time.monotonic()
         if self.stop is not None:
+            if signum == self.stop == signal.SIGTERM and now - self._noted < TOGETHER:
+                return
             _say(f"{name} once more: ending at once.")
             os._exit(128 + signum)
-        self.stop = signum
+        self.stop, self._noted = signum, now
         if self._raises:
             self.raise_noted()
         does = "finishing the step, then saving" if self.watched else "stopping"

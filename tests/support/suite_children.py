@@ -12,6 +12,7 @@ from records.suite_state import SuiteFolder, SuiteRun
 from suites.claims import Claims
 from suites.local import LocalLauncher
 from suites.resources import Machine
+from suites.slurm import run_task
 from suites.starter import Starter, serve
 
 RESOURCES = {"jobs": 2, "cores": 0, "gpus": None}
@@ -110,5 +111,11 @@ if __name__ == "__main__":
             folder_in(Path(results)), runs_of(int(count), **json.loads(options)), lease=float(lease), losses=int(losses)
         )
         made.run()
+    elif sys.argv[1:2] == ["play"]:
+        sys.exit(_play(sys.argv[2:]))
+    elif sys.argv[1:2] == ["task"]:
+        results, name, array, index = sys.argv[2:]
+        ended = run_task(Path(results), name, int(array), int(index), [sys.executable, __file__, "play"])
+        sys.exit(0 if ended is None or ended.state != "failed" else 1)
     else:
         sys.exit(serve(_play, lambda: None))

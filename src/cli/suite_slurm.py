@@ -1,0 +1,40 @@
+"""`suite.py run --launcher=slurm`, and the tasks of its array: `src/suite.py task`, which the job's script calls."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cli.suite_starter import SRC
+from records.suite_state import DONE, SuiteFolder, SuiteRun
+from suites import slurm
+from suites.claims import Claims
+
+
+def submit(
+    folder: SuiteFolder, runs: list[SuiteRun], resources: Mapping[str, Any], options: argparse.Namespace
+) -> None:
+    """Submit what is to be done as one array.
+
+    Raises:
+        MusterError: SLURM is not there, or refuses the job.
+    """
+    if options.jobs:
+        resources = {**resources, "jobs": options.jobs}
+    claims = Claims(folder, options.lease, resources["losses"])
+    wanted, failed = slurm.unfinished(folder, runs, claims, options.retry_failed)
+    if not wanted:
+        done = sum(attempt.state == DONE for attempt in folder.newest().values())
+        print(f"Nothing to submit: {done} of {len(runs)} runs are done, the others have failed or are in the queue.")
+        return
+    program = [sys.executable, str(SRC / "suite.py"), "task"]
+    job = slurm.submit(folder, wanted, failed, resources, program, options.lease)
+    print(f"Job {job}: {len(wanted)} runs. python src/suite.py status {folder.name} shows them.")
+
+
+def task(words: Sequence[str]) -> int:
+    """Be one task; return its exit code: that of a run that failed, else 0."""
+    results, name, array, index = words
+    ended = slurm.run_task(Path(results), name, int(array), int(index), [sys.executable, str(SRC / "main.py")])
+    return 0 if ended is None or ended.state != "failed" else ended.exit_code or 1

@@ -1,0 +1,225 @@
+"""SLURM: one array job for a suite, each of whose tasks is the keeper of one run.
+
+The array is submitted once and its tasks are listed in a file, so task k is the same run whenever SLURM starts it. On
+SIGTERM, before the time is up or when the job is preempted, the run saves, and its task is queued again. State stays in
+the suite's folder: what the queue forgets, the next submission finds.
+"""
+
+import json
+import math
+import os
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from suites.claims import Claims
+from suites.keeper import command_of, keep
+from suites.resources import thread_variables
+from utils.errors import MusterError
+from utils.plain_values import escaped
+from utils.regular_files import read_regular
+from utils.whole_files import write_whole
+
+JOBS = "slurm"
+# seconds' notice before the time is up
+NOTICE = 120
+# seconds that a command of SLURM's may take
+PATIENCE = 60.0
+_LARGEST = 2**24
+_NUMBER = re.compile(r"(\d+)(;[\w.-]+)?\s*")
+
+
+def unfinished(
+    folder: SuiteFolder, runs: list[SuiteRun], claims: Claims, retry_failed: bool
+) -> tuple[list[str], dict[str, int]]:
+    """The runs that a new array has to do: all but those that are done, failed, under way or in the queue.
+
+    Returns:
+        their ids, and the numbers of the failed attempts among them.
+    """
+    newest, queued = folder.newest(), _queued(folder)
+    wanted, failed = [], {}
+    for run in runs:
+        attempt = newest.get(run.id)
+        state = attempt.state if attempt else ""
+        if state == DONE or run.id in queued or (state == RUNNING and not claims.is_over(attempt)):
+            continue
+        if state == FAILED:
+            if not retry_failed:
+                continue
+            failed[run.id] = attempt.number
+        wanted.append(run.id)
+    return wanted, failed
+
+
+def submit(
+    folder: SuiteFolder, wanted: list[str], failed: Mapping[str, int], resources: Mapping[str, Any], program: list[str],
+    lease: float,
+) -> str:  # fmt: skip
+    """Submit one array for these runs and return the job's number.
+
+    Args:
+        program: the command of a task, to which the suite's place and the number of the array are added.
+        lease: seconds.
+
+    Raises:
+        MusterError: sbatch is missing, or refuses the job.
+    """
+    (folder.path / JOBS).mkdir(exist_ok=True, mode=0o700)
+    number = 1 + max((int(path.stem) for path in (folder.path / JOBS).glob("*.json") if path.stem.isdigit()), default=0)
+    script = folder.path / JOBS / f"{number}.sh"
+    task = [*program, str(folder.results), folder.name, str(number)]
+    content = {"runs": wanted, "failed": dict(failed), "lease": lease, "losses": resources["losses"]}
+    write_whole(str(_list(folder, number)), json.dumps(content).encode())
+    write_whole(str(script), _script(folder, number, len(wanted), resources, task).encode())
+    match = _NUMBER.fullmatch(_called(["sbatch", "--parsable", str(script)]))
+    if match is None:
+        raise MusterError("sbatch did not print the number of the job.")
+    write_whole(str(_list(folder, number)), json.dumps({**content, "job": match[1]}).encode())
+    return match[1]
+
+
+def cancel_pending(folder: SuiteFolder) -> list[str]:
+    """Cancel the tasks of a suite that have not begun, and return their jobs; those that run see the mark of the stop.
+
+    Raises:
+        MusterError: scancel is missing or fails.
+    """
+    jobs = [job for _, content in _arrays(folder) if isinstance(job := content.get("job"), str) and _tasks(job)]
+    for job in jobs:
+        _called(["scancel", "--state=PENDING", job])
+    return jobs
+
+
+def run_task(results: Path, name: str, array: int, index: int, program: list[str]) -> Attempt | None:
+    """Be one task of an array: claim its run and keep it.
+
+    Args:
+        program: the command of main.py.
+
+    Returns:
+        the attempt as it ended; None if there was nothing to do.
+    """
+    folder = SuiteFolder(results, name)
+    content = json.loads(read_regular(_list(folder, array), _LARGEST))
+    run = next(run for run in folder.runs() if run.id == content["runs"][index])
+    if folder.stop.exists():
+        return None
+    claims = Claims(folder, content["lease"], content["losses"])
+    before = folder.newest().get(run.id)
+    if before is not None and not _is_free(before, claims, content["failed"].get(run.id)):
+        return None
+    claim = claims.claim(run, before, [], [])
+    if claim is None:
+        return None
+    # there is no launcher: the task itself starts the run
+    words = command_of(folder.results, claim.attempt, run.words, run.confirmed)
+    ended = keep(folder, replace(claim.attempt, launcher=f"slurm {os.environ.get('SLURM_JOB_ID', '')}"), os.fork)
+    if ended is None:
+        output = os.open(folder.output(run.id), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.execv(program[0], [*program, *words])
+    if ended.state in (STOPPED, LOST) and not folder.stop.exists():
+        _queue_again()
+    return ended
+
+
+def _is_free(before: Attempt, claims: Claims, failed: int | None) -> bool:
+    if before.state == RUNNING:
+        # SLURM starts a task again after its node has failed, which the lease has not seen yet
+        deadline = time.monotonic() + before.lease + 1
+        while not claims.is_over(before) and time.monotonic() < deadline:
+            time.sleep(min(1.0, before.lease / 10))
+        return claims.is_over(before)
+    return before.state in (STOPPED, LOST) or (before.state == FAILED and before.number == failed)
+
+
+def _queue_again() -> None:
+    """Ask for another turn of this task; where the site does not allow that, the next submission has the run."""
+    job, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
+    with suppress(MusterError):
+        _called(["scontrol", "requeue", f"{job}_{task}"])
+
+
+def _script(folder: SuiteFolder, number: int, count: int, resources: Mapping[str, Any], task: list[str]) -> str:
+    at_a_time = f"%{resources['jobs']}" if resources["jobs"] else ""
+    hours, memory, gpus = resources["hours"], resources["memory"], resources["gpus"]
+    options = [
+        f"--job-name=muster-{folder.name}",
+        f"--array=0-{count - 1}{at_a_time}",
+        f"--cpus-per-task={max(resources['cores'], resources['threads'])}",
+        *([f"--time={math.ceil(60 * hours)}"] if hours else []),
+        *([f"--mem={math.ceil(1024 * memory)}M"] if memory else []),
+        *([f"--gpus={math.ceil(gpus)}"] if gpus else []),
+        "--requeue",
+        "--open-mode=append",
+        f"--signal=B:TERM@{NOTICE}",
+        f"--output={folder.path / JOBS}/{number}-%a.out",
+        *resources["slurm"],
+    ]
+    lines = [f"#SBATCH {option}" for option in options]
+    variables = [f"export {key}={value}" for key, value in thread_variables(resources["threads"]).items()]
+    if gpus == 0:
+        variables.append("export CUDA_VISIBLE_DEVICES=")
+    # the shell is replaced, so that the signal reaches the task
+    run = [f"cd {shlex.quote(os.getcwd())} || exit 1", f"exec {shlex.join(task)} $SLURM_ARRAY_TASK_ID"]
+    return "\n".join(["#!/bin/bash", *lines, "", *variables, *run, ""])
+
+
+def _list(folder: SuiteFolder, number: int) -> Path:
+    return folder.path / JOBS / f"{number}.json"
+
+
+def _arrays(folder: SuiteFolder) -> list[tuple[int, dict[str, Any]]]:
+    found = []
+    for path in (folder.path / JOBS).glob("*.json"):
+        with suppress(OSError, ValueError):
+            found.append((int(path.stem), json.loads(read_regular(path, _LARGEST))))
+    return sorted(found, key=lambda one: one[0])
+
+
+def _queued(folder: SuiteFolder) -> set[str]:
+    """The runs whose tasks SLURM still has."""
+    return {
+        content["runs"][index]
+        for _, content in _arrays(folder)
+        if isinstance(job := content.get("job"), str)
+        for index in _tasks(job)
+        if index < len(content["runs"])
+    }
+
+
+def _tasks(job: str) -> set[int]:
+    """The tasks of an array that are pending or running; none if SLURM has forgotten the job."""
+    try:
+        lines = _called(["squeue", "--noheader", "--array", "--format=%K", f"--jobs={job}"]).split()
+    except MusterError as error:
+        if "nvalid job id" in str(error):
+            return set()
+        raise
+    return {int(line) for line in lines if line.isdigit()}
+
+
+def _called(command: list[str]) -> str:
+    """What one of SLURM's commands prints.
+
+    Raises:
+        MusterError: it is missing, fails or does not end.
+    """
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise MusterError(f"{command[0]} was not found: --launcher=slurm needs SLURM's commands.") from None
+    except subprocess.TimeoutExpired:
+        raise MusterError(f"{command[0]} did not answer for {PATIENCE:g} seconds.") from None
+    if done.returncode:
+        raise MusterError(f"{command[0]} failed: {escaped(done.stderr.strip()[-500:])}")
+    return done.stdout

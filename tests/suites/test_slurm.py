@@ -1,0 +1,156 @@
+"""SLURM's launcher on a stand-in of SLURM: arrays, preemption, time-outs, nodes that fail."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import suite_children
+from records.suite_state import DONE, FAILED, RUNNING, STOPPED
+from slurm_standin import PENDING, Cluster
+from suite_children import RESOURCES, folder_in, runs_of, trace
+from suites import slurm
+from suites.claims import Claims
+from suites.freezing import freeze
+from suites.suite_file import read_suite
+from utils.errors import MusterError
+
+PROGRAM = [sys.executable, suite_children.__file__, "task"]
+ASKED = {**RESOURCES, "threads": 1, "hours": 0, "memory": 0, "slurm": [], "losses": 5}
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    made = Cluster(tmp_path / "cluster")
+    for key, value in made.environment().items():
+        monkeypatch.setenv(key, value)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return folder_in(tmp_path / "results")
+
+
+def submit(folder, runs, lease=300.0, retry_failed=False, **resources):
+    (folder.path.parent / "mine.yaml").write_text("{algorithms: qmix, environments: two_step}")
+    freeze(folder, read_suite(folder.path.parent / "mine.yaml"), runs)
+    wanted, failed = slurm.unfinished(folder, runs, Claims(folder), retry_failed)
+    return wanted and slurm.submit(folder, wanted, failed, {**ASKED, **resources}, PROGRAM, lease)
+
+
+def begun(folder, run, saved=True):
+    """Whether a run is under way, with a checkpoint."""
+    attempt = folder.newest().get(run)
+    return bool(attempt and attempt.run_pid and attempt.state == RUNNING) and (
+        not saved or bool(list(folder.results.glob(f"runs/{attempt.token}/checkpoints/[1-9]*")))
+    )
+
+
+def undisturbed(run):
+    numbers = [run.seed]
+    for step in range(1, run.t_max + 1):
+        numbers.append((numbers[-1] * 31 + step) % 10007)
+    return numbers
+
+
+def require_done(folder, runs, numbers):
+    newest = folder.newest()
+    assert [newest[run.id].state for run in runs] == [DONE] * len(runs)
+    assert [newest[run.id].number for run in runs] == numbers
+    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
+
+
+def test_an_array_does_every_run_once(cluster, folder):
+    runs = runs_of(3)
+    job = submit(folder, runs, jobs=2)
+    assert cluster.tasks() == {(job, str(task)): PENDING for task in range(3)}
+    # in the queue already
+    assert submit(folder, runs) == []
+    cluster.run()
+    require_done(folder, runs, [1, 1, 1])
+    assert submit(folder, runs) == []
+
+
+def test_the_script_asks_for_what_the_suite_does(cluster, folder):
+    submit(folder, runs_of(5), jobs=3, hours=1.5, memory=2, gpus=0.5, cores=2, slurm=["--partition=gpu"])
+    lines = (folder.path / "slurm" / "1.sh").read_text().splitlines()
+    asked = [line.removeprefix("#SBATCH ") for line in lines if line.startswith("#SBATCH")]
+    assert asked == [
+        "--job-name=muster-mine", "--array=0-4%3", "--cpus-per-task=2", "--time=90", "--mem=2048M", "--gpus=1",
+        "--requeue", "--open-mode=append", "--signal=B:TERM@120", f"--output={folder.path}/slurm/1-%a.out",
+        "--partition=gpu",
+    ]  # fmt: skip
+    assert lines[-1].startswith("exec ") and lines[-1].endswith(f"{folder.results} mine 1 $SLURM_ARRAY_TASK_ID")
+    assert "export OMP_NUM_THREADS=1" in lines
+
+
+@pytest.mark.parametrize("how", ["preempt", "time_out", "fail_node"])
+def test_a_task_that_is_ended_from_outside_resumes_its_run(cluster, folder, how):
+    (run,) = runs_of(1, steps=60, pause=0.02)
+    job = submit(folder, [run])
+    cluster.run(until=lambda: begun(folder, run.id))
+    getattr(cluster, how)(job, "0")
+    first = folder.newest()[run.id]
+    assert first.state == (RUNNING if how == "fail_node" else STOPPED)
+    assert cluster.tasks() == {(job, "0"): PENDING}
+    cluster.run()
+    require_done(folder, [run], [2])
+    assert folder.newest()[run.id].resumes
+
+
+def test_a_task_of_a_silent_machine_waits_for_the_lease(cluster, folder):
+    """Its node may be cut off rather than dead: only then another attempt begins."""
+    from dataclasses import replace
+
+    from utils.whole_files import write_whole
+
+    (run,) = runs_of(1)
+    submit(folder, [run], lease=2)
+    claim = Claims(folder, lease=2).claim(run, None, [], [])
+    elsewhere = replace(claim.attempt, machine="another", run_pid=1)
+    write_whole(str(folder.place(run.id, 1)), elsewhere.to_bytes())
+    cluster.run()
+    newest = folder.newest()[run.id]
+    assert (newest.number, newest.state) == (2, DONE)
+    assert newest.claimed - elsewhere.claimed > 2
+
+
+def test_a_failed_run_is_not_queued_again_without_the_word(cluster, folder):
+    runs = runs_of(2, fail=7)
+    submit(folder, runs[:1])
+    cluster.run()
+    assert folder.newest()[runs[0].id].state == FAILED
+    assert submit(folder, runs[:1]) == []
+    assert submit(folder, runs[:1], retry_failed=True)
+    cluster.run()
+    assert (folder.newest()[runs[0].id].number, folder.newest()[runs[0].id].state) == (2, FAILED)
+
+
+def test_a_stop_cancels_what_waits_and_lets_the_others_save(cluster, folder):
+    runs = runs_of(3, steps=60, pause=0.01)
+    submit(folder, runs, jobs=1, lease=2)
+    cluster.run(until=lambda: begun(folder, runs[0].id))
+    folder.stop.touch()
+    slurm.cancel_pending(folder)
+    cluster.run()
+    assert {run: one.state for run, one in folder.newest().items()} == {runs[0].id: STOPPED}
+    folder.stop.unlink()
+    assert submit(folder, runs)
+    cluster.run()
+    require_done(folder, runs, [2, 1, 1])
+
+
+def test_without_slurm_the_message_says_so(folder, monkeypatch):
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent / "nowhere"))
+    with pytest.raises(MusterError, match="sbatch was not found: --launcher=slurm needs SLURM's commands"):
+        submit(folder, runs_of(1))
+
+
+def test_a_job_that_is_refused_is_reported(cluster, folder, monkeypatch, tmp_path):
+    (tmp_path / "cluster" / "bin" / "sbatch").write_text("#!/bin/sh\necho 'error: invalid partition' >&2; exit 1\n")
+    with pytest.raises(MusterError, match="sbatch failed: error: invalid partition"):
+        submit(folder, runs_of(1))
+    os.remove(tmp_path / "cluster" / "bin" / "sbatch")
