@@ -19,8 +19,8 @@ log = logging.getLogger("muster")
 AUTO = "auto"
 SESSIONS: dict[str, type[Session]] = {"0.3.2": Session032, "0": Session0}
 assert set(SESSIONS) == set(PROTOCOLS)
-# what executables were found to speak, so that later copies need no second start
-_spoken: dict[Path, str] = {}
+# executables that were found to speak protocol 0: later copies need no second start
+_of_protocol_0: set[Path] = set()
 
 
 @dataclass
@@ -61,24 +61,26 @@ def connect(wanted: Wanted) -> Session:
     executable = found(wanted.executable)
     if executable is None:
         raise SimulatorFault(f"There is no executable {wanted.executable}.")
-    if wanted.protocol != AUTO or executable in _spoken:
-        return _started(wanted, executable, _spoken.get(executable, wanted.protocol))
+    if wanted.protocol != AUTO:
+        return _started(wanted, executable, wanted.protocol)
+    if executable in _of_protocol_0:
+        return _started(wanted, executable, "0")
     try:
-        session = _started(wanted, executable, "0.3.2")
+        return _started(wanted, executable, "0.3.2")
     except NotAttachedError as error:
         log.info(f"{executable} has not attached by protocol 0.3.2, so it is started with protocol 0. {error}")
         try:
             session = _started(wanted, executable, "0")
         except SimulatorFault as second:
             raise SimulatorFault(f"By protocol 0.3.2: {error}\nBy protocol 0: {second}") from None
-    _spoken[executable] = session.protocol
-    return session
+        _of_protocol_0.add(executable)
+        return session
 
 
 def forget(session: Session, wanted: Wanted) -> None:
     """An executable that has failed in its first turn may not speak what it was taken to speak."""
     if wanted.executable is not None and not session.attached:
-        _spoken.pop(found(wanted.executable), None)
+        _of_protocol_0.discard(found(wanted.executable))
 
 
 class NotAttachedError(SimulatorFault):

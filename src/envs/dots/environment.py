@@ -1,6 +1,7 @@
 """DOTS simulators as environments: each behaviour a group, each agent id a stream of its own."""
 
 import logging
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,7 @@ class DotsEnv:
         self._begun, self._steps = False, 0
         self._ignored: set[str] = set()
         self._session: Session | None = connect(self.options.wanted())
+        weakref.finalize(self, self._session.close)
         try:
             self._plays = self._first_turns()
         except BaseException:

@@ -1,0 +1,153 @@
+"""The API of ML-Agents over the stand-in and over a simulator of the package."""
+
+import gc
+import json
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dots_standin
+from envs.dots import api
+
+SIMULATORS = Path(__file__).parents[3] / "simulators"
+STANDIN = Path(dots_standin.__file__)
+RED = {"name": "Red?team=0", "n": 5, "obs": [[3], [2, 2, 3]], "continuous": 2, "branches": [3, 2]}
+CHANNEL = uuid.UUID(bytes_le=dots_standin.GUID)
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Makes environments of the stand-in, which are closed at the end."""
+    open_ones = []
+
+    def make(scenario, **arguments):
+        file = tmp_path / f"scenario{len(open_ones)}.json"
+        file.write_text(json.dumps(scenario))
+        env = api.UnityEnvironment(str(STANDIN), additional_args=[str(file)], **arguments)
+        open_ones.append(env)
+        return env
+
+    yield make
+    for env in open_ones:
+        env.close()
+
+
+def actions_of(frame):
+    asking = len(dots_standin.rows(frame, RED)[0])
+    floats, choices = dots_standin.actions(frame, RED, asking)
+    return np.array(floats), np.array(choices)
+
+
+def test_steps_and_actions_are_those_of_the_simulator(made):
+    raw = api.RawBytesChannel(CHANNEL)
+    env = made({"groups": [RED], "message": 30}, side_channels=[raw])
+    assert len(env.behavior_specs) == 0
+    env.reset()
+    spec = env.behavior_specs[RED["name"]]
+    assert [one.shape for one in spec.observation_specs] == [(3,), (2, 2, 3)]
+    assert spec.action_spec == api.ActionSpec(2, (3, 2))
+    kept = []
+    for frame in range(8):
+        asking, ended = dots_standin.rows(frame, RED)
+        decisions, terminals = env.get_steps(RED["name"])
+        kept.append((decisions.obs[0], decisions.obs[0].copy(), terminals.reward, terminals.reward.copy()))
+        assert list(decisions) == [agent[2] for agent in asking] and len(terminals) == len(ended)
+        for row, agent in enumerate(asking):
+            one = decisions[agent[2]]
+            assert one.obs[1].ravel().tolist() == agent[0][1] and one.reward == agent[1]
+            assert [mask.tolist() for mask in one.action_mask] == [
+                [bool(x) for x in agent[3][:3]],
+                [bool(x) for x in agent[3][3:]],
+            ]
+            assert decisions.agent_id_to_index[agent[2]] == row
+        for agent in ended:
+            one = terminals[agent[2]]
+            assert (one.reward, one.interrupted) == (agent[1], bool(agent[3])) and agent[2] in terminals
+        with pytest.raises(KeyError):
+            decisions[-1]
+        floats, choices = actions_of(frame)
+        if frame % 2:
+            env.set_actions(RED["name"], api.ActionTuple(floats, choices))
+        else:  # one by one
+            for row, agent in enumerate(asking):
+                action = api.ActionTuple(floats[row : row + 1], choices[row : row + 1])
+                env.set_action_for_agent(RED["name"], agent[2], action)
+        env.query() if frame == 3 else None
+        env.step()
+    # arrays belong to whoever holds them
+    assert all(np.array_equal(a, b) and np.array_equal(c, d) for a, b, c, d in kept)
+    received = raw.get_and_clear_received_messages()
+    sent = [dots_standin.from_simulator(turn, 30) for turn in range(1, 11)]
+    assert received == [payload[20:] for payload in sent if payload]
+
+
+def test_wrong_actions_are_refused(made):
+    env = made({"groups": [RED]})
+    env.reset()
+    decisions, _ = env.get_steps(RED["name"])
+    n = len(decisions)
+    with pytest.raises(api.UnityActionException, match=r"continuous actions of the shape \(\d, 2\)"):
+        env.set_actions(RED["name"], api.ActionTuple(np.zeros((n, 3)), np.zeros((n, 2))))
+    with pytest.raises(api.UnityActionException, match="no behavior Blue"):
+        env.set_actions("Blue", api.ActionTuple())
+    with pytest.raises(api.UnityActionException, match="agent -5"):
+        env.set_action_for_agent(RED["name"], -5, api.ActionTuple(np.zeros((1, 2)), np.zeros((1, 2))))
+    env.close()
+    with pytest.raises(api.UnityEnvironmentException, match="closed"):
+        env.step()
+    env.close()
+
+
+def test_a_group_in_which_nobody_asks_takes_an_empty_action(made):
+    quiet = {"name": "Quiet", "n": 2, "obs": [[1]], "continuous": 1, "branches": [], "from": 2}
+    env = made({"groups": [RED, quiet]})
+    env.reset()
+    frame = 0
+    while "Quiet" not in env.behavior_specs:
+        env.set_actions(RED["name"], api.ActionTuple(*actions_of(frame)))
+        env.step()
+        frame += 1
+        if "Quiet" in env.behavior_specs:
+            break
+    decisions, _ = env.get_steps(RED["name"])
+    assert len(decisions) == 0
+    env.set_actions(RED["name"], api.ActionTuple())
+    env.set_actions(RED["name"], env.behavior_specs[RED["name"]].action_spec.empty_action(0))
+
+
+def test_failures_are_the_packages_exceptions(made):
+    env = made({"groups": [RED], "faults": [[1, "exit"]]})
+    env.reset()
+    env.set_actions(RED["name"], api.ActionTuple(*actions_of(0)))
+    with pytest.raises(api.UnityCommunicationException, match="exit code 3"):
+        env.step()
+    env = made({"groups": [RED], "faults": [[0, "hang"]]}, timeout_wait=0.5)
+    with pytest.raises(api.UnityTimeOutException, match="hangs answering a reset"):
+        env.reset()
+    with pytest.raises(api.UnityCommunicationException, match="There is no executable"):
+        api.UnityEnvironment("no such file")
+
+
+def test_protocol_0_is_found_where_the_simulator_speaks_it(made):
+    green = {"name": "Green", "n": 8, "show": 4, "obs": [[3], [2, 2]], "continuous": 2, "branches": []}
+    env = made({"protocol": "0", "groups": [green]})
+    env.reset()
+    decisions, terminals = env.get_steps("Green")
+    asking, ended = dots_standin.rows(0, green)
+    assert decisions.obs[0].tolist() == [agent[0][0] for agent in asking]
+    assert terminals.reward.tolist() == [agent[1] for agent in ended]
+    assert decisions.action_mask is None
+
+
+def test_an_environment_that_nobody_holds_is_ended():
+    env = api.UnityEnvironment(str(SIMULATORS / "ball_3d.py"))
+    env.reset()
+    decisions, _ = env.get_steps("3DBall")
+    assert len(decisions) == 12
+    env.step()
+    process = env._session.process
+    del env
+    gc.collect()
+    assert not process.alive
