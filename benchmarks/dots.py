@@ -26,13 +26,14 @@ from pathlib import Path
 
 import numpy as np
 
-SIMULATOR = Path(__file__).with_name("dots_free.py")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from dots_free import ACTIONS, rows
-from envs.dots.connecting import Wanted, connect
 from transports import busy_cores
 
+from envs.dots.connecting import Wanted, connect
+
+SIMULATOR = Path(__file__).with_name("dots_free.py")
 SPAWN = multiprocessing.get_context("spawn")
 # they take turns: other work of the machine slows all alike
 TURNS = 8
