@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import copy
+import gc
 import logging
 import os
 import re
@@ -65,6 +66,12 @@ def pytest_collection_modifyitems(items):
         case = getattr(item, "callspec", None)
         if case and WAYS_TO_PLAY & case.params.keys() and IN_PROCESSES.search(case.id):
             item.add_marker("slow")
+
+
+def pytest_collection_finish(session):
+    """What is imported now stays: the garbage collector need not look at it after each of thousands of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -155,7 +155,7 @@ def test_a_saved_state_continues_bit_for_bit(tmp_path, name, args, steps):
     other.env.load_state_dict(load_tree(tmp_path / "state"))
     if not ended:
         other.resume()
-    expected, seen = (play(one, np.random.default_rng(5), 100, ended) for one in (row, other))
+    expected, seen = (play(one, np.random.default_rng(5), 50, ended) for one in (row, other))
     np.testing.assert_equal(seen, expected)
 
 

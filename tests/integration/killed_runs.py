@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch as th
 
-from forked import start_forked
+from forked import fork_grandchildren, start_forked
 
 
 def play(config: dict, outcome: Path, resumed: bool) -> None:
@@ -17,6 +17,7 @@ def play(config: dict, outcome: Path, resumed: bool) -> None:
     from experiment.loop import TrainingLoop
     from run import run
 
+    fork_grandchildren()
     th.set_num_threads(1)
     logging.getLogger().setLevel("WARNING")
     finish = TrainingLoop._finish

@@ -25,14 +25,15 @@ class _Process(ForkServerProcess):
             _start_server()  # which gives its mask of signals to all children
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        self._args = (mask, *self._args)
+        self._args = (mask, forkserver._forkserver._forkserver_address, *self._args)
         super().start()
 
 
-def _as_its_parent(mask, environment, folder, target, args, kwargs):
+def _as_its_parent(mask, server, environment, folder, target, args, kwargs):
     import numpy as np
 
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    _SERVERS.append(server)
     np.random.seed()  # as in a new interpreter: all children would draw what the server would
     os.environ.clear()
     os.environ.update(environment)
@@ -44,11 +45,29 @@ class _Context(ForkServerContext):
     Process = _Process
 
 
+# in a child: the address of the server that it was forked by
+_SERVERS: list[str] = []
+
+
+def fork_grandchildren() -> None:
+    """In a child of the server: the processes that it starts fork from the same server.
+
+    They are the server's children, so a test of who a process's children are does without.
+    """
+    from utils import child_process
+
+    server = forkserver._forkserver
+    server._forkserver_address, server.ensure_running = _SERVERS[-1], lambda: None
+    child_process.CONTEXT = CONTEXT
+
+
 CONTEXT = _Context()
 CONTEXT.set_forkserver_preload(["imported_ahead"])
 
 
 def _start_server():
+    if _SERVERS:
+        return
     path = os.environ.get("PYTHONPATH")
     # Python 3.11 does not give the server our sys.path, and does not say so when an import fails there
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*sys.path, path]))

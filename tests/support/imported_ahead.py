@@ -1,5 +1,7 @@
 """Imported by a server that forks a process for each run: what a run takes a second or two to import or compile."""
 
+import gc
+
 import git  # noqa: F401 - Sacred asks it for the commit
 import hypothesis  # noqa: F401 - with pytest: by the files of tests whose functions are run
 import numpy as np
@@ -19,3 +21,6 @@ for registry in REGISTRIES.values():
 battles = BatchedSkirmish(batch_size=1, map_name="3m", seed=0)
 battles.reset()
 battles.step(np.ones((1, battles.n_agents), dtype=int))
+# children share these pages: the garbage collector, which writes into what it looks at, would copy them
+gc.collect()
+gc.freeze()

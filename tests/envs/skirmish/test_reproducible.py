@@ -42,7 +42,7 @@ def play(battles, steps, first=0):
 @pytest.mark.parametrize("name", MAPS)
 def test_neither_batch_nor_threads_matter(name):
     """The steps of one battle are, byte for byte, those of the same battle among many and in two threads."""
-    steps, last = (300, 69) if name == "3m" else (150, 21)
+    steps, last = (200, 69) if name == "3m" else (80, 21)
     args = {"map_name": name, "prob_obs_enemy": 0.7}
     alone = play(BatchedSkirmish(1, seed=[7], **args), steps)
     among = play(BatchedSkirmish(last - 5, seed=range(5, last), **args), steps)
