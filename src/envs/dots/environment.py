@@ -15,6 +15,7 @@ from envs.dots.fields import GroupFields, group_names
 from envs.dots.group_play import GroupPlay
 from envs.dots.options import Options
 from envs.dots.session import Session
+from envs.dots.side_channels.state import StateChannel
 from envs.fields import FieldSpec
 from envs.option_classes import require_known, signature_of
 
@@ -44,15 +45,22 @@ class DotsEnv:
             side_channels.EngineConfigurationChannel(),
             side_channels.EnvironmentParametersChannel(),
         )
-        self._statistics = side_channels.StatsSideChannel()
+        self._statistics, self._state = side_channels.StatsSideChannel(), StateChannel()
         plugged = [side_channels.REGISTRY[name]() for name in self.options.side_channels]
         self._channels = side_channels.SideChannelManager(
-            [self._engine, self._parameters, self._statistics, side_channels.FloatPropertiesChannel(), *plugged]
+            [
+                self._engine,
+                self._parameters,
+                self._statistics,
+                self._state,
+                side_channels.FloatPropertiesChannel(),
+                *plugged,
+            ]
         )
         self._engine.set(self.options.engine)
         for key, value in self.options.parameters.items():
             self._parameters.set_float_parameter(key, float(value))
-        self._begun, self._steps = False, 0
+        self._begun, self._steps, self._warned = False, 0, False
         self._ignored: set[str] = set()
         self._session: Session | None = connect(self.options.wanted())
         weakref.finalize(self, self._session.close)
@@ -102,6 +110,47 @@ class DotsEnv:
         """The simulator's statistics since the last call."""
         return self._statistics.figures()
 
+    def state_dict(self) -> dict[str, Any]:
+        """At any time, of simulators that offer their state (`dots_simulator.channels`).
+
+        Raises:
+            NotImplementedError: the simulator does not, so its episode is begun again.
+        """
+        if not self._state.offered:
+            if not self._warned:
+                self._warned = True
+                log.warning("The simulator offers no state to save: a resumed run begins its episode again.")
+            raise NotImplementedError("this simulator cannot be saved")
+        self._state.ask()
+        self._exchange(query=True)
+        saved = self._state.answer("saved")
+        if saved is None:
+            raise SimulatorFault("The simulator offers its state, and does not answer when asked for it.")
+        return {
+            "simulator": np.frombuffer(saved, np.uint8).copy(),
+            "plays": {name: play.state_dict() for name, play in self._plays.items()},
+            "steps": self._steps,
+            "begun": self._begun,
+            "statistics": self._statistics.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Resume from where `state_dict` was taken, by a simulator of the same program and arguments.
+
+        Raises:
+            SimulatorFault: it cannot.
+        """
+        self._state.hand_back(np.asarray(state["simulator"], np.uint8).tobytes())
+        self._exchange(query=True)
+        why = self._state.answer("loaded")
+        if why != b"":
+            said = "it does not answer" if why is None else why.decode("ascii", "replace")
+            raise SimulatorFault(f"The simulator cannot resume from its saved state: {said}.")
+        for name, saved in state["plays"].items():
+            self._plays[name].load_state_dict(saved)
+        self._steps, self._begun = state["steps"], state["begun"]
+        self._statistics.load_state_dict(state["statistics"])
+
     def close(self) -> None:
         """End the simulator."""
         if self._session is not None:
@@ -149,10 +198,10 @@ class DotsEnv:
         if len(groups) > len(self._plays):
             self._ignore([name for name in groups if name not in self._plays])
 
-    def _exchange(self, reset: bool = False) -> None:
+    def _exchange(self, reset: bool = False, query: bool = False) -> None:
         session = self._session
-        session.give(self._channels.generate_side_channel_messages(), reset=reset)
-        payload = session.take("answering a reset" if reset else "answering a step")
+        session.give(self._channels.generate_side_channel_messages(), reset=reset, query=query)
+        payload = session.take("answering a reset" if reset else "answering a query" if query else "answering a step")
         if payload:
             try:
                 self._channels.process_side_channel_message(payload)

@@ -1,6 +1,7 @@
 """One group's play: from the rows of a turn to the arrays of a step, and from actions back to rows."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,18 @@ class GroupPlay:
             self._end(group)
         if group.asking:
             self._ask(group)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is shown, and the streams."""
+        shown = {path: array.copy() for path, array in self.shown.items()}
+        return {"streams": self.streams.state_dict(), "shown": shown, "asking": self._asking.copy()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Show the same again; the simulator shows the rows of then."""
+        self.streams.load_state_dict(state["streams"])
+        for path, array in self.shown.items():
+            array[...] = state["shown"][path]
+        self._asking = np.array(state["asking"], dtype=np.int64)
 
     def act(self, group: Group, actions: Mapping[str, np.ndarray]) -> None:
         """Give the agents that ask their actions."""

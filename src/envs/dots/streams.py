@@ -1,10 +1,15 @@
 """Agents of a group that come and go, in rows that stay: every id is a stream of its own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from envs.dots.faults import SimulatorFault
+
+# of `Streams`, in its state
+ARRAYS = ("returns", "lengths", "ids", "open", "heard")
 
 
 @dataclass
@@ -34,11 +39,28 @@ class Streams:
         self.open = np.zeros(size, dtype=bool)
         self.finished = Finished()
         self._row_of: dict[int, int] = {}
-        self._heard = np.zeros(size, dtype=np.int64)
+        # the turn in which it asked last
+        self.heard = np.zeros(size, dtype=np.int64)
         self._turn = 0
         self._same: tuple[bytes, np.ndarray] | None = None
         # agents whose row was taken from them
         self.displaced = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that it knows."""
+        finished = {"returns": list(self.finished.returns), "lengths": list(self.finished.lengths)}
+        return {name: getattr(self, name).copy() for name in ARRAYS} | {"turn": self._turn, "finished": finished}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """
+        Raises:
+            ValueError: the state is of a group of another size.
+        """
+        for name in ARRAYS:
+            getattr(self, name)[...] = state[name]
+        self._turn, self.finished = state["turn"], Finished(**state["finished"])
+        self._row_of = {int(self.ids[row]): int(row) for row in np.flatnonzero(self.open)}
+        self._same = None
 
     def clear(self) -> None:
         """Nobody is there."""
@@ -79,7 +101,7 @@ class Streams:
         else:
             rows, begins = self._rows(ids)
             self._same = key, rows
-        self._heard[rows] = self._turn
+        self.heard[rows] = self._turn
         fresh = rows[begins]
         self.returns[rows] += rewards
         self.returns[fresh] = 0
@@ -106,5 +128,5 @@ class Streams:
     def _free(self, taken: np.ndarray) -> np.ndarray:
         """Rows for new agents, the best first: free ones, then those of agents that have been silent."""
         others = np.setdiff1d(np.arange(self.size), taken)
-        silence = np.where(self.open[others], self._heard[others] + 1, 0)
+        silence = np.where(self.open[others], self.heard[others] + 1, 0)
         return others[np.argsort(silence, kind="stable")]

@@ -155,6 +155,17 @@ class StatsSideChannel(SideChannel):
         stats, self._stats = self._stats, {}
         return stats
 
+    def state_dict(self) -> dict[str, list[list[float]]]:
+        """What has arrived, in plain values."""
+        return {key: [[value, int(method)] for value, method in entries] for key, entries in self._stats.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Instead of what has arrived."""
+        self._stats = {
+            key: [(value, StatsAggregationMethod(method)) for value, method in entries]
+            for key, entries in state.items()
+        }
+
     def figures(self) -> dict[str, float]:
         """One number for each name, of what has arrived since the last call."""
         found = {}
