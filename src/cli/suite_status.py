@@ -5,7 +5,7 @@ import sys
 import time
 
 from records.suite_state import RUNNING, SuiteFolder
-from records.suite_table import Cell, SuiteTable, live, suite_table
+from records.suite_table import Cell, SuiteTable, last_line, live, suite_table
 from suites.claims import Claims
 from suites.slurm import cancel_pending
 from utils.console import terminal_width
@@ -70,11 +70,6 @@ def _row(cell: Cell, speed: float | None) -> tuple[str, ...]:
         about(left) if left else "",
         last_line(cell.error),
     )
-
-
-def last_line(error: str) -> str:
-    """The last line of an error, which says the most."""
-    return error.strip().splitlines()[-1] if error.strip() else ""
 
 
 def stop(folder: SuiteFolder) -> None:

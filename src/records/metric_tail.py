@@ -5,6 +5,7 @@ from pathlib import Path
 
 from records.layout import METRICS, RUNS
 from records.metric_rows import parse_metric_log
+from records.tokens import is_token
 from utils.regular_files import open_regular
 
 # bytes from the end; a line has at most a few hundred
@@ -12,7 +13,12 @@ _TAIL = 2**14
 
 
 def progress(results: Path, token: str) -> tuple[int, float] | None:
-    """(environment steps, seconds of training in all sessions) at a run's last logged value; None before the first."""
+    """(environment steps, seconds of training in all sessions) at a run's last logged value.
+
+    None before the first, and for a name that no run can have.
+    """
+    if not is_token(token):
+        return None
     try:
         with open_regular(results / RUNS / token / METRICS) as file:
             file.seek(max(os.fstat(file.fileno()).st_size - _TAIL, 0))

@@ -23,6 +23,8 @@ from utils.regular_files import read_regular
 # bytes; a suite has at most 10,000 runs, of which each takes about a kilobyte
 LARGEST_SUITE, LARGEST_ATTEMPT = 64 * 2**20, 2**17
 VERSION = 1
+# also of other numbers in a file
+LARGEST_STEP = 2**53
 
 RUNNING, DONE, FAILED, LOST, STOPPED = "running", "done", "failed", "lost", "stopped"
 STATES = (RUNNING, DONE, FAILED, LOST, STOPPED)
@@ -222,6 +224,8 @@ def _attempt(run: str, number: int, content: bytes) -> Attempt:
 
 
 def _is_like(value: Any, example: Any) -> bool:
+    if type(value) in (int, float) and not abs(value) <= LARGEST_STEP:
+        return False
     if example is None:
         return type(value) is int
     return type(value) in (int, float) if isinstance(example, float) else type(value) is type(example)
@@ -232,7 +236,14 @@ def _run(path: Path, entry: Any) -> SuiteRun:
         run = SuiteRun(**entry)
     except TypeError:
         raise ConfigError(f"{path} is damaged: a run in it has other fields.") from None
-    texts = (run.id, run.algorithm, run.environment, run.map, *run.words, *run.confirmed)
-    if not all(isinstance(text, str) for text in texts) or not re.fullmatch(r"\w[\w.+-]*", run.id):
-        raise ConfigError(f"{path} is damaged: a run in it has values of other types.")
+    typed = {int: (run.seed, run.t_max), list: (run.words, run.confirmed), dict: (run.choices,)}
+    typed[str] = (run.id, run.algorithm, run.environment, run.map)
+    well_typed = all(type(value) is kind for kind, values in typed.items() for value in values)
+    if (
+        not well_typed
+        or not re.fullmatch(r"\w[\w.+-]*", run.id)
+        or not 0 <= run.t_max <= LARGEST_STEP
+        or not all(isinstance(text, str) for text in (*run.words, *run.confirmed))
+    ):
+        raise ConfigError(f"{path} is damaged: a run in it has other values than a suite writes.")
     return run

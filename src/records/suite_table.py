@@ -105,6 +105,11 @@ def map_name(run: SuiteRun) -> str:
     return f"{run.environment}/{run.map}" if run.map else run.environment
 
 
+def last_line(error: str) -> str:
+    """The last line of an error, which says the most."""
+    return error.strip().splitlines()[-1] if error.strip() else ""
+
+
 def live(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> dict[str, Attempt]:
     """The attempts with the newest steps of the runs that are under way: their keepers write them down now and then."""
     return {

@@ -22,7 +22,7 @@ INDEX = """<!DOCTYPE html>
 </body>
 </html>"""
 
-_LINKS = (("/", "Runs"), ("/compare", "Compare"), ("/matrix", "Matrix"), ("/replay", "Replays"))
+_LINKS = (("/", "Runs"), ("/compare", "Compare"), ("/matrix", "Matrix"), ("/replay", "Replays"), ("/suites", "Suites"))
 
 
 def frame(context: Context) -> html.Div:

@@ -111,7 +111,21 @@ def test_no_parameter_leads_out_of_the_folder(root, tmp_path, evil):
     (secret / "run.json").write_text('{"status": "SECRET", "experiment": {"name": "SECRET"}}')
     os.symlink(secret, root / "sacred" / "link")
     context = Context(Results(root))
-    keys = ("run", "runs", "file", "metric", "metrics", "group", "columns", "filter", "sort", "axis", "step", "search")
+    keys = (
+        "run",
+        "runs",
+        "suite",
+        "file",
+        "metric",
+        "metrics",
+        "group",
+        "columns",
+        "filter",
+        "sort",
+        "axis",
+        "step",
+        "search",
+    )
     for view in VIEWS:
         for key in keys:
             shown = str(view_of(context, view.PATH, f"?{key}={evil}").to_plotly_json())

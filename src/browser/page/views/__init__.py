@@ -1,5 +1,5 @@
 """The views: each module has PATH, TITLE, `layout(context, query)`, and `register(app, context)` for its callbacks."""
 
-from browser.page.views import compare, matrix, replay, run, runs
+from browser.page.views import compare, matrix, replay, run, runs, suites
 
-VIEWS = (runs, compare, matrix, run, replay)
+VIEWS = (runs, compare, matrix, run, replay, suites)

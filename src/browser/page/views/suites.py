@@ -1,0 +1,156 @@
+"""Suites: how far the runs of each algorithm are on each map, as the folder changes."""
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html
+from dash.exceptions import PreventUpdate
+
+from browser.page import address
+from browser.page.components import card, facts, table
+from browser.page.context import Context
+from browser.page.frame import message
+from browser.page.limits import MOST_RUNS
+from browser.records.paths import inside
+from records.layout import SUITES
+from records.suite_state import FAILED, SuiteFolder, suite_names
+from records.suite_table import SuiteTable, last_line, live, suite_table
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.timehelper import about
+
+PATH = "/suites"
+TITLE = "Suites"
+
+# of the list of all
+MOST_SUITES = 100
+# of runs that failed
+MOST_ERRORS = 50
+_COLUMNS = [
+    {"field": "algorithm", "headerName": "Algorithm", "flex": 1, "minWidth": 130},
+    {"field": "map", "headerName": "Map", "flex": 1, "minWidth": 130},
+    {"field": "done", "headerName": "Done", "width": 84},
+    {"field": "runs", "headerName": "Of", "width": 72},
+    {"field": "running", "headerName": "Running", "width": 96},
+    {"field": "failed", "headerName": "Failed", "width": 84},
+    {"field": "steps", "headerName": "Steps, %", "width": 100},
+    {"field": "speed", "headerName": "Steps/s", "width": 100},
+    {"field": "left", "headerName": "Left", "width": 92},
+    {"field": "error", "headerName": "Last error", "flex": 2, "minWidth": 160},
+]
+
+
+def layout(context: Context, query: dict[str, str]) -> html.Div:
+    """The view for an address: `suite` (its name); by default the list of all.
+
+    Raises:
+        ConfigError: there is no such suite, or its files are damaged.
+    """
+    names = suite_names(context.root)
+    if not names:
+        return message("No suites", "python src/suite.py run SUITE starts many runs by one command (docs/suites.md).")
+    if not (name := query.get("suite", "")):
+        rows = [html.Tr([html.Td(dcc.Link(one, href=address.link(PATH, {"suite": one}))), _line(context, one)])
+                for one in names[:MOST_SUITES]]  # fmt: skip
+        return html.Div([html.H1(TITLE), html.Table(rows, className="plain")], className="view")
+    if name not in names:
+        raise ConfigError(f"There is no suite '{name[:100]}'.{suggestion(name[:100], names, limit=20)}")
+    return html.Div(
+        [
+            html.H1(name),
+            html.Div(shown(context, name), id="suite-content", className="view"),
+            dcc.Store(id="suite-name", data=name),
+        ]
+    )
+
+
+def register(app: Dash, context: Context) -> None:
+    """The table follows the folder."""
+
+    @app.callback(
+        Output("suite-content", "children"),
+        Input("tick", "n_intervals"),
+        State("suite-name", "data"),
+        prevent_initial_call=True,
+    )
+    def follow(_: Any, name: Any):
+        return changed(context, name)
+
+
+def changed(context: Context, name: Any) -> list[Any]:
+    """The content now. Raises: PreventUpdate: it is what was shown last, or there is no such suite."""
+    if not isinstance(name, str) or name not in suite_names(context.root):
+        raise PreventUpdate
+    content = shown(context, name)
+    seen: dict[str, str] = context.kept("suites", dict)
+    if seen.get(name) == (now := str(content)):
+        raise PreventUpdate
+    seen[name] = now
+    return content
+
+
+def shown(context: Context, name: str) -> list[Any]:
+    """The parts of a suite's view."""
+    folder, runs, newest = _read(context, name)
+    found = suite_table(runs, newest)
+    total, left = found.total, found.seconds_left()
+    tokens = {attempt.token for attempt in newest.values()}
+    ids = [run.newest.id for run in context.lineages() if run.token in tokens][:MOST_RUNS]
+    links = [
+        dcc.Link(title, href=address.link(path, {"runs": ids, "group": "label"}))
+        for path, title in (("/matrix", "matrix"), ("/compare", "curves"))
+    ]
+    failed = [(run, attempt) for run in runs if (attempt := newest.get(run.id)) and attempt.state == FAILED]
+    return [
+        facts(
+            {
+                "done": f"{total.done} of {total.runs} runs",
+                "running": total.running,
+                "failed": total.failed or None,
+                "left": f"about {about(left)}" if left and total.running else None,
+                "state": "stopping" if folder.stop.exists() and total.running else None,
+            }
+        ),
+        html.P([links[0], " · ", links[1]]) if ids else None,
+        card("Algorithm × map", table("suite-grid", _COLUMNS, _rows(found))),
+        card(
+            "Runs that failed",
+            *(html.Details([html.Summary(run.id), html.Pre(attempt.error)]) for run, attempt in failed[:MOST_ERRORS]),
+        )
+        if failed
+        else None,
+    ]
+
+
+def _read(context: Context, name: str) -> tuple:
+    inside(context.root, SUITES, name, "attempts")
+    folder: SuiteFolder = context.kept(f"suite {name}", lambda: SuiteFolder(context.root, name))
+    return folder, folder.runs(), live(folder, folder.newest())
+
+
+def _rows(found: SuiteTable) -> list[dict[str, Any]]:
+    return [
+        {
+            "algorithm": cell.algorithm,
+            "map": cell.map,
+            "done": cell.done,
+            "runs": cell.runs,
+            "running": cell.running,
+            "failed": cell.failed,
+            "steps": round(100 * cell.steps / max(cell.all_steps, 1)),
+            "speed": round(cell.speed) if cell.speed else None,
+            "left": about(left) if (left := cell.seconds_left(found.total.speed)) else "",
+            "error": last_line(cell.error),
+        }
+        for cell in found.cells
+    ]
+
+
+def _line(context: Context, name: str) -> html.Td:
+    try:
+        _, runs, newest = _read(context, name)
+    except ConfigError as error:
+        return html.Td(str(error)[:300])
+    total = suite_table(runs, newest).total
+    parts = [f"{total.done} of {total.runs} runs done"]
+    parts += [f"{count} {what}" for what in ("running", "failed") if (count := getattr(total, what))]
+    return html.Td(", ".join(parts))

@@ -1,0 +1,121 @@
+"""The view of suites: the same table as `suite.py status`, live; and files of suites that come from others."""
+
+import json
+
+import pytest
+
+pytest.importorskip("dash", reason="the run browser's packages are not installed")
+
+from dash.exceptions import PreventUpdate
+
+from browser.page.app import view_of
+from browser.page.context import Context
+from browser.page.views import suites
+from browser.records import Results
+from browser_folders import write_log, write_run
+from records.suite_state import Attempt, SuiteFolder
+from suite_children import folder_in, runs_of
+from suites.freezing import freeze
+from suites.suite_file import read_suite
+from utils.whole_files import write_whole
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = folder_in(tmp_path / "results", "mine")
+    (tmp_path / "mine.yaml").write_text("{algorithms: qmix, environments: two_step}")
+    freeze(made, read_suite(tmp_path / "mine.yaml"), runs_of(4, steps=1000))
+    attempts = [
+        Attempt("run-0", 1, state="done", token="mine_run-0", steps=1000, seconds=10.0),
+        Attempt("run-1", 1, state="running", token="mine_run-1", machine="another"),
+        Attempt("run-2", 2, state="failed", token="mine_run-2", error="Traceback\n<b>ValueError: no"),
+    ]
+    for attempt in attempts:
+        write_whole(str(made.place(attempt.run, attempt.number)), attempt.to_bytes())
+    write_run(tmp_path / "results", 7, info={"unique_token": "mine_run-0"})
+    write_log(tmp_path / "results", "mine_run-1", [(400, 1, 8.0, "loss", 1.0)])
+    return made
+
+
+def context_of(folder):
+    return Context(Results(folder.results, cache=None))
+
+
+def rows(view):
+    return next(part for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "rowData" in part)["rowData"]
+
+
+def walk(part):
+    yield part
+    inner = part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
+    for one in inner:
+        yield from walk(one.to_plotly_json() if hasattr(one, "to_plotly_json") else one)
+
+
+def test_the_table_is_the_suites(folder):
+    context = context_of(folder)
+    assert "1 of 4 runs done, 1 running, 1 failed" in str(list(walk(view_of(context, "/suites", "").to_plotly_json())))
+    view = view_of(context, "/suites", "?suite=mine")
+    expected = {
+        "algorithm": "fake", "map": "none", "done": 1, "runs": 4, "running": 1, "failed": 1, "steps": 35,
+        "speed": 75, "left": "21 s", "error": "<b>ValueError: no",
+    }  # fmt: skip
+    assert rows(view) == [expected]
+    links = [part["href"] for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "href" in part]
+    # of the runs that have left something
+    assert links == [f"/{path}?runs=7,runs/mine_run-1&group=label" for path in ("matrix", "compare")]
+
+
+def test_the_table_follows_the_folder(folder):
+    context = context_of(folder)
+    assert suites.changed(context, "mine")
+    with pytest.raises(PreventUpdate):
+        suites.changed(context, "mine")
+    done = Attempt("run-3", 1, state="done", token="mine_run-3")
+    write_whole(str(folder.place("run-3", 1)), done.to_bytes())
+    assert "2 of 4 runs" in str(suites.changed(context, "mine"))
+    for name in ("other", "../mine", None, 3):
+        with pytest.raises(PreventUpdate):
+            suites.changed(context, name)
+
+
+def test_a_suite_that_is_not_there_is_a_sentence(folder):
+    assert "Did you mean 'mine'" in str(view_of(context_of(folder), "/suites", "?suite=mien"))
+    assert "No suites" in str(view_of(Context(Results(folder.path, cache=None)), "/suites", ""))
+
+
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        ("{", "it is no JSON"),
+        ("[]", "is not the file of a suite"),
+        ('{"version": 9, "runs": []}', "has the version 9"),
+        ('{"version": 1, "runs": [{"id": "x"}]}', "other fields"),
+        ("id", "other values"),
+        ("t_max", "other values"),
+    ],
+)
+def test_damaged_suites_are_named(folder, damage, message):
+    content = json.loads(folder.frozen.read_text())
+    if damage in content["runs"][0]:
+        content["runs"][0][damage] = "../x" if damage == "id" else 10**300
+        damage = json.dumps(content)
+    folder.frozen.write_text(damage)
+    view = str(view_of(context_of(folder), "/suites", "?suite=mine"))
+    assert "This does not exist" in view and message in view
+    assert message in str(list(walk(view_of(context_of(folder), "/suites", "").to_plotly_json())))
+
+
+def test_attempts_from_others_lead_nowhere(folder, tmp_path):
+    """A token that is a path, numbers that are none, and links."""
+    (tmp_path / "secret").mkdir()
+    write_log(tmp_path / "secret", "x", [(999, 1, 8.0, "loss", 1.0)])
+    content = json.loads(folder.place("run-1", 1).read_text())
+    evil = {**content, "token": "../../secret/runs/x", "steps": 1e400, "seconds": float("nan"), "number": 3}
+    folder.place("run-1", 1).write_text(json.dumps(evil))
+    folder.place("run-3", 1).symlink_to(folder.place("run-0", 1))
+    (made,) = rows(view_of(context_of(folder), "/suites", "?suite=mine"))
+    assert (made["done"], made["running"], made["steps"]) == (1, 2, 25)
+    (folder.path.parent / "link").symlink_to(folder.path)
+    assert "contains a link" in str(view_of(context_of(folder), "/suites", "?suite=link"))
+    assert SuiteFolder(folder.results, "mine").newest()["run-1"].number == 1
