@@ -116,4 +116,5 @@ class Messages:
 
     def _set_property(self, body: bytes) -> None:
         reader = BodyReader(body)
-        self.properties[reader.string()] = reader.float32()
+        key = reader.string()
+        self.properties[key] = reader.float32()

@@ -1,4 +1,5 @@
 import threading
+import traceback
 
 import pytest
 
@@ -19,6 +20,7 @@ class Played:
             with Simulator(str(path), **options) as simulator:
                 script(simulator)
         except BaseException as error:
+            traceback.print_exc()  # the trainer of the test then waits in vain
             self.error = error
 
     def end(self):
