@@ -31,8 +31,8 @@ class NoAnswer(AssertionError):
 class _Trainer:
     """What both protocols have in common: polling, FIFOs, the arrays of a group."""
 
-    def __init__(self, folder, wake=False):
-        self.path = Path(folder, "memory")
+    def __init__(self, folder, wake=False, name="memory"):
+        self.path = Path(folder, name)
         self.read_end = self.write_end = None
         if wake:
             for end in (".to_simulator", ".to_trainer"):
@@ -87,8 +87,8 @@ class _Trainer:
 class Trainer(_Trainer):
     """Protocol 0.3.2."""
 
-    def __init__(self, folder, wake=False, version=(0, 3, 2)):
-        super().__init__(folder, wake)
+    def __init__(self, folder, wake=False, version=(0, 3, 2), name="memory"):
+        super().__init__(folder, wake, name)
         self.number_of_file, self.capacity = 1, 0
         self.data_path().write_bytes(bytes(4))
         self.path.write_bytes(int32s(*version) + bytes([0, 1, 0, 0]) + int32s(1, 0, 0) + b"\0")
@@ -197,8 +197,8 @@ class Trainer(_Trainer):
 class Trainer0(_Trainer):
     """Protocol 0."""
 
-    def __init__(self, folder, wake=False):
-        super().__init__(folder, wake)
+    def __init__(self, folder, wake=False, name="memory"):
+        super().__init__(folder, wake, name)
         self.file = self.path
         self.file.write_bytes(int32s(22, 0) + b"\0\0" + int32s(4, 0, 0))
 
