@@ -1,5 +1,6 @@
 """A group of an attached simulator: where its arrays lie, and its rows of the turn."""
 
+import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,8 @@ import numpy as np
 
 from dots_simulator.groups import GroupLayout, GroupSpec
 from envs.dots.faults import SimulatorFault
+
+_INT = struct.Struct("<i")
 
 
 @dataclass
@@ -45,7 +48,9 @@ class Group:
         self._old = layout.protocol == "0"
         self._views = views = layout.views(buffer, begin)
         self._numbers = len(self.spec.observations)
-        self._counts = views["decisions/count"], views.get("ended/count")
+        self._buffer = buffer
+        counts = [layout.arrays[name] for name in ("decisions/count", "ended/count") if name in layout.arrays]
+        self._counts = [begin + one.offset for one in counts]
         self._floats, self._choices = views["actions/continuous"], views["actions/discrete"]
         # protocol 0: the rows of the decision block whose agents go on, and of those that have ended
         self._asking = self._over = None
@@ -57,7 +62,9 @@ class Group:
         Raises:
             SimulatorFault: more than the group may have, or an agent twice.
         """
-        count, ended = (0 if view is None else int(view) for view in self._counts)
+        at, buffer = self._counts, self._buffer
+        count = _INT.unpack_from(buffer, at[0])[0]
+        ended = 0 if self._old else _INT.unpack_from(buffer, at[1])[0]
         if not (0 <= count <= self.spec.max_agents and 0 <= ended <= self.spec.max_agents):
             raise SimulatorFault(
                 f"The simulator shows {count} agents that ask and {ended} that have ended in '{self.spec.name}', which "
@@ -94,13 +101,6 @@ class Group:
                 continue
             rows = slice(0, self.asking) if self._asking is None else self._asking
             view[rows] = 0 if actions is None else actions
-
-    def forget(self) -> None:
-        """Set the counts to 0, as if the simulator had read the actions."""
-        for view in self._counts:
-            if view is not None:
-                view[...] = 0
-        self.asking = self.ended = 0
 
     def _common(self, block: str, rows: np.ndarray | None, count: int) -> tuple[list[np.ndarray], Any, Any]:
         views = self._views

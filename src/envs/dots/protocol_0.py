@@ -80,7 +80,7 @@ class Session0(Session):
                 raise SimulatorFault(f"The simulator's side channels carry {length} bytes, where {self._side - 4} fit")
             payload = self._data[SIDE_START_0 : SIDE_START_0 + length]
             HEADER_0["side_length"].write(self._data, 0)
-        self._look(self.groups.values())
+        self._look()
         return payload
 
     def _say_closed(self) -> None:

@@ -22,6 +22,7 @@ SIMULATOR_BLOCKED, TRAINER_BLOCKED, RESET, CLOSED, QUERY = (
 )
 # file number, side capacity, group bytes
 _SIZES = struct.Struct("<iii")
+NOTHING = bytes(SIDE_START)
 # files that a simulator may make in one turn
 MOST_FILES = 10_000
 
@@ -57,7 +58,7 @@ class Session032(Session):
             self._grow(len(payload))
         if payload:
             self._data[SIDE_START : SIDE_START + len(payload)] = payload
-        SIDE_LENGTH.write(self._data, len(payload))
+        self._data[:SIDE_START] = len(payload).to_bytes(SIDE_START, "little")
         header[TRAINER_BLOCKED] = 1
         if query:
             header[QUERY] = 1
@@ -71,16 +72,16 @@ class Session032(Session):
         self._require_open()
         if self._header[16:28] != self._sizes:
             self._follow()
-        length = SIDE_LENGTH.read(self._data)
         payload = b""
-        if length:
+        if self._data[:SIDE_START] != NOTHING:
+            length = SIDE_LENGTH.read(self._data)
             if not 0 < length <= self._side - SIDE_START:
                 raise SimulatorFault(
                     f"The simulator's side channels carry {length} bytes, where {self._side - SIDE_START} fit"
                 )
             payload = self._data[SIDE_START : SIDE_START + length]
-            SIDE_LENGTH.write(self._data, 0)
-        self._look(self.groups.values())
+            self._data[:SIDE_START] = NOTHING
+        self._look()
         return payload
 
     def _say_closed(self) -> None:

@@ -2,7 +2,6 @@
 
 import mmap
 import re
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dots_simulator import wake
@@ -70,7 +69,10 @@ class Session:
         Raises:
             SimulatorFault: it does not come, or speaks another version.
         """
-        self._reported(lambda: self._attach(seconds))
+        try:
+            self._attach(seconds)
+        except (SimulatorFault, LayoutError) as error:
+            raise self._report(error) from None
 
     def give(self, payload: bytes = b"", reset: bool = False, query: bool = False) -> None:
         """Pass the turn, with the actions that the groups were given.
@@ -85,7 +87,10 @@ class Session:
         """
         if len(payload) > MAX_SIDE_BYTES:
             raise ValueError(f"side channels carry at most {MAX_SIDE_BYTES} bytes a turn, not {len(payload)}")
-        self._reported(lambda: self._give(payload, reset, query))
+        try:
+            self._give(payload, reset, query)
+        except (SimulatorFault, LayoutError) as error:
+            raise self._report(error) from None
 
     def take(self, doing: str = "answering a step") -> bytes:
         """Wait for the turn; `groups` show their rows then.
@@ -96,7 +101,10 @@ class Session:
         Raises:
             SimulatorFault: see there.
         """
-        return self._reported(lambda: self._take(doing))
+        try:
+            return self._take(doing)
+        except (SimulatorFault, LayoutError) as error:
+            raise self._report(error) from None
 
     def close(self) -> None:
         """End the session and the simulator that was started here, and remove the files; may be called twice."""
@@ -150,23 +158,18 @@ class Session:
             self.generation += 1
         self.groups = {layout.spec.name: Group(layout, self._data, begin) for begin, layout in found}
 
-    def _look(self, groups: Iterable[Group]) -> None:
-        for group in groups:
+    def _look(self) -> None:
+        for group in self.groups.values():
             group.take_turn()
 
-    def _reported(self, do: Callable):
-        """What `do` returns; a fault has the simulator's end and last words in its message."""
-        try:
-            return do()
-        except (SimulatorFault, LayoutError) as error:
-            self._failed = True
-            raise SimulatorFault(self._report(str(error))) from None
-
-    def _report(self, text: str) -> str:
+    def _report(self, error: Exception) -> SimulatorFault:
+        """The fault, with the simulator's end and last words in its message."""
+        self._failed = True
         process = self.process
+        text = str(error)
         text = text[0].upper() + text[1:].rstrip(".")
         if process is None:
-            return f"{text} (file {self.path})."
+            return SimulatorFault(f"{text} (file {self.path}).")
         # one that has failed may still be on its way out
         if not process.alive and "exit code" not in text and "killed by" not in text:
             text += f"; it has ended: {process.ending()}"
@@ -176,4 +179,4 @@ class Session:
             if not lines.strip()
             else "The last lines it printed:\n" + re.sub("(?m)^", "  ", lines)
         )
-        return f"{text} (pid {process.pid}). {said}"
+        return SimulatorFault(f"{text} (pid {process.pid}). {said}")

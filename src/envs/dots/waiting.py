@@ -1,5 +1,6 @@
 """Waiting for a simulator: for a moment awake, then asleep, and never longer than it lives."""
 
+import os
 import select
 import time
 from collections.abc import Callable
@@ -8,8 +9,8 @@ from dots_simulator.wake import Wake
 from envs.dots.faults import SimulatorFault
 from envs.dots.process import SimulatorProcess
 
-# looks before the first sleep: a few microseconds
-SPINS = 100
+# looks before the first sleep: a few microseconds; and with the others let first, a fraction of a millisecond
+SPINS, YIELDS = 100, 200
 FIRST_NAP, LONGEST_NAP = 50e-6, 1e-3
 # between looks at a process that nothing reports the end of, and at a turn that a wake-up should have reported
 CHECK_SECONDS = 0.2
@@ -41,9 +42,14 @@ class Waiter:
         Raises:
             SimulatorFault: its process has ended, or it took too long and was killed.
         """
-        for _ in range(SPINS if not self.joined else 1):
-            if is_ours():
-                return
+        if not self.joined:
+            for _ in range(SPINS):
+                if is_ours():
+                    return
+            for _ in range(YIELDS):
+                os.sched_yield()
+                if is_ours():
+                    return
         seconds = self.seconds if seconds is None else seconds
         begun = checked = time.monotonic()
         nap = FIRST_NAP
