@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dots_standin
-from envs.dots import api
+from envs.dots import api, connecting
 
 SIMULATORS = Path(__file__).parents[3] / "simulators"
 STANDIN = Path(dots_standin.__file__)
@@ -130,7 +130,9 @@ def test_failures_are_the_packages_exceptions(made):
         api.UnityEnvironment("no such file")
 
 
-def test_protocol_0_is_found_where_the_simulator_speaks_it(made):
+def test_protocol_0_is_found_where_the_simulator_speaks_it(made, monkeypatch):
+    # other tests start the same file with the other protocol
+    monkeypatch.setattr(connecting, "_of_protocol_0", set())
     green = {"name": "Green", "n": 8, "show": 4, "obs": [[3], [2, 2]], "continuous": 2, "branches": []}
     env = made({"protocol": "0", "groups": [green]})
     env.reset()
