@@ -1,6 +1,5 @@
 """A group of an attached simulator: where its arrays lie, and its rows of the turn."""
 
-import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +7,9 @@ import numpy as np
 
 from dots_simulator.groups import GroupLayout, GroupSpec
 from envs.dots.faults import SimulatorFault
+from envs.dots.shared_file import SharedFile
 
-_INT = struct.Struct("<i")
+COUNTS = ("decisions/count", "ended/count")
 
 
 @dataclass
@@ -35,23 +35,24 @@ class Rows:
 
 
 class Group:
-    """One group in the file that is mapped now.
+    """One group in the file that is shared now.
 
     Args:
         layout: of its block.
-        buffer: the file.
+        file: with it.
         begin: of the block in it.
     """
 
-    def __init__(self, layout: GroupLayout, buffer: Any, begin: int):
+    def __init__(self, layout: GroupLayout, file: SharedFile, begin: int):
         self.spec: GroupSpec = layout.spec
-        self._old = layout.protocol == "0"
-        self._views = views = layout.views(buffer, begin)
-        self._numbers = len(self.spec.observations)
-        self._buffer = buffer
-        counts = [layout.arrays[name] for name in ("decisions/count", "ended/count") if name in layout.arrays]
-        self._counts = [begin + one.offset for one in counts]
-        self._floats, self._choices = views["actions/continuous"], views["actions/discrete"]
+        self._file, self._old = file, layout.protocol == "0"
+        # by name: offset in the file, dtype, shape of one agent's entry
+        self._arrays = {
+            name: (begin + array.offset, np.dtype(array.dtype), array.shape[1:])
+            for name, array in layout.arrays.items()
+        }
+        self._observations = range(len(self.spec.observations))
+        self._counts = [self._arrays[name][0] for name in COUNTS if name in self._arrays]
         # protocol 0: the rows of the decision block whose agents go on, and of those that have ended
         self._asking = self._over = None
         self.asking = self.ended = 0
@@ -60,18 +61,17 @@ class Group:
         """Look at how many rows there are, after the simulator has passed the turn.
 
         Raises:
-            SimulatorFault: more than the group may have, or an agent twice.
+            SimulatorFault: more than the group may have.
         """
-        at, buffer = self._counts, self._buffer
-        count = _INT.unpack_from(buffer, at[0])[0]
-        ended = 0 if self._old else _INT.unpack_from(buffer, at[1])[0]
+        count, ended = ([_count(self._file[at : at + 4]) for at in self._counts] + [0])[:2]
         if not (0 <= count <= self.spec.max_agents and 0 <= ended <= self.spec.max_agents):
             raise SimulatorFault(
                 f"The simulator shows {count} agents that ask and {ended} that have ended in '{self.spec.name}', which "
                 f"has at most {self.spec.max_agents}"
             )
         if self._old:
-            done = self._views["decisions/done"][:count] != 0
+            self._shown = count
+            done = self._read("decisions/done", count) != 0
             self._asking, self._over = np.flatnonzero(~done), np.flatnonzero(done)
             count, ended = len(self._asking), len(self._over)
         self.asking, self.ended = count, ended
@@ -84,31 +84,48 @@ class Group:
         """
         mask = None
         if not self._old and self.spec.branches:
-            masks = self._views["decisions/mask"]
-            mask = (_agent_by_agent(masks, self.spec.branches) if by_branch else masks)[: self.asking] != 0
+            if by_branch:
+                mask = _agent_by_agent(self._read("decisions/mask", self.spec.max_agents), self.spec.branches)
+                mask = mask[: self.asking] != 0
+            else:
+                mask = self._read("decisions/mask", self.asking) != 0
         return Rows(*self._common("decisions", self._asking, self.asking), mask=mask)
 
     def endings(self) -> Rows:
         """The agents that have ended, copied."""
         block, status = ("decisions", "decisions/max_step") if self._old else ("ended", "ended/status")
-        interrupted = self._of(self._views[status], self._over, self.ended) != 0
+        interrupted = self._of(status, self._over, self.ended) != 0
         return Rows(*self._common(block, self._over, self.ended), interrupted=interrupted)
 
     def act(self, continuous: np.ndarray | None, discrete: np.ndarray | None) -> None:
         """Write the actions of the agents that ask, in the order of `decisions`; None: zeros."""
-        for view, actions in ((self._floats, continuous), (self._choices, discrete)):
-            if not view.shape[1]:
+        for name, actions in (("actions/continuous", continuous), ("actions/discrete", discrete)):
+            offset, dtype, (size,) = self._arrays[name]
+            if not size:
                 continue
-            rows = slice(0, self.asking) if self._asking is None else self._asking
-            view[rows] = 0 if actions is None else actions
+            if self._asking is None and actions is not None:
+                rows = np.ascontiguousarray(actions, dtype).reshape(self.asking, size)
+            else:
+                rows = np.zeros((self.asking if self._asking is None else self._shown, size), dtype)
+                if actions is not None:
+                    rows[self._asking] = actions
+            self._file.write(offset, rows)
 
     def _common(self, block: str, rows: np.ndarray | None, count: int) -> tuple[list[np.ndarray], Any, Any]:
-        views = self._views
-        obs = [self._of(views[f"{block}/obs/{i}"], rows, count) for i in range(self._numbers)]
-        return obs, self._of(views[f"{block}/reward"], rows, count), self._of(views[f"{block}/agent_id"], rows, count)
+        obs = [self._of(f"{block}/obs/{i}", rows, count) for i in self._observations]
+        return obs, self._of(f"{block}/reward", rows, count), self._of(f"{block}/agent_id", rows, count)
 
-    def _of(self, view: np.ndarray, rows: np.ndarray | None, count: int) -> np.ndarray:
-        return view[:count].copy() if rows is None else view[rows]
+    def _of(self, name: str, rows: np.ndarray | None, count: int) -> np.ndarray:
+        """Of protocol 0, some of the rows that are shown."""
+        return self._read(name, count) if rows is None else self._read(name, self._shown)[rows]
+
+    def _read(self, name: str, count: int) -> np.ndarray:
+        offset, dtype, shape = self._arrays[name]
+        return self._file.fill(np.empty((count, *shape), dtype), offset)
+
+
+def _count(found: bytes) -> int:
+    return int.from_bytes(found, "little", signed=True)
 
 
 def _agent_by_agent(masks: np.ndarray, branches: tuple[int, ...]) -> np.ndarray:

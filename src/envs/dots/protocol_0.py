@@ -1,5 +1,6 @@
 """The trainer's side of protocol 0: one file, which a bigger one replaces."""
 
+import os
 import struct
 from pathlib import Path
 
@@ -18,10 +19,11 @@ from dots_simulator.layout import (
     grown_capacity,
 )
 from envs.dots.faults import SimulatorFault
-from envs.dots.mapped import create, let_go, open_file, remove
 from envs.dots.session import CLOSE_SECONDS, Session
+from envs.dots.shared_file import SharedFile, remove
 
 TURN, COMMAND = HEADER_0["simulators_turn"].offset, HEADER_0["command"].offset
+ON, OFF = b"\1", b"\0"
 # bytes before the side channel's length
 _HEAD = struct.Struct("<iiBBi")
 MOST_FILES = 200  # each makes the name longer by one
@@ -36,10 +38,10 @@ class Session0(Session):
         self._current = self.path
         self._files = 0
         self._side, self._bytes = 4, FIRST_BYTES_0
-        self._data = create(self.path, first_file_0())
+        self._data = SharedFile.create(self.path, first_file_0())
 
     def _is_ours(self) -> bool:
-        return self._data[TURN] == 0
+        return os.pread(self._data.descriptor, 1, TURN) in (OFF, b"")
 
     def _attach(self, seconds: float) -> None:
         """Nothing to wait for: it says nothing before it is asked."""
@@ -51,16 +53,15 @@ class Session0(Session):
         if len(payload) >= self._side - 4:
             self._grow(len(payload))
         data = self._data
-        data[SIDE_START_0 : SIDE_START_0 + len(payload)] = payload
-        HEADER_0["side_length"].write(data, len(payload))
-        data[COMMAND] = RESET if reset else STEP
-        data[TURN] = 1
+        data.write(SIDE_OFFSET_0, len(payload).to_bytes(4, "little") + payload)
+        data.write(COMMAND, bytes([RESET if reset else STEP]))
+        data.write(TURN, ON)
         self._waiter.give()
 
     def _take(self, doing: str) -> bytes:
         for _ in range(MOST_FILES):
             self._waiter.until(self._is_ours, doing, None if self.attached else self._first_seconds)
-            command = self._data[COMMAND]
+            command = self._data[COMMAND : COMMAND + 1][0]
             if command != CHANGE_FILE:
                 break
             self._follow()
@@ -73,21 +74,21 @@ class Session0(Session):
         if command != STEP:
             raise SimulatorFault(f"The simulator answers with command {command}, which is none of its")
         self._came()
-        length = HEADER_0["side_length"].read(self._data)
+        length = int.from_bytes(self._data[SIDE_OFFSET_0:SIDE_START_0], "little", signed=True)
         payload = b""
         if length:
             if not 0 < length <= self._side - 4:
                 raise SimulatorFault(f"The simulator's side channels carry {length} bytes, where {self._side - 4} fit")
             payload = self._data[SIDE_START_0 : SIDE_START_0 + length]
-            HEADER_0["side_length"].write(self._data, 0)
+            self._data.write(SIDE_OFFSET_0, bytes(4))
         self._look()
         return payload
 
     def _say_closed(self) -> None:
         # only in our turn: else the simulator overwrites it; it is killed then
-        if self._data[TURN] == 0:
-            self._data[COMMAND] = CLOSE
-            self._data[TURN] = 1
+        if self._is_ours():
+            self._data.write(COMMAND, bytes([CLOSE]))
+            self._data.write(TURN, ON)
 
     def _next_path(self) -> Path:
         return self._current.with_name(f"{self._current.name}_")
@@ -98,17 +99,17 @@ class Session0(Session):
         rest = before[SIDE_OFFSET_0 + self._side : self._bytes]
         total = SIDE_OFFSET_0 + side + len(rest)
         head = _HEAD.pack(total, 0, 0, STEP, side)
-        data = create(path, head + bytes(side) + rest)
-        before[COMMAND] = CHANGE_FILE
-        before[TURN] = 1
+        data = SharedFile.create(path, head + bytes(side) + rest)
+        before.write(COMMAND, bytes([CHANGE_FILE]))
+        before.write(TURN, ON)
         self._waiter.give()
         self._use(data, path, total, side)
 
     def _follow(self) -> None:
         """Open the file that the simulator has made, and remove the one before."""
         path = self._next_path()
-        data = open_file(path, FIRST_BYTES_0, "the file")
-        total, version, _, _, side = _HEAD.unpack_from(data)
+        data = SharedFile.open(path, FIRST_BYTES_0, "the file")
+        total, version, _, _, side = _HEAD.unpack(data[: _HEAD.size])
         if version != 0:
             raise SimulatorFault(f"The simulator speaks version {version} of the protocol, this trainer 0")
         if not FIRST_BYTES_0 <= total <= len(data) or not self._side <= side <= min(MAX_SIDE_BYTES, total - 18):
@@ -122,4 +123,4 @@ class Session0(Session):
         before, self._data, self._current = self._data, data, path
         self._bytes, self._side = total, side
         self._read_groups(groups_start_0(side), total)
-        let_go(before)
+        before.close()

@@ -1,6 +1,5 @@
 """One simulator and the files shared with it: turns are passed, files followed as they grow, faults reported."""
 
-import mmap
 import re
 from pathlib import Path
 
@@ -9,9 +8,9 @@ from dots_simulator.groups import read_groups
 from dots_simulator.layout import MAX_SIDE_BYTES, LayoutError
 from envs.dots.faults import SimulatorFault
 from envs.dots.group import Group
-from envs.dots.mapped import let_go
 from envs.dots.places import Place
 from envs.dots.process import SimulatorProcess
+from envs.dots.shared_file import SharedFile
 from envs.dots.waiting import Waiter
 
 CLOSE_SECONDS = 5.0
@@ -39,7 +38,7 @@ class Session:
         self.attached = False
         self._failed = False
         self._closed = False
-        self._data: mmap.mmap | None = None
+        self._data: SharedFile | None = None
         wake.remove(place.path)
         self._waiter = Waiter(None, seconds, wake.Wake.of_trainer(place.path) if wakes else None)
         self._make()
@@ -114,7 +113,7 @@ class Session:
         self._say_closed()
         self._waiter.give()
         self.groups = {}
-        let_go(self._data)
+        self._data.close()
         if self.process is not None:
             self.process.end(CLOSE_SECONDS if self.attached and not self._failed else 0)
         if self._waiter.wake is not None:
