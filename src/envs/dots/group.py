@@ -1,5 +1,6 @@
 """A group of an attached simulator: where its arrays lie, and its rows of the turn."""
 
+import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,9 @@ from dots_simulator.groups import GroupLayout, GroupSpec
 from envs.dots.faults import SimulatorFault
 from envs.dots.shared_file import SharedFile
 
+_INT = struct.Struct("<i")
+# bytes of a group that are read in one piece, also where not all agents ask
+AT_ONCE = 2**15
 COUNTS = ("decisions/count", "ended/count")
 
 
@@ -51,6 +55,11 @@ class Group:
             name: (begin + array.offset, np.dtype(array.dtype), array.shape[1:])
             for name, array in layout.arrays.items()
         }
+        # all that changes with a turn, from the first count to the actions, if it is not much
+        ends = [begin + layout.arrays[name].offset for name in ("decisions/count", "actions/continuous")]
+        self._begin, self._bytes = ends[0], ends[1] - ends[0]
+        self._at_once = self._bytes <= AT_ONCE
+        self._block: np.ndarray | None = None
         self._observations = range(len(self.spec.observations))
         self._counts = [self._arrays[name][0] for name in COUNTS if name in self._arrays]
         # protocol 0: the rows of the decision block whose agents go on, and of those that have ended
@@ -63,7 +72,11 @@ class Group:
         Raises:
             SimulatorFault: more than the group may have.
         """
-        count, ended = ([_count(self._file[at : at + 4]) for at in self._counts] + [0])[:2]
+        if self._at_once:
+            self._block = self._file.fill(np.empty(self._bytes, np.uint8), self._begin)
+            count, ended = ([_INT.unpack_from(self._block, at - self._begin)[0] for at in self._counts] + [0])[:2]
+        else:
+            count, ended = ([_INT.unpack(self._file[at : at + 4])[0] for at in self._counts] + [0])[:2]
         if not (0 <= count <= self.spec.max_agents and 0 <= ended <= self.spec.max_agents):
             raise SimulatorFault(
                 f"The simulator shows {count} agents that ask and {ended} that have ended in '{self.spec.name}', which "
@@ -121,11 +134,11 @@ class Group:
 
     def _read(self, name: str, count: int) -> np.ndarray:
         offset, dtype, shape = self._arrays[name]
+        if self._at_once:
+            # memory of this turn's own; behind masks, which are bytes, numbers are not aligned
+            found = np.ndarray((count, *shape), dtype, self._block, offset - self._begin)
+            return found if found.flags.aligned else found.copy()
         return self._file.fill(np.empty((count, *shape), dtype), offset)
-
-
-def _count(found: bytes) -> int:
-    return int.from_bytes(found, "little", signed=True)
 
 
 def _agent_by_agent(masks: np.ndarray, branches: tuple[int, ...]) -> np.ndarray:

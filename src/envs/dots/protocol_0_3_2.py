@@ -6,6 +6,7 @@ import struct
 from dots_simulator.layout import (
     FIRST_SIDE_CAPACITY,
     HEADER,
+    HEADER_BYTES,
     MAX_FILE_BYTES,
     MAX_SIDE_BYTES,
     SIDE_START,
@@ -37,6 +38,8 @@ class Session032(Session):
 
     def _make(self) -> None:
         self._number, self._side, self._group_bytes = 1, 0, 0
+        # the header as it was when it was our turn; and whether the side channel is known to be empty
+        self._seen, self._silent = b"", False
         self._data = SharedFile.create(self._data_path(1), b"", FIRST_SIDE_CAPACITY)
         self._header = SharedFile.create(self.path, first_header())
         self._sizes = _NUMBERS.pack(1, 0, 0)
@@ -45,8 +48,8 @@ class Session032(Session):
         return self.path.with_name(self.path.name + "_" * number)
 
     def _is_ours(self) -> bool:
-        flags = os.pread(self._header.descriptor, 3, TRAINER_BLOCKED)
-        return len(flags) < 3 or not flags[0] or bool(flags[CLOSED - TRAINER_BLOCKED])
+        self._seen = seen = os.pread(self._header.descriptor, HEADER_BYTES, 0)
+        return len(seen) < HEADER_BYTES or not seen[TRAINER_BLOCKED] or bool(seen[CLOSED])
 
     def _attach(self, seconds: float) -> None:
         self._waiter.until(self._is_ours, "before it attached to its file", seconds)
@@ -57,10 +60,11 @@ class Session032(Session):
 
     def _give(self, payload: bytes, reset: bool, query: bool) -> None:
         header = self._header
-        self._require_open()
         if len(payload) >= self._side - SIDE_START:
             self._grow(len(payload))
-        self._data.write(0, len(payload).to_bytes(SIDE_START, "little") + payload)
+        if payload or not self._silent:
+            self._data.write(0, len(payload).to_bytes(SIDE_START, "little") + payload)
+            self._silent = not payload
         header.write(TRAINER_BLOCKED, ON)
         if query:
             header.write(QUERY, ON)
@@ -72,9 +76,10 @@ class Session032(Session):
     def _take(self, doing: str) -> bytes:
         self._waiter.until(self._is_ours, doing)
         self._require_open()
-        if self._header[SIZES] != self._sizes:
+        if self._seen[SIZES] != self._sizes:
             self._follow()
         payload = b""
+        self._silent = True
         if (written := self._data[:SIDE_START]) != NOTHING:
             length = int.from_bytes(written, "little", signed=True)
             if not 0 < length <= self._side - SIDE_START:
@@ -92,14 +97,16 @@ class Session032(Session):
         self._header.close()
 
     def _require_open(self) -> None:
-        if self._header[CLOSED : CLOSED + 1] != OFF:
+        if len(self._seen) < HEADER_BYTES:
+            raise SimulatorFault(f"the file {self.path} has shrunk to {len(self._seen)} bytes")
+        if self._seen[CLOSED]:
             self._require_version()
             if self.process is not None:
                 self.process.end(CLOSE_SECONDS)
             raise SimulatorFault("The simulator has closed")
 
     def _require_version(self) -> None:
-        version = _NUMBERS.unpack(self._header[: _NUMBERS.size])
+        version = _NUMBERS.unpack(self._seen[: _NUMBERS.size])
         if version != VERSION:
             theirs, ours = (".".join(map(str, one)) for one in (version, VERSION))
             raise SimulatorFault(f"The simulator speaks version {theirs} of the protocol, this trainer {ours}")
@@ -116,7 +123,7 @@ class Session032(Session):
 
     def _follow(self) -> None:
         """Open the newest data file, if the simulator has made one; those between are removed."""
-        sizes = self._header[SIZES]
+        sizes = self._seen[SIZES]
         number, side, group_bytes = _NUMBERS.unpack(sizes)
         if sizes == self._sizes:
             return
@@ -134,6 +141,7 @@ class Session032(Session):
 
     def _use(self, data, number: int, side: int, group_bytes: int) -> None:
         before, self._data = self._data, data
+        self._silent = False
         self._number, self._side, self._group_bytes = number, side, group_bytes
         self._read_groups(side, side + group_bytes)
         before.close()

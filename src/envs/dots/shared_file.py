@@ -1,8 +1,7 @@
 """Files that trainer and simulator share, read and written with the care that a file of another process needs.
 
-They are not mapped here: a mapped file that somebody truncates ends whoever looks at it (SIGBUS). A read that finds less
-than it should is an error like any other, costs about what a copy out of a map costs, and orders memory between the
-processes. In the file system of shared memory both see the same bytes.
+They are not mapped here: a mapped file that somebody truncates ends whoever looks at it (SIGBUS). A read that finds
+less than it should is an error like any other.
 """
 
 import contextlib
@@ -117,7 +116,7 @@ class SharedFile:
             SimulatorFault: the file has become shorter.
         """
         if array.nbytes:
-            found = os.preadv(self.descriptor, [array.reshape(-1).view(np.uint8)], offset)
+            found = os.preadv(self.descriptor, [array], offset)
             if found < array.nbytes:
                 raise self._shorter(offset + array.nbytes)
         return array
