@@ -70,7 +70,7 @@ class Session:
         """
         try:
             self._attach(seconds)
-        except (SimulatorFault, LayoutError) as error:
+        except (SimulatorFault, LayoutError, OSError) as error:
             raise self._report(error) from None
 
     def give(self, payload: bytes = b"", reset: bool = False, query: bool = False) -> None:
@@ -88,7 +88,7 @@ class Session:
             raise ValueError(f"side channels carry at most {MAX_SIDE_BYTES} bytes a turn, not {len(payload)}")
         try:
             self._give(payload, reset, query)
-        except (SimulatorFault, LayoutError) as error:
+        except (SimulatorFault, LayoutError, OSError) as error:
             raise self._report(error) from None
 
     def take(self, doing: str = "answering a step") -> bytes:
@@ -102,7 +102,7 @@ class Session:
         """
         try:
             return self._take(doing)
-        except (SimulatorFault, LayoutError) as error:
+        except (SimulatorFault, LayoutError, OSError) as error:
             raise self._report(error) from None
 
     def close(self) -> None:
