@@ -15,6 +15,7 @@ ASKED = {
     "other_actions": ("mac", "learner"),
     "agent_rewards": ("learner", "mixer"),
     "no_state": ("mixer", "critic"),
+    "absent_agents": ("mixer",),
     "entities": ("mac", "learner", "critic"),
 }
 
@@ -34,6 +35,8 @@ def demands_of(spec: EnvSpec) -> dict[str, str]:
         demands["agent_rewards"] = "a reward for each agent"
     if "actors" in spec.fields:
         demands["entities"] = "actors that act by the entities they see"
+    if "present" in spec.fields:
+        demands["absent_agents"] = "agents that come and go (the field present)"
     if "state" not in spec.fields:
         demands["no_state"] = "no field state"
     return demands

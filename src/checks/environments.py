@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from typing import Any
 
 from checks.values import require_bounded
 from envs import REGISTRY
@@ -36,6 +37,10 @@ def check_environment(config: dict) -> None:
                 raise ConfigError(
                     f"env_args.{key}: the environment '{name}' has no such argument.{suggestion(key, parameters)}"
                 )
+            if key in getattr(constructor_of(factory), "listed_args", ()):
+                env_args[key] = value = _listed(value)
+                if isinstance(value, list):
+                    continue
             example = parameters[key].default
             if type(example) is int:  # many constructors write 20 where 0.5 is as good
                 example = float(example)
@@ -51,6 +56,13 @@ def check_environment(config: dict) -> None:
                 f"env_args: the environment '{name}' cannot be made of these: {type(error).__name__}: "
                 f"{shown(str(error), 300)}"
             ) from error
+
+
+def _listed(value: Any) -> Any:
+    """A list that was written without quotation marks, `[3m,8m]`, as a list; anything else as it is."""
+    if not isinstance(value, str) or not (value.startswith("[") and value.endswith("]")):
+        return list(value) if isinstance(value, tuple) else value
+    return [name.strip().strip("'\"") for name in value[1:-1].split(",") if name.strip()]
 
 
 def _ask_for_rewards_of_agents(name: str, env_args: dict, parameters: Mapping | None) -> None:

@@ -45,6 +45,7 @@ REGISTRY.declare(
     "envs.skirmish.environment:SkirmishEnv",
     "battles with SMAC's contract, simulated: no StarCraft needed",
     batched="envs.skirmish.vectorised:SkirmishBatch",
+    counts_copies=True,
 )
 REGISTRY.declare(
     "entities",

@@ -7,7 +7,7 @@ import torch as th
 from components.sampling.minibatches import passes, rows
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
-from learners.q_targets import gather_actions, legal_values, masked_mean
+from learners.q_targets import gather_actions, legal_values, masked_mean, values_of_present
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
 from utils.rl_utils import rewards_of, td_lambda_returns, terminations, valid_transitions
@@ -57,6 +57,8 @@ class PQNLearner(BaseLearner):
         """
         unroll = BatchUnroll(batch, self.mac)
         values = legal_values(self._forward(unroll.outputs, self.mac), unroll.avail_actions).amax(dim=-1)
+        if self.mixer is not None:
+            values = values_of_present(values, unroll)
         next_values = unroll.spread(values)[:, 1:]
         if self.mixer is not None:
             next_values = self._forward(self.mixer, next_values.contiguous(), batch["state"][:, 1:])
@@ -67,6 +69,8 @@ class PQNLearner(BaseLearner):
         """One gradient step on the squared error to `targets`; returns its statistics."""
         unroll = BatchUnroll(batch, self.mac)
         chosen_action_qvals = gather_actions(self._forward(unroll.outputs, self.mac), unroll.take(batch["actions"]))
+        if self.mixer is not None:
+            chosen_action_qvals = values_of_present(chosen_action_qvals, unroll)
         chosen_action_qvals = unroll.spread(chosen_action_qvals)[:, :-1]
         if self.mixer is not None:
             # contiguous, because PyMARL's mixers look at it as a view of another shape

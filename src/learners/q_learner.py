@@ -6,7 +6,7 @@ import torch as th
 
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
-from learners.q_targets import gather_actions, legal_values, masked_mean
+from learners.q_targets import gather_actions, legal_values, masked_mean, values_of_present
 from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.mixers import REGISTRY as mixer_REGISTRY
@@ -100,6 +100,7 @@ class QLearner(BaseLearner):
         """The agents' values `[*steps, n]` at the time steps `part`, `[B, part, n]`, or mixed, `[B, part, 1]`."""
         if mixer is None:
             return unroll.spread(agent_qs)[:, part]
+        agent_qs = values_of_present(agent_qs, unroll)
         state = unroll.batch["state"]
         if self._mixes_stepwise and unroll.packed:
             mixed = self._forward(mixer, agent_qs.unsqueeze(0), unroll.take(state).unsqueeze(0))

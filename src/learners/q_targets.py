@@ -1,5 +1,7 @@
 """The common part of learners of action values."""
 
+from typing import Any
+
 import torch as th
 
 # PyMARL's value of an illegal action: finite, since padding times a mask of 0 must stay 0
@@ -19,3 +21,10 @@ def gather_actions(values: th.Tensor, actions: th.Tensor) -> th.Tensor:
 def masked_mean(x: th.Tensor, mask: th.Tensor) -> th.Tensor:
     """Mean of `x` over the entries where `mask`, of the same shape or a larger one, is 1; weighted by other values."""
     return (x * mask).sum() / mask.sum()
+
+
+def values_of_present(agent_qs: th.Tensor, unroll: Any) -> th.Tensor:
+    """Values `[*steps, n]` of an unrolled batch for a mixer: 0 of agents that are not there."""
+    if "present" not in unroll.batch.scheme:
+        return agent_qs
+    return agent_qs * unroll.take(unroll.batch["present"]).squeeze(-1)

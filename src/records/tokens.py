@@ -65,7 +65,12 @@ def parts_of(token: str) -> TokenParts | None:
 
 def map_of(env: str, env_args: Mapping[str, Any]) -> str:
     """The scenario: the environment's map, key, game or scenario, else the environment's name."""
-    return str(next((env_args[key] for key in MAP_ARGUMENTS if env_args.get(key)), env))
+    return scenario_text(next((env_args[key] for key in MAP_ARGUMENTS if env_args.get(key)), env))
+
+
+def scenario_text(value: Any) -> str:
+    """An argument that names the scenario, as text; several maps are joined by "+"."""
+    return "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from browser.records.limits import LONGEST_NAME, cut
-from records.tokens import MAP_ARGUMENTS
+from records.tokens import MAP_ARGUMENTS, scenario_text
 
 # Sacred's own are QUEUED, RUNNING, COMPLETED, INTERRUPTED, TIMEOUT and FAILED; programs may add theirs.
 UNKNOWN = "UNKNOWN"
@@ -119,7 +119,7 @@ class Run:
         """The scenario: the environment's map, key, game or scenario, else the environment itself."""
         for key in MAP_KEYS:
             if self.config.get(key):
-                return cut(str(self.config[key]), LONGEST_NAME)
+                return cut(scenario_text(self.config[key]), LONGEST_NAME)
         return self.environment
 
     @property

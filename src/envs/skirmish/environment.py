@@ -9,6 +9,7 @@ from envs.fields import AGENTS, FieldSpec
 from envs.multiagentenv import MultiAgentEnv
 from envs.option_classes import require_known, signature_of
 from envs.optional import require
+from envs.skirmish.map_list import check_maps, is_listed
 from envs.skirmish.maps import load_map, map_names
 from envs.skirmish.options import Options
 
@@ -26,7 +27,13 @@ class SkirmishEnv(MultiAgentEnv):
         ConfigError: an argument that makes no sense.
     """
 
+    listed_args = ("map_name",)  # of which a config may give a list
+
     def __new__(cls, **env_args: Any):
+        if is_listed(env_args):
+            from envs.skirmish.several_environment import SeveralMapsEnv
+
+            return SeveralMapsEnv(**env_args)
         if cls is SkirmishEnv and env_args.get("observation") == "entities":
             cls = EntitySkirmishEnv
         return super().__new__(cls)
@@ -54,7 +61,10 @@ class SkirmishEnv(MultiAgentEnv):
         """Refuse bad arguments before a run starts."""
         require_known("Skirmish", Options, env_args)
         require("numba", "env=skirmish", NEEDS_NUMBA)
-        Options(**env_args)
+        if is_listed(env_args):
+            check_maps(env_args)
+        else:
+            Options(**env_args)
 
     @classmethod
     def prepare(cls, **env_args: Any) -> None:
@@ -216,21 +226,26 @@ class EntitySkirmishEnv(SkirmishEnv):
         super().__init__(**env_args)
         from envs.skirmish.entities import EntityView
 
-        self._view = EntityView(self.battles.scenario, self.battles.map)
+        self._view = EntityView(self.battles.scenario, self.battles.map, self.battles.game.types)
         self.groups = {AGENTS: self.n_agents}
+        self.n_actions = self._view.n_actions
 
     def fields(self) -> dict[str, FieldSpec]:
-        return self._view.fields()
+        from envs.skirmish.entities import fields_of
+
+        return fields_of(self._view.parts(), self.n_actions, int(self.battles.scenario.state_size))
 
     def reset(self) -> None:
         super().reset()
 
     def observe(self) -> dict[str, np.ndarray]:
-        return {path: array[0] for path, array in self._view.observed(self.battles.outputs).items()}
+        shown = self._view.observed(self.battles.outputs, self.battles.battles.units)
+        return {path: array[0] for path, array in shown.items()}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
         """See `envs.fields`; the info is `SkirmishEnv`'s."""
-        reward, ended, info = super().step(actions["actions"])
+        orders = self._view.orders(np.asarray(actions["actions"]).reshape(1, -1), self.battles.battles.units)
+        reward, ended, info = super().step(orders)
         truncated = info.get("episode_limit", False)
         return {"reward": reward}, ended and not truncated, truncated, info
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.skirmish.maps import SMACV2_MAPS, SMACV2_TYPES, load_map, map_names
+from envs.skirmish.maps import SMACV2_MAPS, SMACV2_TYPES, map_names
 from utils.errors import ConfigError
 from utils.file_names import require_plain_name
 from utils.nearest import suggestion
+from utils.plain_values import shown
 
 DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
 # game loops that an enemy takes to fire at a new target; levels above 7 cheat in ways that do not matter here
@@ -29,7 +30,7 @@ OBSERVED = ("team_gen", "attack", "health")
 class Options:
     """Constructor arguments. Every one means what it means in SMAC, except those marked as without effect."""
 
-    map_name: str = "8m"
+    map_name: str = "8m"  # or a list of names: see `map_list`
     step_mul: int | None = 8  # game loops of a step; None: 8
     move_amount: float = 2  # length of a move order
     difficulty: str = "7"  # below "7" enemies take longer to fire at a new target
@@ -75,6 +76,9 @@ class Options:
     # Skirmish
     observation: str = "flat"  # entities: parts for the agent itself, its allies and its enemies; see docs/skirmish.md
     fix_quirks: bool = False  # the obviously intended behaviour where SMAC's is odd; see docs/skirmish.md
+    test_mode: bool = False  # set by Muster: whether these battles are those of tests
+    # set by Muster: number of this copy among those that share a list of maps, their number, and number among all
+    place: Sequence[int] = (0, 1, 0)
 
     def __post_init__(self):
         if self.obs_all_health:
@@ -87,6 +91,8 @@ class Options:
         self._check()
 
     def _check(self) -> None:
+        if not isinstance(self.map_name, str):
+            raise ConfigError(f"env_args.map_name is {shown(self.map_name)}; it must be a name here.")
         _one_of("map_name", self.map_name, map_names())
         require_plain_name("env_args.replay_prefix", self.replay_prefix)
         _one_of("difficulty", self.difficulty, DIFFICULTIES)
@@ -120,14 +126,13 @@ class Options:
 
     def _check_entities(self) -> None:
         where = "env_args.observation=entities"
-        if self.smacv2 or load_map(self.map_name).map_type == "MMM":
-            raise ConfigError(
-                f"{where} needs a map of SMAC's without medivacs, whose actions have allies as targets, not "
-                f"map_name={self.map_name}."
-            )
         for key in ("obs_last_action", "obs_instead_of_state"):
             if getattr(self, key):
                 raise ConfigError(f"{where} has no {key}, whose size depends on the map.")
+        if self.smacv2 and self.conic_fov:
+            raise ConfigError(f"{where} has no conic_fov: its actions turn the sight, which no other map has.")
+        if self.smacv2 and not self.obs_starcraft:
+            raise ConfigError(f"{where} needs obs_starcraft=True, without which agents see no units.")
 
     @property
     def smacv2(self) -> bool:

@@ -7,6 +7,8 @@ import numpy as np
 
 from envs.fields import AGENTS, FieldSpec
 from envs.skirmish.environment import SkirmishEnv
+from envs.skirmish.map_list import is_listed
+from envs.skirmish.several_environment import SeveralMapsBatch
 
 
 class SkirmishBatch(SkirmishEnv):
@@ -19,6 +21,8 @@ class SkirmishBatch(SkirmishEnv):
     """
 
     def __new__(cls, batch_size: int, threads: int = 1, **env_args: Any):
+        if is_listed(env_args):
+            return SeveralMapsBatch(batch_size, threads, **env_args)
         if cls is SkirmishBatch and env_args.get("observation") == "entities":
             cls = EntitySkirmishBatch
         return super().__new__(cls)
@@ -65,16 +69,20 @@ class EntitySkirmishBatch(SkirmishBatch):
         super().__init__(batch_size, threads, **env_args)
         from envs.skirmish.entities import EntityView
 
-        self._view = EntityView(self.battles.scenario, self.battles.map)
+        self._view = EntityView(self.battles.scenario, self.battles.map, self.battles.game.types)
         self.groups = {AGENTS: self.n_agents}
+        self.n_actions = self._view.n_actions
 
     def fields(self) -> dict[str, FieldSpec]:
-        return self._view.fields()
+        from envs.skirmish.entities import fields_of
+
+        return fields_of(self._view.parts(), self.n_actions, int(self.battles.scenario.state_size))
 
     def observed(self) -> dict[str, np.ndarray]:
-        return self._view.observed(self.battles.outputs)
+        return self._view.observed(self.battles.outputs, self.battles.battles.units)
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
         """See `BatchedEnv.step`: outcomes by path, ends, and ends by time."""
-        reward, ended, truncated = super().step(actions["actions"])
+        orders = self._view.orders(actions["actions"], self.battles.battles.units)
+        reward, ended, truncated = super().step(orders)
         return {"reward": reward}, ended & ~truncated, truncated

@@ -19,17 +19,19 @@ from utils.config import with_defaults
 from utils.errors import ConfigError
 
 OWN, ALLIES, ENEMIES = "obs/own", "obs/allies", "obs/enemies"
-# moves and the like; then comes one action for each enemy
+# moves and the like; then comes one action for each enemy and, on maps with medivacs, for each ally and oneself
 FIXED = 6
 
 
 class EntityAttentionAgent(Agent):
-    """Attention of an agent, its visible allies and its visible enemies to each other; A = 6 + number of enemies.
+    """Attention of an agent, its visible allies and its visible enemies to each other; A = 6 + number of targets.
+
+    Targets are the enemies or, where medivacs heal, the enemies, the allies and the agent itself.
 
     Each kind of unit has a linear layer, a rectifier and a layer norm, then come the blocks of RogueNet. What the agent
     itself became passes a GRU cell, H = `rnn_hidden_dim`, and gives the outputs of the first six actions; that of an
-    attack is the product of a query of the cell with a key of the enemy (0 for one that is not seen). So the same
-    weights act on every map.
+    attack is the product of a query of the cell with a key of the enemy (0 for one that is not seen), and that of
+    healing likewise. So the same weights act on every map.
 
     The first feature of allies and enemies says whether they are seen. An output more than actions, such as a value,
     is the agent's, too, and comes last.
@@ -50,7 +52,9 @@ class EntityAttentionAgent(Agent):
         options = {"n_layer": args.n_layer, "n_head": args.n_head, "d_model": args.d_model, "d_qk": args.d_qk}
         self._kinds = [key for key in (OWN, ALLIES, ENEMIES) if key in input_shape]
         self._enemies = input_shape[ENEMIES][0]
-        self._more = args.n_actions - FIXED - self._enemies
+        heals, self._more = _beyond_enemies(input_shape, args)
+        self._targets = self._enemies + heals
+        self._targeted = [ENEMIES, ALLIES] if heals else [ENEMIES]
         # all three on every map: also one without allies
         shapes = {key: input_shape.get(key, (0, input_shape[ENEMIES][1] - 1)) for key in (OWN, ALLIES, ENEMIES)}
         self.embeddings = nn.ModuleDict(
@@ -71,7 +75,7 @@ class EntityAttentionAgent(Agent):
         return self.fc2.weight.new_zeros(1, self.args.rnn_hidden_dim)
 
     def encode(self, inputs: Any) -> th.Tensor:
-        """Of P agents, what each itself became and its enemies' keys, `[P, d_model + enemies * d_qk]`."""
+        """Of P agents, what each itself became and its targets' keys, `[P, d_model + targets * d_qk]`."""
         own, units = inputs.observations[OWN], {key: inputs.observations[key] for key in self._kinds[1:]}
         agents = len(own)
         visible = {key: x[..., 0] > 0 for key, x in units.items()}
@@ -82,17 +86,20 @@ class EntityAttentionAgent(Agent):
         layout = Layout(entities, own.device)
         x = self.transformer(layout.enter(th.cat(embedded)), layout, {})
         everyone = np.arange(agents)
-        first = len(entities.frame) - int(seen[-1].sum())
-        targets = layout.tokens(entities.frame[first:], entities.number[first:])
-        keys = x.new_zeros(agents * self._enemies, self.args.d_qk).index_copy(
-            0, visible[ENEMIES].flatten().nonzero().squeeze(1), self.key(x.index_select(0, targets))
-        )
+        keys = x.new_zeros(agents * self._targets, self.args.d_qk)
+        ends = np.cumsum([counts.sum() for counts in seen])
+        for at, kind in zip((0, self._enemies), self._targeted, strict=False):
+            place = self._kinds.index(kind)
+            part = slice(int(ends[place - 1]), int(ends[place]))
+            targets = layout.tokens(entities.frame[part], entities.number[part])
+            row, unit = visible[kind].nonzero(as_tuple=True)
+            keys = keys.index_copy(0, row * self._targets + at + unit, self.key(x.index_select(0, targets)))
         me = x.index_select(0, layout.tokens(everyone, np.zeros_like(everyone)))
         return th.cat([me, keys.view(agents, -1)], 1)
 
     def sequence(self, encoded: th.Tensor, sizes: list[int], hidden_state: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         """Outputs `[P, A]` and hidden states `[P, H]`; without the cell, those of its start."""
-        me, keys = encoded.split([self.args.d_model, self._enemies * self.args.d_qk], 1)
+        me, keys = encoded.split([self.args.d_model, self._targets * self.args.d_qk], 1)
         hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
         if self.args.use_rnn:
             known = hidden = gru_sequence(self.rnn, me.contiguous(), sizes, hidden)
@@ -100,7 +107,7 @@ class EntityAttentionAgent(Agent):
             known = F.relu(self.rnn(me))
             hidden = th.cat([hidden[:size] for size in sizes])
         fixed, more = self.fc2(known).split([FIXED, self._more], 1)
-        attacks = (keys.view(len(keys), self._enemies, -1) @ self.query(known).unsqueeze(2)).squeeze(2)
+        attacks = (keys.view(len(keys), self._targets, -1) @ self.query(known).unsqueeze(2)).squeeze(2)
         return th.cat([fixed, attacks / self.args.d_qk**0.5, more], 1), hidden
 
 
@@ -119,8 +126,16 @@ def _check(input_shape: Mapping[str, tuple[int, ...]], args: SimpleNamespace) ->
     ):
         if vars(args).get(key, wanted) != wanted:
             raise ConfigError(f"{agent}: set {key}={wanted}; {why}.")
-    if not 0 <= args.n_actions - FIXED - input_shape[ENEMIES][0] <= 1:
+    if _beyond_enemies(input_shape, args)[1] not in (0, 1):
         raise ConfigError(
             f"{agent}: of {args.n_actions} actions it needs {FIXED}, and one for each of the "
             f"{input_shape[ENEMIES][0]} enemies."
         )
+
+
+def _beyond_enemies(input_shape: Mapping[str, tuple[int, ...]], args: SimpleNamespace) -> tuple[int, int]:
+    """Actions that heal, and outputs that are none."""
+    allies = input_shape[ALLIES][0] if ALLIES in input_shape else 0
+    rest = args.n_actions - FIXED - input_shape[ENEMIES][0]
+    heals = allies + 1 if allies and rest > allies else 0
+    return heals, rest - heals

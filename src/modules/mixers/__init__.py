@@ -19,6 +19,7 @@ REGISTRY.declare(
     "the sum of the agents' values (VDN)",
     mixes="chosen_values",
     stepwise=True,
+    takes=("absent_agents",),
     options={},
 )
 REGISTRY.declare(
@@ -27,6 +28,7 @@ REGISTRY.declare(
     "a monotonic network of the agents' values (QMIX)",
     mixes="chosen_values",
     stepwise=True,
+    takes=("absent_agents",),
     options={
         **EMBEDDING,
         "hypernet_layers": Option(

@@ -39,9 +39,11 @@ def _row(row, names):
     return {name: value for name, value in zip(names, row, strict=True) if value}
 
 
-@pytest.mark.parametrize("map_name", ["5m_vs_6m", "2s3z", "3s_vs_5z"])
+# SMACv2's enemies are hidden by a quirk until all have been seen
+@pytest.mark.parametrize("map_name", ["5m_vs_6m", "2s3z", "3s_vs_5z", "MMM", "10gen_terran"])
 def test_units_as_they_are(map_name):
-    env = SkirmishBatch(batch_size=3, map_name=map_name, observation="entities", seed=5)
+    quirks = {"fix_quirks": True} if map_name == "10gen_terran" else {}
+    env = SkirmishBatch(batch_size=3, map_name=map_name, observation="entities", seed=5, **quirks)
     n, own = env.n_agents, env.fields()["obs/own"].about["features"]
     seen = {"ally": 0, "enemy": 0, "hidden": 0}
     for shown in _played(env, 14):
@@ -105,8 +107,8 @@ def test_time_is_up(continuing):
 @pytest.mark.parametrize(
     ("env_args", "message"),
     [
-        ({"map_name": "MMM"}, r"without medivacs.*map_name=MMM"),
-        ({"map_name": "10gen_zerg"}, r"a map of SMAC's.*map_name=10gen_zerg"),
+        ({"map_name": "10gen_zerg", "conic_fov": True}, r"has no conic_fov"),
+        ({"map_name": "10gen_zerg", "obs_starcraft": False}, r"needs obs_starcraft=True"),
         ({"obs_last_action": True}, r"has no obs_last_action"),
         ({"obs_instead_of_state": True}, r"has no obs_instead_of_state"),
         ({"observation": "entity"}, r"env_args.observation: Skirmish has no 'entity'. Did you mean 'entities'"),
@@ -115,3 +117,36 @@ def test_time_is_up(continuing):
 def test_refusals(env_args, message):
     with pytest.raises(ConfigError, match=message):
         SkirmishEnv.check_args(**{"map_name": "3m", "observation": "entities", **env_args})
+
+
+@pytest.mark.parametrize("map_name", ["MMM", "10gen_terran"])
+def test_medivacs_heal_rows_of_allies(map_name):
+    """Legal: friends alive within 6 that are no medivacs; whoever is healed is the unit of that row."""
+    env = SkirmishBatch(batch_size=4, map_name=map_name, observation="entities", seed=8)
+    n, m, healed = env.n_agents, env.n_enemies, 0
+    env.reset()
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        shown, units = env.observed(), env.battles.battles.units.copy()
+        legal = shown["avail_actions"]
+        assert legal.shape[-1] == 6 + m + n and not legal[..., -1].any()
+        for b, i in np.ndindex(4, n):
+            me, medic = units[b, i], UNIT_TYPES[units[b, i]["kind"]].name == "medivac"
+            for k, j in enumerate(j for j in range(n) if j != i):
+                unit = units[b, j]
+                near = np.hypot(unit["x"] - me["x"], unit["y"] - me["y"]) <= 6
+                able = medic and me["health"] > 0 and near and unit["health"] > 0
+                assert legal[b, i, 6 + m + k] == (able and UNIT_TYPES[unit["kind"]].name != "medivac")
+            if medic:
+                assert not legal[b, i, 6 : 6 + m].any() and not shown["obs/enemies"][b, i, :, 1].any()
+        actions = (legal * (rng.random(legal.shape) + 5 * (np.arange(legal.shape[-1]) > 5))).argmax(-1)
+        _, ended, _ = env.step({"actions": actions})
+        for b, i in np.argwhere(actions >= 6 + m):
+            others = [j for j in range(n) if j != i]
+            unit = env.battles.battles.units[b, i]
+            assert unit["health"] == 0 or unit["last_action"] == 6 + others[actions[b, i] - 6 - m]
+            healed += 1
+        env.reset(ended)
+    assert healed > 10
+    with pytest.raises(ValueError, match=r"cannot take action -1"):
+        env.step({"actions": np.full((4, n), 6 + m)})

@@ -1,0 +1,220 @@
+"""Battles on several maps: each episode on the next map of a list, with agents and actions of the largest."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from envs.fields import AGENTS, FieldSpec
+from envs.seeds import SEED_LIMIT, copies_seeds
+from envs.skirmish.batch import BatchedSkirmish
+from envs.skirmish.entities import ENEMY as SEEN
+from envs.skirmish.entities import FIXED, EntityView, fields_of, shown_of
+from envs.skirmish.map_list import args_by_map
+from envs.skirmish.state import Outputs
+from envs.skirmish.unit_state import ALLY, ENEMY, UnitState
+
+ENDED = ("terminated", "truncated")
+
+
+class BattlesOnMaps:
+    """B battles that one call steps. Shapes: N agents, M enemies and A actions are those of the largest maps.
+
+    Environment i of the c that play the list together plays entry i + k c of it (from the start again after its end) as
+    episode k. Episode k of an environment is the one that it would play as the k-th on that map alone.
+
+    Rows of agents, allies and enemies that a map lacks are zeros; these agents are not `present`, and their only legal
+    action is 0. Action 6 + e attacks enemy e on every map, and 6 + M + k heals row k of the allies.
+
+    Args:
+        batch_size: B.
+        seed: as of `BatchedSkirmish`.
+        threads: numba threads that share the battles.
+        places: for each battle its number among those that share the list, and how many these are.
+        env_args: see `map_list.args_by_map`.
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        seed: int | Sequence[int] | None = None,
+        threads: int = 1,
+        places: Sequence[Sequence[int]] | None = None,
+        **env_args: Any,
+    ):
+        self.batch_size = batch_size
+        self._places = [(b, batch_size, b) for b in range(batch_size)] if places is None else list(places)
+        args = args_by_map(env_args)
+        self.maps = list(args)
+        self._order = [self.maps.index(name) for name in env_args["map_name"]]
+        self.battles = [BatchedSkirmish(batch_size, seed=0, threads=threads, **own) for own in args.values()]
+        more = {name for battles in self.battles for name in shown_of(battles.scenario)}
+        self.views = [EntityView(one.scenario, one.map, one.game.types, more) for one in self.battles]
+        self._states = [UnitState(one.scenario, one.map) for one in self.battles]
+        self.n_agents = max(one.n_agents for one in self.battles)
+        self.n_enemies = max(one.n_enemies for one in self.battles)
+        heals = self.n_agents if any(view.heals for view in self.views) else 0
+        self.n_actions = FIXED + self.n_enemies + heals
+        self.episode_limit = max(one.episode_limit for one in self.battles)
+        self.options = self.battles[0].options
+        self._shown = {path: np.zeros(shape, dtype) for path, (shape, dtype) in self._layout().items()}
+        self._playing = np.zeros(batch_size, dtype=np.int64)
+        self._episode = np.full(batch_size, -1, dtype=np.int64)
+        self.seed(seed)
+
+    def _layout(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        size = self.batch_size
+        return {
+            path: ((size, self.n_agents, *spec.shape) if spec.group else (size, *spec.shape), spec.dtype)
+            for path, spec in self.fields().items()
+            if spec.kind in ("observation", "mask")
+        }
+
+    def fields(self) -> dict[str, FieldSpec]:
+        """The declaration: that of a map's units, in the largest sizes, and which agents there are."""
+        own, ally = self.views[0].own, self.views[0].ally
+        parts = {"obs/own": ((len(own),), own)}
+        if self.n_agents > 1:
+            parts["obs/allies"] = ((self.n_agents - 1, len(ally)), ally)
+        parts["obs/enemies"] = ((self.n_enemies, len(SEEN)), SEEN)
+        state = self.n_agents * len(ALLY) + self.n_enemies * len(ENEMY)
+        state += self.n_agents * self.n_actions if self.options.state_last_action else 0
+        state += int(self.options.state_timestep_number)
+        return {"present": FieldSpec("mask", (), "bool"), **fields_of(parts, self.n_actions, state)}
+
+    def seed(self, seed: int | Sequence[int] | None) -> None:
+        """Seed the battles, as the constructor does, and count their episodes from 0 again."""
+        seeds = copies_seeds(secrets.randbelow(SEED_LIMIT) if seed is None else seed, self.batch_size)
+        for battles in self.battles:
+            battles.seed(seeds)
+        self._episode[:] = -1
+
+    def map_of(self, b: int) -> str:
+        """The name of the map that battle b plays."""
+        return self.maps[self._playing[b]]
+
+    def battles_of(self, b: int) -> BatchedSkirmish:
+        """The battles on the map of battle b, of which it is number b."""
+        return self.battles[self._playing[b]]
+
+    def reset(self, which: np.ndarray | None = None) -> None:
+        """Begin the next episode of the battles `which` (bool `[B]`; None: all)."""
+        which = np.ones(self.batch_size, dtype=bool) if which is None else np.asarray(which, dtype=bool)
+        for b in np.flatnonzero(which).tolist():
+            self.battles_of(b).battles.battle["ended"][b] = 1  # it may have been in the middle
+            self._episode[b] += 1
+            number, copies, _ = self._places[b]
+            self._playing[b] = self._order[(number + int(self._episode[b]) * copies) % len(self._order)]
+        for m, battles in enumerate(self.battles):
+            here = which & (self._playing == m)
+            if here.any():
+                battles.battles.battle["episode"][here] = self._episode[here] - 1
+                battles.reset(here)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """One step of all battles; one that has ended stays as it is until it is reset.
+
+        Args:
+            actions: whole numbers `[B, N]`.
+
+        Returns:
+            rewards float64 `[B]`; bool `[B]`, ended for any reason; bool `[B]`, because time was up.
+
+        Raises:
+            ValueError: an illegal action.
+        """
+        reward, ended, truncated = np.zeros(self.batch_size), *(np.zeros(self.batch_size, bool) for _ in ENDED)
+        for m, battles in enumerate(self.battles):
+            here = self._playing == m
+            if not here.any():
+                continue
+            outputs = battles.step(self._orders(m, actions[:, : battles.n_agents]))
+            reward[here], ended[here] = outputs.reward[here], outputs.terminated[here]
+            truncated[here] = outputs.truncated[here]
+        return reward, ended, truncated
+
+    def _orders(self, m: int, actions: np.ndarray) -> np.ndarray:
+        view, own = self.views[m], self.battles[m]
+        heal, ours = actions - FIXED - self.n_enemies, actions
+        if view.heals:
+            # the last number heals oneself on each map, and is never legal
+            known = np.where(heal < own.n_agents - 1, heal, own.n_agents - 1)
+            ours = np.where(heal >= 0, FIXED + own.n_enemies + known, np.where(self._beyond(m, actions), -1, actions))
+        return view.orders(np.ascontiguousarray(ours), own.battles.units)
+
+    def _beyond(self, m: int, actions: np.ndarray) -> np.ndarray:
+        """Which actions attack an enemy that the map lacks."""
+        return (actions >= FIXED + self.battles[m].n_enemies) & (actions < FIXED + self.n_enemies)
+
+    def observed(self) -> dict[str, np.ndarray]:
+        """The fields that are shown, `[B, ...]`; always the same arrays."""
+        shown = self._shown
+        for array in shown.values():
+            array[...] = 0
+        shown["avail_actions"][..., 0] = 1
+        for m, (battles, view) in enumerate(zip(self.battles, self.views, strict=True)):
+            rows = np.flatnonzero((self._playing == m) & (self._episode >= 0))
+            if not rows.size:
+                continue
+            n, units = battles.n_agents, battles.battles.units[rows]
+            one = view.observed(Outputs(*(array[rows] for array in battles.outputs)), units)
+            shown["present"][rows, :n] = True
+            shown["obs/own"][rows, :n] = one["obs/own"]
+            for path in ("obs/allies", "obs/enemies"):
+                if path in one:
+                    shown[path][rows, :n, : one[path].shape[2]] = one[path]
+            legal = one["avail_actions"]
+            first, targets = FIXED + battles.n_enemies, FIXED + self.n_enemies
+            shown["avail_actions"][rows, :n, :first] = legal[..., :first]
+            if view.heals:
+                shown["avail_actions"][rows, :n, targets : targets + n - 1] = legal[..., first:-1]
+            self._write_state(m, rows, one["state"], units[:, :n])
+        return shown
+
+    def _write_state(self, m: int, rows: np.ndarray, state: np.ndarray, units: np.ndarray) -> None:
+        battles, view, into = self.battles[m], self.views[m], self._shown["state"]
+        at = 0
+        sizes = (self.n_agents, len(ALLY)), (self.n_enemies, len(ENEMY))
+        for part, (count, width) in zip(self._states[m].rows(state), sizes, strict=True):
+            into[rows, at : at + part.shape[1] * width] = part.reshape(len(rows), -1)
+            at += count * width
+        if self.options.state_last_action:
+            last = view.actions(units["last_action"], units)
+            first = FIXED + battles.n_enemies
+            last = np.where(last >= first, last - first + FIXED + self.n_enemies, last)
+            row, agent = np.nonzero(last >= 0)
+            into[rows[row], at + agent * self.n_actions + last[row, agent]] = 1
+        if self.options.state_timestep_number:
+            into[rows, -1] = battles.battles.battle["step"][rows] / battles.episode_limit
+
+    def state_dict(self) -> dict[str, Any]:
+        """Copies of everything that a step reads: all battles continue identically from them."""
+        kept = {name: one.state_dict() for name, one in zip(self.maps, self.battles, strict=True)}
+        return {"maps": kept, "playing": self._playing.copy(), "episode": self._episode.copy()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from where `state_dict` was taken, in a batch of the same size on the same maps.
+
+        Raises:
+            ValueError: it was another size, or other maps.
+        """
+        if list(state["maps"]) != self.maps or np.shape(state["playing"]) != self._playing.shape:
+            raise ValueError(
+                f"The state is of {len(state['playing'])} battles on {', '.join(state['maps'])}, not of "
+                f"{self.batch_size} on {', '.join(self.maps)}."
+            )
+        for name, battles in zip(self.maps, self.battles, strict=True):
+            battles.load_state_dict(state["maps"][name])
+        self._playing[:], self._episode[:] = state["playing"], state["episode"]
+
+    def stats(self) -> dict[str, float]:
+        """SMAC's statistics over all finished episodes on all maps."""
+        each = [battles.stats() for battles in self.battles]
+        total = {key: sum(one[key] for one in each) for key in each[0]}
+        games = total["battles_game"]
+        return total | {"win_rate": total["battles_won"] / games if games else 0.0}
+
+    @property
+    def groups(self) -> dict[str, int]:
+        return {AGENTS: self.n_agents}

@@ -1,0 +1,167 @@
+"""`map_name: [...]`: each episode is that of its map alone, in the largest map's room, and the list is played in turn."""
+
+import numpy as np
+import pytest
+
+from envs.skirmish.entities import TYPES
+from envs.skirmish.environment import SkirmishEnv
+from envs.skirmish.unit_state import ALLY, ENEMY
+from envs.skirmish.vectorised import SkirmishBatch
+from utils.errors import ConfigError
+
+MAPS = ["3m", "5m_vs_6m", "MMM"]
+SEEDS = [11, 12]
+UNITS, BITS, ENEMIES, ACTIONS = 10, 16, 10, 26  # of MMM, the largest
+
+
+def _several(maps=MAPS, **args):
+    return SkirmishBatch(len(SEEDS), map_name=list(maps), observation="entities", seed=SEEDS, **args)
+
+
+def _any_legal(avail, rng):
+    return (rng.random(avail.shape) * (avail > 0)).argmax(-1)
+
+
+def _alone(b, k, name):
+    """Episode k of a battle with environment b's seed, on this map alone."""
+    env = SkirmishBatch(1, map_name=name, observation="entities", seed=[SEEDS[b]])
+    for _ in range(k + 1):
+        env.reset()
+    return env
+
+
+def _to_own(actions, n, m):
+    """The largest map's actions as those of a map with n agents and m enemies."""
+    return np.where(actions >= 6 + ENEMIES, actions - ENEMIES + m, actions)
+
+
+def test_episodes_are_those_of_one_map():
+    env, rng, played, alone = _several(), np.random.default_rng(1), [], {}
+    episodes = [-1, -1]
+    which = np.ones(2, bool)
+    for _ in range(500):
+        env.reset(which)
+        for b in np.flatnonzero(which):
+            episodes[b] += 1
+            played.append((int(b), episodes[b], env.info(b)["map"]))
+            alone[b] = _alone(*played[-1])
+        shown = env.observed()
+        for b in (0, 1):
+            one, (n, m) = alone[b].observed(), (alone[b].n_agents, alone[b].n_enemies)
+            assert shown["present"][b].tolist() == [True] * n + [False] * (UNITS - n)
+            assert np.array_equal(shown["obs/own"][b, :n], one["obs/own"][0])
+            for path, count in (("obs/allies", n - 1), ("obs/enemies", m)):
+                assert np.array_equal(shown[path][b, :n, :count], one[path][0])
+                assert not shown[path][b, n:].any() and not shown[path][b, :, count:].any()
+            legal = one["avail_actions"][0]
+            assert np.array_equal(shown["avail_actions"][b, :n, : 6 + m], legal[:, : 6 + m])
+            heals = legal[:, 6 + m : -1]
+            assert np.array_equal(shown["avail_actions"][b, :n, 16 : 16 + heals.shape[1]], heals)
+            assert shown["avail_actions"][b, :n].sum() == legal.sum()
+            assert (shown["avail_actions"][b, n:] == [1] + [0] * (ACTIONS - 1)).all()
+        actions = _any_legal(shown["avail_actions"], rng)
+        reward, ended, cut = env.step({"actions": actions})
+        for b in (0, 1):
+            n, m = alone[b].n_agents, alone[b].n_enemies
+            values, end, _ = alone[b].step({"actions": _to_own(actions[b : b + 1, :n], n, m)})
+            assert (reward["reward"][b], ended[b]) == (values["reward"][0], end[0])
+        assert not cut.any()
+        which = ended.copy()
+        if len(played) > 8:
+            break
+    # environment b of two plays entries b, b + 2, b + 4, ... of the list
+    assert all(name == MAPS[(b + 2 * k) % 3] for b, k, name in played)
+    assert {name for *_, name in played} == set(MAPS)
+
+
+def test_state_has_all_units_and_their_last_actions():
+    env, rng = _several(), np.random.default_rng(2)
+    env.reset()
+    for _ in range(12):
+        shown = env.observed()
+        actions = _any_legal(shown["avail_actions"], rng)
+        env.step({"actions": actions})
+    for b in (0, 1):
+        state, battles = env.observed()["state"][b], env.battles.battles_of(b)
+        n, m, units = battles.n_agents, battles.n_enemies, battles.battles.units[b]
+        of_allies, of_enemies = 10 * len(ALLY), 10 * len(ENEMY)
+        allies = state[:of_allies].reshape(10, -1)
+        enemies = state[of_allies : of_allies + of_enemies].reshape(10, -1)
+        for rows, own, x in ((allies, units[:n], 2), (enemies, units[n:], 1)):
+            alive = own["health"] > 0
+            assert np.array_equal(rows[: len(own), 0] > 0, alive) and not rows[len(own) :].any()
+            assert rows[: len(own), x][alive] == pytest.approx((own["x"][alive] - 16) / 32, abs=1e-6)
+            assert np.array_equal(rows[: len(own), -len(TYPES) :].argmax(1)[alive], own["kind"][alive])
+        last = state[of_allies + of_enemies :].reshape(10, ACTIONS)
+        assert last[:n].argmax(1).tolist() == actions[b, :n].tolist() and not last[n:].any()
+        assert m and last.sum() == n
+
+
+def test_a_saved_batch_continues_identically():
+    first, second = _several(), _several()
+    rng = np.random.default_rng(3)
+    first.reset()
+    for step in range(90):
+        if step == 40:  # in the middle of episodes
+            second.load_state_dict(first.state_dict())
+        actions = _any_legal(first.observed()["avail_actions"], rng)
+        envs = (first, second) if step >= 40 else (first,)
+        ends = [env.step({"actions": actions}) for env in envs]
+        assert all(
+            np.array_equal(ends[0][1], one[1]) and np.array_equal(ends[0][0]["reward"], one[0]["reward"])
+            for one in ends
+        )
+        for env in envs:
+            env.reset(ends[0][1].copy())
+        assert all(np.array_equal(first.observed()[key], value) for key, value in envs[-1].observed().items())
+    assert first.get_stats()["battles_game"] > 4
+    with pytest.raises(ValueError, match=r"2 battles on 3m, 5m_vs_6m, MMM, not of 2 on 3m, 8m"):
+        _several(["3m", "8m"]).load_state_dict(first.state_dict())
+
+
+def test_one_battle_is_one_of_many():
+    many = _several(place=[(0, 2, 0), (1, 2, 1)])
+    one = SkirmishEnv(map_name=MAPS, observation="entities", seed=SEEDS[1], place=(1, 2, 1))
+    many.reset(), one.reset()
+    rng, played = np.random.default_rng(4), set()
+    for _ in range(120):
+        shown, alone = many.observed(), one.observe()
+        assert all(np.array_equal(alone[path], shown[path][1]) for path in shown)
+        actions = _any_legal(shown["avail_actions"], rng)
+        reward, ends, cuts = many.step({"actions": actions})
+        outcomes, *rest, info = one.step({"actions": actions[1]})
+        assert (reward["reward"][1], ends[1], cuts[1], many.info(1)) == (outcomes["reward"], *rest, info)
+        played.add(info["map"])
+        many.reset(ends)
+        if ends[1]:
+            assert info[f"{info['map']}/battle_won"] is False and f"{info['map']}/battle_won" in info["only_of"]
+            one.reset()
+    assert played == set(MAPS)
+
+
+def test_illegal_actions_are_refused():
+    env = _several(["3m", "8m"])
+    env.reset()
+    actions = np.where(env.observed()["avail_actions"][..., 1] > 0, 1, 0)
+    actions[0, 2] = 10  # an enemy that 3m lacks
+    with pytest.raises(ValueError, match=r"Agent 2 of battle 0 cannot take action 10"):
+        env.step({"actions": actions})
+
+
+@pytest.mark.parametrize(
+    ("env_args", "message"),
+    [
+        ({"map_name": []}, r"map_name has 0 maps; a list has 1 to 100"),
+        ({"map_name": ["3m"] * 101}, r"map_name has 101 maps"),
+        ({"map_name": ["3m", "8n"]}, r"Skirmish has no '8n'. Did you mean '8m'"),
+        ({"map_name": ["3m", 8]}, r"map_name is 8; it must be a name"),
+        (
+            {"map_name": ["3m", "8m"], "observation": "flat"},
+            r"several maps see units. Set env_args.observation=entities",
+        ),
+        ({"map_name": ["3m", "8m"], "capability_config": {"n_units": 5}}, r"capability_config is for SMACv2's maps"),
+    ],
+)
+def test_refusals_of_lists(env_args, message):
+    with pytest.raises(ConfigError, match=message):
+        SkirmishEnv.check_args(**{"observation": "entities", **env_args})
