@@ -41,3 +41,23 @@ class OfAnyArguments(MultiAgentEnv):
 def test_environments_of_others(monkeypatch, kind, expected):
     monkeypatch.setitem(REGISTRY._entries, "others", Entry(kind, declared=False))
     assert env_args_of("two_step", env="others", env_args={}, common_reward=False) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("[3m,8m, 5m_vs_6m]", ["3m", "8m", "5m_vs_6m"]),  # as a shell passes it
+        ("['3m', \"8m\"]", ["3m", "8m"]),
+        (("3m",), ["3m"]),
+        ("3m", "3m"),
+    ],
+)
+def test_lists_of_maps(given, expected):
+    env_args = compose_config("iql", "skirmish").config["env_args"] | {"map_name": given, "observation": "entities"}
+    assert env_args_of("skirmish", env_args=env_args)["map_name"] == expected
+
+
+def test_arguments_that_are_no_list():
+    env_args = compose_config("iql", "skirmish").config["env_args"] | {"difficulty": ["7"]}
+    with pytest.raises(ConfigError, match=r"env_args.difficulty=\['7'\]: expected text"):
+        env_args_of("skirmish", env_args=env_args)

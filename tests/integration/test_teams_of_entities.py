@@ -29,6 +29,15 @@ def test_algorithms_train_it(tmp_path, monkeypatch, algorithm):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["vdn", "qmix", "mappo", "ppo"])
+def test_algorithms_train_it_on_several_maps(tmp_path, monkeypatch, algorithm):
+    more = {"rollout_steps": 4, "normalise_observations": False} if algorithm in ("mappo", "ppo") else {}
+    more |= {"runner": "episodes"} if algorithm in ("vdn", "qmix") else {}
+    several = {"map_name": "[3m, 2m_vs_1z]", "observation": "entities"}
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, "skirmish", env_args=several, **(AGENT | more)), UPDATES)
+
+
+@pytest.mark.slow
 def test_a_model_of_one_map_plays_on_another(tmp_path):
     """The mixer's weights do not fit the other map's state; whoever plays needs none."""
     config = compose_config("qmix", "skirmish").config | SETTINGS | AGENT

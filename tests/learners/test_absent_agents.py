@@ -1,4 +1,4 @@
-"""Inputs of absent or ended agents change no update of a learner that does not mix them."""
+"""Inputs of absent agents change no update, nor do those of ended ones of a learner that does not mix them."""
 
 import numpy as np
 import pytest
@@ -17,6 +17,11 @@ LEARNERS = {
     "pqn": (PQNLearner, {"mixer": None}),
     "coma": (COMALearner, {"agent_output_type": "pi_logits", "action_selector": "multinomial"}),
 }
+MIXED = {
+    "vdn": (QLearner, {"mixer": "vdn"}),
+    "qmix td_lambda": (QLearner, {"mixer": "qmix", "td_lambda": 0.5}),
+    "pqn qmix": (PQNLearner, {"mixer": "qmix"}),
+}
 FIELD = {"vshape": (1,), "dtype": th.uint8, "group": "agents"}
 
 
@@ -25,7 +30,7 @@ def weights_after(name, fields, disturbed):
 
     fields: name -> columns of agent 1; `disturbed`: the columns in which agent 1 sees something else.
     """
-    kind, changes = LEARNERS[name]
+    kind, changes = (LEARNERS | MIXED)[name]
     batch = random_batch([4], 6)
     for key, columns in fields.items():
         batch.scheme[key] = FIELD
@@ -63,4 +68,11 @@ def test_nothing_is_learned_from_agents_that_are_not_there(name, fields, disturb
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize(("fields", "disturbed"), CASES[:3])
 def test_of_agents_that_are_there_something_is(name, fields, disturbed):
+    assert not th.equal(weights_after(name, {}, disturbed), weights_after(name, {}, []))
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize(("fields", "disturbed"), CASES[:2])
+def test_mixers_count_nobody_who_is_not_there(name, fields, disturbed):
+    assert th.equal(weights_after(name, fields, disturbed), weights_after(name, fields, []))
     assert not th.equal(weights_after(name, {}, disturbed), weights_after(name, {}, []))

@@ -106,3 +106,19 @@ def test_every_weight_learns():
 def test_refusals(shapes, args, message):
     with pytest.raises(ConfigError, match=message):
         EntityAttentionAgent(shapes, SimpleNamespace(n_actions=9, rnn_hidden_dim=8, **args))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_allies_change_places_with_healing_them(more):
+    """Actions that heal come after the attacks: one for each ally, and oneself, which has no key; then a value."""
+    healing, plain, inputs = _agent(more=3 + more), _agent(more=more), _units()
+    healing.load_state_dict(plain.state_dict())
+    before = _outputs(healing, inputs)
+    assert before.shape == (5, 12 + more) and not before[:, 11].any()
+    without = _outputs(plain, inputs)
+    assert th.equal(before[:, :9], without[:, :9]) and th.equal(before[:, 12:], without[:, 9:])
+    seen = inputs.observations["obs/allies"][..., 0] > 0
+    assert th.equal(before[:, 9:11] != 0, seen) and seen.any() and not seen.all()
+    inputs.observations["obs/allies"] = inputs.observations["obs/allies"].flip(1)
+    order = [*range(9), 10, 9, *range(11, 12 + more)]
+    assert th.allclose(_outputs(healing, inputs), before[:, order], atol=1e-5)

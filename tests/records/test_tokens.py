@@ -54,3 +54,8 @@ def test_the_first_argument_that_names_a_scenario_counts():
     assert map_of("own", {"scenario": 7}) == "7"
     assert map_of("two_step", {}) == "two_step"
     assert map_of("entities", {"environment": "MineSweeper"}) == "MineSweeper"
+
+
+def test_several_maps_are_joined():
+    assert map_of("skirmish", {"map_name": ["3m", "8m"]}) == "3m+8m"
+    assert "_seed1_3m-8m_2026" in run_token("qmix", 1, "3m+8m", NOW)

@@ -219,11 +219,10 @@ class SkirmishEnv(MultiAgentEnv):
         self._recorder.begin()
 
 
-class EntitySkirmishEnv(SkirmishEnv):
-    """`SkirmishEnv` with the fields of `EntityView` (`envs.fields`); made by `observation: entities`."""
+class ShowsUnits:
+    """What environments with the fields of `EntityView` have in common."""
 
-    def __init__(self, **env_args: Any):
-        super().__init__(**env_args)
+    def _show_units(self) -> None:
         from envs.skirmish.entities import EntityView
 
         self._view = EntityView(self.battles.scenario, self.battles.map, self.battles.game.types)
@@ -234,6 +233,20 @@ class EntitySkirmishEnv(SkirmishEnv):
         from envs.skirmish.entities import fields_of
 
         return fields_of(self._view.parts(), self.n_actions, int(self.battles.scenario.state_size))
+
+    def action_names(self) -> list[list[str]]:
+        """See `MultiAgentEnv`."""
+        from envs.skirmish.replay import entity_action_names
+
+        return entity_action_names(self.n_agents, self.n_enemies, self.n_actions)
+
+
+class EntitySkirmishEnv(ShowsUnits, SkirmishEnv):
+    """`SkirmishEnv` with the fields of `EntityView` (`envs.fields`); made by `observation: entities`."""
+
+    def __init__(self, **env_args: Any):
+        super().__init__(**env_args)
+        self._show_units()
 
     def reset(self) -> None:
         super().reset()

@@ -41,16 +41,12 @@ def action_names(battles: "BatchedSkirmish", b: int = 0) -> list[list[str]]:
     return names
 
 
-def entity_action_names(
-    battles: "BatchedSkirmish", n_enemies: int | None = None, n_actions: int | None = None, b: int = 0
-) -> list[list[str]]:
-    """The same of agents that see units (`entities.EntityView`), with room for so many enemies and actions."""
-    m, n = n_enemies or battles.n_enemies, battles.n_agents
-    attacks = [*FIRST_ACTIONS, *(f"attack e{e}" for e in range(m))]
-    heals = [[f"heal {j}" for j in range(n) if j != i] for i in range(n)]
-    count = n_actions or max(len(attacks), battles.n_actions)
-    names = [attacks + own for own in heals]
-    return [(own + [str(action) for action in range(len(own), count)])[:count] for own in names]
+def entity_action_names(n: int, n_enemies: int, n_actions: int) -> list[list[str]]:
+    """The same of n agents that see units (`entities.EntityView`), of so many enemies and actions."""
+    attacks = [*FIRST_ACTIONS, *(f"attack e{e}" for e in range(n_enemies))]
+    if n_actions == len(attacks):
+        return [attacks] * n
+    return [[*attacks, *(f"heal {j}" for j in range(n) if j != i), f"heal {i}"] for i in range(n)]
 
 
 def snapshot(battles: "BatchedSkirmish", units: np.ndarray) -> dict[str, Any]:

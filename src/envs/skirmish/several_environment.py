@@ -78,8 +78,7 @@ class SeveralMaps:
         """See `MultiAgentEnv`; agents that the first battle lacks have names, too."""
         from envs.skirmish.replay import entity_action_names
 
-        names = entity_action_names(self._first(), self.battles.n_enemies, self.n_actions)
-        return names + [names[-1]] * (self.n_agents - len(names))
+        return entity_action_names(self.n_agents, self.battles.n_enemies, self.n_actions)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the coming steps depend on."""

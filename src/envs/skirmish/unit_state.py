@@ -35,7 +35,7 @@ class UnitState:
             at += count * len(names)
 
     def rows(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of states `[B, S]` the allies `[B, n, len(ALLY)]` and the enemies `[B, m, len(ENEMY)]`; of the dead, zeros."""
+        """Of states `[B, S]` the allies `[B, n, len(ALLY)]` and enemies `[B, m, len(ENEMY)]`; of the dead, zeros."""
         found = []
         for part, count, place, only in self._sides:
             shown = state[:, part].reshape(len(state), count, -1)

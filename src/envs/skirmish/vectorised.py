@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import AGENTS, FieldSpec
-from envs.skirmish.environment import SkirmishEnv
+from envs.skirmish.environment import ShowsUnits, SkirmishEnv
 from envs.skirmish.map_list import is_listed
 from envs.skirmish.several_environment import SeveralMapsBatch
 
@@ -62,21 +61,12 @@ class SkirmishBatch(SkirmishEnv):
         return self._info(b)
 
 
-class EntitySkirmishBatch(SkirmishBatch):
+class EntitySkirmishBatch(ShowsUnits, SkirmishBatch):
     """`SkirmishBatch` with the fields of `EntityView`; made by `observation: entities`."""
 
     def __init__(self, batch_size: int, threads: int = 1, **env_args: Any):
         super().__init__(batch_size, threads, **env_args)
-        from envs.skirmish.entities import EntityView
-
-        self._view = EntityView(self.battles.scenario, self.battles.map, self.battles.game.types)
-        self.groups = {AGENTS: self.n_agents}
-        self.n_actions = self._view.n_actions
-
-    def fields(self) -> dict[str, FieldSpec]:
-        from envs.skirmish.entities import fields_of
-
-        return fields_of(self._view.parts(), self.n_actions, int(self.battles.scenario.state_size))
+        self._show_units()
 
     def observed(self) -> dict[str, np.ndarray]:
         return self._view.observed(self.battles.outputs, self.battles.battles.units)

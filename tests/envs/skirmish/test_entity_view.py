@@ -125,6 +125,8 @@ def test_medivacs_heal_rows_of_allies(map_name):
     env = SkirmishBatch(batch_size=4, map_name=map_name, observation="entities", seed=8)
     n, m, healed = env.n_agents, env.n_enemies, 0
     env.reset()
+    names = [of_agent[6 + m : 6 + m + 2] for of_agent in env.action_names()[:2]]
+    assert names == [["heal 1", "heal 2"], ["heal 0", "heal 2"]]
     rng = np.random.default_rng(0)
     for _ in range(25):
         shown, units = env.observed(), env.battles.battles.units.copy()

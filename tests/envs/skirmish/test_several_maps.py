@@ -1,4 +1,4 @@
-"""`map_name: [...]`: each episode is that of its map alone, in the largest map's room, and the list is played in turn."""
+"""`map_name: [...]`: episodes are those of one map alone, in the largest one's room, in turn."""
 
 import numpy as np
 import pytest
@@ -107,10 +107,8 @@ def test_a_saved_batch_continues_identically():
         actions = _any_legal(first.observed()["avail_actions"], rng)
         envs = (first, second) if step >= 40 else (first,)
         ends = [env.step({"actions": actions}) for env in envs]
-        assert all(
-            np.array_equal(ends[0][1], one[1]) and np.array_equal(ends[0][0]["reward"], one[0]["reward"])
-            for one in ends
-        )
+        for reward, ended, _ in ends:
+            assert np.array_equal(ends[0][1], ended) and np.array_equal(ends[0][0]["reward"], reward["reward"])
         for env in envs:
             env.reset(ends[0][1].copy())
         assert all(np.array_equal(first.observed()[key], value) for key, value in envs[-1].observed().items())
@@ -157,7 +155,7 @@ def test_illegal_actions_are_refused():
         ({"map_name": ["3m", 8]}, r"map_name is 8; it must be a name"),
         (
             {"map_name": ["3m", "8m"], "observation": "flat"},
-            r"several maps see units. Set env_args.observation=entities",
+            r"see units. Set env_args.observation=entities",
         ),
         ({"map_name": ["3m", "8m"], "capability_config": {"n_units": 5}}, r"capability_config is for SMACv2's maps"),
     ],

@@ -1,0 +1,23 @@
+"""What parts cannot take of an environment's declared fields."""
+
+import pytest
+
+from checks.demands import check_demands
+from envs.fields import FieldSpec, pymarl_spec
+from utils.errors import ConfigError
+
+SIZES = {"n_agents": 2, "n_actions": 3, "obs_shape": 4, "state_shape": 5, "episode_limit": 6}
+
+
+@pytest.mark.parametrize("mixer", ["vdn", "qmix", None, "qtran_base"])
+def test_mixers_of_agents_that_come_and_go(mixer):
+    config = {"env": "skirmish", "mac": "basic_mac", "mixer": mixer}
+    config["learner"] = "qtran_learner" if mixer == "qtran_base" else "q_learner"
+    spec = pymarl_spec(SIZES)
+    check_demands(spec, config)
+    spec.fields["present"] = FieldSpec("mask", (), "bool")
+    if mixer == "qtran_base":
+        with pytest.raises(ConfigError, match=r"mixer=qtran_base .* \(the field present\)\. These do: vdn, qmix\."):
+            check_demands(spec, config)
+    else:
+        check_demands(spec, config)
