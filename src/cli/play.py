@@ -45,6 +45,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--model", choices=("best", "newest"), default="best", help="which of a run's models (default: best)"
     )
     parser.add_argument("--seed", type=int, help="of the game (default: a random one)")
+    parser.add_argument(
+        "--record",
+        metavar="FOLDER",
+        help="keep what you play in this folder, for clone.py; a recording that is there is added to",
+    )
     parser.add_argument("--restart", action="store_true", help="play one episode after another until you quit")
     parser.add_argument(
         "--plugin",
@@ -79,12 +84,15 @@ def play(options: argparse.Namespace) -> None:
     EntityEnv.check_args(**env_args)
     seed = random.randrange(2**31) if options.seed is None else options.seed
     with _advised({**config, "seed": seed}) if config.get("checkpoint_path") else nullcontext() as agent:
+        recorder = _recorder(options.record, env_args)
         env = made(env_args["environment"], env_args.get("kwargs"))
         env.seed(seed)
         try:
-            CliRunner(env, agent).run(restart=options.restart)
+            CliRunner(env, agent, recorder).run(restart=options.restart)
         finally:
             env.close()
+            if recorder is not None:
+                _say_recorded(options.record, recorder)
 
 
 def _chosen(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
@@ -142,6 +150,24 @@ def _recorded(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
     plugins = [name for name in options.plugin if name != environment]
     model = {"checkpoint_path": str(saved.folder), "load_step": saved.step}
     return recursive_dict_update({**config, **model, "plugins": plugins}, settings)
+
+
+def _recorder(folder: str | None, env_args: dict[str, Any]) -> Any:
+    if folder is None:
+        return None
+    from experiment.play_recording import PlayRecorder
+
+    return PlayRecorder(folder, env_args)
+
+
+def _say_recorded(folder: str, recorder: Any) -> None:
+    if not recorder.writer.episodes:
+        print("Nothing was recorded.")
+        return
+    print(
+        f"Recorded: {folder} has {recorder.writer.episodes} episodes, {recorder.writer.steps} steps. "
+        f"python src/clone.py {shlex.quote(folder)} learns from them."
+    )
 
 
 @contextmanager

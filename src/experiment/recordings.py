@@ -6,6 +6,7 @@ whole: of every field of the run's batches a tensor `[N, ...]`, and the number o
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from checkpoints.tree import load_tree, tree_bytes
 from components.episode_batch import EpisodeBatch
 from experiment.loaded_run import LoadedRun
 from records.layout import RECORDINGS
-from utils.errors import ConfigError
+from utils.errors import ConfigError, MusterError
 from utils.plain_values import shown
 from utils.regular_files import read_regular
 from utils.rl_utils import valid_transitions
 from utils.whole_files import write_whole
 
+NOT_RECORDED = ("seed", "replay_dir")
 FORMAT, VERSION, HEADER, EPISODE = "muster-recording", 1, "recording.json", "episode"
 LONGEST_HEADER = 2**20
 
@@ -57,16 +59,62 @@ def record(run: LoadedRun) -> dict[str, Any]:
     It is a function for `--custom` (docs/runs.md): `--evaluate=RUN --custom=experiment.recordings:record`.
     """
     folder = Path(run.args.local_results_path, RECORDINGS, run.args.unique_token)
-    os.makedirs(folder, mode=0o700)
-    env_args = {key: value for key, value in run.args.env_args.items() if key not in ("seed", "replay_dir")}
-    header = {"format": FORMAT, "version": VERSION, "env": run.args.env, "env_args": env_args}
-    write_whole(str(folder / HEADER), json.dumps(header, indent=1).encode())
-    steps = episodes = 0
-    for number, batch in enumerate(run.play()):
-        taken = steps_of(batch, episodes)
-        write_whole(str(folder / f"{number}.th"), bytes(tree_bytes(taken)))
-        steps, episodes = steps + len(taken[EPISODE]), episodes + batch.batch_size
-    return {"folder": str(folder), "steps": steps, "episodes": episodes}
+    if folder.exists():
+        raise FileExistsError(f"{folder} exists already")
+    writer = RecordingWriter(folder, run.args.env, run.args.env_args)
+    for batch in run.play():
+        writer.add(batch)
+    return {"folder": str(folder), "steps": writer.steps, "episodes": writer.episodes}
+
+
+class RecordingWriter:
+    """Writes episodes into a folder, which is made with the first; a recording that is there already is added to.
+
+    `episodes`, `steps`: how many the folder has.
+
+    Args:
+        env, env_args: of the run; seeds and folders among them are left out.
+
+    Raises:
+        ConfigError: what is there is no recording, or is one of another environment.
+    """
+
+    def __init__(self, folder: str | Path, env: str, env_args: Mapping[str, Any]):
+        self._folder, self._files, self.episodes, self.steps = Path(folder), 0, 0, 0
+        env_args = {key: value for key, value in env_args.items() if key not in NOT_RECORDED}
+        header = {"format": FORMAT, "version": VERSION, "env": env, "env_args": env_args}
+        self._header = json.dumps(header, indent=1).encode()
+        if not self._folder.exists():
+            return
+        if self._folder.is_dir() and not any(self._folder.iterdir()):
+            return
+        found = read_recording(self._folder)
+        if (found.env, found.env_args) != (env, json.loads(self._header)["env_args"]):
+            raise ConfigError(
+                f"{shown(str(folder), 300)} is a recording of env={shown(found.env)} with "
+                f"env_args={shown(found.env_args, 300)}, not with {shown(env_args, 300)}. Choose another folder."
+            )
+        self._files = 1 + max(int(path.stem) for path in _files_in(self._folder))
+        self.steps, self.episodes = len(found.steps[EPISODE]), 1 + int(found.steps[EPISODE].max())
+
+    def add(self, batch: EpisodeBatch) -> None:
+        """Write the transitions of whole episodes.
+
+        Raises:
+            MusterError: they cannot be written; what was written before is still there.
+        """
+        taken = steps_of(batch, self.episodes)
+        try:
+            if not self._files:
+                os.makedirs(self._folder, mode=0o700, exist_ok=True)
+                write_whole(str(self._folder / HEADER), self._header)
+            write_whole(str(self._folder / f"{self._files}.th"), bytes(tree_bytes(taken)))
+        except OSError as error:
+            raise MusterError(
+                f"The recording {shown(str(self._folder), 300)} cannot be written: {error.strerror}."
+            ) from error
+        self._files += 1
+        self.steps, self.episodes = self.steps + len(taken[EPISODE]), self.episodes + batch.batch_size
 
 
 def steps_of(batch: EpisodeBatch, first: int = 0) -> dict[str, th.Tensor]:
@@ -96,7 +144,7 @@ def read_recording(folder: str | Path) -> Recording:
         raise ConfigError(f"{folder / HEADER} is not the header of a recording.")
     if header.get("version") != VERSION:
         raise ConfigError(f"{folder} has version {shown(header.get('version'))}; this Muster reads version {VERSION}.")
-    files = sorted((path for path in folder.glob("*.th") if path.stem.isdecimal()), key=lambda path: int(path.stem))
+    files = _files_in(folder)
     if not files:
         raise ConfigError(f"{folder} has no steps.")
     try:
@@ -108,3 +156,8 @@ def read_recording(folder: str | Path) -> Recording:
     if EPISODE not in steps or len(sizes) > 1:
         raise ConfigError(f"{folder} is damaged: its fields have different numbers of steps.")
     return Recording(str(header.get("env")), header["env_args"], steps)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The files of steps, in their order."""
+    return sorted((path for path in folder.glob("*.th") if path.stem.isdecimal()), key=lambda path: int(path.stem))

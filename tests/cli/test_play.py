@@ -5,10 +5,12 @@ import json
 import re
 
 import pytest
+import torch as th
 
 import play as door
 from cli.compose import compose_config
 from entity_runs import parts_of
+from experiment.recordings import read_recording
 from terminals import Typed, lines_of
 
 OWN = """
@@ -89,6 +91,42 @@ def test_what_cannot_be_played_is_refused(monkeypatch, capsys, tmp_path, words, 
     code, shown = played(monkeypatch, capsys, words)
     assert (code, shown.out) == (2, "")
     assert message in shown.err
+
+
+GAME = ["Count", "--seed", "4", "--restart", "--record"]
+
+
+def test_what_is_played_is_recorded(monkeypatch, capsys, tmp_path):
+    folder = tmp_path / "new" / "played"
+    code, shown = played(monkeypatch, capsys, [*GAME, str(folder)], "3", "0", "6", "q")  # of 3, 1 and 6 beans
+    assert (code, shown.err) == (0, "")
+    assert f"Recorded: {folder} has 3 episodes, 3 steps." in shown.out
+    found = read_recording(folder)
+    assert (found.env, found.env_args["environment"]) == ("entities", "Count")
+    assert found.steps["episode"].tolist() == [0, 1, 2]
+    assert found.steps["entities/Bean/count"].flatten().tolist() == [3, 1, 6]
+    assert found.steps["actions"][:, 0, 0].tolist() == [3, 0, 6]
+    assert found.steps["avail_actions"][1, 0].nonzero().flatten().tolist() == [0, 1]
+    assert found.steps["reward"].flatten().tolist() == [1, 0, 1]
+    assert found.steps["terminated"].flatten().tolist() == [1, 1, 1]
+
+
+def test_episodes_are_added_to_a_recording_of_the_same_game(monkeypatch, capsys, tmp_path):
+    game = ["MineSweeper", "--seed", "3", "--record", str(tmp_path)]
+    assert "Nothing was recorded." in played(monkeypatch, capsys, game, "q")[1].out
+    assert not any(tmp_path.iterdir())
+    for episodes in (1, 2):
+        shown = played(monkeypatch, capsys, game, "4", "4", "q")[1]  # broken off after a step of two robots
+        assert f"has {episodes} episodes, {episodes} steps" in shown.out
+    found = read_recording(tmp_path)
+    assert found.steps["episode"].tolist() == [0, 1]
+    assert found.steps["actions"].flatten().tolist() == [4, 4, 4, 4]
+    assert th.equal(found.steps["entities/Mine"][0], found.steps["entities/Mine"][1])
+    code, shown = played(monkeypatch, capsys, ["Xor", "--record", str(tmp_path)], "q")
+    assert code == 2 and "is a recording of env=entities with" in shown.err and "Choose another folder" in shown.err
+    (tmp_path / "file").touch()
+    code, shown = played(monkeypatch, capsys, ["Xor", "--record", str(tmp_path / "file")], "q")
+    assert code == 2 and "recording.json cannot be read (Not a directory)" in shown.err
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,6 +36,19 @@ class Agent(ABC):
         """What it would do, with `probs` of all choices, and the return that it expects, if it does."""
 
 
+class Recorder(Protocol):
+    """One that keeps what the person plays."""
+
+    def begin(self, observation: Observation) -> None:
+        """An episode begins."""
+
+    def add(self, chosen: Mapping[str, Sequence[int]], observation: Observation) -> None:
+        """Of each action the positions of its actors' choices, and what they have led to."""
+
+    def end(self) -> None:
+        """The episode is over, or was broken off."""
+
+
 class CliRunner:
     """Prints what there is, asks for each action, and checks what is typed.
 
@@ -45,13 +58,14 @@ class CliRunner:
     Args:
         env: what is played; it is checked as in training.
         agent: whose probabilities, choices and expected return are shown.
+        recorder: of each step.
 
     Raises:
         MusterError: the environment's spaces or an observation of it are invalid.
     """
 
-    def __init__(self, env: Environment, agent: Agent | None = None):
-        self.env, self.agent = env, agent
+    def __init__(self, env: Environment, agent: Agent | None = None, recorder: Recorder | None = None):
+        self.env, self.agent, self.recorder = env, agent, recorder
         self._obs_space, self._action_space = env.obs_space(), env.action_space()
         self._numbering = EntityNumbering(self._obs_space, self._action_space)
 
@@ -61,7 +75,11 @@ class CliRunner:
         _print(f"Type a number or a label{', or Enter for what the policy chooses' if self.agent else ''}; q quits.")
         try:
             while True:
-                self._episode()
+                try:
+                    self._episode()
+                finally:
+                    if self.recorder is not None:
+                        self.recorder.end()
                 if not restart:
                     return
         except (_Quit, KeyboardInterrupt, EOFError):
@@ -69,6 +87,8 @@ class CliRunner:
 
     def _episode(self) -> None:
         observation = self.env.reset()
+        if self.recorder is not None:
+            self.recorder.begin(observation)
         seen, total, steps = self._numbering.seen(observation), 0.0, 0
         while not (seen.done or seen.truncated):
             advice, value = (None, None) if self.agent is None else self.agent.act(observation)
@@ -77,6 +97,8 @@ class CliRunner:
             _print(seen_text(seen, self._obs_space))
             chosen = self._choices(seen, advice)
             observation = self.env.act(actions_for(seen, self._action_space, chosen))
+            if self.recorder is not None:
+                self.recorder.add(chosen, observation)
             seen, steps = self._numbering.seen(observation), steps + 1
             total += seen.reward
         _print(f"\nstep {steps}  reward {seen.reward:.4g}  return {total:.4g}")

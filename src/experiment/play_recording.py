@@ -1,0 +1,68 @@
+"""What a person plays, as a recording that a policy can learn from."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from components.episode_batch import EpisodeBatch
+from components.scheme import scheme_of
+from envs.entities.batch import EntityBatch
+from envs.entities.encoding import Encoder
+from envs.entities.observation import Observation
+from envs.fields import declared_spec
+from experiment.recordings import RecordingWriter
+
+ENTITIES = "entities"
+
+
+class PlayRecorder:
+    """Keeps the episode that is played, and writes it at its end: of `envs.entities.cli_runner.CliRunner`.
+
+    Args:
+        folder: of the recording.
+        env_args: of `EntityEnv`.
+
+    Raises:
+        ConfigError: see `RecordingWriter`.
+    """
+
+    def __init__(self, folder: str | Path, env_args: Mapping[str, Any]):
+        self.writer = RecordingWriter(folder, ENTITIES, env_args)
+        env = EntityBatch(1, **{**env_args, "seed": 0})
+        self._layout, spec = env.layout, declared_spec(env)
+        env.close()
+        self._scheme = scheme_of(spec)
+        self._encoder = Encoder(spec, self._layout, 1)
+        self._columns: list[dict[str, np.ndarray]] = []
+
+    def begin(self, observation: Observation) -> None:
+        """An episode begins."""
+        self._columns = [self._shown(observation)]
+
+    def add(self, chosen: Mapping[str, Sequence[int]], observation: Observation) -> None:
+        """Of each action its actors' choices, and what they have led to."""
+        actions = np.zeros((1, self._layout.n_slots, 1), np.int64)
+        for name, slots in self._layout.slots.items():
+            numbers = chosen.get(name, ())
+            actions[0, slots.start : slots.start + len(numbers), 0] = numbers
+        ends = {"terminated": observation.done, "truncated": observation.truncated}
+        ends = {end: np.array([[int(happened)]]) for end, happened in ends.items()}
+        self._columns[-1] |= {"actions": actions, "reward": np.array([[float(observation.reward)]]), **ends}
+        self._columns.append(self._shown(observation))
+
+    def end(self) -> None:
+        """Write the episode, also one that was broken off, unless nothing was done in it."""
+        if len(self._columns) < 2:
+            return
+        scheme, groups, preprocess = self._scheme
+        batch = EpisodeBatch(scheme, groups, 1, len(self._columns), preprocess=preprocess)
+        for t, column in enumerate(self._columns):
+            batch.update(column, ts=t)
+        self.writer.add(batch)
+        self._columns = []
+
+    def _shown(self, observation: Observation) -> dict[str, np.ndarray]:
+        self._encoder.write([0], [observation])
+        return {path: array.copy() for path, array in self._encoder.arrays.items()}
