@@ -7,13 +7,11 @@ import numpy as np
 
 from envs.fields import AGENTS, FieldSpec
 from envs.multiagentenv import MultiAgentEnv
-from envs.option_classes import require_known, signature_of
-from envs.optional import require
-from envs.skirmish.map_list import check_maps, is_listed
+from envs.option_classes import signature_of
+from envs.skirmish.map_list import check_args, is_listed
 from envs.skirmish.maps import load_map, map_names
 from envs.skirmish.options import Options
 
-NEEDS_NUMBA = "pip install -r requirements.txt"
 RENDER_SCALE = 16  # pixels of a map unit
 
 
@@ -59,12 +57,7 @@ class SkirmishEnv(MultiAgentEnv):
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
         """Refuse bad arguments before a run starts."""
-        require_known("Skirmish", Options, env_args)
-        require("numba", "env=skirmish", NEEDS_NUMBA)
-        if is_listed(env_args):
-            check_maps(env_args)
-        else:
-            Options(**env_args)
+        check_args(env_args)
 
     @classmethod
     def prepare(cls, **env_args: Any) -> None:

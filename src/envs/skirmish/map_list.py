@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+from envs.option_classes import require_known
+from envs.optional import require
 from envs.skirmish.maps import SMACV2_MAPS
 from envs.skirmish.options import Options
 from utils.errors import ConfigError
 from utils.plain_values import shown
 
+NEEDS_NUMBA = "pip install -r requirements.txt"
 MOST_MAPS = 100
 OF_THE_RUN = ("place", "test_mode")
 
@@ -41,12 +44,17 @@ def args_by_map(env_args: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def check_maps(env_args: Mapping[str, Any]) -> None:
-    """Refuse a list, or arguments of one of its maps, that make no sense.
+def check_args(env_args: Mapping[str, Any]) -> None:
+    """Refuse arguments of Skirmish, of one map or of several, that make no sense.
 
     Raises:
-        ConfigError: see `args_by_map` and `Options`.
+        ConfigError: see `args_by_map` and `Options`, or numba is missing.
     """
+    require_known("Skirmish", Options, env_args)
+    require("numba", "env=skirmish", NEEDS_NUMBA)
+    if not is_listed(env_args):
+        Options(**env_args)
+        return
     for own in args_by_map(env_args).values():
         Options(**own)
     if env_args.get("capability_config") and not any(name in SMACV2_MAPS for name in env_args["map_name"]):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from envs.fields import FieldSpec
+from envs.skirmish.map_list import check_args
 
 if TYPE_CHECKING:
     from envs.skirmish.batch import BatchedSkirmish
@@ -15,9 +16,7 @@ class SeveralMaps:
     """What one battle and many have in common; see `several.BattlesOnMaps` for the arguments."""
 
     def __init__(self, batch_size: int, place: Sequence[Sequence[int]] | None, threads: int, env_args: dict[str, Any]):
-        from envs.skirmish.environment import SkirmishEnv
-
-        SkirmishEnv.check_args(**env_args)
+        check_args(env_args)
         from envs.skirmish.several import BattlesOnMaps
 
         seed = env_args.get("seed")
