@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from entity_games import commands as entity_games
 from watched_runs import ROOT, save_with_legend
 
 FULL_EXPLORATION = "epsilon_start=1.0 epsilon_finish=1.0"
@@ -142,6 +143,8 @@ for name, map_name, steps, seeds, expected, more in (
         seeds=seeds,
         metric="test_battle_won_mean",
     )
+for name, (words, expected) in entity_games().items():
+    EXPERIMENTS[name] = Experiment(words, expected)
 
 
 @dataclass
