@@ -90,19 +90,23 @@ def suite_table(runs: Iterable[SuiteRun], newest: Mapping[str, Attempt]) -> Suit
     Args:
         newest: attempt by run.
     """
+    runs = list(runs)
+    several = len({run.environment for run in runs}) > 1
     cells: dict[tuple[str, str], Cell] = {}
     total = Cell()
     for run in runs:
-        place = run.algorithm, map_name(run)
+        place = run.algorithm, map_name(run, several)
         cell = cells.setdefault(place, Cell(*place))
         for one in (cell, total):
             one.add(run, newest.get(run.id))
     return SuiteTable(list(cells.values()), total)
 
 
-def map_name(run: SuiteRun) -> str:
-    """The map of a run; with the environment, which another one may have a map of the same name in."""
-    return f"{run.environment}/{run.map}" if run.map else run.environment
+def map_name(run: SuiteRun, several: bool) -> str:
+    """The map of a run; with its environment, where a suite has `several`, which may have maps of the same name."""
+    if not run.map:
+        return run.environment
+    return f"{run.environment}/{run.map}" if several else run.map
 
 
 def last_line(error: str) -> str:

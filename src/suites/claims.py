@@ -21,6 +21,8 @@ from utils.whole_files import write_whole
 
 # seconds after which a run is taken over whose keeper, on another machine, gives no sign of life
 LEASE = 300.0
+# what a run says whose folder another process still holds
+IN_USE = "is still in use by the process"
 # seconds in which a run that a launcher has claimed is begun, or never
 HANDOVER = 5.0
 # renewals within that time
@@ -68,6 +70,13 @@ class Claims:
         """Whether an attempt is under way on this machine."""
         return attempt.state == RUNNING and attempt.machine == self.machine and not self.is_over(attempt)
 
+    def may_continue(self, attempt: Attempt) -> bool:
+        """Whether a lost or stopped run may be claimed: one whose folder is still locked rests for a renewal or two.
+
+        That is so after its machine was silent, and then was not: its keeper is about to notice, and to end the run.
+        """
+        return IN_USE not in attempt.error or self._age(attempt) > 2 * attempt.lease / RENEWALS
+
     def claim(self, run: SuiteRun, before: Attempt | None, cores: list[int], gpus: list[str]) -> Claim | None:
         """Try to get a run whose newest attempt is `before`, which is over; None: another launcher was first."""
         made = Attempt(
@@ -102,6 +111,8 @@ class Claims:
         step = newest_step(root, token)
         lost = before.state in (RUNNING, LOST)
         losses = before.losses + 1 if lost and (step or 0) <= before.resumed else 0
+        if IN_USE in before.error:
+            losses = before.losses
         if losses > self._losses:
             error = f"Lost {losses} times in a row without a new checkpoint. {before.error}"
             return replace(made, token=token, state=FAILED, ended=time.time(), error=error, losses=0), False

@@ -16,7 +16,7 @@ from pathlib import Path
 from records.layout import RUNS
 from records.metric_tail import progress
 from records.suite_state import DONE, FAILED, LOST, STOPPED, Attempt, SuiteFolder
-from suites.claims import RENEWALS
+from suites.claims import IN_USE, RENEWALS
 from suites.processes import born, end_with_parent
 from utils.plain_values import escaped
 from utils.whole_files import write_whole
@@ -27,8 +27,6 @@ LOOK = 1.0
 LAST_LINES, LONGEST_ERROR = 12, 3000
 # exit codes of a run that a signal ended after it had saved
 SIGNALLED = tuple(128 + signum for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1))
-# of a run whose folder another process still holds
-IN_USE = "is still in use by the process"
 
 
 def command_of(results: Path, attempt: Attempt, words: list[str], confirmed: list[str]) -> list[str]:

@@ -136,7 +136,7 @@ class LocalLauncher:
 
     def _is_free(self, run: str, attempt: Attempt | None) -> bool:
         if attempt is None or attempt.state in (STOPPED, LOST):
-            return True
+            return attempt is None or self._claims.may_continue(attempt)
         if attempt.state == RUNNING:
             return run not in self._mine and self._claims.is_over(attempt)
         return attempt.state == FAILED and self._retried.get(run) == attempt.number
@@ -150,8 +150,9 @@ class LocalLauncher:
 
     def _elsewhere(self, newest: dict[str, Attempt]) -> bool:
         """Whether others still have runs, which could be lost."""
-        return any(attempt.state == RUNNING for run, attempt in newest.items() if run in self._runs) or any(
-            self._is_free(run, newest.get(run)) for run in self._runs
+        return any(
+            run not in newest or newest[run].state in (RUNNING, STOPPED, LOST) or self._is_free(run, newest[run])
+            for run in self._runs
         )
 
     def _note_ended(self, newest: dict[str, Attempt]) -> None:
