@@ -1,9 +1,9 @@
 """`suite.py report`: the figures, the table and the export of a suite's runs."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from records.suite_state import DONE, RUNNING, STOPPED, SuiteFolder
 from utils.errors import ConfigError
@@ -47,6 +47,8 @@ def report(folder: SuiteFolder, options: argparse.Namespace) -> None:
     _, comparison = content.choose(asked)
     metrics = [content.compare(comparison, key, asked) for key in asked.metrics or comparison.usual_metrics()]
     table = "\n".join(markdown(metric, asked.last) for metric in metrics)
+    if trials := folder.content().get("trials"):
+        table += "\n" + ranking(metrics[0], {run.algorithm: run.choices["trial"] for run in runs}, trials)
     written = [_write(folder.path / TABLE, table), *write_parts(comparison, metrics, asked)]
     print(table)
     for path in written:
@@ -62,6 +64,28 @@ def markdown(metric: "Metric", last: int) -> str:
         rows.append([algorithm, *(found[name].text() if name in found else "" for name in maps)])
     final = f"mean of the last {last} values" if last > 1 else "last value"
     heading = f"{metric.key}: interquartile mean over seeds of the {final}, with a 95 % bootstrap interval"
+    return "\n".join([heading, "", *map(_line, rows), ""])
+
+
+def ranking(metric: "Metric", trial_of: Mapping[str, str], trials: Mapping[str, Mapping[str, Any]]) -> str:
+    """The trials of a search, the best first, in Markdown.
+
+    Args:
+        trial_of: the trial by algorithm with its overrides.
+        trials: settings by trial.
+    """
+    from browser.figures.wording import lower_is_better
+
+    values = metric.aggregates["iqm"]
+    sign = 1 if lower_is_better(metric.key) else -1
+    best = sorted((name for name in values if values[name].n), key=lambda name: sign * values[name].value)
+    keys = list(dict.fromkeys(key for settings in trials.values() for key in settings))
+    rows = [["", *keys, metric.key], ["---"] * (len(keys) + 2)]
+    for name in best:
+        settings = trials[trial_of[name]]
+        rows.append([name, *(str(settings.get(key, "")) for key in keys), values[name].text(4)])
+    scaled = ", scaled to 0-1 on every map," if metric.normalised else ""
+    heading = f"Trials by {metric.key}: interquartile mean over seeds and maps{scaled} with a 95 % bootstrap interval"
     return "\n".join([heading, "", *map(_line, rows), ""])
 
 

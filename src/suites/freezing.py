@@ -6,7 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from records.suite_state import VERSION, SuiteFolder, SuiteRun
+from suites.search import AXIS
 from suites.suite_file import SuiteFile
+from utils.config import flatten
 from utils.errors import ConfigError
 from utils.whole_files import write_whole
 
@@ -28,6 +30,7 @@ def freeze(folder: SuiteFolder, suite: SuiteFile, runs: list[SuiteRun]) -> tuple
         "file": str(suite.path),
         "algorithms": list(dict.fromkeys(run.algorithm for run in runs)),
         "resources": suite.resources,
+        "trials": {name: flatten(settings) for name, settings in suite.overrides.get(AXIS, {}).items()},
         "runs": [asdict(run) for run in runs],
     }
     try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from records.tokens import LONGEST_SCENARIO
 from suites.resources import read_resources, require_known
+from suites.search import AXIS, trials_of
 from utils.config import CONFIG_DIR
 from utils.errors import ConfigError
 from utils.file_names import require_plain_name
@@ -26,6 +27,7 @@ KEYS = (
     "settings",
     "cases",
     "overrides",
+    "search",
     "zip",
     "exclude",
     "resources",
@@ -135,6 +137,11 @@ def _suite(path: Path, content: dict) -> SuiteFile:
     algorithms = _names("algorithms", content.get("algorithms"))
     scenarios = _scenarios(content)
     overrides = _overrides(content.get("overrides", {}))
+    if "search" in content:
+        if AXIS in overrides:
+            raise ConfigError(f"overrides.{AXIS}: the search has an axis of this name; choose another one.")
+        trials = trials_of(content["search"])
+        overrides[AXIS] = {name: _settings("search.space", settings) for name, settings in trials.items()}
     settings = _settings("settings", content.get("settings", {}))
     if "t_max" in content:
         if "t_max" in settings:

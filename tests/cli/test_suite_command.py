@@ -1,6 +1,7 @@
 """`suite.py`: its commands from the command line, with pretended runs of real configs."""
 
 import json
+import math
 import os
 
 import pytest
@@ -162,3 +163,25 @@ def test_a_report_has_the_runs_of_the_suite_and_no_others(suite, tmp_path, capsy
     assert exported["two_step"]["two_step"].keys() == {"qmix", "vdn"}
     page = (folder / "report.html").read_text()
     assert "tiny: 4 of 4 runs done" in page and "another" not in page.split("plotly.js")[0]
+
+
+def test_a_search_ranks_its_trials(suite, tmp_path, capsys):
+    """Twenty of them, whose tests come to -(log10(lr) + 3)^2: the one nearest to 0.001 is the best."""
+    pytest.importorskip("plotly")
+    search = "search: {trials: 20, space: {lr: {log_uniform: [0.00001, 0.1]}}}"
+    (tmp_path / "tiny.yaml").write_text(TINY.replace("[qmix, vdn]", "qmix").replace("t_max: 20", "t_max: 2") + search)
+    assert suite("run", "tiny.yaml") == 0
+    results, folder = tmp_path / "results", SuiteFolder(tmp_path / "results", "tiny")
+    trials = folder.content()["trials"]
+    value = {name: -((math.log10(settings["lr"]) + 3) ** 2) for name, settings in trials.items()}
+    for number, run in enumerate(folder.runs(), 1):
+        token = folder.newest()[run.id].token
+        write_run(results, number, config={"label": run.algorithm, "seed": run.seed, "env": "two_step"},
+                  info={"unique_token": token})  # fmt: skip
+        write_log(results, token, [(t, t, t, "test_return_mean", value[run.choices["trial"]]) for t in (0, 2)])
+    capsys.readouterr()
+    assert suite("report", "tiny") == 0
+    ranked = capsys.readouterr().out.partition("Trials by test_return_mean")[2].splitlines()[4:24]
+    best = sorted(value, key=value.get, reverse=True)
+    assert [line.split(" | ")[0] for line in ranked] == [f"| qmix+{name}" for name in best]
+    assert ranked[0].split(" | ")[1] == str(trials[best[0]]["lr"]) and 0.0005 < trials[best[0]]["lr"] < 0.002

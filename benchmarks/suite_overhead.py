@@ -1,0 +1,84 @@
+"""What does a suite cost beyond its runs?
+
+python benchmarks/suite_overhead.py [--runs 100] [--jobs 2] [--seconds 1] [--starts 10]
+
+Runs a suite of runs that only sleep, for a second each, two at a time, and prints how much longer that takes than the
+sleeping: claims, keepers, forks, and the first start. Then a suite of real runs that train for two steps, forked from a
+process that has imported everything, and as interpreters of their own: the time of each is a run's own start and end.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+from records.suite_state import SuiteFolder, SuiteRun  # noqa: E402
+from suites.claims import Claims  # noqa: E402
+from suites.local import LocalLauncher  # noqa: E402
+from suites.resources import Machine  # noqa: E402
+from suites.starter import Starter, serve  # noqa: E402
+
+SUITE = """
+algorithms: qmix
+environments: two_step
+seeds: {runs}
+t_max: 2
+settings: {{test_nepisode: 1, use_cuda: False}}
+resources: {{jobs: 1, gpus: 0}}
+"""
+
+
+def sleeping(count: int, jobs: int, seconds: float) -> tuple[float, float]:
+    """(seconds of the launcher, seconds of its process's processor) for runs that sleep."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = SuiteFolder(place, "sleep")
+        folder.attempts.mkdir(parents=True)
+        folder.output("").parent.mkdir()
+        runs = [SuiteRun(f"run-{i}", "sleep", "none", "", i, {}, 1, [str(seconds)]) for i in range(count)]
+        machine = Machine({"jobs": jobs, "cores": 0, "gpus": None})
+        start = lambda: Starter([sys.executable, __file__, "--serve"], {})  # noqa: E731
+        launcher = LocalLauncher(folder, runs, Claims(folder), machine, start, lambda _: None, lambda _: None)
+        begun, used = time.perf_counter(), time.process_time()
+        launcher.run()
+        return time.perf_counter() - begun, time.process_time() - used
+
+
+def real(count: int, cold: bool) -> list[float]:
+    """Seconds of each run, from its claim to its end, without the first."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place, "starts.yaml").write_text(SUITE.format(runs=count + 1))
+        words = [sys.executable, str(ROOT / "src" / "suite.py"), "run", "starts.yaml", *(["--cold"] if cold else [])]
+        subprocess.run(words, cwd=place, check=True, stdout=subprocess.DEVNULL)
+        newest = SuiteFolder(Path(place, "results"), "starts").newest().values()
+        return [one.ended - one.claimed for one in sorted(newest, key=lambda one: one.claimed)][1:]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--starts", type=int, default=10)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        return serve(lambda words: time.sleep(float(words[0])) or os._exit(0), lambda: None)
+    taken, used = sleeping(options.runs, options.jobs, options.seconds)
+    least = options.runs * options.seconds / options.jobs
+    print(f"{options.runs} runs that sleep {options.seconds:g} s, {options.jobs} at a time: {taken:.1f} s, ", end="")
+    print(f"{100 * (taken / least - 1):.1f} % more than the sleeping; {used:.1f} s of it on the launcher's processor")
+    for cold in (False, True):
+        seconds = sorted(real(options.starts, cold))
+        name = "an interpreter of its own" if cold else "forked from one that has imported everything"
+        print(f"a run of two steps, {name}: median {seconds[len(seconds) // 2]:.2f} s, least {seconds[0]:.2f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""The suites that come with Muster: every run would start, where its game and packages are."""
+
+import re
+
+import pytest
+
+from cli.suite_runs import checked_runs
+from standins import ROOT
+from suites.expansion import expanded
+from suites.suite_file import read_suite, suite_names, suite_path
+
+COUNTS = {"paper_smac": 23 * 7 * 5, "skirmish_quick": 3 * 2 * 3, "epymarl_tables": 8 * 7 * 5}
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_its_runs_are_checked(name, tmp_path):
+    path = suite_path(name)
+    suite = read_suite(path)
+    assert suite.description and len(expanded(suite)) == COUNTS[name]
+    if name == "paper_smac":  # the same without the game, and one seed, which makes no difference to what is checked
+        path = tmp_path / "simulated.yaml"
+        path.write_text(
+            suite.path.read_text()
+            .replace("environments: sc2", "environments: skirmish")
+            .replace("seeds: 5", "seeds: 1")
+        )
+        suite = read_suite(path)
+    if name == "epymarl_tables":
+        pytest.importorskip("lbforaging")
+        pytest.importorskip("mpe2")
+    runs = checked_runs(suite)
+    assert len({run.id for run in runs}) == len(runs) == len(expanded(suite))
+
+
+def test_ppo_makes_fewer_epochs_on_hard_maps():
+    settings = {(p.algorithm, p.map): p.settings for p in expanded(read_suite(suite_path("paper_smac")))}
+    assert settings["mappo_smac", "5m_vs_6m"] == {"t_max": 2050000, "epochs": 10, "eps_clip": 0.05}
+    assert settings["ippo_smac", "corridor"]["epochs"] == 5
+    assert settings["qmix_smac", "corridor"] == settings["mappo_smac", "3m"] == {"t_max": 2050000}
+
+
+def test_the_files_of_the_page_are_ones(tmp_path):
+    page = (ROOT / "docs" / "suites.md").read_text()
+    suite, search = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
+    path = tmp_path / "rates.yaml"
+    path.write_text(suite.replace("seeds: 5", "seeds: 1"))
+    runs = checked_runs(read_suite(path))
+    # two algorithms on two maps, without one of the four, with two pairs of overrides
+    assert len(runs) == 3 * 2
+    assert runs[0].id.startswith("qmix_smac+low+narrow-3m-s1-")
+    path.write_text(path.read_text() + search)
+    runs = checked_runs(read_suite(path))
+    assert len(runs) == 3 * 2 * 20 and runs[19].id.startswith("qmix_smac+low+narrow+t20-3m-s1-")
