@@ -104,6 +104,8 @@ def _seeded(args: SimpleNamespace, parameters: dict | None, indices: Sequence[in
         env_args["seed"] = [first_seed(args, int(env_args["seed"]), index, test_mode) for index in indices]
     if REGISTRY.entry(args.env).traits.get("counts_copies"):
         env_args |= {"test_mode": test_mode, "place": _places(args, indices, test_mode)}
+    if (carries := REGISTRY.entry(args.env).traits.get("carries")) is not None:
+        env_args = loaded(carries)(env_args)
     return env_args
 
 

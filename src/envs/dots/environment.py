@@ -46,7 +46,7 @@ class DotsEnv:
             side_channels.EnvironmentParametersChannel(),
         )
         self._statistics, self._state = side_channels.StatsSideChannel(), StateChannel()
-        plugged = [side_channels.REGISTRY[name]() for name in self.options.side_channels]
+        plugged = [channel() for channel in self.options.channels()]
         self._channels = side_channels.SideChannelManager(
             [
                 self._engine,

@@ -42,7 +42,7 @@ class Options:
     time_limit: int = 1000  # turns of an episode of the run, after which the simulator is reset
     parameters: dict[str, float] = field(default_factory=dict)  # environment parameters
     engine: dict[str, Any] = field(default_factory=dict)  # engine configuration
-    side_channels: list[str] = field(default_factory=list)  # that plugins have registered
+    side_channels: list[Any] = field(default_factory=list)  # that plugins have registered: names, or their classes
     masks: str = "agents"  # how masks of several branches lie: agents, as Unity writes them, or branches
     seed: int | None = None
     test_mode: bool = False  # set by Muster: whether tests are played
@@ -65,7 +65,7 @@ class Options:
             )
         self._require_engine()
         for name in self.side_channels:
-            if name not in side_channels.REGISTRY:
+            if not isinstance(name, type) and name not in side_channels.REGISTRY:
                 raise ConfigError(
                     f"env_args.side_channels: no plugin has registered '{shown(name)}'."
                     f"{suggestion(str(name), side_channels.REGISTRY)}"
@@ -79,6 +79,10 @@ class Options:
             self.executable, args, self.protocol, self.folder, self.launch_timeout, self.timeout, bool(self.wake)
         )
 
+    def channels(self) -> list[type]:
+        """The classes of plugins' side channels."""
+        return [one if isinstance(one, type) else side_channels.REGISTRY[one] for one in self.side_channels]
+
     def _require_texts(self) -> None:
         for key in ("executable", "folder"):
             value = getattr(self, key)
@@ -90,7 +94,7 @@ class Options:
             raise ConfigError(f"env_args.folder: there is no folder {shown(self.folder)}.")
         for key in ("args", "behaviours", "side_channels"):
             value = getattr(self, key)
-            if not isinstance(value, list) or not all(isinstance(one, str | int | float) for one in value):
+            if not isinstance(value, list) or not all(isinstance(one, str | int | float | type) for one in value):
                 raise ConfigError(f"env_args.{key} is {shown(value)}; it must be a list of words.")
         if self.executable is None and self.args:
             raise ConfigError("env_args.args are for an executable, and env_args.executable is null: an editor.")

@@ -1,5 +1,7 @@
 """Side channels: messages that travel with the turns, beside what agents see and do."""
 
+from typing import Any
+
 from envs.dots.side_channels.base import IncomingMessage, OutgoingMessage, RawBytesChannel, SideChannel
 from envs.dots.side_channels.builtin import (
     EngineConfigurationChannel,
@@ -13,6 +15,13 @@ from utils.registry import Registry
 
 # of plugins: REGISTRY["mine"] = MyChannel, and env_args.side_channels=[mine]
 REGISTRY = Registry("side channel")
+
+
+def carried(env_args: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of an environment, with the classes of plugins' channels in the place of their names."""
+    names = env_args.get("side_channels") or []
+    return {**env_args, "side_channels": [REGISTRY[one] if one in REGISTRY else one for one in names]}
+
 
 __all__ = [
     "REGISTRY",
