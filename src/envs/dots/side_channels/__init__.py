@@ -19,8 +19,11 @@ REGISTRY = Registry("side channel")
 
 def carried(env_args: dict[str, Any]) -> dict[str, Any]:
     """The arguments of an environment, with the classes of plugins' channels in the place of their names."""
-    names = env_args.get("side_channels") or []
-    return {**env_args, "side_channels": [REGISTRY[one] if one in REGISTRY else one for one in names]}
+    return {**env_args, "side_channels": [*map(_class_of, env_args.get("side_channels") or [])]}
+
+
+def _class_of(name: Any) -> Any:
+    return REGISTRY[name] if name in REGISTRY else name
 
 
 __all__ = [
