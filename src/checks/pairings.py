@@ -1,6 +1,7 @@
 """Do the parts go together? Told from their declarations in the registries, and nowhere else."""
 
 from checks.registries import AUTO, REGISTRIES, chosen_entry, chosen_name, looked_up, reads
+from checks.streams import check_streams
 from envs import batched_names, has_batched_form
 from utils.errors import ConfigError
 from utils.plain_values import shown
@@ -29,6 +30,7 @@ def check_pairings(config: dict) -> None:
     _check_critic(config, traits)
     _check_chunks(config)
     _check_runner(config, traits)
+    check_streams(config, traits)
     _check_sizes(config, traits)
     if traits["acting"].get("lag") and traits["learner"].get("on_policy"):
         raise ConfigError(

@@ -57,6 +57,7 @@ REGISTRY.declare(
     **LIGHT,
 )
 # `has_best`: the last infos of episodes declare what makes one the best (`runners.best_episodes`)
+# `streams`: its agents are such (`stream_fields`)
 # `carries`: makes of its arguments those for other processes, which have not imported the plugins
 # `counts_copies`: it is made with `test_mode` and with its `place` among the copies of a run
 REGISTRY.declare(
@@ -80,6 +81,7 @@ REGISTRY.declare(
     "simulators in another process that share memory: Unity builds of ML-Agents DOTS, your own",
     counts_copies=True,
     carries="envs.dots.side_channels:carried",
+    streams=True,
 )
 REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement, SMAC (package smac and the game)")
 REGISTRY.declare("sc2_v2", "envs.starcraft:StarCraft2v2", "the same with drawn teams, SMACv2 (package smacv2)")

@@ -23,7 +23,9 @@ def carried(env_args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _class_of(name: Any) -> Any:
-    return REGISTRY[name] if name in REGISTRY else name
+    if isinstance(name, type):  # carried already
+        return name
+    return REGISTRY[name]
 
 
 __all__ = [

@@ -1,0 +1,29 @@
+"""Refusals of parts that cannot learn from agents that come and go."""
+
+import pytest
+
+from checks.options import completed
+from checks.pairings import check_pairings
+from cli.compose import compose_config
+from utils.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "changes", "said"),
+    [
+        ("vdn", {}, "runner=episode plays whole ones. Use runner=rollout"),
+        ("ppo", {"runner": "parallel"}, "runner=parallel plays whole ones"),
+        ("ppo", {"agent": "rnn"}, "agent=rnn would remember for whoever had the row. Use agent=ff"),
+        ("ppo", {"obs_last_action": True}, "obs_last_action=True would remember"),
+        ("sac", {}, "which learner=sac_learner cannot tell apart"),
+    ],
+)
+def test_parts_that_mix_up_streams_are_refused(algorithm, changes, said):
+    config = completed(compose_config(algorithm, "dots").config | changes)
+    with pytest.raises(ConfigError) as refusal:
+        check_pairings(config)
+    assert said in str(refusal.value)
+
+
+def test_ppo_is_not():
+    check_pairings(completed(compose_config("ppo", "dots").config))
