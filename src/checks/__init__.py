@@ -11,6 +11,7 @@ from checks.keys import check_keys
 from checks.opponents import check_opponents
 from checks.options import completed
 from checks.pairings import check_pairings
+from checks.parts import check_parts
 from checks.paths import check_results_path
 from checks.plugins import import_plugins
 from checks.sinks import check_sinks
@@ -40,6 +41,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     check_results_path(config)
     check_pairings(config)
     config["teams"] = expanded(config)
+    check_parts(config)
     check_units(config)
     check_environment(config)
     check_checkpoint(config)

@@ -30,7 +30,7 @@ def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
     known_keys = {*flatten(known), *options}
     for key in flatten(config):
         top = key.split(".")[0]
-        if key in known_keys or (top in options and isinstance(options[top].default, dict)):
+        if key in known_keys or (top in options and dict in (type(options[top].default), options[top].kind)):
             continue
         if top in options:
             raise ConfigError(f"'{top}' is a single value and has no key '{key}'.")

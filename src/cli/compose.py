@@ -115,7 +115,11 @@ def with_own_defaults(config: Mapping[str, Any], settings: Mapping[str, Any]) ->
     options = declared(changed)
     # seed is Sacred's, too
     missing = [key for key in completed(changed) if key in options and key not in (*config, "seed")]
-    return {**config, **{key: copy.deepcopy(options[key].default) for key in missing}}
+    made = {**config, **{key: copy.deepcopy(options[key].default) for key in missing}}
+    # nor a mapping in the place of null
+    return {
+        key: {} if value is None and isinstance(settings.get(key), Mapping) else value for key, value in made.items()
+    }
 
 
 def _environment_of(path: Path, config: Mapping[str, Any]) -> str:

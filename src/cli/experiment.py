@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import Parameter, Signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -181,11 +182,7 @@ def build_experiment(
             with past_sacred():
                 check_run_id(options["--id"])
 
-    # with these among the arguments, Sacred accepts keys within them that no file names
-    @experiment.main
-    def my_main(
-        _run: Any, _config: Mapping, _log: Any, env_args: Mapping, teams: Mapping, collectors: Mapping
-    ) -> float | None:
+    def my_main(_run: Any, _config: Mapping, _log: Any, **_: Any) -> float | None:
         experiment.signals.raise_noted()
         from run import run
 
@@ -197,6 +194,11 @@ def build_experiment(
             leave_summary(_config, _run, _log)
             return result
 
+    # with mappings among the arguments, Sacred accepts keys within them that no file names
+    arguments = ["_run", "_config", "_log", *(key for key, value in composed.config.items() if type(value) is dict)]
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in arguments]
+    my_main.__signature__ = Signature(parameters)
+    experiment.main(my_main)
     return experiment
 
 

@@ -79,6 +79,7 @@ REGISTRY.declare(
     "modules.agents.rogue_net_agent:RogueNetAgent",
     "a transformer over the entities of a frame (rogue-net)",
     controllers=("entity_mac",),
+    check="modules.entities.options:check_agent",
     options=NET,
 )
 REGISTRY.declare(
@@ -87,6 +88,7 @@ REGISTRY.declare(
     "attention over the units that an agent sees, the same weights on every map (env_args.observation=entities)",
     memory=True,
     needs_entities=True,
+    check="modules.entities.options:check_agent",
     options=WIDTHS | USE_RNN | {key: NET[key] for key in ("n_layer", "n_head", "d_model", "d_qk")},
 )
 

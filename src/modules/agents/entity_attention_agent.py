@@ -65,7 +65,7 @@ class EntityAttentionAgent(Agent):
                 for key, shape in shapes.items()
             }
         )
-        self.transformer = Transformer(checked_options(options, "agent"), {})
+        self.transformer = Transformer(checked_options(options), {})
         self.rnn = (nn.GRUCell if args.use_rnn else nn.Linear)(args.d_model, args.rnn_hidden_dim)
         self.fc2 = nn.Linear(args.rnn_hidden_dim, FIXED + self._more)
         self.query, self.key = nn.Linear(args.rnn_hidden_dim, args.d_qk), nn.Linear(args.d_model, args.d_qk)

@@ -113,6 +113,7 @@ REGISTRY.declare(
     values="states",
     takes=("no_state", "entities"),
     controllers=("entity_mac",),
+    check="modules.entities.options:check_critic",
 )
 
 __getattr__ = lazy_classes(__name__, REGISTRY)

@@ -75,27 +75,39 @@ RELATIVE_POSITIONS = {
 }
 
 
-def checked_options(config: Mapping[str, Any], where: str = "net") -> SimpleNamespace:
+def checked_options(config: Mapping[str, Any], where: str = "") -> SimpleNamespace:
     """The options of `NET` with their defaults, and those of `relpos_encoding` and `translation`, checked.
 
+    Args:
+        where: the key that has these options, with a dot; "": they are the config's own.
+
     Raises:
-        ConfigError: a key is unknown, a value is not allowed, or two do not fit together; it names the key after
-            `where`.
+        ConfigError: a key is unknown, a value is not allowed, or two do not fit together.
     """
     net = _read(where, NET, config)
     if net.d_model % net.n_head:
-        raise ConfigError(f"{where}.n_head={net.n_head}: it must divide {where}.d_model={net.d_model}.")
+        raise ConfigError(f"{where}n_head={net.n_head}: it must divide {where}d_model={net.d_model}.")
     if net.relpos_encoding is not None:
         if net.pooling is not None:
-            raise ConfigError(f"{where}.pooling={net.pooling}: it replaces attention, which relpos_encoding needs.")
-        net.relpos_encoding = _relative_positions(f"{where}.relpos_encoding", net.relpos_encoding)
+            raise ConfigError(f"{where}pooling={net.pooling}: it replaces attention, which relpos_encoding needs.")
+        net.relpos_encoding = _relative_positions(f"{where}relpos_encoding", net.relpos_encoding)
     if net.translation is not None:
-        net.translation = _translation(f"{where}.translation", net.translation)
+        net.translation = _translation(f"{where}translation", net.translation)
     return net
 
 
+def check_agent(config: Mapping[str, Any]) -> None:
+    """Refuse settings of a config whose agent is such a network; raises as `checked_options`."""
+    checked_options({key: config[key] for key in NET if key in config})
+
+
+def check_critic(config: Mapping[str, Any]) -> None:
+    """The same of critic=entities."""
+    checked_options(config["vf_net"], "vf_net.")
+
+
 def _translation(where: str, config: Mapping[str, Any]) -> SimpleNamespace:
-    cut = _read(where, TRANSLATION, config)
+    cut = _read(f"{where}.", TRANSLATION, config)
     if not cut.reference_entity:
         raise ConfigError(f"{where}.reference_entity is missing: name the entity type that becomes the origin.")
     _check_features(where, cut)
@@ -107,7 +119,7 @@ def _translation(where: str, config: Mapping[str, Any]) -> SimpleNamespace:
 
 
 def _relative_positions(where: str, config: Mapping[str, Any]) -> SimpleNamespace:
-    relative = _read(where, RELATIVE_POSITIONS, config)
+    relative = _read(f"{where}.", RELATIVE_POSITIONS, config)
     _check_features(where, relative)
     coordinates, buckets = len(relative.position_features), relative.radial + relative.distance
     wanted, meaning = (
@@ -159,10 +171,10 @@ def _check_features(where: str, config: SimpleNamespace) -> None:
 def _read(where: str, options: Mapping[str, Option], config: Mapping[str, Any]) -> SimpleNamespace:
     for key in config:
         if key not in options:
-            raise ConfigError(f"{where}.{key}: no such option.{suggestion(key, options)}")
+            raise ConfigError(f"{where}{key}: no such option.{suggestion(key, options)}")
     return SimpleNamespace(
         **{
-            key: option.checked(f"{where}.{key}", config[key]) if key in config else option.default
+            key: option.checked(f"{where}{key}", config[key]) if key in config else option.default
             for key, option in options.items()
         }
     )

@@ -16,7 +16,7 @@ from modules.entities.named_modules import NamedModules
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
-WHERE = "net.relpos_encoding"
+WHERE = "relpos_encoding"
 # Of rogue-net's checkpoints: what it derives from the options, and a table that it never reads
 UNUSED = ("strides", "extent_tensor", "distance_values.weight")
 

@@ -23,7 +23,7 @@ class Translation:
     """
 
     def __init__(self, config: SimpleNamespace, space: dict[str, list[str]]):
-        where = "net.translation"
+        where = "translation"
         self.reference = known_type(f"{where}.reference_entity", config.reference_entity, space)
         of_reference = space[self.reference]
 
@@ -64,7 +64,7 @@ class Translation:
         """
         reference, of_frame = features[self.reference], frames[self.reference]
         if (th.bincount(of_frame, minlength=1) > 1).any():
-            raise ValueError(f"net.translation.reference_entity: a frame has more than one {self.reference!r}.")
+            raise ValueError(f"translation.reference_entity: a frame has more than one {self.reference!r}.")
         origin = reference.new_zeros(total, len(self.origin)).index_copy(0, of_frame, reference[:, self.origin])
         axis = None
         if self.angle is not None or self.direction is not None:
