@@ -23,9 +23,10 @@ if __name__ == "__main__":
 
         sys.exit(serve(sys.argv[2:]))
     if sys.argv[1:2] == ["task"]:
+        from cli.command import run_command
         from cli.suite_slurm import task
 
-        sys.exit(task(sys.argv[2:]))
+        sys.exit(run_command(lambda: task(sys.argv[2:]), "the next submission has the run."))
     from utils.console import outlive_readers
 
     outlive_readers()

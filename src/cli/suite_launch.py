@@ -8,7 +8,7 @@ import time
 from functools import partial
 
 from cli.suite_progress import Progress
-from cli.suite_runs import checked_runs
+from cli.suite_runs import checked_runs, is_current
 from cli.suite_starter import starter
 from records.suite_state import DONE, FAILED, SuiteFolder, SuiteRun
 from suites.claims import Claims
@@ -75,6 +75,7 @@ def _run_here(
         progress.report,
         progress.look,
         options.retry_failed,
+        is_current,
     )
     with progress:
         outcome = launcher.run()
@@ -89,6 +90,11 @@ def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
         raise Interrupted(
             outcome.signum or signal.SIGTERM,
             f"Stopped: {done} of {len(runs)} runs are done. The same command as before resumes the suite ({command}).",
+        )
+    if outcome.changed:
+        raise MusterError(
+            f"{done} of {len(runs)} runs are done. {len(outcome.changed)} were not started: a file of their configs "
+            f"has changed since the suite was: {', '.join(outcome.changed[:3])}. The same command takes the change up."
         )
     if failed:
         raise MusterError(

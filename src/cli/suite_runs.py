@@ -1,7 +1,7 @@
 """A suite's runs with their merged configs, each refused for what main.py would refuse it for."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -9,10 +9,11 @@ from checks import check_config
 from checks.options import declared
 from checks.recorded import reaching
 from cli.compose import Composed, compose_config, with_own_defaults
+from cli.settings import check_settings
 from cli.summary import check_summary
 from records.suite_state import SuiteRun
 from records.tokens import MAP_ARGUMENTS
-from suites.expansion import Point, expanded, run_id, words_of
+from suites.expansion import HASH_LENGTH, Point, expanded, run_id, words_of
 from suites.suite_file import SuiteFile, suite_path
 from utils.config import config_names, config_path, parameter_names, recursive_dict_update
 from utils.errors import ConfigError
@@ -62,12 +63,8 @@ def _run(suite: SuiteFile, point: Point, compose: Callable[[str, str], Composed]
     settings |= {"label": point.row, "seed": point.seed}
     if "torch_threads" not in settings:
         settings["torch_threads"] = suite.resources["threads"]
-    known = with_own_defaults(composed.config, settings)
-    config = check_config(
-        recursive_dict_update(copy.deepcopy(known), settings), known=known, own_keys=composed.own_keys
-    )
+    config, defaults = _merged(composed, settings)
     check_summary(config)
-    defaults = {key: option.default for key, option in declared(config).items()}
     words = [f"--config={point.algorithm}", f"--env-config={point.environment}", "with", *words_of(settings)]
     return SuiteRun(
         id=run_id(point, config, defaults),
@@ -92,6 +89,25 @@ def _map_argument(config: dict, point: Point) -> str:
         f"maps: the environment {point.environment} has no maps: config/envs/{point.environment}.yaml has none of "
         f"{', '.join(MAP_ARGUMENTS)} among its env_args."
     )
+
+
+def is_current(run: SuiteRun) -> bool:
+    """Whether main.py would still give a frozen run the config that its id is a hash of."""
+    algorithm, environment, _, *settings = run.words
+    try:
+        composed = compose_config(algorithm.partition("=")[2], environment.partition("=")[2])
+        config, defaults = _merged(composed, check_settings(settings))
+    except ConfigError:
+        return False
+    return run.id.endswith(run_id(Point(run.seed, "", "", "", {}, {}), config, defaults)[-HASH_LENGTH:])
+
+
+def _merged(composed: Composed, settings: Mapping[str, Any]) -> tuple[dict, dict]:
+    """A run's checked config, and the defaults of all keys."""
+    known = with_own_defaults(composed.config, settings)
+    changed = recursive_dict_update(copy.deepcopy(known), settings)
+    config = check_config(changed, known=known, own_keys=composed.own_keys)
+    return config, {key: option.default for key, option in declared(config).items()}
 
 
 def _refuse_twins(suite: SuiteFile, runs: list[SuiteRun]) -> None:

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cli.suite_runs import is_current
 from cli.suite_starter import SRC
-from records.suite_state import DONE, SuiteFolder, SuiteRun
+from records.suite_state import DONE, FAILED, SuiteFolder, SuiteRun
+from records.suite_table import last_line
 from suites import slurm
 from suites.claims import Claims
+from utils.errors import MusterError
 
 
 def submit(
@@ -33,8 +36,14 @@ def submit(
     print(f"Job {job}: {len(wanted)} runs. python src/suite.py status {folder.name} shows them.")
 
 
-def task(words: Sequence[str]) -> int:
-    """Be one task; return its exit code: that of a run that failed, else 0."""
+def task(words: Sequence[str]) -> None:
+    """Be one task.
+
+    Raises:
+        MusterError: its run has failed, or its config has changed since.
+    """
     results, name, array, index = words
-    ended = slurm.run_task(Path(results), name, int(array), int(index), [sys.executable, str(SRC / "main.py")])
-    return 0 if ended is None or ended.state != "failed" else ended.exit_code or 1
+    program = [sys.executable, str(SRC / "main.py")]
+    ended = slurm.run_task(Path(results), name, int(array), int(index), program, is_current)
+    if ended is not None and ended.state == FAILED:
+        raise MusterError(f"{ended.run} has failed: {last_line(ended.error)}")

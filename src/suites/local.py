@@ -25,11 +25,18 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a launcher ended: the newest attempt at each run, and the signal that stopped it, if one did."""
+    """How a launcher ended.
+
+    Attributes:
+        newest: attempt at each run.
+        signum: the signal that stopped it, if one did; `stopped` also by `suite.py stop`.
+        changed: runs that it did not begin, because their configs have changed since they were frozen.
+    """
 
     newest: dict[str, Attempt]
     signum: int | None
     stopped: bool
+    changed: list[str]
 
 
 class LocalLauncher:
@@ -44,6 +51,7 @@ class LocalLauncher:
         report: called with an attempt whenever one begins or ends here.
         look: called with the newest attempts at every look at the folder.
         retry_failed: whether runs that had failed before this start are tried again.
+        is_current: whether a run would still have the config that it was frozen with; others are not begun.
     """
 
     def __init__(
@@ -56,14 +64,17 @@ class LocalLauncher:
         report: Callable[[Attempt], Any],
         look: Callable[[dict[str, Attempt]], Any],
         retry_failed: bool = False,
+        is_current: Callable[[SuiteRun], bool] = lambda run: True,
     ):
         self._folder, self._claims, self._machine = folder, claims, machine
         self._runs = {run.id: run for run in runs}
         self._start, self._report, self._look = start, report, look
+        self._is_current = is_current
         self._starter: Starter | None = None
         self._mine: dict[str, Attempt] = {}
         self._told: dict[str, int] = {}
         self._signals: list[int] = []
+        self._changed: list[str] = []
         failed = {run: attempt.number for run, attempt in folder.newest().items() if attempt.state == FAILED}
         self._retried = failed if retry_failed else {}
 
@@ -91,10 +102,13 @@ class LocalLauncher:
                 signal.signal(signum, handler)
             if self._starter is not None:
                 self._starter.close()
-        return Outcome(newest, self._signals[0] if self._signals else None, stopped)
+        return Outcome(newest, self._signals[0] if self._signals else None, stopped, self._changed)
 
     def _note(self, signum: int, _frame: object) -> None:
         self._signals.append(signum)
+        if len(self._signals) == 1:
+            text = f"{signal.Signals(signum).name}: the runs save and stop. Once more ends them at once."
+            os.write(2, f"\n{text}\n".encode())  # print may be what was interrupted
 
     def _stops(self) -> int:
         """0: go on; 1: stop, and let runs save; 2: at once."""
@@ -104,7 +118,7 @@ class LocalLauncher:
         """Start runs while there is room; whether one was started."""
         here = [attempt for run, attempt in newest.items() if run in self._mine or self._is_orphan(attempt)]
         started = False
-        for run in self._runs.values():
+        for run in list(self._runs.values()):
             if len(here) >= self._machine.jobs:
                 break
             before = newest.get(run.id)
@@ -114,6 +128,10 @@ class LocalLauncher:
             place = self._machine.place([*everyones, *(one for one in here if one not in everyones)])
             if place is None:
                 break
+            if not self._is_current(run):
+                del self._runs[run.id]
+                self._changed.append(run.id)
+                continue
             if (claim := self._claims.claim(run, before, *place)) is not None and self._begin(claim):
                 here.append(claim.attempt)
                 started = True

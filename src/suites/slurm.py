@@ -12,7 +12,7 @@ import re
 import shlex
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -98,14 +98,25 @@ def cancel_pending(folder: SuiteFolder) -> list[str]:
     return jobs
 
 
-def run_task(results: Path, name: str, array: int, index: int, program: list[str]) -> Attempt | None:
+def run_task(
+    results: Path,
+    name: str,
+    array: int,
+    index: int,
+    program: list[str],
+    is_current: Callable[[SuiteRun], bool] = lambda run: True,
+) -> Attempt | None:
     """Be one task of an array: claim its run and keep it.
 
     Args:
         program: the command of main.py.
+        is_current: whether the run would still have the config that it was frozen with.
 
     Returns:
         the attempt as it ended; None if there was nothing to do.
+
+    Raises:
+        MusterError: the run's config has changed since the suite was submitted.
     """
     folder = SuiteFolder(results, name)
     content = json.loads(read_regular(_list(folder, array), _LARGEST))
@@ -116,6 +127,8 @@ def run_task(results: Path, name: str, array: int, index: int, program: list[str
     before = folder.newest().get(run.id)
     if before is not None and not _is_free(before, claims, content["failed"].get(run.id)):
         return None
+    if not is_current(run):
+        raise MusterError(f"{run.id} was not started: a file of its config has changed since it was submitted.")
     claim = claims.claim(run, before, [], [])
     if claim is None:
         return None

@@ -12,6 +12,7 @@ from records.suite_state import Attempt, SuiteFolder
 from suite import main
 from suite_children import folder_in, start
 from suites import local
+from utils.config import CONFIG_DIR
 from utils.whole_files import write_whole
 
 TINY = """
@@ -117,6 +118,27 @@ def test_a_dry_run_lists_the_runs_and_their_commands(suite, tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()[1:]
     assert len(lines) == 4 and not (tmp_path / "results").exists()
     assert "--config=qmix --env-config=two_step with test_nepisode=4 t_max=20 label='qmix' seed=1" in lines[0]
+
+
+def test_a_run_whose_config_changes_while_the_suite_runs_is_not_started(suite, tmp_path, capsys):
+    """Its results would stand under the id of another config."""
+    own = tmp_path / "own.yaml"
+    own.write_text((CONFIG_DIR / "algs" / "vdn.yaml").read_text())
+    (tmp_path / "tiny.yaml").write_text(TINY.replace("[qmix, vdn]", "[qmix, own.yaml]").replace("jobs: 2", "jobs: 1"))
+    begin = suite_launch.LocalLauncher._begin
+
+    def changing(launcher, claim):
+        own.write_text((CONFIG_DIR / "algs" / "vdn.yaml").read_text() + "\ngamma: 0.5\n")
+        return begin(launcher, claim)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(suite_launch.LocalLauncher, "_begin", changing)
+        assert suite("run", "tiny.yaml") == 1
+    error = " ".join(capsys.readouterr().err.split())
+    assert "2 of 4 runs are done. 2 were not started: a file of their configs has changed" in error
+    assert sorted(run[:4] for run in attempts(tmp_path)) == ["qmix", "qmix"]
+    assert suite("run", "tiny.yaml") == 0
+    assert "2 runs are new, 2 are no longer in it" in capsys.readouterr().out
 
 
 def test_a_failed_run_is_an_error_with_the_way_to_its_output(suite, tmp_path, capsys):

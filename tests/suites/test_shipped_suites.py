@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cli.suite_runs import checked_runs
+from cli.suite_runs import checked_runs, is_current
 from standins import ROOT
 from suites.expansion import expanded
 from suites.suite_file import read_suite, suite_names, suite_path
@@ -30,6 +30,8 @@ def test_its_runs_are_checked(name, tmp_path):
         pytest.importorskip("mpe2")
     runs = checked_runs(suite)
     assert len({run.id for run in runs}) == len(runs) == len(expanded(suite))
+    # the words of a run give the config that its id is a hash of
+    assert is_current(runs[0]) and is_current(runs[-1])
 
 
 def test_ppo_makes_fewer_epochs_on_hard_maps():

@@ -1,0 +1,76 @@
+"""The keeper of a run: what it writes about the end, and what it leaves alone."""
+
+import signal
+import time
+from dataclasses import replace
+
+import pytest
+
+from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder
+from suite_children import folder_in, launcher, runs_of
+from suites import local
+from suites.keeper import _ended, command_of
+from suites.processes import is_alive
+from utils.whole_files import write_whole
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(local, "LOOK", 0.05)
+    return folder_in(tmp_path)
+
+
+def test_a_run_that_another_machine_has_taken_over_is_ended(folder):
+    """Its machine was silent for a lease, and is back: the other one's attempt counts, and nobody writes into it."""
+    taken = []
+
+    def take_over(newest):
+        one = newest.get("run-0")
+        if one and one.run_pid and not taken:
+            taken.append(one)
+            other = replace(one, number=2, state=DONE, machine="another", pid=1, run_pid=2)
+            write_whole(str(folder.place("run-0", 2)), other.to_bytes())
+
+    begun = time.monotonic()
+    launcher(folder, runs_of(1, pause=3600), seen := [], look=take_over).run()
+    assert time.monotonic() - begun < 10
+    assert not is_alive(taken[0].run_pid, taken[0].run_born)
+    assert folder.attempt("run-0", 1).state == RUNNING and folder.attempt("run-0", 2).machine == "another"
+    assert [one.state for one in seen] == [RUNNING]
+
+
+@pytest.mark.parametrize(
+    "code, told, printed, state, error",
+    [
+        (0, False, "fine", DONE, ""),
+        (0, True, "", DONE, ""),
+        (143, True, "saved", STOPPED, ""),
+        (143, False, "saved", LOST, "saved"),
+        (-signal.SIGKILL, True, "", STOPPED, ""),
+        (-signal.SIGKILL, False, "x", LOST, "Ended by SIGKILL."),
+        (1, False, "Traceback\nValueError: \x1b[31mno", FAILED, "Traceback\nValueError: \\x1b[31mno"),
+        (1, True, "error", FAILED, "error"),
+        (
+            2,
+            False,
+            "stopped: x is still in use by the process 3.",
+            LOST,
+            "stopped: x is still in use by the process 3.",
+        ),
+    ],
+)
+def test_how_a_run_ended(tmp_path, code, told, printed, state, error):
+    folder = folder_in(tmp_path)
+    folder.output("a").write_text("of an earlier attempt\n" + printed)
+    ended = _ended(folder, Attempt("a", 1, token="x"), code, told, len("of an earlier attempt\n"))
+    assert (ended.state, ended.error, ended.exit_code) == (state, error, code)
+
+
+def test_the_words_of_an_attempt(tmp_path):
+    new, again = Attempt("a", 1, token="mine_a"), Attempt("a", 2, token="mine_a", resumes=True)
+    folder = SuiteFolder(tmp_path / "it's", "mine")
+    words = command_of(folder.results, new, ["--config=qmix", "with", "lr=1"], [])
+    assert words == ["--config=qmix", "with", "lr=1", "run_name='mine_a'", f'local_results_path="{folder.results}"']
+    resume = f"--resume={folder.results}/runs/mine_a"
+    assert command_of(folder.results, again, ["--config=qmix"], []) == [resume]
+    assert command_of(folder.results, again, [], ["plugins=['x']"]) == [resume, "with", "plugins=['x']"]
