@@ -33,8 +33,9 @@ def test_a_run_that_another_machine_has_taken_over_is_ended(folder):
 
     begun = time.monotonic()
     launcher(folder, runs_of(1, pause=3600), seen := [], look=take_over).run()
-    assert time.monotonic() - begun < 10
-    assert not is_alive(taken[0].run_pid, taken[0].run_born)
+    while is_alive(taken[0].run_pid, taken[0].run_born) or is_alive(taken[0].pid, taken[0].born):
+        assert time.monotonic() - begun < 20
+        time.sleep(0.02)
     assert folder.attempt("run-0", 1).state == RUNNING and folder.attempt("run-0", 2).machine == "another"
     assert [one.state for one in seen] == [RUNNING]
 
