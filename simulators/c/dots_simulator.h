@@ -136,6 +136,7 @@ static const uint8_t DOTS_STATE[16] = {0x29, 0xec, 0xa7, 0xcf, 0xcc, 0x54, 0x0c,
                                        0xb8, 0x55, 0x81, 0x78, 0x1f, 0x71, 0x55, 0x3c};
 
 #define DOTS__LOOKS 2000
+#define DOTS__YIELDS 200
 #define DOTS__CHECK_MS 250
 #define DOTS__PATH 4400
 
@@ -330,6 +331,10 @@ static int dots__await(dots_simulator *s) {
     int woken = s->read_end >= 0 && s->woken;
     for (int i = woken ? 1 : DOTS__LOOKS; i; i--)
         if (dots__is_our_turn(s)) return 1;
+    for (int i = woken ? 0 : DOTS__YIELDS; i; i--) {
+        sched_yield();
+        if (dots__is_our_turn(s)) return 1;
+    }
     long pause = 50000, passed = 0; /* nanoseconds */
     while (!dots__is_our_turn(s)) {
         if (woken) {

@@ -11,8 +11,8 @@ from pathlib import Path
 from dots_simulator.layout import LOCK
 from dots_simulator.wake import Wake, remove
 
-# without wake-ups: so many looks at the turn, then sleeps of so many seconds, ever longer
-LOOKS = 200
+# without wake-ups: so many looks at the turn, so many after which others may run, then sleeps of seconds, ever longer
+LOOKS, YIELDS = 200, 200
 SHORTEST, LONGEST = 50e-6, 1e-3
 # seconds between two looks whether the trainer lives
 CHECK_SECONDS = 0.25
@@ -63,6 +63,10 @@ class TrainerWatch:
                     return
                 self._require_trainer(our_turn)
         for _ in range(LOOKS):
+            if our_turn():
+                return
+        for _ in range(YIELDS):
+            os.sched_yield()
             if our_turn():
                 return
         pause, passed = SHORTEST, 0.0
