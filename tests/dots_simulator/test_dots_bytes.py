@@ -1,11 +1,50 @@
 """Every byte of a turn, against bytes written by hand from the description of the protocols."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 from dots_trainers import float32s, int32s
 
 SEEN = [np.array([[1, 2], [3, 4]]), np.arange(6).reshape(2, 3, 1)]
 MASKS = np.array([[0, 1, 0, 0, 1], [1, 0, 0, 1, 0]], dtype=bool)
+
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+
+class Compiled:
+    """A script in C, in a process of its own."""
+
+    def __init__(self, program, path, script):
+        self._process = subprocess.Popen([program, script.__name__, "--memory-path", path])
+
+    def end(self):
+        try:
+            assert self._process.wait(10) == 0
+        finally:
+            self._process.kill()
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("c") / "script"
+    source = Path(__file__).resolve().parents[1] / "support" / "dots_script.c"
+    subprocess.run([COMPILER, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", path, source], check=True)
+    return path
+
+
+@pytest.fixture(params=["python", "c"])
+def scripted(request, played):
+    if request.param == "python":
+        return played
+    if COMPILER is None:
+        pytest.skip("no C compiler")
+    compiled = request.getfixturevalue("program")
+    return lambda path, script: Compiled(compiled, path, script)
 
 
 def hybrid(simulator):
@@ -34,8 +73,8 @@ def actions(continuous, discrete):
     return float32s(*continuous) + int32s(*discrete)
 
 
-def test_every_byte_of_0_3_2(trainer, played):
-    game = played(trainer.path, hybrid)
+def test_every_byte_of_0_3_2(trainer, scripted):
+    game = scripted(trainer.path, hybrid)
     trainer.attach()
     assert trainer.header() == int32s(0, 3, 2) + bytes([1, 0, 0, 0]) + int32s(1, 0, 0) + b"\0"
     trainer.turn(reset=True)
@@ -120,8 +159,8 @@ def rows_0(count, first, second, rewards, done, cut_off, ids, masks, actions):
     return int32s(count) + seen + flags + int32s(*ids) + bytes(masks) + int32s(*actions)
 
 
-def test_every_byte_of_0(trainer_0, played):
-    game = played(trainer_0.path, branches)
+def test_every_byte_of_0(trainer_0, scripted):
+    game = scripted(trainer_0.path, branches)
     trainer_0.turn(command=1)
     masks = MASKS.astype(int).ravel().tolist()
     rows = rows_0(2, [1, 2, 3, 4], [5, 6], [0, 1], [0, 0], [0, 0], [1, 2], masks, [0] * 4)
