@@ -142,7 +142,7 @@ def branches(simulator):
         if simulator.reset_wanted:
             walkers.decide([1, 2], [np.array([[1, 2], [3, 4]]), np.array([[5], [6]])], [0, 1], MASKS)
             continue
-        if walkers.discrete.tolist() == [[1, 2], [0, 1]]:
+        if walkers.discrete[0].tolist() == [1, 2]:
             walkers.end([1, 2], [np.full((2, 2), 8), np.full((2, 1), 9)], [2, 3], [False, True])
             walkers.decide([2], [np.array([[7, 7]]), np.array([[7]])])
         else:
@@ -179,6 +179,11 @@ def test_every_byte_of_0(trainer_0, scripted):
     trainer_0.act("Walk", "discrete", [[1, 1]])
     trainer_0.turn()
     rows = rows_0(2, [6, 6, 5, 5], [6, 5], [1, 0.5], [1, 0], [0, 0], [1, 2], [0] * 5 + MASKS[0].tolist(), [1, 1, 0, 1])
+    assert trainer_0.read()[-len(rows) :] == rows
+    # of the agent that asked in the second row
+    trainer_0.act("Walk", "discrete", [[0, 0], [1, 2]])
+    trainer_0.turn()
+    rows = rows_0(2, [8] * 4, [9, 9], [2, 3], [1, 1], [0, 1], [1, 2], [0] * 10, [0, 0, 1, 2])
     assert trainer_0.read()[-len(rows) :] == rows
     trainer_0.close()
     game.end()
