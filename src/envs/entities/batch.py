@@ -125,12 +125,16 @@ class EntityBatch:
         return self._infos[b]
 
     def action_names(self) -> list[list[str]]:
-        """See `MultiAgentEnv`: of each slot, the labels of its choices; of select-entity, the positions."""
-        names = []
+        """See `MultiAgentEnv`: of each slot, the labels of its choices; of select-entity, the positions.
+
+        Labels are behind the name of their action if there are several.
+        """
+        names: list[list[str]] = []
         for name, slots in self.layout.slots.items():
-            labels = getattr(self.layout.action_space[name], "index_to_label", [])
-            labels = [f"{name}: {label}" for label in labels] + [str(k) for k in range(self.layout.n_choices)]
-            names += [labels[: self.layout.n_choices]] * (slots.stop - slots.start)
+            count = self.layout.choices[name]
+            labels = getattr(self.layout.action_space[name], "index_to_label", range(count))
+            prefix = f"{name}: " if len(self.layout.slots) > 1 else ""
+            names += [[f"{prefix}{label}" for label in labels]] * (slots.stop - slots.start)
         return names
 
     def snapshot(self) -> dict[str, Any]:

@@ -171,6 +171,31 @@ def test_the_picture_is_fitted_to_the_units_that_live(results, browser, view):
     WebDriverWait(browser, 5, 0.03).until(lambda driver: driver.current_url.endswith("/replay?run=walk"))
 
 
+def test_a_board_is_shown_whole(results, browser, view):
+    write_replay(results, "walk", "100_0.jsonl", header={"scene": {"bounds": [0, 0, 40, 30], "grid": 1}})
+    view("run=walk")
+    canvas = browser.find_element("css selector", PICTURE)
+    scale = min((canvas.size["width"] - 36) / 40, (canvas.size["height"] - 36) / 30)
+    x, y = scale * (1 - 20), scale * (15 - 2)  # agent 1 is at (1, 2), the middle at (20, 15)
+    ActionChains(browser, duration=20).move_to_element_with_offset(canvas, int(x), int(y)).click().perform()
+    wait_for_address(browser, "agent=1")
+
+
+def test_agents_keep_their_names_when_nobody_acts_any_more_and_have_as_many_actions_as_names(results, browser, view):
+    header = {"action_names": [["stay", "east"], ["stay", "east", "hit"]]}
+    path = write_replay(results, "walk", "100_0.jsonl", header=header)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for unit in lines[-2]["snapshot"]["units"]:
+        unit.pop("agent", None)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    view("run=walk&step=4")
+    assert texts(browser, ".replay-agent .kind") == ["0 walker", "agent 1"]
+    shown = ".replay-choices .bars li:not([hidden]) .name"
+    for agent, names in enumerate(header["action_names"]):
+        view(f"run=walk&step=1&agent={agent}")
+        assert texts(browser, shown) == names
+
+
 def test_with_the_mouse_on_the_picture_and_tab_on_the_keyboard(results, browser, view):
     write_replay(results, "walk", "100_0.jsonl")
     view("run=walk")

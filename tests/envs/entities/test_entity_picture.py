@@ -78,3 +78,11 @@ def test_two_of_a_kind_at_one_place_are_two():
 def test_labels_tell_types_apart():
     assert _labels(["SnakeHead", "SnakeBody", "Food"]) == {"SnakeHead": "SH", "SnakeBody": "SB", "Food": "F"}
     assert _labels(["Trap", "Treasure", "player"]) == {"Trap": "Ta", "Treasure": "Te", "player": "p"}
+
+
+def test_choices_are_named_after_their_action_if_there_are_several():
+    moves = ["Up", "Down", "Left", "Right", "Defuse Mines"]
+    assert begun("MineSweeper").action_names() == [moves] * 2
+    robot, _, cannon = begun("MineSweeper", orbital_cannon=True, nmines=3).action_names()
+    assert robot == [f"Move: {move}" for move in moves]
+    assert cannon == [f"Fire Orbital Cannon: {position}" for position in range(6)]  # 3 mines, 2 robots and itself

@@ -60,6 +60,12 @@
     return (shown ? value.toExponential(2) : String(Number(value.toPrecision(4)))).replace("-", "−");
   };
 
+  // An agent that never has the last of the environment's actions has fewer names.
+  Replay.actionCount = function (header, agent) {
+    const names = Array.isArray(header.action_names) ? header.action_names[agent] : null;
+    return Array.isArray(names) && names.length ? names.length : Infinity;
+  };
+
   Replay.actionName = function (header, agent, action) {
     const names = Array.isArray(header.action_names) ? header.action_names[agent] : null;
     return names && names[action] !== undefined ? String(names[action]) : `action ${action}`;

@@ -6,6 +6,8 @@
 
   const DRAWN = new Set(["id", "x", "y", "radius", "team", "agent"]); // seen in the picture
 
+  const unitsOf = (step) => new Map(step.snapshot.units.map((unit) => [unit.agent, unit]));
+
   // One button for each agent.
   class AgentList {
     constructor(element, select) {
@@ -16,16 +18,19 @@
 
     update(file, t, agent) {
       const step = file.steps[t];
-      const units = new Map(step.snapshot.units.map((unit) => [unit.agent, unit]));
+      const units = unitsOf(step);
+      // at the end nobody acts any more; who was who is known from the step before
+      const named = step.actions || t === 0 ? units : unitsOf(file.steps[t - 1]);
       for (let i = this._rows.length; i < file.header.n_agents; i++) this._rows.push(this._row(i));
       this._rows.forEach((row, i) => {
         const unit = units.get(i);
         const dead = Boolean(unit && !unit.alive);
-        row.kind.textContent = isNamed(unit) ? `${i} ${unit.kind}` : `agent ${i}`;
+        const name = isNamed(unit) ? unit : named.get(i);
+        row.kind.textContent = isNamed(name) ? `${i} ${name.kind}` : `agent ${i}`;
         row.action.textContent = dead ? "dead" : step.actions ? actionName(file.header, i, step.actions[i]) : "";
         row.button.classList.toggle("dead", dead);
         row.button.setAttribute("aria-pressed", String(i === agent));
-        row.mark.style.backgroundColor = dead ? "transparent" : Replay.colourOf(unit || { team: 0 });
+        row.mark.style.backgroundColor = dead ? "transparent" : Replay.colourOf(unit || name || { team: 0 });
         const full = unit && unit.max_health > 0;
         row.health.hidden = !full;
         if (full) row.level.style.width = `${(100 * Math.min(Math.max(unit.health / unit.max_health, 0), 1)).toFixed(1)}%`;
@@ -75,7 +80,8 @@
     }
 
     _bars(file, agent, chosen, outputs, legal, isPolicy) {
-      const count = outputs ? outputs.length : legal ? legal.length : file.header.n_actions || 0;
+      const all = outputs ? outputs.length : legal ? legal.length : file.header.n_actions || 0;
+      const count = Math.min(all, Replay.actionCount(file.header, agent));
       const scale = scaleOf(outputs, legal, isPolicy);
       this._list.classList.toggle("narrow", scale.narrow);
       for (let i = this._rows.length; i < count; i++) this._rows.push(this._row());

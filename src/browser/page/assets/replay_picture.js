@@ -38,7 +38,8 @@
       this._fit(scene, file.steps, width, height);
       const centre = moment.units.find((unit) => unit.agent === look.agent);
       if (look.zoom && centre) this._zoom(centre, width, height);
-      else if (look.fit && !scene.road) this._zoomTo(moment.units.filter((unit) => unit.alive), width, height);
+      // a board is shown whole, and so is a road
+      else if (look.fit && !scene.road && !scene.grid) this._zoomTo(moment.units.filter((unit) => unit.alive), width, height);
       context.fillStyle = scene.ground ? GROUND["#"] : EMPTY;
       context.fillRect(0, 0, width, height);
       this._ground(scene);
