@@ -12,6 +12,7 @@ from envs.saving import state_or_none
 from envs.sizes import spec_of
 from replays.drawing import draw
 from replays.plain import plain
+from standins import ROOT
 from vector_envs.declared_row import row_of
 from vector_envs.step_arrays import StepArrays
 
@@ -39,6 +40,10 @@ VARIANTS = {
         {"kwargs": {"orbital_cannon": True, "cooldown_period": 1, "step_limit": 20}, "max_entities": 7},
     ],
     "lbf": [{"reward": "each", "time_limit": 9}],
+    "dots": [
+        {"executable": str(ROOT / "simulators" / f"{name}.py"), "args": ["--seed", "{seed}"], "time_limit": 9}
+        for name in ("ball_3d", "wall_jump", "soccer")
+    ],
     "pettingzoo": [
         {"key": "mpe2.simple_tag_v3", "groups": "auto"},
         {"key": "mpe2.simple_adversary_v3", "groups": "auto", "reward": "each", "time_limit": 7},

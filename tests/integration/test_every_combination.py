@@ -22,8 +22,8 @@ from vector_envs.instances import constructor_of
 from watched_training import assert_learnt
 
 SMALL_ENVIRONMENTS = [
-    name for name in config_names("envs") if not name.startswith(("sc2", "trackmania"))
-]  # need a game
+    name for name in config_names("envs") if not name.startswith(("sc2", "trackmania", "dots"))
+]  # need a game, or a simulator
 RACES = [name for name in SMALL_ENVIRONMENTS if name.startswith("skirmish_v2")]
 
 

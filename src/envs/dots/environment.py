@@ -57,18 +57,9 @@ class DotsEnv:
                 *plugged,
             ]
         )
-        self._engine.set(self.options.engine)
-        for key, value in self.options.parameters.items():
-            self._parameters.set_float_parameter(key, float(value))
-        self._begun, self._steps, self._warned = False, 0, False
-        self._ignored: set[str] = set()
-        self._session: Session | None = connect(self.options.wanted())
-        weakref.finalize(self, self._session.close)
-        try:
-            self._plays = self._first_turns()
-        except BaseException:
-            self.close()
-            raise
+        self._warned, self._ignored = False, set()
+        self._session: Session | None = None
+        self._start()
         self.groups = {play.fields.name: play.fields.spec.max_agents for play in self._plays.values()}
 
     @classmethod
@@ -80,8 +71,30 @@ class DotsEnv:
     def fields(self) -> dict[str, FieldSpec]:
         return {path: spec for play in self._plays.values() for path, spec in play.fields.fields().items()}
 
+    def _start(self) -> None:
+        """Start the simulator, and play up to its first turn with rows."""
+        self._engine.set(self.options.engine)
+        for key, value in self.options.parameters.items():
+            self._parameters.set_float_parameter(key, float(value))
+        self._begun, self._reseeded, self._steps = False, False, 0
+        self._session = connect(self.options.wanted())
+        # also when nobody holds the environment any more, and at the interpreter's end
+        weakref.finalize(self, self._session.close)
+        try:
+            self._plays = self._first_turns()
+        except BaseException:
+            self.close()
+            raise
+
+    def seed(self, seed: int | None = None) -> None:
+        """Seed the episodes from the next reset on: the simulator is started again then, with the seed in `args`."""
+        self.options.seed, self._reseeded = seed, True
+
     def reset(self) -> None:
         """Let the simulator begin new episodes, unless it has just begun its first ones."""
+        if self._reseeded:
+            self.close()
+            self._start()
         if self._begun:
             for play in self._plays.values():
                 play.begin()
@@ -105,6 +118,13 @@ class DotsEnv:
         outcomes = {path: array for play in self._plays.values() for path, array in play.outcomes.items()}
         over = self._steps >= self.options.time_limit
         return outcomes, False, over, self._info() if over else {}
+
+    def snapshot(self) -> dict[str, Any]:
+        """
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("a DOTS simulator does not say where anything is, so it has no snapshots")
 
     def get_stats(self) -> dict[str, float]:
         """The simulator's statistics since the last call."""

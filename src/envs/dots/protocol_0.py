@@ -109,18 +109,27 @@ class Session0(Session):
         """Open the file that the simulator has made, and remove the one before."""
         path = self._next_path()
         data = SharedFile.open(path, FIRST_BYTES_0, "the file")
+        try:
+            total, side = self._sizes_of(data)
+        except SimulatorFault:
+            data.close()
+            raise
+        remove(self._current)
+        self._use(data, path, total, side)
+
+    def _sizes_of(self, data: SharedFile) -> tuple[int, int]:
+        """The length and the side channel's capacity of a file that the simulator has made."""
         total, version, _, _, side = _HEAD.unpack(data[: _HEAD.size])
         if version != 0:
             raise SimulatorFault(f"The simulator speaks version {version} of the protocol, this trainer 0")
         if not FIRST_BYTES_0 <= total <= len(data) or not self._side <= side <= min(MAX_SIDE_BYTES, total - 18):
             raise SimulatorFault(
-                f"The simulator's file {path} of {len(data)} bytes says it has {total}, of side channel {side}"
+                f"The simulator's file {data.path} of {len(data)} bytes says it has {total}, of side channel {side}"
             )
-        remove(self._current)
-        self._use(data, path, total, side)
+        return total, side
 
     def _use(self, data, path: Path, total: int, side: int) -> None:
         before, self._data, self._current = self._data, data, path
+        before.close()
         self._bytes, self._side = total, side
         self._read_groups(groups_start_0(side), total)
-        before.close()

@@ -141,7 +141,7 @@ class Session032(Session):
 
     def _use(self, data, number: int, side: int, group_bytes: int) -> None:
         before, self._data = self._data, data
+        before.close()
         self._silent = False
         self._number, self._side, self._group_bytes = number, side, group_bytes
         self._read_groups(side, side + group_bytes)
-        before.close()
