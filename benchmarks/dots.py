@@ -35,8 +35,6 @@ from envs.dots.connecting import Wanted, connect
 
 SIMULATOR = Path(__file__).with_name("dots_free.py")
 SPAWN = multiprocessing.get_context("spawn")
-# they take turns: other work of the machine slows all alike
-TURNS = 8
 
 
 def serve_pipe(pipe, agents: int) -> None:
@@ -173,7 +171,7 @@ def rate(trip: Callable[[], None], seconds: float) -> float:
 def measured(agents: int, options: argparse.Namespace) -> dict[str, tuple[float, float, float]]:
     """Round trips a second of every contender: the median of several turns, the least and the most."""
     turns: dict[str, list[float]] = {}
-    for _ in range(TURNS):
+    for _ in range(options.turns):
         # one at a time: a polling simulator takes a core for itself even when it is not measured
         for name, contender in contenders(options).items():
             with contender(agents, options) as trip:
@@ -185,10 +183,12 @@ def measured(agents: int, options: argparse.Namespace) -> dict[str, tuple[float,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--agents", nargs="+", type=int, default=[1, 100])
-    parser.add_argument("--seconds", type=float, default=0.5, help=f"of each of {TURNS} turns")
+    # they take turns: other work of the machine slows all alike
+    parser.add_argument("--turns", type=int, default=8, help="of each contender")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of each turn")
     parser.add_argument("--real-package", help="folder with mlagents_dots_envs; mlagents_envs must be importable")
     options = parser.parse_args()
-    print(f"round trips a second: median, least and most of {TURNS} turns; {os.cpu_count()} cores")
+    print(f"round trips a second: median, least and most of {options.turns} turns; {os.cpu_count()} cores")
     for busy in (False, True):
         with busy_cores() if busy else contextlib.nullcontext():
             for agents in options.agents:

@@ -486,23 +486,29 @@ dots_simulator *dots_open(int argc, char **argv) {
         snprintf(s->first, sizeof s->first, "%s/ml-agents/%s", temporary ? temporary : "/tmp", name ? name : "default");
     snprintf(s->path, sizeof s->path, "%s", s->first);
     uint8_t start[DOTS_HEADER_BYTES] = {0};
-    int file = open(s->first, O_RDONLY | O_CLOEXEC);
+    int file = open(s->first, O_RDWR | O_CLOEXEC);
     long got = file < 0 ? -1 : (long)read(file, start, sizeof start);
-    if (file >= 0) close(file);
     int version[3] = {dots__get(start), dots__get(start + 4), dots__get(start + 8)};
     s->is_0 = got >= DOTS_FIRST_BYTES_0 && version[0] >= DOTS_FIRST_BYTES_0 && version[1] == 0;
     if (got < 0) dots__fail(s, "no trainer waits at %s", s->first);
-    else if (!s->is_0 && (got < DOTS_HEADER_BYTES || version[0] || version[1] != 3 || version[2] != 2))
+    else if (!s->is_0 && (got < DOTS_HEADER_BYTES || version[0] || version[1] != 3 || version[2] != 2)) {
         dots__fail(s, "the trainer speaks version %d.%d.%d, this simulator 0 and 0.3.2", version[0], version[1], version[2]);
-    else {
+        if (got > DOTS_HEADER_CLOSED && !version[0] && version[1] > 0 && version[1] < 100) { /* say so to the trainer, too */
+            dots__put(start, 0), dots__put(start + 4, 3), dots__put(start + 8, 2);
+            start[DOTS_HEADER_CLOSED] = 1;
+            if (pwrite(file, start, DOTS_HEADER_CLOSED + 1, 0) < 0) perror("pwrite");
+        }
+    } else {
         dots__watch(s, name != NULL);
         if (s->is_0) s->group_bytes = 4;
         else s->header = dots__map(s, s->first, DOTS_HEADER_BYTES, 0);
         if ((s->is_0 || s->header) && dots__open_data(s)) {
             if (!s->is_0) dots__give(s, 0);
+            close(file);
             return s;
         }
     }
+    if (file >= 0) close(file);
     fprintf(stderr, "%s\n", s->error);
     free(s);
     return NULL;

@@ -1,5 +1,6 @@
 """Protocol 0.3.2 from the simulator's side: a header file that stays, and data files that replace each other."""
 
+import mmap
 from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct
@@ -39,9 +40,6 @@ class Link:
 
     Args:
         watch: of the trainer.
-
-    Raises:
-        LayoutError: the trainer speaks another version.
     """
 
     protocol = "0.3.2"
@@ -49,7 +47,7 @@ class Link:
     def __init__(self, watch: TrainerWatch):
         self._watch, self._path = watch, watch.path
         self._header = map_existing(self._path, HEADER_BYTES)
-        self._agree_on_version()
+        _write_version(self._header)
         self._groups: list[tuple[Behaviour, int]] = []  # with their places behind the side channel
         self._group_bytes = 0
         self._has_grown = False
@@ -171,16 +169,6 @@ class Link:
             self._data_path().unlink(missing_ok=True)
             self._watch.signal()
 
-    def _agree_on_version(self) -> None:
-        entries = [HEADER[name] for name in ("major", "minor", "patch")]
-        theirs = tuple(entry.read(self._header) for entry in entries)
-        for entry, number in zip(entries, VERSION, strict=True):
-            entry.write(self._header, number)
-        if theirs != VERSION:
-            self._header[CLOSED] = 1
-            ours, theirs = (".".join(map(str, version)) for version in (VERSION, theirs))
-            raise LayoutError(f"the trainer speaks version {theirs}, this simulator {ours}")
-
     def _is_our_turn(self) -> bool:
         return not self._header[SIMULATOR_BLOCKED] or bool(self._header[CLOSED])
 
@@ -243,3 +231,19 @@ class Link:
             (behaviour, start + len(behaviour.layout.packed), start + behaviour.layout.size)
             for behaviour, start in ((behaviour, self._capacity + place) for behaviour, place in self._groups)
         ]
+
+
+def refuse(path: Path) -> None:
+    """Tell a trainer of another version of this protocol that there will be no simulator, and which one it could have
+    been."""
+    with path.open("r+b") as file:
+        header = bytearray(file.read(HEADER_BYTES))
+        _write_version(header)
+        header[CLOSED] = 1
+        file.seek(0)
+        file.write(header)
+
+
+def _write_version(header: bytearray | mmap.mmap) -> None:
+    for name, number in zip(("major", "minor", "patch"), VERSION, strict=True):
+        HEADER[name].write(header, number)

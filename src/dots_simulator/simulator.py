@@ -11,8 +11,8 @@ import numpy as np
 from dots_simulator.arguments import find_memory
 from dots_simulator.behaviour import Behaviour
 from dots_simulator.groups import GroupLayout, GroupSpec, Observation
-from dots_simulator.layout import CLOSE, HEADER_BYTES, RESET, STEP, protocol_of
-from dots_simulator.link import QUERY, Link
+from dots_simulator.layout import CLOSE, HEADER_BYTES, RESET, STEP, LayoutError, protocol_of
+from dots_simulator.link import QUERY, Link, refuse
 from dots_simulator.link_0 import Link0
 from dots_simulator.messages import Messages
 from dots_simulator.saving import StateChannel
@@ -52,7 +52,12 @@ class Simulator(Messages):
         self._watch = TrainerWatch(path, is_parent=memory_path is not None)
         with path.open("rb") as file:
             start = file.read(HEADER_BYTES)
-        protocol = protocol_of(start, os.path.getsize(path))
+        try:
+            protocol = protocol_of(start, os.path.getsize(path))
+        except LayoutError as error:
+            if "version" in str(error):
+                refuse(path)
+            raise
         self._link: Link | Link0 | None = (Link0 if protocol == "0" else Link)(self._watch)
         # "0" or "0.3.2"
         self.protocol = protocol

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dots_simulator import layout
-from dots_trainers import Trainer, Trainer0
+from dots_trainers import Trainer, Trainer0, int32s
 
 SIMULATORS = Path(__file__).resolve().parents[2] / "simulators"
 HEADER = SIMULATORS / "c" / "dots_simulator.h"
@@ -81,3 +81,12 @@ def test_every_byte_is_that_of_the_python_package(kind, wake, program, tmp_path)
         assert python == c, turn
     endings = [read for read, _, _ in ours]
     assert len({len(read) for read in endings}) > 1, "no file has grown"
+
+
+@needs_compiler
+def test_another_version_is_refused_by_both_numbers_in_c(program, tmp_path):
+    trainer = Trainer(tmp_path, version=(0, 3, 1))
+    done = subprocess.run([*program, "--memory-path", trainer.path], capture_output=True, text=True, timeout=10)
+    assert done.returncode == 1
+    assert done.stderr == "the trainer speaks version 0.3.1, this simulator 0 and 0.3.2\n"
+    assert trainer.header() == int32s(0, 3, 2) + bytes([0, 1, 0, 1]) + int32s(1, 0, 0) + b"\0"

@@ -206,6 +206,8 @@ def test_another_version_is_refused_by_both_numbers(tmp_path, played):
     game = played(trainer.path, one_agent)
     with pytest.raises(LayoutError, match=r"speaks version 0\.3\.1; known are 0 and 0\.3\.2"):
         game.end()
+    # the trainer learns both
+    assert trainer.header()[:16] == int32s(0, 3, 2) + bytes([0, 1, 0, 1])
 
 
 @pytest.mark.parametrize(
