@@ -69,6 +69,14 @@ REGISTRY.declare(
             at_most=0.9,
             resume=EXPERIENCE,
         ),
+        "hold_out_redraw": Option(
+            0.0,
+            "probability of each step that it begins another stretch to hold out or not (Linesight: 0.1); 0: whole "
+            "episodes",
+            at_least=0,
+            at_most=1,
+            resume=EXPERIENCE,
+        ),
         "priority_alpha": Option(
             0.0,
             "transitions are drawn in proportion to their priority to this power; 0: all alike",

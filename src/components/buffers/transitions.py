@@ -59,7 +59,7 @@ class TransitionReplay:
         self.scheme, self.groups, self.preprocess = self.ring.scheme, groups, preprocess
         self.kinds = np.zeros(args.buffer_size, dtype=np.uint8)
         self.learned, self.held_out = NumberQueue(args.buffer_size), NumberQueue(args.buffer_size)
-        # by source, whether the episodes that continue in the rows of its rollouts are held out
+        # by source, whether the stretches that continue in the rows of its rollouts are held out
         self._row_held_out: dict[int, np.ndarray] = {}
         self._tree = SumTree(args.buffer_size) if args.priority_alpha else None
         self._largest_priority = 1.0
@@ -84,10 +84,14 @@ class TransitionReplay:
         return int(valid.sum())
 
     def _held_out(self, begins: np.ndarray, source: int) -> np.ndarray:
-        """Which steps are of held-out episodes, bool `[B, T]`: drawn where an episode begins."""
+        """Which steps are held out, bool `[B, T]`: drawn where an episode or another stretch begins."""
         before = self._row_held_out.get(source, np.zeros(0, dtype=bool))
         if len(before) != len(begins):
             before = np.zeros(len(begins), dtype=bool)
+        if self.args.hold_out_redraw:
+            redrawn = np.random.random(begins.shape) < self.args.hold_out_redraw
+            redrawn[:, 0] = False  # as the last column of the rollout before, it was
+            begins = begins | redrawn
         drawn = np.zeros_like(begins)
         drawn[begins] = np.random.random(int(begins.sum())) < self.args.hold_out
         begun = np.maximum.accumulate(np.where(begins, np.arange(begins.shape[1]), -1), axis=1)

@@ -223,6 +223,29 @@ def test_episodes_are_held_out_as_a_whole():
     assert new_buffer().hold_out() is None
 
 
+def test_stretches_that_are_held_out_are_redrawn():
+    """Each step redraws with probability 0.1: stretches of one kind last 10 / (1 - share) or 10 / share steps."""
+    np.random.seed(1)
+    play = NumberedPlay(ROWS, np.random.default_rng(1))
+    buffer = new_buffer(20000, hold_out=0.3, hold_out_redraw=0.1, batch_size=64)
+    kinds, begins = [], []
+    held_out = buffer._held_out
+
+    def listen(starts, source):
+        kinds.append(held_out(starts, source))
+        begins.append(starts)
+        return kinds[-1]
+
+    buffer._held_out = listen
+    for _ in range(400):
+        buffer.insert(play.rollout(8))
+    kinds, begins = np.array(kinds), np.array(begins)
+    within = ~begins[..., 1:]
+    share = ((kinds[..., 1:] != kinds[..., :-1]) & within).sum() / within.sum()
+    assert abs(kinds.mean() - 0.3) < 0.05
+    assert abs(share - 0.1 * 2 * 0.3 * 0.7) < 0.01  # it redraws, and draws the other kind
+
+
 def test_uniform_samples_are_uniform():
     play, buffer = NumberedPlay(ROWS, np.random.default_rng(1)), new_buffer(40)
     for _ in range(20):
