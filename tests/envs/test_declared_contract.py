@@ -42,7 +42,7 @@ VARIANTS = {
     "lbf": [{"reward": "each", "time_limit": 9}],
     "dots": [
         {"executable": str(ROOT / "simulators" / f"{name}.py"), "args": ["--seed", "{seed}"], "time_limit": 9}
-        for name in ("ball_3d", "wall_jump", "soccer")
+        for name in ("wall_jump", "soccer")
     ],
     "pettingzoo": [
         {"key": "mpe2.simple_tag_v3", "groups": "auto"},

@@ -6,6 +6,7 @@ import pytest
 from test_exact_resume import SETTINGS, resumes_exactly
 
 from cli.compose import compose_config
+from forked import run_command
 
 pytestmark = pytest.mark.slow
 SIMULATORS = Path(__file__).parents[2] / "simulators"
@@ -16,3 +17,30 @@ def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path):
     config["env_args"] |= {"executable": str(SIMULATORS / "ball_3d.py"), "time_limit": 25, "args": ["--seed", "{seed}"]}
     config |= {"t_max": 120, "batch_size_run": 2, "test_greedy": False, "minibatches": 2}
     resumes_exactly(tmp_path, config, "dots", kills=1)
+
+
+CRASHING = """
+import os
+import numpy as np
+from dots_simulator import Simulator
+with Simulator() as simulator:
+    one = simulator.behaviour("One", 3, [(2,)], discrete=(2,))
+    turns = 0
+    while simulator.exchange():
+        turns += 1
+        if turns == 60:
+            print("no fuel left")
+            os._exit(7)
+        one.decide(np.arange(3), [np.ones((3, 2))], np.ones(3))
+"""
+
+
+def test_a_simulator_that_ends_is_started_again_and_its_episode_dropped(tmp_path):
+    simulator = tmp_path / "crashing.py"
+    simulator.write_text(CRASHING)
+    words = ["--config=ppo", "--env-config=dots", "with", f"env_args.executable={simulator}", "env_args.time_limit=40"]
+    words += ["batch_size_run=1", "rollout_steps=32", "t_max=200", "test_interval=1000000", "test_nepisode=1"]
+    ran = run_command(*words, "minibatches=1", cwd=tmp_path)
+    said = ran.stdout + ran.stderr
+    assert ran.returncode == 0, said
+    assert "exit code 7" in said and "  no fuel left" in said and "restart 2 of max_worker_restarts=10" in said

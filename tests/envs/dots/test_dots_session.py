@@ -58,6 +58,10 @@ class Play:
         payload = self.session.take()
         self.turn += 1
         assert payload == dots_standin.from_simulator(self.turn, self.scenario.get("message", 0))
+        # files that bigger ones have replaced are gone
+        first = self.session.path
+        files = [path.name for path in first.parent.iterdir() if path.name.strip("_") == first.name]
+        assert len(files) == (1 if self.session.protocol == "0" else 2), files
         assert all(channel == CHANNEL for channel, _ in unframed(payload))
 
     def check_and_act(self):
@@ -200,8 +204,11 @@ import sys, os, time
 sys.path[:0] = {paths}
 import test_dots_session as t
 from pathlib import Path
-play = t.Play(Path({folder!r}), {{"groups": [t.RED]}})
+play = t.Play(Path({folder!r}), {{"groups": [t.RED], "faults": [[1, "hang"]]}})
 play.exchange(reset=True)
+play.check_and_act()
+play.session.give()  # it does not look at its parent any more
+time.sleep(0.1)
 print(play.session.process.pid, flush=True)
 time.sleep(100)
 """
