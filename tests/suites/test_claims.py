@@ -84,8 +84,10 @@ def test_a_claim_on_another_machine_is_over_when_its_lease_is(folder):
 def test_the_clock_is_that_of_the_files(folder, monkeypatch):
     """Machines whose clocks differ by hours agree on the age of a claim."""
     write(folder, elsewhere(lease=60), age=30)
-    monkeypatch.setattr(time, "time", lambda: 0.0)
-    assert not Claims(folder).is_over(folder.newest()[RUN.id])
+    now = time.time()
+    for hours in (-5, 5):
+        monkeypatch.setattr(time, "time", lambda hours=hours: now + 3600 * hours)
+        assert not Claims(folder).is_over(folder.newest()[RUN.id])
 
 
 def test_a_claim_on_this_machine_is_over_when_its_processes_have_ended(folder):
