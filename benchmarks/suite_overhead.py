@@ -73,7 +73,7 @@ def main() -> int:
     least = options.runs * options.seconds / options.jobs
     print(f"{options.runs} runs that sleep {options.seconds:g} s, {options.jobs} at a time: {taken:.1f} s, ", end="")
     print(f"{100 * (taken / least - 1):.1f} % more than the sleeping; {used:.1f} s of it on the launcher's processor")
-    for cold in (False, True):
+    for cold in (False, True) if options.starts else ():
         seconds = sorted(real(options.starts, cold))
         name = "an interpreter of its own" if cold else "forked from one that has imported everything"
         print(f"a run of two steps, {name}: median {seconds[len(seconds) // 2]:.2f} s, least {seconds[0]:.2f} s")
