@@ -136,16 +136,10 @@ class BattlesOnMaps:
 
     def _orders(self, m: int, actions: np.ndarray) -> np.ndarray:
         view, own = self.views[m], self.battles[m]
-        heal, ours = actions - FIXED - self.n_enemies, actions
-        if view.heals:
-            # the last number heals oneself on each map, and is never legal
-            known = np.where(heal < own.n_agents - 1, heal, own.n_agents - 1)
-            ours = np.where(heal >= 0, FIXED + own.n_enemies + known, np.where(self._beyond(m, actions), -1, actions))
+        heal = actions - FIXED - self.n_enemies
+        attacks_nobody = (actions >= FIXED + own.n_enemies) & (heal < 0)
+        ours = np.where(heal >= 0, FIXED + own.n_enemies + heal, np.where(attacks_nobody, -1, actions))
         return view.orders(np.ascontiguousarray(ours), own.battles.units)
-
-    def _beyond(self, m: int, actions: np.ndarray) -> np.ndarray:
-        """Which actions attack an enemy that the map lacks."""
-        return (actions >= FIXED + self.battles[m].n_enemies) & (actions < FIXED + self.n_enemies)
 
     def observed(self) -> dict[str, np.ndarray]:
         """The fields that are shown, `[B, ...]`; always the same arrays."""

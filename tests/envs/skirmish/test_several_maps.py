@@ -6,10 +6,11 @@ import pytest
 from envs.skirmish.entities import TYPES
 from envs.skirmish.environment import SkirmishEnv
 from envs.skirmish.unit_state import ALLY, ENEMY
+from envs.skirmish.unit_types import UNIT_TYPES
 from envs.skirmish.vectorised import SkirmishBatch
 from utils.errors import ConfigError
 
-MAPS = ["3m", "5m_vs_6m", "MMM"]
+MAPS = ["3m", "10gen_terran", "MMM"]
 SEEDS = [11, 12]
 UNITS, BITS, ENEMIES, ACTIONS = 10, 16, 10, 26  # of MMM, the largest
 
@@ -75,26 +76,47 @@ def test_episodes_are_those_of_one_map():
 
 
 def test_state_has_all_units_and_their_last_actions():
-    env, rng = _several(), np.random.default_rng(2)
+    env, rng, healed = _several(["10gen_terran", "MMM"]), np.random.default_rng(2), set()
     env.reset()
-    for _ in range(12):
-        shown = env.observed()
-        actions = _any_legal(shown["avail_actions"], rng)
-        env.step({"actions": actions})
-    for b in (0, 1):
-        state, battles = env.observed()["state"][b], env.battles.battles_of(b)
-        n, m, units = battles.n_agents, battles.n_enemies, battles.battles.units[b]
-        of_allies, of_enemies = 10 * len(ALLY), 10 * len(ENEMY)
-        allies = state[:of_allies].reshape(10, -1)
-        enemies = state[of_allies : of_allies + of_enemies].reshape(10, -1)
-        for rows, own, x in ((allies, units[:n], 2), (enemies, units[n:], 1)):
-            alive = own["health"] > 0
-            assert np.array_equal(rows[: len(own), 0] > 0, alive) and not rows[len(own) :].any()
-            assert rows[: len(own), x][alive] == pytest.approx((own["x"][alive] - 16) / 32, abs=1e-6)
-            assert np.array_equal(rows[: len(own), -len(TYPES) :].argmax(1)[alive], own["kind"][alive])
-        last = state[of_allies + of_enemies :].reshape(10, ACTIONS)
-        assert last[:n].argmax(1).tolist() == actions[b, :n].tolist() and not last[n:].any()
-        assert m and last.sum() == n
+    for _ in range(60):
+        avail = env.observed()["avail_actions"]
+        actions = (rng.random(avail.shape) * avail * (1 + 9 * (np.arange(ACTIONS) > 5))).argmax(-1)
+        _, ended, _ = env.step({"actions": actions})
+        for b in (0, 1):
+            assert_state(env.observed()["state"][b], env.battles.battles_of(b), b, actions[b])
+            healed |= {env.info(b)["map"]} if (actions[b] >= 6 + ENEMIES).any() else set()
+        env.reset(ended)
+    assert healed == {"10gen_terran", "MMM"}
+
+
+def assert_state(state, battles, b, actions):
+    of_allies, of_enemies = 10 * len(ALLY), 10 * len(ENEMY)
+    allies = state[:of_allies].reshape(10, -1)
+    enemies = state[of_allies : of_allies + of_enemies].reshape(10, -1)
+    n, units = battles.n_agents, battles.battles.units[b]
+    for rows, own, x in ((allies, units[:n], 2), (enemies, units[n:], 1)):
+        alive = own["health"] > 0
+        assert np.array_equal(rows[: len(own), 0] > 0, alive) and not rows[len(own) :].any()
+        assert rows[: len(own), x][alive] == pytest.approx((own["x"][alive] - 16) / 32, abs=1e-6)
+        shown = [TYPES[column] for column in rows[: len(own), -len(TYPES) :].argmax(1)[alive]]
+        assert shown == [f"type_{UNIT_TYPES[kind].name}" for kind in own["kind"][alive]]
+    last = state[of_allies + of_enemies :].reshape(10, ACTIONS)
+    assert last[:n].argmax(1).tolist() == actions[:n].tolist()
+    assert not last[n:].any() and last.sum() == n
+
+
+def test_episodes_may_be_left_in_the_middle():
+    env = _several(["3m", "8m"])
+    for _ in range(3):
+        env.reset()
+        env.step({"actions": np.where(env.observed()["avail_actions"][..., 1] > 0, 1, 0)})
+    assert [env.info(b)["map"] for b in (0, 1)] == ["3m", "8m"]
+    env = _several(["3m", "8m", "8m"])
+    for _ in range(6):
+        env.reset()
+        for _ in range(2):
+            avail = env.observed()["avail_actions"]
+            env.step({"actions": avail.shape[-1] - 1 - avail[..., ::-1].argmax(-1)})  # the last legal one
 
 
 def test_a_saved_batch_continues_identically():
@@ -112,8 +134,8 @@ def test_a_saved_batch_continues_identically():
         for env in envs:
             env.reset(ends[0][1].copy())
         assert all(np.array_equal(first.observed()[key], value) for key, value in envs[-1].observed().items())
-    assert first.get_stats()["battles_game"] > 4
-    with pytest.raises(ValueError, match=r"2 battles on 3m, 5m_vs_6m, MMM, not of 2 on 3m, 8m"):
+    assert first.get_stats()["battles_game"] > 3
+    with pytest.raises(ValueError, match=r"2 battles on 3m, 10gen_terran, MMM, not of 2 on 3m, 8m"):
         _several(["3m", "8m"]).load_state_dict(first.state_dict())
 
 
@@ -142,7 +164,23 @@ def test_illegal_actions_are_refused():
     env.reset()
     actions = np.where(env.observed()["avail_actions"][..., 1] > 0, 1, 0)
     actions[0, 2] = 10  # an enemy that 3m lacks
-    with pytest.raises(ValueError, match=r"Agent 2 of battle 0 cannot take action 10"):
+    with pytest.raises(ValueError, match=r"Agent 2 of battle 0 cannot take action -1"):
+        env.step({"actions": actions})
+
+
+@pytest.mark.parametrize("beyond", ["enemies", "allies"])
+def test_units_that_a_map_lacks_are_no_targets(beyond):
+    env = _several(["10gen_terran", "MMM"])
+    while True:
+        env.reset()
+        avail = env.observed()["avail_actions"]
+        if env.info(0)["map"] == "10gen_terran" and avail[0, :, 16:].any():
+            break
+    i, k = np.argwhere(avail[0, :, 16:])[0]
+    actions = np.where(avail[..., 1] > 0, 1, 0)
+    # 5 against 5: attack e5 and on, or heal row 4 and on
+    actions[0, i] = 11 + k if beyond == "enemies" else 16 + 4 + k
+    with pytest.raises(ValueError, match=rf"Agent {i} of battle 0 cannot take action"):
         env.step({"actions": actions})
 
 
