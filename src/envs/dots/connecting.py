@@ -118,6 +118,14 @@ def _editor(wanted: Wanted) -> Session:
     )
     try:
         session.attach(wanted.launch_timeout)
+    except SimulatorFault as error:
+        session.close()
+        if "hangs" not in str(error):
+            raise
+        raise SimulatorFault(
+            f"Nobody has attached to {place.path} within {wanted.launch_timeout:g} seconds (launch_timeout). "
+            "To start a simulator from here: env_args.executable=PATH."
+        ) from None
     except BaseException:
         session.close()
         raise

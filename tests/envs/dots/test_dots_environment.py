@@ -1,6 +1,9 @@
 """DOTS simulators as environments: streams, masks, episodes, states, faults."""
 
 import json
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -201,3 +204,21 @@ with Simulator() as simulator:
 def test_options_fill_in_the_copys_numbers():
     options = Options(executable=BALLS, args=["--seed={seed}", "{copy}", 3], seed=5, place=(0, 2, 4))
     assert options.wanted().args == ["--seed=5", "4", "3"]
+
+
+def test_without_an_executable_it_waits_for_whoever_attaches(made, tmp_path, caplog):
+    caplog.set_level("INFO", logger="muster")
+    with pytest.raises(SimulatorFault, match=r"Nobody has attached to .*default within 0\.1 seconds"):
+        made(None, folder=str(tmp_path), launch_timeout=0.1)
+    assert "press Play" in caplog.records[0].getMessage()
+    assert list(tmp_path.iterdir()) == []
+    command = [sys.executable, BALLS, "--memory-path", str(tmp_path / "default")]
+    editor = threading.Timer(0.2, lambda: started.append(subprocess.Popen(command)))
+    started = []
+    editor.start()
+    env = made(None, folder=str(tmp_path), launch_timeout=20, time_limit=5)
+    env.reset()
+    assert len(played(env, np.random.default_rng(1), 5)) == 5
+    env.close()
+    assert started[0].wait(10) == 0
+    assert list(tmp_path.iterdir()) == []
