@@ -3,9 +3,29 @@
 from utils.options import COPIES, EPISODES, FREE, SECONDS, Option
 from utils.registry import Registry, lazy_classes
 
+WORKER_TIMEOUT = Option(
+    300,
+    "seconds without an answer after which an environment process counts as hung; 0: never",
+    kind=float,
+    at_least=0,
+    at_most=SECONDS,
+    resume=FREE,
+)
 REGISTRY = Registry("source of environments")
 REGISTRY.declare(
-    "native", "vector_envs.sources:native", "one batch of copies, stepped by one call (skirmish, racing)", options={}
+    "native",
+    "vector_envs.sources:native",
+    "one batch of copies, stepped by one call (skirmish, racing, entities)",
+    options={
+        "native_processes": Option(
+            1,
+            "processes that share the copies of a batch and step at once, at most one a copy; 1: the trainer's own",
+            at_least=1,
+            at_most=COPIES,
+            resume=FREE,
+        ),
+        "worker_timeout": WORKER_TIMEOUT,
+    },
 )
 REGISTRY.declare("in_process", "vector_envs.sources:in_process", "in this process, stepped in turn", options={})
 REGISTRY.declare(
@@ -17,14 +37,7 @@ REGISTRY.declare(
             "shared_memory", "how steps travel to worker processes and back (registry: transports)", resume=FREE
         ),
         "envs_per_worker": Option(1, "environments of one process", at_least=1, at_most=COPIES, resume=FREE),
-        "worker_timeout": Option(
-            300,
-            "seconds without an answer after which an environment process counts as hung; 0: never",
-            kind=float,
-            at_least=0,
-            at_most=SECONDS,
-            resume=FREE,
-        ),
+        "worker_timeout": WORKER_TIMEOUT,
         "on_worker_fault": Option(
             "restart",
             "the response if an environment raises or its process dies or hangs: restart or stop",

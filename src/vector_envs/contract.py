@@ -86,6 +86,11 @@ class BatchedEnv(Protocol):
     which `seed` is a list of B seeds, one for each copy, or None. It may also have the methods of `MultiAgentEnv` for
     replays, and `state_dict() -> dict` and `load_state_dict(state)` of all copies; then a resumed run continues
     exactly, also during episodes. One that declares `fields()` takes and returns the same as `VectorEnv`.
+
+    `native_processes` divides the copies among several such environments. If every array and list in the state has
+    an entry for each copy along its first axis (dictionaries may contain dictionaries), and no copy draws from global
+    generators, the class says `state_by_copy = True`: a run then resumes with any number of processes, else with
+    the same one.
     """
 
     def reset(self, which: np.ndarray | None = None) -> None:

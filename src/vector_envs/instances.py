@@ -53,14 +53,18 @@ def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> C
     return partial(_make, factory, _seeded(args, env_parameters(factory), [index], test_mode))
 
 
-def batched_environment_factory(args: SimpleNamespace, test_mode: bool) -> Callable:
-    """A factory of all environments of a run as one batched one, whose copies are seeded as `environment_factory` does.
+def batched_environment_factory(
+    args: SimpleNamespace, test_mode: bool, indices: Sequence[int] | None = None
+) -> Callable:
+    """A factory of the environments `indices` of a run (None: all) as one batched one, seeded as `environment_factory`
+    seeds them.
 
-    It gets them as a list, one for each copy.
+    It gets the seeds as a list, one for each copy.
     """
+    indices = range(args.batch_size_run) if indices is None else indices
     factory = loaded(REGISTRY.entry(args.env).traits["batched"])
-    env_args = _seeded(args, env_parameters(REGISTRY[args.env]), range(args.batch_size_run), test_mode)
-    return partial(_make_batched, factory, {"batch_size": args.batch_size_run, **env_args})
+    env_args = _seeded(args, env_parameters(REGISTRY[args.env]), indices, test_mode)
+    return partial(_make_batched, factory, {"batch_size": len(indices), **env_args})
 
 
 def first_seed(args: SimpleNamespace, seed: int, index: int, test_mode: bool) -> int:

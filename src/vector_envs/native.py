@@ -8,6 +8,7 @@ import numpy as np
 from envs.sizes import spec_of
 from replays.offered import offered
 from vector_envs.contract import StepOutcome
+from vector_envs.copies_state import require_whole
 
 
 class NativeEnv:
@@ -62,6 +63,7 @@ class NativeEnv:
         return self.env.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        require_whole(state)
         self.env.load_state_dict(state)
 
     def close(self) -> None:

@@ -3,17 +3,21 @@
 import contextlib
 import os
 import select
+import time
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from utils.child_process import CLOSE_TIMEOUT, CONTEXT, ChildProcess
 from vector_envs.faults import EnvironmentWorkerError, Failure, Fault
-from vector_envs.worker import CloudpickleWrapper, WorkerPort, env_worker
+from vector_envs.worker import WorkerPort
 
-__all__ = ["BellChannel", "Channel", "EnvironmentWorkerError", "WorkerProcess"]
+__all__ = ["BellChannel", "Channel", "EnvironmentWorkerError", "WorkerProcess", "close_all", "collected"]
 
 MESSAGE, BELLS = b"m", (b"b", b"t")
+# the first commands of a process, which imports everything before it answers, and the least timeout for them
+AFTER_START, START_TIMEOUT = ("announced", "prepare"), 60.0
 
 
 class Channel:
@@ -53,10 +57,13 @@ class Channel:
 
 
 class BellChannel(Channel):
-    """Carries bells, too: a single byte that wakes the other end, which then finds everything in shared memory."""
+    """Carries bells, too: a single byte that wakes the other end, which then finds everything in shared memory.
 
-    def ring(self, test_mode: bool = False) -> None:
-        os.write(self._writer.fileno(), BELLS[test_mode])
+    There are two, which mean what both ends have agreed upon.
+    """
+
+    def ring(self, second: bool = False) -> None:
+        os.write(self._writer.fileno(), BELLS[second])
 
     def send(self, message: Any) -> None:
         # pickled first: a failure must not leave half a message behind
@@ -65,7 +72,7 @@ class BellChannel(Channel):
         self._writer.send_bytes(pickled)
 
     def receive(self) -> Any:
-        """The next message, or for a bell the test_mode that it was rung with; sleeps until there is one."""
+        """The next message, or for a bell whether it was the second one; sleeps until there is something."""
         first = os.read(self._reader.fileno(), 1)
         if not first:
             raise EOFError("the other end is closed")
@@ -73,34 +80,22 @@ class BellChannel(Channel):
 
 
 class WorkerProcess:
-    """The process of the environments `indices`, started.
+    """The process of the environments `indices`, started: `target(port, *arguments)`.
 
     Args:
         channel: our end of its pipes.
         port: its end of the transport, which is sent to it.
-        factories: for each of its environments, {test_mode: factory}.
-        recreated: for each of its environments, {test_mode: how often it was re-created before}.
-        separate_test_env: whether tests play on separate environments.
-        entropy: of its global random generators; None: as the system seeds them.
+        arguments: picklable.
     """
 
-    def __init__(
-        self,
-        channel: Channel,
-        port: WorkerPort,
-        factories: dict[int, dict[bool, Any]],
-        recreated: dict[int, dict[bool, int]],
-        separate_test_env: bool,
-        entropy: list[int] | None,
-    ):
-        self.indices = list(factories)
-        self.rows = slice(self.indices[0], self.indices[-1] + 1)
+    def __init__(self, channel: Channel, port: WorkerPort, indices: list[int], target: Callable, arguments: tuple):
+        self.indices = indices
+        self.rows = slice(indices[0], indices[-1] + 1)
         self.channel = channel
         # the fault that ended its process
         self.lost: Fault | None = None
-        numbers = "-".join(str(index) for index in dict.fromkeys((self.indices[0], self.indices[-1])))
-        arguments = (port, CloudpickleWrapper(factories), recreated, separate_test_env, entropy)
-        self.process = ChildProcess(env_worker, arguments, f"env-{numbers}")
+        numbers = "-".join(str(index) for index in dict.fromkeys((indices[0], indices[-1])))
+        self.process = ChildProcess(target, (port, *arguments), f"env-{numbers}")
         # with our copies closed, the end of the worker is the end of the pipe
         port.close()
 
@@ -134,3 +129,45 @@ class WorkerProcess:
     def end(self, seconds: float = CLOSE_TIMEOUT) -> None:
         """Wait for its end for `seconds`, then kill it."""
         self.process.end(seconds)
+
+
+def collected(
+    workers: Sequence[WorkerProcess],
+    command: str,
+    timeout: float,
+    receive: Callable[[WorkerProcess], tuple[dict[int, Any], dict[int, Failure]]],
+) -> tuple[dict[int, Any], list[Fault]]:
+    """The answers of all `workers` to a `command` that was sent to them, and their faults.
+
+    Args:
+        timeout: seconds without an answer after which a process counts as hung; 0: never.
+        receive: waits for a worker; returns its answers and its failures.
+    """
+    answers: dict[int, Any] = {}
+    faults: list[Fault] = []
+    if timeout and command in AFTER_START:
+        timeout = max(timeout, START_TIMEOUT)
+    patience = timeout
+    for worker in workers:
+        if timeout and not worker.channel.wait(patience):
+            faults.append(worker.hangs(command, timeout))
+            patience = 0.0  # the others have had the same time
+            continue
+        try:
+            answered, failures = receive(worker)
+        except (EOFError, OSError):
+            faults.append(worker.died(command))
+            continue
+        faults += [worker.failed(index, command, failure) for index, failure in failures.items()]
+        answers.update(answered)
+    return answers, faults
+
+
+def close_all(workers: list[WorkerProcess]) -> None:
+    """End all of them, at the latest after `CLOSE_TIMEOUT`, and forget them."""
+    for worker in workers:
+        worker.dismiss()
+    deadline = time.monotonic() + CLOSE_TIMEOUT
+    for worker in workers:
+        worker.end(max(0.0, deadline - time.monotonic()))
+    workers.clear()

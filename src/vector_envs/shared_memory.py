@@ -33,7 +33,7 @@ class SharedMemoryTransport(WorkerTransport):
 
     def _allocate(self, spec: EnvSpec) -> dict[bool, StepArrays]:
         count = len(self.all_indices)
-        self._memory.grow(len(self._modes) * (StepArrays.size(spec, count) + _flags(count)))
+        self._memory.grow(len(self._modes) * (StepArrays.size(spec, count) + flag_bytes(count)))
         sides = _sides(self._memory.map(), spec, count, self._modes)
         self._playing_there = {mode: playing for mode, (_, playing) in sides.items()}
         return {mode: arrays for mode, (arrays, _) in sides.items()}
@@ -46,8 +46,7 @@ class SharedMemoryTransport(WorkerTransport):
         worker.channel.ring(self._mode)
 
     def _receive(self, worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
-        answer = worker.channel.receive()
-        return NOTHING if isinstance(answer, bool) else answer
+        return received(worker)
 
     def close(self) -> None:
         super().close()
@@ -88,7 +87,13 @@ class SharedMemoryPort:
         self._channel.close()
 
 
-def _flags(count: int) -> int:
+def received(worker: WorkerProcess) -> tuple[dict[int, Any], dict[int, Failure]]:
+    """Wait for a worker; returns the answers and the failures that its `SharedMemoryPort` sends."""
+    answer = worker.channel.receive()
+    return NOTHING if isinstance(answer, bool) else answer
+
+
+def flag_bytes(count: int) -> int:
     """Bytes that mark the environments that step, padded to a cache line."""
     return -(-count // ALIGNMENT) * ALIGNMENT
 
@@ -100,7 +105,7 @@ def _sides(
     sides, start = {}, 0
     for mode in modes:
         playing = np.frombuffer(memory, bool, count=count, offset=start)
-        start += _flags(count)
+        start += flag_bytes(count)
         sides[mode] = StepArrays.inside(memory, spec, count, start), playing
         start += StepArrays.size(spec, count)
     return sides

@@ -1,6 +1,10 @@
 """The environments of a run: in this process, in worker processes, or as one batch."""
 
+from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
+
+import numpy as np
 
 from utils.available_memory import available_memory, require_memory
 from vector_envs import TRANSPORTS
@@ -9,6 +13,7 @@ from vector_envs.faults import FaultPolicy
 from vector_envs.in_process import InProcessEnv
 from vector_envs.instances import batched_environment_factory, environment_factory
 from vector_envs.native import NativeEnv
+from vector_envs.split import SplitEnv
 from vector_envs.train_and_test import TrainAndTest
 
 # bytes that an environment process takes at least: Python with NumPy, without shared pages
@@ -17,13 +22,34 @@ MODES = (False, True)
 
 
 def native(args: SimpleNamespace) -> VectorEnv:
-    """As one batch of `batch_size_run` copies."""
-    make = {mode: batched_environment_factory(args, mode) for mode in MODES}
+    """As one batch of `batch_size_run` copies, in this process or divided among `native_processes` others.
+
+    Raises:
+        MusterError: the processes would take more memory than is available.
+    """
     size = args.batch_size_run
-    return TrainAndTest(
-        {mode: lambda recreated, mode=mode: NativeEnv(make[mode](recreated), size) for mode in MODES},
-        args.separate_test_env,
-    )
+    processes = min(args.native_processes, size)
+    if processes > 1:
+        _require_memory(args, processes, "Choose a smaller native_processes.")
+        make = {mode: _split(args, mode, processes, args.worker_timeout) for mode in MODES}
+    else:
+        batch = {mode: batched_environment_factory(args, mode) for mode in MODES}
+        make = {mode: lambda recreated, mode=mode: NativeEnv(batch[mode](recreated), size) for mode in MODES}
+    return TrainAndTest(make, args.separate_test_env)
+
+
+def _split(args: SimpleNamespace, test_mode: bool, processes: int, timeout: float) -> Callable[[int], SplitEnv]:
+    """A factory of the batch, divided as evenly as possible; `factory(k)` makes its k-th re-creation."""
+    parts = [part.tolist() for part in np.array_split(np.arange(args.batch_size_run), processes)]
+    factories = [batched_environment_factory(args, test_mode, part) for part in parts]
+    seed = args.env_args.get("seed")
+
+    def make(recreated: int) -> SplitEnv:
+        entropy = None if seed is None else [int(seed) % 2**64, int(test_mode), recreated]
+        these = [partial(factory, recreated) for factory in factories]
+        return SplitEnv(these, [len(part) for part in parts], timeout, entropy)
+
+    return make
 
 
 def in_process(args: SimpleNamespace) -> VectorEnv:
@@ -45,12 +71,7 @@ def workers(args: SimpleNamespace) -> VectorEnv:
         MusterError: the processes would take more memory than is available.
     """
     processes = -(-args.batch_size_run // args.envs_per_worker)
-    require_memory(
-        f"batch_size_run={args.batch_size_run} ({processes} environment processes)",
-        processes * PROCESS_BYTES,
-        available_memory(),
-        "Choose a smaller batch_size_run or a larger envs_per_worker.",
-    )
+    _require_memory(args, processes, "Choose a smaller batch_size_run or a larger envs_per_worker.")
     factories = [
         {mode: environment_factory(args, index, mode) for mode in MODES} for index in range(args.batch_size_run)
     ]
@@ -60,4 +81,13 @@ def workers(args: SimpleNamespace) -> VectorEnv:
         args.separate_test_env,
         faults=FaultPolicy(args.on_worker_fault == "restart", args.max_worker_restarts, args.worker_timeout),
         seed=args.env_args.get("seed"),
+    )
+
+
+def _require_memory(args: SimpleNamespace, processes: int, remedy: str) -> None:
+    require_memory(
+        f"batch_size_run={args.batch_size_run} ({processes} environment processes)",
+        processes * PROCESS_BYTES,
+        available_memory(),
+        remedy,
     )

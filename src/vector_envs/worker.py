@@ -1,6 +1,7 @@
 """The worker process of environments. It imports neither torch nor the learner."""
 
 import traceback
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import cloudpickle
@@ -8,7 +9,6 @@ import cloudpickle
 from envs.fields import EnvSpec
 from envs.validation import InvalidEnvironmentError
 from utils.errors import MusterError
-from vector_envs.declared_row import row_of
 from vector_envs.faults import Failure
 from vector_envs.generators import generators_state, load_generators_state, seed_generators
 from vector_envs.step_arrays import StepArrays
@@ -57,18 +57,27 @@ def env_worker(
     separate_test_env: bool,
     entropy: list[int] | None,
 ) -> None:
-    """Serve the environments of `factories` (index -> {test_mode: factory}) until the command `close`.
-
-    A worker that waits for a command also ends with the trainer; `ChildProcess` ends one whose environment hangs.
+    """Serve the environments of `factories` (index -> {test_mode: factory}), see `serve`.
 
     Args:
         recreated: index -> {test_mode: how often this environment was re-created before}.
         separate_test_env: whether tests play on separate environments.
+    """
+    made = {index: WorkerEnvironment(own, recreated[index], separate_test_env) for index, own in factories.x.items()}
+    serve(port, made, entropy)
+
+
+def serve(port: WorkerPort, hosted: Mapping[int, Any], entropy: list[int] | None) -> None:
+    """Let the objects `hosted` obey commands, each a method of theirs with one argument, until the command `close`.
+
+    A worker that waits for a command also ends with the trainer; `ChildProcess` ends one whose environment hangs.
+
+    Args:
+        hosted: by the number of the first environment that each stands for.
         entropy: of this process's global random generators; None: as the system seeds them.
     """
     if entropy is not None:
         seed_generators(entropy)
-    hosted = {index: WorkerEnvironment(own, recreated[index], separate_test_env) for index, own in factories.x.items()}
     try:
         while True:
             command, indices, argument = port.receive()
@@ -79,7 +88,7 @@ def env_worker(
             if command == "prepare":
                 arrays = port.prepare(argument)
                 for row, environment in enumerate(hosted.values()):
-                    environment.rows = {mode: row_of(part, row) for mode, part in arrays.items()}
+                    environment.prepare(arrays, row)
             elif command == "seed_generators":
                 seed_generators(argument)
             elif command == "generators_state":

@@ -8,7 +8,9 @@ from envs.saving import state_or_none
 from envs.sizes import announced
 from replays.offered import offered
 from replays.plain import plain, plain_info
+from vector_envs.declared_row import row_of
 from vector_envs.environment_row import EnvironmentRow
+from vector_envs.step_arrays import StepArrays
 
 
 class WorkerEnvironment:
@@ -30,6 +32,10 @@ class WorkerEnvironment:
         self._infos: dict[bool, dict] = {False: {}, True: {}}
         # of training and tests; the same if they play on one environment
         self.rows: dict[bool, EnvironmentRow] = {}
+
+    def prepare(self, arrays: dict[bool, StepArrays], row: int) -> None:
+        """Write into this row of the arrays of training, and of those of tests."""
+        self.rows = {mode: row_of(part, row) for mode, part in arrays.items()}
 
     def reset(self, test_mode: bool) -> None:
         """Begin an episode."""

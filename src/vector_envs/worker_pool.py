@@ -2,22 +2,18 @@
 
 import contextlib
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from multiprocessing import util
 from typing import Any
 
-from utils.child_process import CLOSE_TIMEOUT
 from utils.errors import MusterError
 from vector_envs.census import Census
 from vector_envs.faults import EnvironmentWorkerError, Failure, Fault, FaultPolicy
-from vector_envs.process import Channel, WorkerProcess
-from vector_envs.worker import WorkerPort
+from vector_envs.process import Channel, WorkerProcess, close_all, collected
+from vector_envs.worker import CloudpickleWrapper, WorkerPort, env_worker
 
 log = logging.getLogger("muster")
-# the first commands of a process, which imports everything before it answers, and the least timeout for them
-AFTER_START, START_TIMEOUT = ("announced", "prepare"), 60.0
 
 
 class WorkerPool:
@@ -42,7 +38,7 @@ class WorkerPool:
         self._interrupted = False
         self.workers: list[WorkerProcess] = []
         # also at the interpreter's exit, which waits for its children: workers ignore its SIGTERM
-        self._close_workers = util.Finalize(self, _close_all, args=(self.workers,), exitpriority=10)
+        self._close_workers = util.Finalize(self, close_all, args=(self.workers,), exitpriority=10)
         try:
             for first in self.census.starts:
                 self.workers.append(self._start(self.all_indices[first : first + envs_per_worker]))
@@ -83,7 +79,8 @@ class WorkerPool:
         entropy = self.census.entropy(indices[0])
         try:
             channel, port = self._connect(indices)
-            return WorkerProcess(channel, port, factories, recreated, self.separate_test_env, entropy)
+            arguments = (CloudpickleWrapper(factories), recreated, self.separate_test_env, entropy)
+            return WorkerProcess(channel, port, indices, env_worker, arguments)
         except OSError as error:  # no more processes, or no more open files (ulimit -u, ulimit -n)
             raise MusterError(
                 f"The process of environment {indices[0]} cannot be started, after {len(self.workers)} others: "
@@ -103,26 +100,9 @@ class WorkerPool:
         return answers, [*lost, *faults]
 
     def _collect(self, workers: list[WorkerProcess], command: str) -> tuple[dict[int, Any], list[Fault]]:
-        collected: dict[int, Any] = {}
-        faults: list[Fault] = []
-        timeout = self._policy.timeout
-        if timeout and command in AFTER_START:
-            timeout = max(timeout, START_TIMEOUT)
-        patience = timeout
-        for worker in workers:
-            if timeout and not worker.channel.wait(patience):
-                faults.append(worker.hangs(command, timeout))
-                patience = 0.0  # the others have had the same time
-                continue
-            try:
-                answers, failures = self._receive(worker)
-            except (EOFError, OSError):
-                faults.append(worker.died(command))
-                continue
-            faults += [worker.failed(index, command, failure) for index, failure in failures.items()]
-            collected.update(answers)
+        answers, faults = collected(workers, command, self._policy.timeout, self._receive)
         self._interrupted = False
-        return collected, faults
+        return answers, faults
 
     def _recover(self, faults: list[Fault]) -> set[int]:
         """Re-create failed environments and processes; their unfinished episodes are lost.
@@ -165,12 +145,3 @@ class WorkerPool:
         census.process_lost(worker.indices)
         self.workers[self.workers.index(worker)] = self._start(worker.indices)
         return self._ask(worker.indices, "prepare", self._prepared())[1]
-
-
-def _close_all(workers: list[WorkerProcess]) -> None:
-    for worker in workers:
-        worker.dismiss()
-    deadline = time.monotonic() + CLOSE_TIMEOUT
-    for worker in workers:
-        worker.end(max(0.0, deadline - time.monotonic()))
-    workers.clear()

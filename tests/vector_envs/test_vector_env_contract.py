@@ -12,12 +12,13 @@ from vector_envs.faults import EnvironmentWorkerError, FaultPolicy
 from vector_envs.first_copies import FirstCopies
 from vector_envs.in_process import InProcessEnv
 from vector_envs.native import NativeEnv
+from vector_envs.split import SplitEnv
 from vector_envs.train_and_test import TrainAndTest
 
 SIZE = 3
 LENGTHS, ENDS = [3, 5, 4], ["terminated", "time_limit", "truncated"]
 # each transport with copies that share a process and copies that do not
-WAYS = ["native", "in_process", "pipe 1", "pipe 2", "shared_memory 2", "shared_memory 3"]
+WAYS = ["native", "native 2", "in_process", "pipe 1", "pipe 2", "shared_memory 2", "shared_memory 3"]
 THERE = [("pipe 2", "shared_memory 3"), ("shared_memory 3", "pipe 1")]
 WORKERS = [way for way in WAYS if way.split()[0] in TRANSPORTS]
 
@@ -32,9 +33,19 @@ def _made(factory, b, recreated=0):
     return factory(seed=100 * recreated + b)
 
 
+def _part(first, size, recreated, **options):
+    """Copies `first` and following as a batch."""
+    seeds = [100 * recreated + b for b in range(first, first + size)]
+    return CountingBatch(size, LENGTHS[first:] + LENGTHS[:first], ENDS[first:] + ENDS[:first], seed=seeds, **options)
+
+
 def source(way, env=CountingEnv, faults=None, **options):
     """Copies whose first episodes are 3, 5 and 4 steps long; one is terminated and two are cut off."""
     name, _, count = way.partition(" ")
+    if way == "native 2":
+        parts = [partial(_part, first, size, **options) for first, size in ((0, 2), (2, 1))]
+        make = {m: lambda k: SplitEnv([partial(part, k) for part in parts], [2, 1]) for m in (False, True)}
+        return TrainAndTest(make, separate=True)
     if name == "native":
         batch = partial(CountingBatch, SIZE, LENGTHS, ENDS, **options)
         make = {m: lambda k: NativeEnv(batch(seed=[100 * k + b for b in range(SIZE)]), SIZE) for m in (False, True)}
@@ -167,7 +178,7 @@ def test_tests_leave_training_as_it_is(make, way):
     assert seen(training) == [[0, 2]] * 3
 
 
-@pytest.mark.parametrize(("way", "there"), [("native", ""), ("in_process", ""), *THERE])
+@pytest.mark.parametrize(("way", "there"), [("native", ""), ("native 2", ""), ("in_process", ""), *THERE])
 def test_a_state_is_resumed_during_episodes(make, way, there):
     """Also by another transport, and with another number of environments in a process."""
     env = make(way)
@@ -230,7 +241,7 @@ class Broken(CountingEnv):
         return [np.zeros(5)] * (2 + (self.t > 1))
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "native"])
+@pytest.mark.parametrize("way", [way for way in WAYS if not way.startswith("native")])
 def test_breaches_of_the_contract_are_refused_on_every_source(make, way):
     play = make(way, Broken, faults=FaultPolicy(restart=True, max_restarts=3)).play(False)
     play.reset()

@@ -33,6 +33,8 @@ class EntityBatch:
         MusterError: its spaces are invalid.
     """
 
+    state_by_copy = True
+
     def __init__(
         self,
         batch_size: int,

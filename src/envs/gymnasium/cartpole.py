@@ -37,6 +37,8 @@ class CartPoleBatch:
         infos: none.
     """
 
+    state_by_copy = True
+
     def __init__(
         self,
         batch_size: int,
@@ -105,16 +107,16 @@ class CartPoleBatch:
         ends = (self._playing, self._terminated, self._truncated)
         return {
             "generators": [generator.bit_generator.state for generator in self._generators],
-            "state": self._env.state.copy(),
+            "state": self._env.state.T.copy(),
             "steps": self._env.steps.copy(),
-            "ends": np.stack(ends),
+            "ends": np.stack(ends, axis=1),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         for generator, saved in zip(self._generators, state["generators"], strict=True):
             generator.bit_generator.state = saved
-        self._env.state[:], self._env.steps[:] = state["state"], state["steps"]
-        self._playing[:], self._terminated[:], self._truncated[:] = state["ends"]
+        self._env.state[:], self._env.steps[:] = state["state"].T, state["steps"]
+        self._playing[:], self._terminated[:], self._truncated[:] = state["ends"].T
 
     def close(self) -> None:
         self._env.close()

@@ -133,6 +133,8 @@ class RacingBatch(RacesBase):
         place: for each race what `Options.place` says.
     """
 
+    state_by_copy = True
+
     def __init__(self, batch_size: int, place: Sequence[Sequence[int]] | None = None, **env_args: Any):
         super().__init__(batch_size, place, env_args)
 

@@ -19,6 +19,8 @@ class SkirmishBatch(SkirmishEnv):
         threads: numba threads that share the battles.
     """
 
+    state_by_copy = True
+
     def __new__(cls, batch_size: int, threads: int = 1, **env_args: Any):
         if is_listed(env_args):
             return SeveralMapsBatch(batch_size, threads, **env_args)
