@@ -120,8 +120,8 @@ def test_presets_resume_exactly(tmp_path, preset):
 def test_mini_races_resume_exactly(tmp_path):
     config = compose_config("iqn_race", "racing").config
     config["env_args"]["time_limit"] = 40
-    config |= {**SETTINGS, "batch_size_run": 2, "t_max": 250, "batch_size": 16, "buffer_size": 1000, "buffer_min": 64}
-    resumes_exactly(tmp_path, config | {"hold_out": 0.3, "hold_out_redraw": 0.1}, "mini-races", kills=1)
+    config |= {**SETTINGS, "batch_size_run": 4, "t_max": 250, "batch_size": 16, "buffer_size": 1000, "buffer_min": 64}
+    resumes_exactly(tmp_path, config | {"hold_out": 0.6, "hold_out_redraw": 0.1}, "mini-races", kills=1)
 
 
 def resumes_exactly(tmp_path, config, seed, kills):
