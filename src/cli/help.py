@@ -46,6 +46,7 @@ Options (Sacred's)
   -h, --help           this page
 
 Other programs (each has --help)
+  python src/suite.py run FILE many runs by one command
   python src/browse.py         open the runs in the web browser (make browse)
   python src/report.py         one HTML file of runs, and figures for papers
   python src/diagnose.py RUN   its times, monitored values and machine
