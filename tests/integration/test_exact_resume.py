@@ -124,14 +124,20 @@ def test_mini_races_resume_exactly(tmp_path):
     resumes_exactly(tmp_path, config | {"hold_out": 0.6, "hold_out_redraw": 0.1}, "mini-races", kills=1)
 
 
-def resumes_exactly(tmp_path, config, seed, kills):
-    """Train twice, once killed and resumed again and again, and compare."""
+def test_a_batch_that_two_processes_share_resumes_exactly_as_in_one(tmp_path):
+    config = config_of("rollout", "ppo_learner", "synchronous", overlap=False, algorithm="enn_ppo")
+    resumes_exactly(tmp_path, {**config, "t_max": 120}, "two processes", kills=1, native_processes=2)
+
+
+def resumes_exactly(tmp_path, config, seed, kills, **there):
+    """Train twice, once killed and resumed again and again, and with the changes `there`; compare."""
     # its only checkpoint is the one at the end, with which an unobserved run starts its metric log
     undisturbed = {"local_results_path": str(tmp_path / "a" / "results"), "checkpoint_interval": 10**9}
     straight = finished({**config, **undisturbed}, tmp_path / "a")
     # checkpoints at random intervals, to fall before and after tests, and into every phase of an episode
     rng = random.Random(seed)
-    config |= {"local_results_path": str(tmp_path / "b" / "results"), "checkpoint_interval": rng.randint(1, 30)}
+    interval = rng.randint(1, 30)
+    config |= {"local_results_path": str(tmp_path / "b" / "results"), "checkpoint_interval": interval, **there}
     resumed, killed = killed_and_resumed(config, tmp_path / "b", kills, rng)
     assert killed == kills
     assert straight["t_env"] >= config["t_max"]
