@@ -3,7 +3,7 @@
     python benchmarks/entities.py
     python benchmarks/entities.py --peer-python ../enn/bin/python --peer-path ../entity-gym:../rogue-net:../enn-trainer
 
-Environments alone: 128 of a game, random legal choices, in this process and in two workers, for some seconds each.
+Environments alone: 128 of a game, random legal choices, in this process and in two others, for some seconds each.
 Training: MineSweeper with the settings of enn-trainer (`enn_ppo`), environment steps for each second of processor time
 of the whole process, one thread. All take turns, and the median over rounds counts; the peer's Python has entity-gym's
 and enn-trainer's packages.
@@ -24,10 +24,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from envs.entities.adapter import EntityEnv
 from envs.entities.batch import EntityBatch
-from vector_envs import TRANSPORTS
-from vector_envs.faults import FaultPolicy
+from envs.seeds import copies_seeds
+from vector_envs.split import SplitEnv
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / "benchmarks" / "peers"
@@ -50,20 +49,20 @@ def played(env, seconds: float) -> float:
     return steps / passed
 
 
-def in_workers(game: str, workers: int):
-    """`NUMBER` environments in processes, by shared memory."""
-    factories = [partial(EntityEnv, environment=game, seed=seed) for seed in range(NUMBER)]
-    policy = FaultPolicy(restart=True, max_restarts=0, timeout=300.0)
-    rows = [{False: factory, True: factory} for factory in factories]
-    return TRANSPORTS["shared_memory"](rows, NUMBER // workers, True, policy)
+def divided(game: str, processes: int) -> SplitEnv:
+    """The same copies, divided among processes that step at once (`native_processes`)."""
+    seeds, size = copies_seeds(1, NUMBER), NUMBER // processes
+    parts = [seeds[first : first + size] for first in range(0, NUMBER, size)]
+    factories = [partial(EntityBatch, len(part), game, seed=part) for part in parts]
+    return SplitEnv(factories, [len(part) for part in parts], timeout=300.0)
 
 
 def environments(game: str, seconds: float, peer) -> dict[str, float]:
     """Steps a second by place."""
     found = {"here, 1 process": played(EntityBatch(NUMBER, game, seed=1), seconds)}
-    env = in_workers(game, 2)
+    env = divided(game, 2)
     try:
-        found["here, 2 workers"] = played(env, seconds)
+        found["here, 2 processes"] = played(env, seconds)
     finally:
         env.close()
     for processes in (1, 2) if peer else ():
