@@ -9,11 +9,11 @@ import uuid
 from pathlib import Path
 
 from dots_simulator import wake
-from dots_simulator.layout import EDITOR_FILE, FOLDER
+from dots_simulator.layout import EDITOR_FILE, FOLDER, LOCK
 from utils.errors import MusterError
 
 SHARED_MEMORY = Path("/dev/shm")
-LOG, LOCK = ".log", ".lock"
+LOG = ".log"
 # what belongs to a first file PATH: itself, PATH and underscores, and these
 _FAMILY = re.compile(rf"(_*)(\.new)?|{re.escape(LOG)}|{re.escape(LOCK)}|{wake.TO_SIMULATOR}|{wake.TO_TRAINER}")
 
