@@ -100,7 +100,7 @@ def test_every_weight_learns():
         (_shapes(enemies=9), {}, "of 9 actions it needs 6, and one for each of the 9 enemies"),
         (_shapes(), {"normalise_observations": True}, "set normalise_observations=False"),
         (_shapes(), {"share_params": False}, "set share_params=True"),
-        (_shapes(), {"d_model": 15}, "agent.n_head=2: it must divide agent.d_model=15"),
+        (_shapes(), {"d_model": 15}, "n_head=2: it must divide d_model=15"),
     ],
 )
 def test_refusals(shapes, args, message):
