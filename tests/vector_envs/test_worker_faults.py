@@ -136,7 +136,7 @@ def test_closing_twice_is_harmless(transport):
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_workers_that_ignore_close_are_ended(monkeypatch, transport):
-    monkeypatch.setattr("vector_envs.worker_pool.CLOSE_TIMEOUT", 0.5)
+    monkeypatch.setattr("vector_envs.process.CLOSE_TIMEOUT", 0.5)
     running = TRANSPORTS[transport]([dict.fromkeys((False, True), StubbornEnv)] * 2, 1, True)
     running.reset()
     processes = [worker.process for worker in running.workers]
