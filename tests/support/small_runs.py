@@ -42,8 +42,10 @@ def make_runs(results):
         done = run_command(*words, cwd=results.parent)
         assert done.returncode == 0, done.stderr
 
+    first, *others = product(GAMES, ALGORITHMS, SEEDS)
+    make(first)  # the tests know it as Sacred's number 1
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(make, product(GAMES, ALGORITHMS, SEEDS)))
+        list(pool.map(make, others))
 
 
 def shared_runs(tmp_path_factory):
