@@ -61,7 +61,7 @@ class Simulator(Messages):
         self._link: Link | Link0 | None = (Link0 if protocol == "0" else Link)(self._watch)
         # "0" or "0.3.2"
         self.protocol = protocol
-        # after `exchange`: the trainer wants all episodes to begin anew; nobody has an action
+        # after `exchange`: the trainer wants all episodes to restart; nobody has an action
         self.reset_wanted = False
         self._take_turns = take_turns
         self._behaviours: list[Behaviour] = []

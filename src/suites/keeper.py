@@ -1,6 +1,6 @@
 """The keeper of one run: a small process that starts it, renews its claim, and writes down how it ended.
 
-A keeper is in a session of its own: the launcher that began it may end, or be killed, and the run goes on. When the
+A keeper is in a session of its own: the launcher that began it may end, or be killed, and the run continues. When the
 keeper itself is killed, the run is sent SIGTERM, on which it saves.
 """
 
@@ -44,8 +44,8 @@ def keep(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Att
         start: forks and returns the process's number; 0 in the run.
 
     Returns:
-        the attempt as it ended, or as it was if another launcher has the run by now; None in the run, which has to go
-        on by itself.
+        the attempt as it ended, or as it was if another launcher has the run by now; None in the run, which has
+        to continue by itself.
     """
     if _taken_over(folder, attempt):
         return attempt

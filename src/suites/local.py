@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from records.suite_state import FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from suites.claims import Claim, Claims
 from suites.keeper import command_of
 from suites.processes import is_alive
@@ -111,7 +111,7 @@ class LocalLauncher:
             os.write(2, f"\n{text}\n".encode())  # print may be what was interrupted
 
     def _stops(self) -> int:
-        """0: go on; 1: stop, and let runs save; 2: at once."""
+        """0: continue; 1: stop, and let runs save; 2: at once."""
         return min(len(self._signals), 2) or int(self._folder.stop.exists())
 
     def _fill(self, newest: dict[str, Attempt]) -> bool:
@@ -220,6 +220,3 @@ class LocalLauncher:
             if select.select([self._starter], [], [], min(left, 0.2))[0]:
                 self._starter.ended()
                 return
-
-
-__all__ = ["DONE", "LocalLauncher", "Outcome"]

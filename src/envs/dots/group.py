@@ -62,7 +62,7 @@ class Group:
         self._block: np.ndarray | None = None
         self._observations = range(len(self.spec.observations))
         self._counts = [self._arrays[name][0] for name in COUNTS if name in self._arrays]
-        # protocol 0: the rows of the decision block whose agents go on, and of those that have ended
+        # protocol 0: the rows of the decision block whose agents continue, and of those that have ended
         self._asking = self._over = None
         self.asking = self.ended = 0
 
