@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from checks.values import require_bounded
-from envs import REGISTRY
+from envs import REGISTRY, live_options
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
 from utils.options import converted
 from utils.plain_values import shown
+from utils.schedules import Schedule
 from vector_envs.instances import constructor_of, env_parameters
 
 
@@ -29,8 +30,14 @@ def check_environment(config: dict) -> None:
     parameters = env_parameters(factory)
     if "common_reward" in config and not config["common_reward"]:
         _ask_for_rewards_of_agents(name, env_args, parameters)
+    scheduled = {}
+    for key, option in live_options(name).items():
+        if isinstance(description := env_args.get(key), list | tuple):
+            scheduled[key] = Schedule.of(option.checked(f"env_args.{key}", description)).eval(0)
     if parameters is not None:
         for key, value in env_args.items():
+            if key in scheduled:
+                continue
             if key == "seed":  # every run's environments get one; those that do not take it are made without
                 continue
             if key not in parameters:
@@ -48,7 +55,7 @@ def check_environment(config: dict) -> None:
                 env_args[key] = converted(f"env_args.{key}", value, example)
     if hasattr(constructor_of(factory), "check_args"):
         try:
-            constructor_of(factory).check_args(**env_args)
+            constructor_of(factory).check_args(**env_args | scheduled)
         except MusterError:
             raise
         except Exception as error:  # nested values of the wrong kind may raise anything

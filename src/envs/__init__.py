@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from envs.multiagentenv import MultiAgentEnv
+from utils.options import Option
 from utils.registry import Registry, loaded
 
 REGISTRY = Registry("environment")
@@ -59,6 +60,8 @@ REGISTRY.declare(
 # `has_best`: the last infos of episodes declare what makes one the best (`runners.best_episodes`)
 # `streams`: its agents are such (`stream_fields`)
 # `carries`: makes of its arguments those for other processes, which have not imported the plugins
+# `live`: the arguments that may change over a run (name -> `utils.options.Option`); its objects have a method
+# `take_live(name, value)`
 # `counts_copies`: it is made with `test_mode` and with its `place` among the copies of a run
 REGISTRY.declare(
     "racing",
@@ -67,6 +70,7 @@ REGISTRY.declare(
     batched="envs.racing.environment:RacingBatch",
     counts_copies=True,
     has_best=True,
+    live="envs.racing.reward_weights:WEIGHTS",
 )
 REGISTRY.declare(
     "trackmania",
@@ -74,6 +78,7 @@ REGISTRY.declare(
     "TrackMania Nations / United Forever through TMInterface (needs the game), with racing's fields",
     counts_copies=True,
     has_best=True,
+    live="envs.racing.reward_weights:WEIGHTS",
 )
 REGISTRY.declare(
     "dots",
@@ -98,6 +103,11 @@ def has_batched_form(name: str, env_args: Mapping[str, Any]) -> bool:
     return "batched" in traits and loaded(traits.get("batched_if", _always))(**env_args)
 
 
+def live_options(name: str) -> Mapping[str, Option]:
+    """The arguments of an environment that may change over a run; of an unknown one there are none."""
+    return loaded(REGISTRY.entry(name).traits.get("live", {})) if name in REGISTRY else {}
+
+
 def _always(**env_args: Any) -> bool:
     return True
 
@@ -107,4 +117,4 @@ def env_fn(env: type[MultiAgentEnv], **kwargs) -> MultiAgentEnv:
     return env(**kwargs)
 
 
-__all__ = ["REGISTRY", "MultiAgentEnv", "batched_names", "env_fn", "has_batched_form"]
+__all__ = ["REGISTRY", "MultiAgentEnv", "batched_names", "env_fn", "has_batched_form", "live_options"]

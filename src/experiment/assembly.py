@@ -106,8 +106,8 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
 
     The runner starts environments. If anything after it fails, they are closed again.
     """
-    prepare_environments(args)
     schedules = {"": start_schedules(args)}
+    prepare_environments(args)
     runner = r_REGISTRY[args.runner](args=args, logger=logger)
     try:
         # a runner of PyMARL's knows the sizes only

@@ -9,10 +9,11 @@ from typing import Any
 from checks.experiment_options import OPTIONS as OF_EXPERIMENTS
 from checks.options import declared
 from checks.registries import REGISTRIES
+from envs import live_options
 from experiment.teams import Member
 from records.layout import LIVE, RUNS
 from utils.errors import ConfigError, MusterError
-from utils.live_parts import parts_that_act, set_live
+from utils.live_parts import has_key, parts_that_act, put_value, set_live, value_of
 from utils.nearest import did_you_mean
 from utils.options import Option
 from utils.plain_values import shown
@@ -27,12 +28,12 @@ def start_schedules(args: SimpleNamespace) -> dict[str, Any]:
         the schedules, as the config describes them.
     """
     given = {
-        key: vars(args)[key]
-        for key, option in declared(vars(args)).items()
-        if option.driven and isinstance(vars(args).get(key), list | tuple)
+        key: value_of(args, key)
+        for key, option in _declared(args).items()
+        if option.driven and has_key(args, key) and isinstance(value_of(args, key), list | tuple)
     }
     for key, description in given.items():
-        setattr(args, key, Schedule.of(description).eval(0))
+        put_value(args, key, Schedule.of(description).eval(0))
     return given
 
 
@@ -54,10 +55,10 @@ class LiveConfig:
         without: Collection[str] = (),
     ):
         self._args, self._parts = args, list(parts)
-        self.options = {key: option for key, option in declared(vars(args)).items() if option.live or option.driven}
+        self.options = {key: option for key, option in _declared(args).items() if option.live or option.driven}
         self.options = {key: option for key, option in self.options.items() if key not in without}
         # those that the config has, and those that apply now
-        self._given = {key: schedules.get(key, vars(args)[key]) for key in self.options if key in vars(args)}
+        self._given = {key: schedules.get(key, value_of(args, key)) for key in self.options if has_key(args, key)}
         self._present = dict(self._given)
 
     def checked(self, key: str, value: Any) -> Any:
@@ -67,8 +68,8 @@ class LiveConfig:
             ConfigError: it is no key that may change, or the value is invalid.
         """
         if key not in self._given:
-            known = declared(vars(self._args))
-            reason = "is read at the start of a run only" if key in known else "is no key of this run"
+            known = key in _declared(self._args) or has_key(self._args, key)
+            reason = "is read at the start of a run only" if known else "is no key of this run"
             raise ConfigError(f"{shown(key)} {reason}.{did_you_mean(key, self._given)}")
         option: Option = self.options[key]
         return option.checked(key, value)
@@ -89,7 +90,7 @@ class LiveConfig:
                     self._set(key, after)
             except MusterError as error:
                 faults.append(str(error))
-                setattr(self._args, key, before)
+                put_value(self._args, key, before)
                 continue
             self._present[key] = after
             changed[key] = (before, after)
@@ -105,15 +106,25 @@ class LiveConfig:
                 option = self.options[key]
                 if isinstance(option.example, int) and option.kind is not float:
                     value = round(value)
-                if value != vars(self._args)[key]:
+                if value != value_of(self._args, key):
                     self._set(key, value)
 
     def _is_schedule(self, key: str, value: Any) -> bool:
         return self.options[key].driven and isinstance(value, list | tuple)
 
     def _set(self, key: str, value: Any) -> None:
-        setattr(self._args, key, value)
+        put_value(self._args, key, value)
         set_live(self._parts, key, value)
+
+
+def _declared(args: SimpleNamespace) -> dict[str, Option]:
+    """Every key with its option, those of the environment's arguments that may change among them."""
+    return declared(vars(args)) | of_environment(args)
+
+
+def of_environment(args: SimpleNamespace) -> dict[str, Option]:
+    """The options of the environment's arguments that may change, by their keys in the config."""
+    return {f"env_args.{name}": option for name, option in live_options(vars(args).get("env", "")).items()}
 
 
 def live_changes(
@@ -135,7 +146,8 @@ def live_changes(
         own_mac = acting_mac if team.view is None or not team.name else acting_mac.teams[team.name].mac
         parts = [team, team.learner, *parts_that_act(team.mac), *parts_that_act(own_mac), team.buffer, team.plan]
         parts += [acting, acting.runner] if not team.name else []
-        configs[team.name] = LiveConfig(team.args, schedules[team.name], parts)
+        of_others = of_environment(team.args) if team.name else ()
+        configs[team.name] = LiveConfig(team.args, schedules[team.name], parts, of_others)
         keys |= {key for key in configs[team.name].options if key not in OF_EXPERIMENTS or key == "replay_ratio"}
     runners = REGISTRIES["runner"].options
     if "" not in configs:
@@ -212,6 +224,15 @@ class LiveChanges:
             if not team or team not in self._configs:
                 raise ConfigError(f"there is no team {shown(str(team))}.")
         return {
-            team: {key: self._configs[team].checked(key, value) for key, value in own.items()}
+            team: {key: self._configs[team].checked(key, value) for key, value in _by_key(own).items()}
             for team, own in {"": content, **teams}.items()
         }
+
+
+def _by_key(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a file, with those of its mapping `env_args` as `env_args.<name>`."""
+    found = dict(content)
+    if isinstance(arguments := found.get("env_args"), dict):
+        del found["env_args"]
+        found |= {f"env_args.{name}": value for name, value in arguments.items()}
+    return found

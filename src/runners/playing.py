@@ -35,6 +35,8 @@ class EpisodesRunner(BaseRunner):
         self.vector_env = SOURCES[source](with_defaults(self.args, SOURCES.entry(source).defaults))
         self.spec = self.vector_env.spec
         self.episode_limit = self.spec.episode_limit
+        # arguments of the environments that have changed, which they have not yet
+        self._live_args: dict[str, Any] = {}
         # records tests, see `replays.recorder.Recorder`
         self.recorder = None
 
@@ -62,9 +64,17 @@ class EpisodesRunner(BaseRunner):
     def run(self, test_mode: bool = False) -> EpisodeBatch:
         """Play, and return the batch."""
         self._in_play = not test_mode
+        for name in list(self._live_args):
+            self.vector_env.take_live(name, self._live_args.pop(name))
         self.batch = self._play_together(test_mode=True) if test_mode else self._play()
         self._in_play = False
         return self.batch
+
+    def take_live(self, key: str, value: Any) -> None:
+        """A key of the config has changed. Environments take theirs before they play next: a thread may play now."""
+        room, _, name = key.partition(".")
+        if room == "env_args":
+            self._live_args[name] = value
 
     def _play(self) -> EpisodeBatch:
         """The number of episodes of a training call."""

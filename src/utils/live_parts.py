@@ -1,6 +1,7 @@
 """Telling parts of a run that a key of its config has changed."""
 
 from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 
@@ -17,8 +18,28 @@ def set_live(parts: Iterable[Any], key: str, value: Any) -> None:
     parts = [part for part in parts if part is not None]
     for part in parts:
         args = getattr(part, "args", None)
-        if args is not None and hasattr(args, key):
-            setattr(args, key, value)
+        if args is not None and has_key(args, key):
+            put_value(args, key, value)
     for part in parts:
         if hasattr(part, "take_live"):
             part.take_live(key, value)
+
+
+def has_key(args: SimpleNamespace, key: str) -> bool:
+    """Whether a config has this key; `a.b` is the key `b` of the mapping `a`."""
+    room, _, name = key.rpartition(".")
+    return name in getattr(args, room, {}) if room else hasattr(args, key)
+
+
+def value_of(args: SimpleNamespace, key: str) -> Any:
+    """The value of a key that a config has."""
+    room, _, name = key.rpartition(".")
+    return getattr(args, room)[name] if room else getattr(args, key)
+
+
+def put_value(args: SimpleNamespace, key: str, value: Any) -> None:
+    """Give a key another value; a mapping that has it is replaced, as other configs may have the same one."""
+    room, _, name = key.rpartition(".")
+    if room:
+        key, value = room, {**getattr(args, room), name: value}
+    setattr(args, key, value)

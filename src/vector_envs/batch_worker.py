@@ -122,6 +122,10 @@ class HostedBatch:
         """The info of the last step of a copy, by its number here."""
         return self._env.info(row)
 
+    def take_live(self, change: tuple[str, Any]) -> None:
+        """An argument, by its name, has another value."""
+        self._env.take_live(*change)
+
     def show(self, name: str) -> dict[str, Any]:
         """The value of a replay method of the first copy; or why there is none."""
         try:

@@ -75,6 +75,10 @@ class VectorEnv(Protocol):
             whether all copies of training were restored; if not, each needs a reset.
         """
 
+    def take_live(self, name: str, value: Any) -> None:
+        """An argument of the environments has changed (trait `live`): for all copies, those of tests too, and those
+        that are made later."""
+
     def close(self) -> None:
         """Free the copies' resources."""
 

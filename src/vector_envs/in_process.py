@@ -88,6 +88,10 @@ class InProcessEnv:
         for b in np.flatnonzero(self._begun).tolist():
             self._rows[b].write_seen(self.envs[b])
 
+    def take_live(self, name: str, value: Any) -> None:
+        for env in self.envs:
+            env.take_live(name, value)
+
     def close(self) -> None:
         for env in self.envs:
             env.close()

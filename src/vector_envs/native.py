@@ -66,5 +66,8 @@ class NativeEnv:
         require_whole(state)
         self.env.load_state_dict(state)
 
+    def take_live(self, name: str, value: Any) -> None:
+        self.env.take_live(name, value)
+
     def close(self) -> None:
         self.env.close()

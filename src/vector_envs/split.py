@@ -200,6 +200,10 @@ class SplitEnv:
         self._infos.clear()
         self._unseen = True
 
+    def take_live(self, name: str, value: Any) -> None:
+        """See `VectorEnv.take_live`."""
+        self._ask("take_live", (name, value))
+
     def close(self) -> None:
         """Close the environments and end the processes; may be called twice."""
         self._close_workers()

@@ -20,6 +20,8 @@ class TrainAndTest:
         self._factories, self._separate = factories, separate
         # how often each was re-created because nothing saved its state
         self._recreated = {False: 0, True: 0}
+        # arguments that have changed, with their values
+        self._live: dict[str, Any] = {}
         self._made: dict[bool, Any] = {False: factories[False](0)}
         self.spec = self._made[False].spec
         self.restarts = 0
@@ -27,8 +29,14 @@ class TrainAndTest:
     def play(self, test_mode: bool) -> Any:
         mode = test_mode and self._separate
         if mode not in self._made:
-            self._made[mode] = self._factories[mode](self._recreated[mode])
+            self._make(mode)
         return self._made[mode]
+
+    def take_live(self, name: str, value: Any) -> None:
+        """See `VectorEnv.take_live`."""
+        self._live[name] = value
+        for env in self._made.values():
+            env.take_live(name, value)
 
     def save_replay(self) -> Any:
         """Save a replay of the copies that tests play on."""
@@ -72,4 +80,9 @@ class TrainAndTest:
         if mode in self._made:
             self._made.pop(mode).close()
         self._recreated[mode] = recreated
-        self._made[mode] = self._factories[mode](recreated)
+        self._make(mode)
+
+    def _make(self, mode: bool) -> None:
+        self._made[mode] = self._factories[mode](self._recreated[mode])
+        for name, value in self._live.items():
+            self._made[mode].take_live(name, value)

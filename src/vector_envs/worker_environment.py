@@ -1,7 +1,7 @@
 """One environment number of a run, inside an environment process."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from envs.saving import state_or_none
@@ -30,6 +30,8 @@ class WorkerEnvironment:
         # of the environment that was played on last
         self._env: Any = None
         self._infos: dict[bool, dict] = {False: {}, True: {}}
+        # arguments that have changed, with their values
+        self._live: dict[str, Any] = {}
         # of training and tests; the same if they play on one environment
         self.rows: dict[bool, EnvironmentRow] = {}
 
@@ -53,6 +55,12 @@ class WorkerEnvironment:
     def observe(self, test_mode: bool) -> None:
         """Write the current observations, during an episode."""
         self.rows[test_mode].write_seen(self._environment(test_mode))
+
+    def take_live(self, changes: Mapping[str, Any]) -> None:
+        """Arguments have other values: for what was made, and what will be."""
+        self._live |= changes
+        for env in self._made.values():
+            _take_live(env, changes)
 
     def announced(self, _) -> Any:
         """The environment's declaration, see `envs.sizes`."""
@@ -111,4 +119,10 @@ class WorkerEnvironment:
             recreated = self._recreated[key]
             make = self._factories[key]
             self._made[key] = make(recreated) if recreated else make()
+            _take_live(self._made[key], self._live)
         return self._made[key]
+
+
+def _take_live(env: Any, changes: Mapping[str, Any]) -> None:
+    for name, value in changes.items():
+        env.take_live(name, value)

@@ -32,6 +32,8 @@ class WorkerPool:
         self.separate_test_env = separate_test_env
         self.all_indices = list(range(len(factories)))
         self.census = Census(len(factories), envs_per_worker, seed)
+        # arguments of the environments that have changed, with their values
+        self._live: dict[str, Any] = {}
         # whether the environments of tests play now, not those of training
         self._mode = False
         # some answers to sent commands are outstanding
@@ -144,4 +146,7 @@ class WorkerPool:
             return [] if worker.lost else self._ask([fault.index], "discard", argument)[1]
         census.process_lost(worker.indices)
         self.workers[self.workers.index(worker)] = self._start(worker.indices)
-        return self._ask(worker.indices, "prepare", self._prepared())[1]
+        faults = self._ask(worker.indices, "prepare", self._prepared())[1]
+        if self._live and not faults:
+            faults = self._ask(worker.indices, "take_live", self._live)[1]
+        return faults

@@ -116,6 +116,11 @@ class WorkerTransport(WorkerPool):
         side.begun[indices], side.playing[indices], side.lost[indices] = True, True, False
         self._note_busy(side)
 
+    def take_live(self, name: str, value: Any) -> None:
+        """See `VectorEnv.take_live`."""
+        self._live[name] = value
+        self._recover(self._ask(self.all_indices, "take_live", {name: value})[1])
+
     def step(self, actions: Mapping[str, np.ndarray]) -> StepOutcome:
         """See `VectorEnv.step`."""
         side = self._side

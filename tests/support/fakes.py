@@ -34,7 +34,10 @@ class CountingEnv(MultiAgentEnv):
         self.episode, self.t = -1, 0
         self.closed = False
         self.rng = np.random.default_rng(seed)
-        self.noise = 0.0
+        self.noise = self.bonus = 0.0
+
+    def take_live(self, name, value):
+        setattr(self, name, value)
 
     def reset(self):
         self.episode += 1
@@ -56,7 +59,7 @@ class CountingEnv(MultiAgentEnv):
         ended = self.t >= self.lengths[self.episode % len(self.lengths)]
         terminates = self.ends[self.episode % len(self.ends)] == "terminated"
         info = {"episode_limit": ended and not terminates, "won": int(terminates)}
-        return float(self.t + sum(int(a) for a in actions) / 10), ended, info
+        return float(self.t + sum(int(a) for a in actions) / 10) + self.bonus, ended, info
 
     def get_obs_agent(self, agent_id):
         seed = 0 if self.own_seed is None else self.own_seed % 1000
@@ -130,6 +133,10 @@ class CountingBatch:
         self.infos = [dict(info) for info in state["infos"]]
         for name in ("reward", "ended", "truncated"):
             getattr(self, name)[:] = state[name]
+
+    def take_live(self, name, value):
+        for copy in self.copies:
+            copy.take_live(name, value)
 
     def get_env_info(self):
         return self.copies[0].get_env_info()

@@ -234,6 +234,36 @@ def test_a_process_that_dies_in_a_test_loses_the_episodes_of_training(make, way)
     assert not env.play(False).step(acting(env)).lost.any()
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_arguments_that_change_are_those_of_every_copy(make, way):
+    """In the midst of episodes, and of tests, whose copies may be made later."""
+    env = make(way)
+    play = env.play(False)
+    play.reset()
+    assert play.step(acting(play)).values["reward"].tolist() == [1.0] * SIZE
+    env.take_live("bonus", 0.5)
+    assert play.step(acting(play)).values["reward"].tolist() == [2.5] * SIZE
+    testing = env.play(True)
+    testing.reset()
+    assert testing.step(acting(testing)).values["reward"].tolist() == [1.5] * SIZE
+    env.take_live("bonus", 0.25)
+    assert testing.step(acting(testing)).values["reward"].tolist() == [2.25] * SIZE
+
+
+@pytest.mark.parametrize("way", WORKERS)
+@pytest.mark.parametrize("what", ["raise", "kill"])
+def test_arguments_that_changed_are_those_of_restarted_copies(make, way, what):
+    env = make(way, faults=FaultPolicy(restart=True, max_restarts=3), fault=(2, what), fault_seed=1)
+    play = env.play(False)
+    env.take_live("bonus", 0.5)
+    play.reset()
+    play.step(acting(play))
+    lost = play.step(acting(play)).lost
+    assert lost[1]
+    play.reset(lost)
+    assert play.step(acting(play)).values["reward"][lost].tolist() == [1.5] * np.count_nonzero(lost)
+
+
 class Broken(CountingEnv):
     """Shows too many observations from the second step on."""
 

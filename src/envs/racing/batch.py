@@ -163,6 +163,11 @@ class BatchedRaces:
         step_all(self.races, self.tracks, self.world, self.views, actions, self.outputs)
         return self.outputs
 
+    def weigh(self, name: str, value: float) -> None:
+        """Give a weight of the rewards (`reward_weights`) another value."""
+        setattr(self.options, name, value)
+        self.world = world_of(self.options)
+
     def map_of(self, b: int) -> str:
         """The name of the track of race b."""
         return self.maps[self.races.race["track"][b]].name

@@ -82,6 +82,10 @@ class RacesBase:
         """Continue from where `state_dict` was taken."""
         self.races.load_state_dict(state)
 
+    def take_live(self, name: str, value: float) -> None:
+        """A weight of the rewards has another value from now on (`reward_weights`)."""
+        self.races.weigh(name, value)
+
     def close(self) -> None:
         """Nothing is open."""
 

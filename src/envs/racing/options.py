@@ -6,6 +6,8 @@ from typing import Any
 
 from envs.bounds import require_numbers
 from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, races_of
+from envs.racing.reward_weights import BOUNDS as OF_WEIGHTS
+from envs.racing.reward_weights import WEIGHTS
 from envs.racing.state import TICK_MS, grid_metres
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -20,9 +22,7 @@ OF_RACES: dict[str, tuple[float, float]] = {
     "step_ms": (TICK_MS, 1000),
     "time_limit": (1, 10**6),
     "cut_off_seconds": (0.05, 3600.0),
-    "constant_reward_per_ms": (-1000.0, 1000.0),
-    "reward_per_m_advanced_along_centerline": (-1000.0, 1000.0),
-    "final_speed_reward_per_m_per_s": (-1000.0, 1000.0),
+    **OF_WEIGHTS,
 }
 BOUNDS: dict[str, tuple[float, float]] = {
     "n_cars": (1, 32),
@@ -67,9 +67,9 @@ class Options:
     normalise: bool = True  # the float view, by fixed means and deviations
     state: bool = True  # the field state, for mixers and central critics
     reward: str = "sum"  # of several cars; "each": a reward for each
-    constant_reward_per_ms: float = -6 / 5000
-    reward_per_m_advanced_along_centerline: float = 5 / 500
-    final_speed_reward_per_m_per_s: float = 0.0  # at the finish
+    constant_reward_per_ms: float = WEIGHTS["constant_reward_per_ms"].default
+    reward_per_m_advanced_along_centerline: float = WEIGHTS["reward_per_m_advanced_along_centerline"].default
+    final_speed_reward_per_m_per_s: float = WEIGHTS["final_speed_reward_per_m_per_s"].default  # at the finish
     seed: int | Sequence[int] | None = None
     test_mode: bool = False  # set by Muster: whether these races are those of tests
     # set by Muster: number of this copy among those that share its cycle, their number, and number among all of the run

@@ -59,6 +59,10 @@ class TrackManiaEnv:
         require_known("trackmania", Options, env_args)
         Options(**env_args).maps()
 
+    def take_live(self, name: str, value: float) -> None:
+        """A weight of the rewards has another value from now on (`racing.reward_weights`)."""
+        setattr(self.options, name, value)
+
     def fields(self) -> dict[str, FieldSpec]:
         return fields_of(self.options)
 

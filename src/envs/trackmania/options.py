@@ -6,6 +6,7 @@ from typing import Any
 
 from envs.bounds import require_numbers
 from envs.racing.options import OF_RACES, VIEWS
+from envs.racing.reward_weights import WEIGHTS
 from envs.racing.state import TICK_MS
 from envs.trackmania.float_view import ZONES_AHEAD
 from envs.trackmania.launching import PORT
@@ -56,9 +57,9 @@ class Options:
     frame_height: int = 120
     normalise: bool = True  # the float view, by fixed means and deviations
     state: bool = True  # the field state, for mixers and central critics
-    constant_reward_per_ms: float = -6 / 5000
-    reward_per_m_advanced_along_centerline: float = 5 / 500
-    final_speed_reward_per_m_per_s: float = 0.0  # at the finish
+    constant_reward_per_ms: float = WEIGHTS["constant_reward_per_ms"].default
+    reward_per_m_advanced_along_centerline: float = WEIGHTS["reward_per_m_advanced_along_centerline"].default
+    final_speed_reward_per_m_per_s: float = WEIGHTS["final_speed_reward_per_m_per_s"].default  # at the finish
     seed: int | None = None  # every environment takes one; here nothing is random
     test_mode: bool = False  # set by Muster: whether these races are those of tests
     # set by Muster: number of this copy among those that share its cycle, their number, and number among all of the run
