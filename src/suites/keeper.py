@@ -52,12 +52,16 @@ def keep(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Att
     signals = _Signals()
     begun = folder.output(attempt.run).stat().st_size if folder.output(attempt.run).exists() else 0
     parent = os.getpid()
+    # a signal that comes to the run before it has let go of our handlers would be lost
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     pid = start()
     if pid == 0:
         signals.restore()
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         # saves, as on any SIGTERM, when its keeper is gone
         end_with_parent(signal.SIGTERM, parent)
         return None
+    signal.pthread_sigmask(signal.SIG_SETMASK, held)
     attempt = replace(attempt, pid=parent, born=born(parent), run_pid=pid, run_born=born(pid))
     _write(folder, attempt)
     renewed, told, taken_over = time.monotonic(), 0, False

@@ -1,5 +1,6 @@
 """The keeper of a run: what it writes about the end, and what it leaves alone."""
 
+import os
 import signal
 import time
 from dataclasses import replace
@@ -8,15 +9,15 @@ import pytest
 
 from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder
 from suite_children import folder_in, launcher, runs_of
-from suites import local
-from suites.keeper import _ended, command_of
+from suites import launcher as launchers
+from suites.keeper import _ended, command_of, keep
 from suites.processes import is_alive
 from utils.whole_files import write_whole
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "LOOK", 0.05)
+    monkeypatch.setattr(launchers, "LOOK", 0.05)
     return folder_in(tmp_path)
 
 
@@ -38,6 +39,19 @@ def test_a_run_that_another_machine_has_taken_over_is_ended(folder):
         time.sleep(0.02)
     assert folder.attempt("run-0", 1).state == RUNNING and folder.attempt("run-0", 2).machine == "another"
     assert [one.state for one in seen] == [RUNNING]
+
+
+def test_a_signal_that_comes_before_the_run_has_let_go_of_its_keeper_ends_it(folder):
+    def start():
+        pid = os.fork()
+        if pid == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return pid
+
+    ended = keep(folder, Attempt("a", 1, token="x"), start)
+    if ended is None:
+        os._exit(0)
+    assert (ended.state, ended.exit_code) == (LOST, -signal.SIGTERM)
 
 
 @pytest.mark.parametrize(
