@@ -13,7 +13,8 @@ from cli.suite_starter import starter
 from records.suite_state import DONE, FAILED, SuiteFolder, SuiteRun
 from suites.claims import Claims
 from suites.freezing import freeze
-from suites.local import LocalLauncher, Outcome
+from suites.launcher import Outcome
+from suites.local import LocalLauncher
 from suites.resources import Machine, thread_variables
 from suites.suite_file import SuiteFile, read_suite, suite_path
 from utils.errors import ConfigError, MusterError

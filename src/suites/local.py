@@ -6,52 +6,26 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from records.suite_state import FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from records.suite_state import LOST, RUNNING, Attempt, SuiteFolder, SuiteRun
 from suites.claims import Claim, Claims
 from suites.keeper import command_of
+from suites.launcher import Launcher
 from suites.processes import is_alive
 from suites.resources import Machine
 from suites.starter import Request, Starter
 from utils.whole_files import write_whole
 
-# seconds between looks at the folder when nothing ends here
-LOOK = 1.0
-# seconds that stopped runs get to end, once they are to end at once
-PATIENCE = 10.0
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a launcher ended.
-
-    Attributes:
-        newest: attempt at each run.
-        signum: the signal that stopped it, if one did; `stopped` also by `suite.py stop`.
-        changed: runs that it did not begin, because their configs have changed since they were frozen.
-    """
-
-    newest: dict[str, Attempt]
-    signum: int | None
-    stopped: bool
-    changed: list[str]
-
-
-class LocalLauncher:
+class LocalLauncher(Launcher):
     """Starts a suite's runs on this machine.
 
     Args:
-        folder: the suite's.
-        runs: in the order in which they are wanted.
-        claims: of this launcher.
         machine: what there is for runs.
         start: makes a starter.
-        report: called with an attempt whenever one begins or ends here.
-        look: called with the newest attempts at every look at the folder.
-        retry_failed: whether runs that had failed before this start are tried again.
-        is_current: whether a run would still have the config that it was frozen with; others are not begun.
+        others: see `Launcher`.
     """
 
     def __init__(
@@ -66,53 +40,11 @@ class LocalLauncher:
         retry_failed: bool = False,
         is_current: Callable[[SuiteRun], bool] = lambda run: True,
     ):
-        self._folder, self._claims, self._machine = folder, claims, machine
-        self._runs = {run.id: run for run in runs}
-        self._start, self._report, self._look = start, report, look
-        self._is_current = is_current
+        super().__init__(folder, runs, claims, report, look, retry_failed, is_current)
+        self._machine, self._start = machine, start
         self._starter: Starter | None = None
         self._mine: dict[str, Attempt] = {}
         self._told: dict[str, int] = {}
-        self._signals: list[int] = []
-        self._changed: list[str] = []
-        failed = {run: attempt.number for run, attempt in folder.newest().items() if attempt.state == FAILED}
-        self._retried = failed if retry_failed else {}
-
-    def run(self) -> Outcome:
-        """Until every run is done or has failed, wherever it ran; or until it is stopped."""
-        before = {signum: signal.signal(signum, self._note) for signum in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            newest, forced = {}, 0.0
-            while True:
-                newest = self._folder.newest()
-                self._note_ended(newest)
-                self._look(newest)
-                stops = self._stops()
-                if stops:
-                    self._stop(newest, stops)
-                    forced = forced or (time.monotonic() if stops > 1 else 0.0)
-                    if not self._mine or (forced and time.monotonic() - forced > PATIENCE):
-                        break
-                elif not self._fill(newest) and not self._mine and not self._elsewhere(newest):
-                    break
-                self._wait(0.05 if stops else LOOK)
-            stopped = bool(self._stops())
-        finally:
-            for signum, handler in before.items():
-                signal.signal(signum, handler)
-            if self._starter is not None:
-                self._starter.close()
-        return Outcome(newest, self._signals[0] if self._signals else None, stopped, self._changed)
-
-    def _note(self, signum: int, _frame: object) -> None:
-        self._signals.append(signum)
-        if len(self._signals) == 1:
-            text = f"{signal.Signals(signum).name}: the runs save and stop. Once more ends them at once."
-            os.write(2, f"\n{text}\n".encode())  # print may be what was interrupted
-
-    def _stops(self) -> int:
-        """0: continue; 1: stop, and let runs save; 2: at once."""
-        return min(len(self._signals), 2) or int(self._folder.stop.exists())
 
     def _fill(self, newest: dict[str, Attempt]) -> bool:
         """Start runs while there is room; whether one was started."""
@@ -128,9 +60,7 @@ class LocalLauncher:
             place = self._machine.place([*everyones, *(one for one in here if one not in everyones)])
             if place is None:
                 break
-            if not self._is_current(run):
-                del self._runs[run.id]
-                self._changed.append(run.id)
+            if not self._still_current(run):
                 continue
             if (claim := self._claims.claim(run, before, *place)) is not None and self._begin(claim):
                 here.append(claim.attempt)
@@ -152,26 +82,12 @@ class LocalLauncher:
         self._lose(attempt)
         return False
 
-    def _is_free(self, run: str, attempt: Attempt | None) -> bool:
-        if attempt is None or attempt.state in (STOPPED, LOST):
-            return attempt is None or self._claims.may_continue(attempt)
-        if attempt.state == RUNNING:
-            return run not in self._mine and self._claims.is_over(attempt)
-        return attempt.state == FAILED and self._retried.get(run) == attempt.number
-
     def _is_orphan(self, attempt: Attempt) -> bool:
         """Whether an attempt is under way on this machine whose launcher has ended."""
         if not self._claims.is_here(attempt):
             return False
         pid, _, rest = attempt.launcher.partition("-")
         return not pid.isdigit() or not is_alive(int(pid), rest.partition("-")[0])
-
-    def _elsewhere(self, newest: dict[str, Attempt]) -> bool:
-        """Whether others still have runs, which could be lost."""
-        return any(
-            run not in newest or newest[run].state in (RUNNING, STOPPED, LOST) or self._is_free(run, newest[run])
-            for run in self._runs
-        )
 
     def _note_ended(self, newest: dict[str, Attempt]) -> None:
         """Forget what has ended; a run whose starter died before it began is lost."""
@@ -220,3 +136,7 @@ class LocalLauncher:
             if select.select([self._starter], [], [], min(left, 0.2))[0]:
                 self._starter.ended()
                 return
+
+    def _close(self) -> None:
+        if self._starter is not None:
+            self._starter.close()

@@ -11,16 +11,14 @@ import os
 import re
 import shlex
 import subprocess
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from suites.claims import Claims
-from suites.keeper import command_of, keep
+from suites.one_run import do_run
 from suites.resources import thread_variables
 from utils.errors import MusterError
 from utils.plain_values import escaped
@@ -121,38 +119,15 @@ def run_task(
     folder = SuiteFolder(results, name)
     content = json.loads(read_regular(_list(folder, array), _LARGEST))
     run = next(run for run in folder.runs() if run.id == content["runs"][index])
-    if folder.stop.exists():
-        return None
     claims = Claims(folder, content["lease"], content["losses"])
-    before = folder.newest().get(run.id)
-    if before is not None and not _is_free(before, claims, content["failed"].get(run.id)):
-        return None
-    if not is_current(run):
-        raise MusterError(f"{run.id} was not started: a file of its config has changed since it was submitted.")
-    claim = claims.claim(run, before, [], [])
-    if claim is None:
-        return None
-    # there is no launcher: the task itself starts the run
-    words = command_of(folder.results, claim.attempt, run.words, run.confirmed)
-    ended = keep(folder, replace(claim.attempt, launcher=f"slurm {os.environ.get('SLURM_JOB_ID', '')}"), os.fork)
+    launcher = f"slurm {os.environ.get('SLURM_JOB_ID', '')}"
+    # SLURM starts a task again after its node has failed, which the lease has not seen yet
+    ended = do_run(folder, run, claims, launcher, program, content["failed"].get(run.id), is_current, patient=True)
     if ended is None:
-        output = os.open(folder.output(run.id), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        os.execv(program[0], [*program, *words])
+        return None
     if ended.state in (STOPPED, LOST) and not folder.stop.exists():
         _queue_again()
     return ended
-
-
-def _is_free(before: Attempt, claims: Claims, failed: int | None) -> bool:
-    if before.state == RUNNING:
-        # SLURM starts a task again after its node has failed, which the lease has not seen yet
-        deadline = time.monotonic() + before.lease + 1
-        while not claims.is_over(before) and time.monotonic() < deadline:
-            time.sleep(min(1.0, before.lease / 10))
-        return claims.is_over(before)
-    return before.state in (STOPPED, LOST) or (before.state == FAILED and before.number == failed)
 
 
 def _queue_again() -> None:

@@ -11,7 +11,7 @@ from cli import suite_launch
 from records.suite_state import Attempt, SuiteFolder
 from suite import main
 from suite_children import folder_in, start
-from suites import local
+from suites import launcher as launchers
 from utils.config import CONFIG_DIR
 from utils.whole_files import write_whole
 
@@ -31,7 +31,7 @@ def suite(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(suite_launch, "starter", lambda environments, cold, environment: start())
-    monkeypatch.setattr(local, "LOOK", 0.05)
+    monkeypatch.setattr(launchers, "LOOK", 0.05)
     (tmp_path / "tiny.yaml").write_text(TINY)
     return lambda command, *words: main([command, *words])
 

@@ -11,7 +11,7 @@ from cli.suite_starter import starter
 from forked import run_command
 from records.metric_rows import read_metric_log
 from suite_children import folder_in, launcher
-from suites import local
+from suites import launcher as launchers
 from suites.resources import Machine
 from suites.suite_file import read_suite
 
@@ -32,7 +32,7 @@ def numbers(results, token):
 @pytest.mark.slow
 def test_a_run_of_a_suite_is_one_of_the_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(local, "LOOK", 0.02)
+    monkeypatch.setattr(launchers, "LOOK", 0.02)
     (tmp_path / "mine.yaml").write_text(SUITE)
     suite = read_suite(tmp_path / "mine.yaml")
     runs, folder, killed = checked_runs(suite), folder_in(tmp_path / "results"), []

@@ -9,13 +9,13 @@ import pytest
 from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED
 from records.suite_table import suite_table
 from suite_children import folder_in, launcher, runs_of, start_launcher, trace
-from suites import local
+from suites import launcher as launchers
 from suites.resources import Machine
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "LOOK", 0.05)
+    monkeypatch.setattr(launchers, "LOOK", 0.05)
     return folder_in(tmp_path)
 
 
