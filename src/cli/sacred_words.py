@@ -6,12 +6,15 @@ Sacred would print its usage, or a traceback.
 from collections import deque
 from collections.abc import Sequence
 
-from sacred.experiment import gather_command_line_options
-
 from cli.settings import check_option, check_settings
 from utils.errors import ConfigError
+from utils.imports import not_imported
 from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import shown
+
+# Sacred imports pandas where it finds it, which takes a quarter of a second, to record data frames: a run has none
+with not_imported("pandas"):
+    from sacred.experiment import gather_command_line_options
 
 COMMANDS = ("print_config", "print_dependencies", "print_named_configs", "save_config", "help")
 

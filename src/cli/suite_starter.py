@@ -63,7 +63,6 @@ def _import_everything(environments: Iterable[str]) -> None:
 
     warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
     import git  # noqa: F401 - Sacred asks it for the commit
-    import torch._dynamo  # noqa: F401 - the first optimiser of a process imports it
 
     import cli.experiment  # noqa: F401
     import run  # noqa: F401

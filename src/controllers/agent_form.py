@@ -18,6 +18,8 @@ def wants_agent_axis(agent: Any, n_agents: int, input_shape: int, unless_clear: 
         unless_clear: the answer if it takes neither.
     """
     rows = th.zeros(n_agents, input_shape)
+    if rows.is_meta:
+        return unless_clear  # built to count its weights: nothing will be put in
     if _takes(agent, rows, n_agents):
         return False
     return _takes(agent, rows.unsqueeze(0), n_agents) or unless_clear

@@ -29,6 +29,7 @@ from learners import REGISTRY as le_REGISTRY
 from records.diagnostics import Diagnostics
 from records.logger import Logger
 from runners import REGISTRY as r_REGISTRY
+from utils import lazy_dynamo
 from utils.available_memory import require_memory
 from utils.devices import acting_device, device_memory
 from utils.errors import ConfigError
@@ -106,6 +107,7 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
 
     The runner starts environments. If anything after it fails, they are closed again.
     """
+    lazy_dynamo.defer()
     schedules = {"": start_schedules(args)}
     prepare_environments(args)
     runner = r_REGISTRY[args.runner](args=args, logger=logger)
@@ -250,6 +252,7 @@ def _bytes_for_learning(learner: Any, args: SimpleNamespace) -> int:
 
 def _compile(learner: Any) -> None:
     """Have torch compile the networks that see whole batches; agents are unrolled by hand-written code."""
+    lazy_dynamo.load()
     for network in (*learner.networks.values(), *learner.target_networks.values()):
         # for any number of steps; in place, which keeps the names of the weights
         network.compile(dynamic=True)

@@ -6,7 +6,6 @@ import git  # noqa: F401 - Sacred asks it for the commit
 import hypothesis  # noqa: F401 - with pytest: by the files of tests whose functions are run
 import numpy as np
 import pytest  # noqa: F401
-import torch._dynamo  # noqa: F401 - the first optimiser of a process imports it
 
 import cli.experiment
 import cli.summary  # noqa: F401 - with the line above: Sacred and Pandas
