@@ -13,6 +13,8 @@ from utils.errors import ConfigError
 from utils.options import SHAPES, SHARED, WIDTH, Option
 
 ROOMS = {"experiment": OF_EXPERIMENTS, "records": OF_RECORDS}
+_ADDED = Option(SHARED, "")  # a user may have added lines to config/default.yaml
+_with_defaults: dict[str, tuple[Option, Option]] = {}  # of each key: as its part declares it, and with its default
 
 
 def readings() -> Iterator[tuple[str, str, str, Option | None]]:
@@ -42,7 +44,7 @@ def declared(config: Mapping[str, Any] | None = None) -> dict[str, Option]:
         ConfigError: two chosen parts declare a key differently, or a shared key has no default.
     """
     shared = default_config()
-    options = {key: Option(SHARED, "") for key in shared}  # a user may have added lines to the file
+    options = dict.fromkeys(shared, _ADDED)
     first: dict[str, Option] = {}
     for _, _, key, option in readings():
         if option is not None:
@@ -51,9 +53,17 @@ def declared(config: Mapping[str, Any] | None = None) -> dict[str, Option]:
     if missing := [key for key, option in options.items() if option.default is SHARED and key not in shared]:
         raise ConfigError(f"The key '{missing[0]}' is declared as shared, and config/default.yaml does not have it.")
     return {
-        key: replace(option, default=shared[key]) if option.default is SHARED else option
+        key: _with_default(key, option, shared[key]) if option.default is SHARED else option
         for key, option in options.items()
     }
+
+
+def _with_default(key: str, option: Option, default: Any) -> Option:
+    """`option` with its shared default, made once: every command composes several configs."""
+    made_of, made = _with_defaults.get(key, (None, None))
+    if made_of is not option or made.default != default:
+        _with_defaults[key] = option, made = option, replace(option, default=default)
+    return made
 
 
 def completed(config: Mapping[str, Any]) -> dict[str, Any]:

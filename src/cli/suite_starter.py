@@ -67,10 +67,12 @@ def _import_everything(environments: Iterable[str]) -> None:
     import cli.experiment  # noqa: F401
     import run  # noqa: F401
     from checks.registries import REGISTRIES
+    from utils.code_version import code_version
     from utils.config import config_path
     from utils.yaml_files import load_yaml
     from vector_envs.instances import constructor_of
 
+    code_version()
     for kind, registry in REGISTRIES.items():
         for name in registry if kind != "env" else ():
             with contextlib.suppress(ImportError, MusterError):

@@ -28,7 +28,7 @@ def set_live(parts: Iterable[Any], key: str, value: Any) -> None:
 def has_key(args: SimpleNamespace, key: str) -> bool:
     """Whether a config has this key; `a.b` is the key `b` of the mapping `a`."""
     room, _, name = key.rpartition(".")
-    return name in getattr(args, room, {}) if room else hasattr(args, key)
+    return name in vars(args).get(room, {}) if room else hasattr(args, key)
 
 
 def value_of(args: SimpleNamespace, key: str) -> Any:

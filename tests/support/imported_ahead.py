@@ -12,11 +12,13 @@ import cli.summary  # noqa: F401 - with the line above: Sacred and Pandas
 import run  # noqa: F401
 from checks.registries import REGISTRIES
 from envs.skirmish.batch import BatchedSkirmish
+from utils.code_version import code_version
 
 for registry in REGISTRIES.values():
     for name in registry:
         if not name.startswith("sc2"):
             registry[name]
+code_version()
 battles = BatchedSkirmish(batch_size=1, map_name="3m", seed=0)
 battles.reset()
 battles.step(np.ones((1, battles.n_agents), dtype=int))

@@ -46,6 +46,7 @@ SOURCES = {
 }
 
 
+@cache
 def preset_of(learner):
     """The plainest preset of a learner: the one of the shortest name."""
     return next(
