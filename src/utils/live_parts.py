@@ -34,12 +34,12 @@ def has_key(args: SimpleNamespace, key: str) -> bool:
 def value_of(args: SimpleNamespace, key: str) -> Any:
     """The value of a key that a config has."""
     room, _, name = key.rpartition(".")
-    return getattr(args, room)[name] if room else getattr(args, key)
+    return vars(args)[room][name] if room else vars(args)[key]
 
 
 def put_value(args: SimpleNamespace, key: str, value: Any) -> None:
     """Give a key another value; a mapping that has it is replaced, as other configs may have the same one."""
     room, _, name = key.rpartition(".")
     if room:
-        key, value = room, {**getattr(args, room), name: value}
+        key, value = room, {**vars(args)[room], name: value}
     setattr(args, key, value)
