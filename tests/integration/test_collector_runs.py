@@ -111,7 +111,7 @@ def _lives(pid):
 def test_no_process_is_left_behind(tmp_path, runner, signum):
     """Whether the learner is killed, or ends by Ctrl-C; environments in workers are the collectors' children."""
     few = ["batch_size_run=2"] if runner == "parallel" else []
-    command = Command(*WORDS, *few, f"collectors.runner={runner}", cwd=tmp_path).wait_for("Test after 5")
+    command = Command(*WORDS, *few, f"collectors.runner={runner}", cwd=tmp_path, own_children=True).wait_for("Test after 5")
     pids = processes_of(command.pid)
     assert len(pids) >= (4 if runner == "parallel" else 2)
     os.kill(command.pid, signum)
@@ -119,7 +119,7 @@ def test_no_process_is_left_behind(tmp_path, runner, signum):
 
 
 def test_a_killed_collector_is_replaced(tmp_path):
-    command = Command(*WORDS, "log_interval=500", cwd=tmp_path).wait_for("Test after 5")
+    command = Command(*WORDS, "log_interval=500", cwd=tmp_path, own_children=True).wait_for("Test after 5")
     collectors = [pid for pid in processes_of(command.pid) if _command(pid).count("spawn_main")]
     assert len(collectors) == 2
     os.kill(collectors[0], signal.SIGKILL)

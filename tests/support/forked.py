@@ -93,13 +93,16 @@ class Command:
     """`python src/main.py *words` in the folder `cwd`, without the seconds in which a process imports everything.
 
     Its imports, the signals before a run starts and the end of its interpreter need a process of the system's.
+
+    Args:
+        own_children: its workers are its children, started as they are outside tests; else they fork as it does.
     """
 
-    def __init__(self, *words: str, cwd: Path):
+    def __init__(self, *words: str, cwd: Path, own_children: bool = False):
         self._folder = tempfile.TemporaryDirectory()
         self._out, self._err = (Path(self._folder.name, name) for name in ("stdout", "stderr"))
         self._words = words
-        self._process = start_forked(_main, words, cwd, self._out, self._err)
+        self._process = start_forked(_main, words, cwd, self._out, self._err, own_children)
         self.pid = self._process.pid
 
     def wait_for(self, text: str, timeout: float = 240) -> "Command":
@@ -141,9 +144,11 @@ def run_command(*words: str, cwd: Path) -> subprocess.CompletedProcess:
     return Command(*words, cwd=cwd).end()
 
 
-def _main(words, cwd, out, err):
+def _main(words, cwd, out, err, own_children):
     from main import main
 
+    if not own_children:
+        fork_grandchildren()
     os.chdir(cwd)
     for number, path in ((1, out), (2, err)):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)

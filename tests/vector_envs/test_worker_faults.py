@@ -154,7 +154,7 @@ WORDS = (
 @pytest.fixture
 def training(tmp_path):
     """A command that trains until it is stopped."""
-    command = Command(*WORDS, "log_interval=100", cwd=tmp_path).wait_for("Recent Stats")
+    command = Command(*WORDS, "log_interval=100", cwd=tmp_path, own_children=True).wait_for("Recent Stats")
     yield command
     if command.is_running():
         command.kill()
