@@ -111,7 +111,9 @@ def _lives(pid):
 def test_no_process_is_left_behind(tmp_path, runner, signum):
     """Whether the learner is killed, or ends by Ctrl-C; environments in workers are the collectors' children."""
     few = ["batch_size_run=2"] if runner == "parallel" else []
-    command = Command(*WORDS, *few, f"collectors.runner={runner}", cwd=tmp_path, own_children=True).wait_for("Test after 5")
+    command = Command(*WORDS, *few, f"collectors.runner={runner}", cwd=tmp_path, own_children=True).wait_for(
+        "Test after 5"
+    )
     pids = processes_of(command.pid)
     assert len(pids) >= (4 if runner == "parallel" else 2)
     os.kill(command.pid, signum)

@@ -5,12 +5,14 @@ import pytest
 from checks.registries import REGISTRIES
 from cli.compose import compose_config
 from envs import batched_names
+from envs.skirmish import maps
 from learners import REGISTRY as learners
 from runners import REGISTRY as runners
 from small_training import (
     SCHEDULES,
     SOURCES,
     UPDATES,
+    episode_limit,
     needs_continuous_actions,
     preset_of,
     sees_entities,
@@ -20,6 +22,20 @@ from utils.config import config_names
 from utils.errors import ConfigError
 from vector_envs.instances import constructor_of
 from watched_training import assert_learnt
+
+# steps of a battle: until its map's limit it would take twenty times as long as other episodes here
+BATTLE = 8
+
+
+@pytest.fixture
+def short_battles(monkeypatch):
+    """In this process alone."""
+    monkeypatch.setattr(maps, "SMACV2_EPISODE_LIMIT", BATTLE)
+    monkeypatch.setitem(maps.load_data()["maps"]["3m"], "episode_limit", BATTLE)
+    episode_limit.cache_clear()
+    yield
+    episode_limit.cache_clear()
+
 
 SMALL_ENVIRONMENTS = [
     name for name in config_names("envs") if not name.startswith(("sc2", "trackmania", "dots"))
@@ -51,6 +67,7 @@ CONTINUOUS = {
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_battles")
 @pytest.mark.parametrize(("algorithm", "environment"), list(_presets_and_environments()))
 def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algorithm, environment):
     if needs_continuous_actions(algorithm):
