@@ -50,7 +50,8 @@ class AutoResetPlay:
     the last action and the present state; so the copies need not share a time step.
 
     Args:
-        env: the copies; their first episodes start here.
+        env: the copies; their first episodes start when they are first asked for. A process that plays tests only never
+            does, and leaves a simulator to them that would serve one at a time.
         mac: the controller. Its whole memory must be in its `hidden_states`, a tensor or a tree of tensors.
         acting: a batch of B rows and 2 columns for its inputs.
         checks: of the copies.
@@ -66,12 +67,16 @@ class AutoResetPlay:
         self._require_memory()
         self.closing = np.zeros(size, dtype=bool)
         self._returns, self._lengths = EpisodeReturns(env.spec, size), np.zeros(size, dtype=np.int64)
-        self._env.reset()
+        self._begun = False
 
     @property
     def _env(self) -> VectorEnv:
         """The copies that training plays on; tests may have played since."""
-        return self._vector_env.play(False)
+        env = self._vector_env.play(False)
+        if not self._begun:
+            self._begun = True
+            env.reset()
+        return env
 
     def observed(self) -> dict[str, np.ndarray]:
         """The present observations, see `VectorEnv.observed`."""
@@ -124,6 +129,7 @@ class AutoResetPlay:
         """The state of the copies, without that of the environment itself."""
         return {
             "hidden_states": self.hidden_states,
+            "begun": self._begun,
             "closing": self.closing,
             "returns": self._returns.state_dict(),
             "lengths": self._lengths,
@@ -133,6 +139,7 @@ class AutoResetPlay:
     def load_state_dict(self, state: dict) -> None:
         """Resume from where `state_dict` was taken; the environment must have resumed before."""
         self.hidden_states = map_tree(lambda x, now: x.to(now.device), state["hidden_states"], self.hidden_states)
+        self._begun = bool(state.get("begun", True))
         self.closing, self._lengths = state["closing"], state["lengths"]
         self._returns.load_state_dict(state["returns"])
         for key, tensor in self._acting.data.transition_data.items():

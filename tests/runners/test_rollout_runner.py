@@ -176,6 +176,20 @@ def test_tests_play_whole_episodes_and_training_continues_where_it_was():
             assert th.equal(with_tests[key], without[key]), key
 
 
+@pytest.mark.parametrize("runner", ["rollout", "batched"])
+def test_a_process_that_plays_tests_only_begins_no_episode_of_training(runner):
+    """As the learner's beside collectors: its copies for training may share a simulator with those of tests."""
+    changes = {"batched_mode": "continuous"} if runner == "batched" else {"rollout_steps": STEPS}
+    with assembled(runner, **changes) as parts:
+        env = parts.runner.env
+        parts.runner.run(test_mode=True)
+        assert {copy.episode for copy in env.env.copies} == {-1}
+        state = parts.runner.state_dict()
+        parts.runner.load_state_dict(state)
+        parts.runner.run()
+        assert {copy.episode for copy in env.env.copies} != {-1}
+
+
 def test_learners_from_whole_episodes_are_refused():
     changes = {"env": "skirmish", "runner": "rollout", "learner": "coma_learner", "agent_output_type": "pi_logits"}
     config = recursive_dict_update(default_config(), {**changes, "action_selector": "multinomial"})

@@ -15,6 +15,7 @@ from envs.trackmania import launching
 from envs.trackmania.guard import VARIABLE, processes_of
 from trackmania_game import server
 from trackmania_game.examples import PATHS, free_port
+from trackmania_game.faults import STATES
 from utils.errors import MusterError
 
 
@@ -30,15 +31,6 @@ def drive(env, most=120):
         if terminated or truncated:
             return terminated, truncated, info
     raise AssertionError("the race does not end")
-
-
-# every message of a race, and when it comes for the k-th time: at the start, in the middle, in the second race
-STATES = [
-    *[(name, 1) for name in ("connected", "run_step", "frame", "checkpoint_count")],
-    *[(name, 1) for name in ("set_speed", "execute", "set_timeout", "toggle_interface")],
-    *[(name, 2) for name in ("get_state", "rewind_in_place", "request_frame", "set_inputs")],
-    *[("run_step", 57), ("frame", 7), ("get_state", 9), ("set_timeout", 2), ("rewind", 1), ("rewind", 2)],
-]
 
 
 @pytest.mark.parametrize("do", ["close", "silence", "half", "garbage"])
