@@ -25,6 +25,7 @@ import textwrap
 from collections import Counter
 from pathlib import Path
 
+import collectors_catalog
 import epymarl_catalog
 import teams_catalog
 import transitions_catalog
@@ -52,7 +53,13 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--tests", nargs="+", help="run these tests instead of those that the mutants name")
     arguments = parser.parse_args()
-    known = (*MUTANTS, *teams_catalog.MUTANTS, *epymarl_catalog.MUTANTS, *transitions_catalog.MUTANTS)
+    known = (
+        *MUTANTS,
+        *teams_catalog.MUTANTS,
+        *epymarl_catalog.MUTANTS,
+        *transitions_catalog.MUTANTS,
+        *collectors_catalog.MUTANTS,
+    )
     chosen = [mutant for mutant in known if all(word in mutant.name for word in arguments.words)]
     if not chosen:
         sys.exit("No mutant has such a name; --list prints all of them.")

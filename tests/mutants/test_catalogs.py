@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import collectors_catalog
 import epymarl_catalog
 import pytest
 import teams_catalog
@@ -9,7 +10,13 @@ import transitions_catalog
 from catalog import MUTANTS, Edit
 
 ROOT = Path(__file__).resolve().parents[2]
-ALL = (*MUTANTS, *teams_catalog.MUTANTS, *epymarl_catalog.MUTANTS, *transitions_catalog.MUTANTS)
+ALL = (
+    *MUTANTS,
+    *teams_catalog.MUTANTS,
+    *epymarl_catalog.MUTANTS,
+    *transitions_catalog.MUTANTS,
+    *collectors_catalog.MUTANTS,
+)
 
 
 @pytest.fixture(scope="module")
