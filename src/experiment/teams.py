@@ -64,7 +64,7 @@ class Member:
 
     def fields(self) -> dict[str, dict]:
         """Scheme entries of the extras of decisions that its learner needs, by the paths of its groups."""
-        return self._by_group({} if self.frozen else batch_fields(self.args.learner, self.spec.env_info))
+        return self._by_group({} if self.frozen else batch_fields(self.args.learner, self.spec.env_info, self.args))
 
     def memory_fields(self) -> dict[str, dict]:
         """Scheme entries of its controller's memory, with `keep_memory`, by the paths of its groups.

@@ -75,6 +75,11 @@ PPO = {
     "estimate_each_epoch": Option(
         False, "estimate advantages and returns before each epoch, and log those of the last one (EPyMARL)"
     ),
+    "values_from_acting": Option(
+        False,
+        "critic=trunk of a controller without a memory: advantages come from the values of acting; False: of another "
+        "pass over the rollout, with the present weights",
+    ),
     "recompute_log_prob": Option(
         False, "compute the old policy's log-probabilities before the first epoch; False: keep those of acting"
     ),

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from numbers import Integral
+from types import SimpleNamespace
 from typing import Any
 
 import torch as th
 
 from learners import REGISTRY
+from utils.config import with_defaults
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
@@ -26,13 +28,14 @@ ACTING = {
 LARGEST_FIELD = 10**6  # numbers of one agent at one step
 
 
-def batch_fields(learner: str, env_info: Mapping[str, Any]) -> dict[str, dict]:
+def batch_fields(learner: str, env_info: Mapping[str, Any], args: Any = None) -> dict[str, dict]:
     """Scheme entries of the fields that the learner declares, which come with the controller's decisions.
 
     It declares them as the trait `batch_fields` of its registry entry or as an attribute of its class: name ->
     `{"vshape": sizes, "dtype": name of a torch type (default float32), "group": "agents" (default) or None, for one
     value of the team}`, where a size is a number or the name of one in `env_info`, such as "n_actions". The trait or
-    attribute `needs_acting` names some of those in `ACTING`. Runners fill them all from the controller's decisions.
+    attribute `needs_acting` names some of those in `ACTING`, or is a function of the config `args` that does. Runners
+    fill them all from the controller's decisions.
 
     Raises:
         ConfigError: a declaration that cannot be one of a field.
@@ -41,7 +44,10 @@ def batch_fields(learner: str, env_info: Mapping[str, Any]) -> dict[str, dict]:
     part = REGISTRY[learner]
     declared = entry.traits.get("batch_fields") or getattr(part, "batch_fields", {})
     where = f"learner={learner}: batch_fields"
-    for name in entry.traits.get("needs_acting") or getattr(part, "needs_acting", ()):
+    needed = entry.traits.get("needs_acting") or getattr(part, "needs_acting", ())
+    if callable(needed):
+        needed = needed(with_defaults(SimpleNamespace() if args is None else args, REGISTRY.defaults_of(part)))
+    for name in needed:
         if name not in ACTING:
             raise ConfigError(
                 f"learner={learner}: needs_acting names '{shown(name)}'.{did_you_mean(name, ACTING)} "

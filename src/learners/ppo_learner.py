@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from learners.actor_critic import ActorCriticLearner
 from learners.evaluation import statistics
 from learners.q_targets import masked_mean
+from utils.errors import ConfigError
 from utils.schedules import Schedule
 
 
@@ -17,10 +18,20 @@ class PPOLearner(ActorCriticLearner):
     A minibatch is some of the rollout's rows or, with `chunk_length`, of its parts of that length.
     """
 
-    needs_acting = ("log_prob",)
+    @staticmethod
+    def needs_acting(args) -> tuple[str, ...]:
+        """What it needs of decisions, by its options."""
+        from_acting = args.values_from_acting and args.critic == "trunk"
+        return ("log_prob", "value") if from_acting else ("log_prob",)
 
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
+        if self.args.values_from_acting and self.shared_trunk:
+            self.state_values.take_from_acting()
+            if self.args.estimate_each_epoch:
+                raise ConfigError(
+                    "values_from_acting=True: estimate_each_epoch=True needs values of the present weights."
+                )
         self.eps_clip = Schedule.of(self.args.eps_clip)
         self._minibatches = self.chain({"recurrent_minibatches": {"parts": self.args.minibatches}})
 

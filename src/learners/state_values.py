@@ -10,6 +10,8 @@ from controllers.unroll import BatchUnroll
 from learners import recurrent_critic
 from learners.evaluation import field_of
 from learners.recurrent_critic import CriticMemory
+from utils.errors import ConfigError
+from utils.schemes import is_rollout
 
 Field = Callable[[str], th.Tensor]
 
@@ -29,6 +31,17 @@ class StateValues:
         # of the environment, which the network that acts has for every agent
         self._one_value = self.shared_trunk and getattr(mac, "one_value", False)
         self.memory = CriticMemory(size, critic) if getattr(critic, "rnn", None) is not None else None
+        self._from_acting = False
+
+    def take_from_acting(self) -> None:
+        """Take the values of a rollout's states from the field "value", which decisions brought.
+
+        Raises:
+            ConfigError: the controller may have a memory, which the state after the last decision needs.
+        """
+        if not getattr(self._mac, "memoryless", False):
+            raise ConfigError("values_from_acting=True needs a controller without a memory, such as mac=entity_mac.")
+        self._from_acting = True
 
     def of(self, batch: Any, critic: nn.Module | None = None) -> th.Tensor:
         """Of all states of a batch, `[B, T, n]`, or `[B, T, 1]` of the environment.
@@ -38,10 +51,16 @@ class StateValues:
         """
         if self.memory is not None:
             return self.memory.values(self._critic, batch, self._seen(batch))
+        if self._from_acting and is_rollout(batch) and "value" in batch.scheme:
+            acted = self._of_outputs(batch["value"][:, :-1]) * batch["filled"][:, :-1]
+            return th.cat([acted, self._of_trunk(batch[:, -1:])], dim=1)
         if self.shared_trunk:
-            unroll = BatchUnroll(batch, self._mac)
-            return unroll.spread(self._of_outputs(self._forward(unroll.outputs, self._mac)))
+            return self._of_trunk(batch)
         return self._forward((critic or self._critic).values, self._seen(batch), 2)
+
+    def _of_trunk(self, batch: Any) -> th.Tensor:
+        unroll = BatchUnroll(batch, self._mac)
+        return unroll.spread(self._of_outputs(self._forward(unroll.outputs, self._mac)))
 
     def of_sample(self, sample: Any, unroll: BatchUnroll, outputs: th.Tensor) -> th.Tensor:
         """Of a sample that the controller is unrolled over, with these outputs: `[B, T, n]`."""

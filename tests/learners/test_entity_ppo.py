@@ -1,12 +1,15 @@
 """PPO over entities: the losses of enn-trainer, computed frame by frame and actor by actor."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch as th
 
 from entity_runs import parts_of
+from learners.state_values import StateValues
+from utils.errors import ConfigError
 
 GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
 
@@ -14,7 +17,7 @@ GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
 @pytest.fixture(scope="module")
 def played():
     """The parts of a run after two rollouts, and a third; its last weights differ from those that acted."""
-    parts, learner = parts_of(epochs=2, lr=0.02)
+    parts, learner = parts_of(epochs=2, lr=0.02, values_from_acting=False)
     for t in range(2):
         learner.train(parts.runner.run(), t, 0)
     batch = parts.runner.run()
@@ -100,3 +103,34 @@ def test_one_transition_alone_is_not_scaled(played):
 def test_the_entropy_falls_to_its_finish():
     _, learner = parts_of(entropy_coef=0.1, entropy_finish=0.0, t_max=1000)
     assert [learner.entropy_coef.eval(t) for t in (0, 500, 1000)] == pytest.approx([0.1, 0.05, 0.0])
+
+
+def test_values_of_acting_spare_a_pass_over_the_rollout():
+    parts, learner = parts_of(epochs=2, lr=0.02)
+    for t in range(2):
+        learner.train(parts.runner.run(), t, 0)
+    batch = parts.runner.run()
+    parts.runner.close_env()
+    assert batch["terminated"].any() and batch["truncated"].any()
+    frames = []
+    parts.mac.agent.register_forward_hook(lambda agent, args, outputs: frames.append(len(outputs[1]["value"])))
+    taken = learner.values(batch)
+    assert frames == [4]
+    with th.no_grad():
+        computed = parts.mac.unroll(batch)[0][..., :1, -1]
+    assert taken.shape == (4, 7, 1) and th.allclose(taken, computed, atol=1e-5)
+    # those that the weights of acting gave, but after the last decision
+    with th.no_grad():
+        for weight in parts.mac.parameters():
+            weight += 0.1
+        later = parts.mac.unroll(batch)[0][:, -1:, :1, -1]
+    changed = learner.values(batch)
+    assert th.equal(changed[:, :-1], taken[:, :-1])
+    assert th.allclose(changed[:, -1:], later, atol=1e-5) and not th.allclose(later, taken[:, -1:], atol=1e-3)
+
+
+def test_values_of_acting_are_refused_where_they_are_not_enough():
+    with pytest.raises(ConfigError, match="estimate_each_epoch=True needs values of the present weights"):
+        parts_of(estimate_each_epoch=True)
+    with pytest.raises(ConfigError, match="values_from_acting=True needs a controller without a memory"):
+        StateValues(SimpleNamespace(of_outputs=None), SimpleNamespace(), None, 1).take_from_acting()

@@ -96,7 +96,7 @@ class CategoricalAction:
 
     @property
     def labels(self) -> list[str]:
-        return [self.index_to_label[i] for i in self.indices]
+        return [self.index_to_label[i] for i in np.asarray(self.indices).tolist()]
 
 
 @dataclass

@@ -54,24 +54,33 @@ class Observation:
         metrics: Mapping[str, float] | None = None,
         truncated: bool = False,
     ):
-        if entities is not None:
-            if features is not None or ids is not None:
-                raise ValueError("An observation has either entities, or features and ids.")
-            shown = {name: part for name, part in entities.items() if part is not None}
-            for name, part in shown.items():
-                if isinstance(part, tuple) and len(part) != 2:
-                    raise ValueError(f"Entity type '{name}': a tuple is a pair (features, ids), not of {len(part)}.")
-            features = {name: part[0] if isinstance(part, tuple) else part for name, part in shown.items()}
-            ids = {name: part[1] for name, part in shown.items() if isinstance(part, tuple)}
-        self.features = dict(features or {})
-        self.ids = dict(ids or {})
+        if entities is None:
+            self.features = dict(features) if features else {}
+            self.ids = dict(ids) if ids else {}
+        elif features is not None or ids is not None:
+            raise ValueError("An observation has either entities, or features and ids.")
+        else:
+            self.features, self.ids = _in_two_parts(entities)
         self.global_features = [] if global_features is None else global_features
-        self.actions = dict(actions or {})
-        self.visible = dict(visible or {})
-        self.metrics = dict(metrics or {})
+        self.actions = dict(actions) if actions else {}
+        self.visible = dict(visible) if visible else {}
+        self.metrics = dict(metrics) if metrics else {}
         self.reward, self.done, self.truncated = reward, done, truncated
 
     @classmethod
     def empty(cls) -> "Observation":
         """Nothing to see and nobody to act."""
         return cls(done=False, reward=0.0)
+
+
+def _in_two_parts(entities: Mapping[EntityName, Any]) -> tuple[dict[EntityName, Any], dict[EntityName, Any]]:
+    """Features and ids of the types that are there."""
+    features, ids = {}, {}
+    for name, part in entities.items():
+        if isinstance(part, tuple):
+            if len(part) != 2:
+                raise ValueError(f"Entity type '{name}': a tuple is a pair (features, ids), not of {len(part)}.")
+            features[name], ids[name] = part
+        elif part is not None:
+            features[name] = part
+    return features, ids

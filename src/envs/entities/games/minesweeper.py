@@ -1,6 +1,7 @@
 """MineSweeper of entity-gym: robots clear a field of mines, and a cannon in orbit may help."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from envs.entities.actions import (
@@ -19,6 +20,8 @@ Cell = tuple[int, int]
 MOVES = {"Up": (0, 1), "Down": (0, -1), "Left": (-1, 0), "Right": (1, 0)}
 DEFUSE = "Defuse Mines"
 LABELS = [*MOVES, DEFUSE]
+# of the mask's columns
+ORDER, COMPAT_ORDER = tuple(MOVES), ("Right", "Left", "Up", "Down")
 MINE, ROBOT, CANNON, FIRE = "Mine", "Robot", "Orbital Cannon", "Fire Orbital Cannon"
 
 
@@ -118,10 +121,12 @@ class MineSweeper(SeededGame):
 
     def observe(self) -> Observation:
         """What there is now."""
-        entities = {MINE: _with_ids(MINE, self.mines), ROBOT: _with_ids(ROBOT, self.robots)}
+        entities: dict[str, list[tuple[int, ...]]] = {MINE: list(self.mines), ROBOT: list(self.robots)}
         if self.orbital_cannon:
-            entities[CANNON] = _with_ids(CANNON, [(self.cooldown,)])
-        masks = {"Move": CategoricalActionMask(actor_types=[ROBOT], mask=[self._moves(*cell) for cell in self.robots])}
+            entities[CANNON] = [(self.cooldown,)]
+        order = COMPAT_ORDER if self.compat else ORDER
+        moves = [_moves(x, y, self.width, self.height, order) for x, y in self.robots]
+        masks = {"Move": CategoricalActionMask(actor_types=[ROBOT], mask=moves)}
         if self._declares_cannon:
             ready = [CANNON] if self.cooldown == 0 else []
             masks[FIRE] = SelectEntityActionMask(actor_types=ready, actee_types=[MINE, ROBOT])
@@ -138,16 +143,15 @@ class MineSweeper(SeededGame):
         x, y = self.robots[i]
         if choice == DEFUSE:
             self.mines = [(mx, my) for mx, my in self.mines if abs(mx - x) + abs(my - y) > 1]
-        elif self._inside(*(cell := (x + MOVES[choice][0], y + MOVES[choice][1]))):
+        elif _inside(*(cell := (x + MOVES[choice][0], y + MOVES[choice][1])), self.width, self.height):
             self.robots[i] = cell
 
-    def _moves(self, x: int, y: int) -> list[bool]:
-        order = ("Right", "Left", "Up", "Down") if self.compat else tuple(MOVES)
-        return [self._inside(x + MOVES[label][0], y + MOVES[label][1]) for label in order] + [True]
 
-    def _inside(self, x: int, y: int) -> bool:
-        return 0 <= x < self.width and 0 <= y < self.height
+@lru_cache(maxsize=4096)
+def _moves(x: int, y: int, width: int, height: int, order: tuple[str, ...]) -> tuple[bool, ...]:
+    """Which choices a robot in this cell has."""
+    return *(_inside(x + MOVES[label][0], y + MOVES[label][1], width, height) for label in order), True
 
 
-def _with_ids(kind: str, rows: list[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[tuple[str, int]]]:
-    return list(rows), [(kind, i) for i in range(len(rows))]
+def _inside(x: int, y: int, width: int, height: int) -> bool:
+    return 0 <= x < width and 0 <= y < height
