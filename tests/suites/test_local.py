@@ -93,7 +93,7 @@ def test_a_second_signal_ends_runs_at_once(folder):
     begun = time.monotonic()
     # a step of an hour: nothing can be saved
     outcome = launcher(folder, runs_of(1, pause=3600), look=interrupt).run()
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 60
     assert outcome.newest["run-0"].state == STOPPED
 
 

@@ -165,7 +165,7 @@ def test_a_trickle_does_not_extend_the_time_out(connected):
     begun = time.monotonic()
     with pytest.raises(GameLost, match="hangs"):
         link.turn()
-    assert time.monotonic() - begun < 0.8
+    assert time.monotonic() - begun < 1.4  # 1.6, if each byte extended it
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), MOST_STATE + 1, 2**31 - 1])
