@@ -191,6 +191,16 @@ def test_an_address_brings_a_view_back(page):
     assert page.query() == {"sort": "t_env:asc", "columns": "config:lr", "runs": "5,4"} or page.query()["runs"] == "4,5"
 
 
+def test_the_window_is_called_like_the_view(page):
+    page.open("/run?run=1")
+    page.until(lambda driver: driver.title == "Run · Muster")
+    for view in ("Runs", "Compare", "Matrix", "Replays", "Suites"):
+        page.click(f"#nav-{view.lower()}")
+        page.until(lambda driver, view=view: driver.title == f"{view} · Muster")
+    page.open("/elsewhere")
+    page.until(lambda driver: driver.title == "Not found · Muster")
+
+
 def test_a_run_has_all_that_is_known_of_it(page):
     page.open("/run?run=1")
     page.find("#run-figures .js-plotly-plot")

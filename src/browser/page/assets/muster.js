@@ -30,11 +30,13 @@
   muster.same = (address) => address || skip();
 
   muster.here = function (path) {
-    const titles = { "/": "Runs", "/compare": "Compare", "/matrix": "Matrix", "/run": "Run", "/replay": "Replay" };
-    document.title = (titles[path] || "Not found") + " · Muster";
+    let title = path === "/run" ? "Run" : "Not found";
     document.querySelectorAll("a.nav").forEach(function (item) {
-      item.classList.toggle("here", new URL(item.href).pathname === path);
+      const here = new URL(item.href).pathname === path;
+      item.classList.toggle("here", here);
+      if (here) title = item.textContent;
     });
+    document.title = title + " · Muster";
     return path;
   };
 
