@@ -33,7 +33,7 @@ class Variant:
 
 
 VARIANTS = {
-    "all": Variant("mini-races, returns of 3 steps, held-out episodes", steps=100_000),
+    "all": Variant("mini-races, returns of 3 steps, held-out episodes"),
     "decay": Variant("the same, lr from 0.0005 to 0.0001", ("lr=['exponential',[0,0.0005],[100000,0.0001]]",), 100_000),
     "mini_races": Variant(
         "without mini-races: a discount of 0.99", (f"sample_units=[{WINDOW},{N_STEP}]", "gamma=0.99")

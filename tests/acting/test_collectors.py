@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acting import crew as crew_module
-from acting.collector_board import PLAYING, STARTING, CollectorBoard
+from acting.collector_board import PLAYING, STARTING, WAITING, CollectorBoard
 from acting.collectors import Collectors
 from acting.crew import Member
 from acting.weights import SharedWeights, weights_of
@@ -340,6 +340,22 @@ class TestFaults:
             made.take()
         assert "No rollout to learn from for" in caplog.text
         assert "Collector 0 plays (last seen" in caplog.text
+
+    def test_a_full_queue_holds_collectors_up_and_loses_nothing(self):
+        with closing(collectors(new_logger(), queue=2)) as made:
+            taken = [made.take()]
+            members, board = made._crew.members, made._crew.board
+            deadline = time.monotonic() + 30
+            while not (board.states == WAITING).all() or sum(len(one.rollouts) for one in members) < 6:
+                made._crew._receive_all(0.05, made.t_env)
+                assert time.monotonic() < deadline, (board.states, [len(one.rollouts) for one in members])
+            # the learner learns for a while: nobody plays more than there is room for
+            made._crew._receive_all(0.3, made.t_env)
+            assert [(len(one.rollouts), one.granted) for one in members] == [(3, 0), (3, 0)]
+            taken += [made.take() for _ in range(20)]
+        for source in (0, 1):
+            counts = [int(seen(one)[1]) for one in taken if one.source == source]
+            assert counts == list(range(len(counts))) and len(counts) > 6, "each rollout, in its order"
 
     def test_all_processes_end(self):
         made = collectors(new_logger(), processes=3)

@@ -10,8 +10,13 @@ LAG = (COLLECTORS, "-k", "older_than_the_bound or fetch_weights_within")
 LIVE = ("tests/experiment/test_live.py", "-k", "not collectors_take and not teams and not sources")
 SOURCES = ("tests/vector_envs/test_vector_env_contract.py", "-k", "arguments_that_change")
 RESULTS = ("tests/components/test_rollout_results.py", "-k", "entry or own_end")
+QUEUE = (COLLECTORS, "-k", "full_queue")
 
 MUTANTS = (
+    Edit("collectors: they play on", 'else collectors["queue"] + 1)', 'else collectors["queue"] + 2)', QUEUE),
+    Edit(
+        "collectors: the newest first", "rollout = member.rollouts.popleft()", "rollout = member.rollouts.pop()", QUEUE
+    ),
     Edit("weights: no lock to write", "with self._locked(fcntl.LOCK_EX):", "if True:", WEIGHTS),
     Edit("weights: published in any case", "new = self.changed\n", "new = True\n", WEIGHTS),
     Edit(
