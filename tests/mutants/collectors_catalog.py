@@ -4,7 +4,7 @@ from catalog import Edit
 
 COLLECTORS = "tests/acting/test_collectors.py"
 WEIGHTS = (f"{COLLECTORS}::TestSharedWeights",)
-TURNS = (COLLECTORS, "-k", "turn")
+TURNS = (COLLECTORS, "-k", "turn or refused")
 FAULTS = (COLLECTORS, "-k", "TestFaults and (restarted or close or hopeless)")
 LAG = (COLLECTORS, "-k", "older_than_the_bound or fetch_weights_within")
 LIVE = ("tests/experiment/test_live.py", "-k", "not collectors_take and not teams and not sources")
@@ -58,12 +58,6 @@ MUTANTS = (
     ),
     Edit("collectors: random numbers are not resumed", 'set_global_generators(state["generators"])', "pass", TURNS),
     Edit(
-        "collectors: rollouts that wait are not resumed",
-        "member.rollouts.append(Rollout(**rollout, logged=logged))",
-        "pass",
-        TURNS,
-    ),
-    Edit(
         "collectors: a state of others is taken",
         "elif collectors and not (self._options",
         "elif collectors and not (True or self._options",
@@ -74,12 +68,6 @@ MUTANTS = (
         "collectors: they are left behind",
         "            member.process.end()\n\n    def _start",
         "            pass\n\n    def _start",
-        FAULTS,
-    ),
-    Edit(
-        "collectors: the lost rollout is not played again",
-        "for _ in range(granted):\n            self.grant(member, t_env)",
-        "self.grant(member, t_env)",
         FAULTS,
     ),
     Edit("collectors: changes do not reach them", "self._crew.send(member, CHANGE, (key, value))", "pass", LIVE),
