@@ -1,11 +1,12 @@
 """PPO for continuous control, with the settings of Digideep's mujoco_ppo; its panel chooses the environment"""
 
 from envs.asking import ask_environment
-from utils.digideep_panel import run_params
+from utils.digideep_panel import environment_of, run_params
 from utils.errors import ConfigError
 
 cpanel = {
     "model_name": "Ant-v5",  # gymnasium's id, or module:Name-v0
+    "time_limit": None,  # steps of an episode; None: as gymnasium says
     "seed": 0,
     "num_workers": 4,
     "n_steps": 512,  # of a rollout of each worker
@@ -28,7 +29,7 @@ cpanel = {
 
 
 def gen_params(cpanel):
-    spec = ask_environment("gymnasium", key=cpanel["model_name"])
+    spec = ask_environment("gymnasium", **environment_of(cpanel))
     if "obs" not in spec.fields or len(spec.fields["obs"].shape) != 1:
         raise ConfigError(f"{cpanel['model_name']} shows no vector; see --config=digideep_ppo_pictures")
     return {

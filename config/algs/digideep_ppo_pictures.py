@@ -6,6 +6,7 @@ from utils.errors import ConfigError
 
 cpanel = {
     "model_name": "ale_py:ALE/Pong-v5",  # gymnasium's id, or module:Name-v0
+    "time_limit": None,  # steps of an episode; None: as gymnasium says, and half an hour of Atari's games
     "frame_stack": 4,  # grey pictures that the agent sees at once; 1: the environment's own picture
     "seed": 0,
     "num_workers": 8,
@@ -42,7 +43,9 @@ def environment_of(cpanel):
         arguments["wrappers"] = [picture, {"FrameStackObservation": {"stack_size": size}}]
     if atari and stacked:
         arguments["kwargs"] = {"frameskip": 1, "repeat_action_probability": 0.0}
-    if atari:
+    if cpanel["time_limit"] is not None:
+        arguments["time_limit"] = cpanel["time_limit"]
+    elif atari:
         arguments["time_limit"] = FRAMES if stacked else FRAMES // 4
     return arguments
 

@@ -1,10 +1,11 @@
 """SAC in its first form, with the settings of Digideep's sac_params; its panel chooses the environment"""
 
 from envs.asking import ask_environment
-from utils.digideep_panel import off_policy_params
+from utils.digideep_panel import environment_of, off_policy_params
 
 cpanel = {
     "model_name": "Pendulum-v1",  # gymnasium's id, or module:Name-v0
+    "time_limit": None,  # steps of an episode; None: as gymnasium says
     "seed": 0,
     "num_workers": 1,
     "n_steps": 1,  # of each worker between updates
@@ -26,7 +27,7 @@ cpanel = {
 
 
 def gen_params(cpanel):
-    spec = ask_environment("gymnasium", key=cpanel["model_name"])
+    spec = ask_environment("gymnasium", **environment_of(cpanel))
     return {
         **off_policy_params(cpanel, "sac_v1", spec),
         "name": "digideep_sac",

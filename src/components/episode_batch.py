@@ -16,7 +16,8 @@ class EpisodeBatch:
     Args:
         scheme: key -> {"vshape": int or tuple, "dtype": torch dtype (default float32),
             "group": name of a group (optional), "episode_const": True for one value an episode,
-            "storage": a smaller type in which a ReplayBuffer keeps it (optional)}.
+            "storage": a smaller type in which a ReplayBuffer keeps it (optional), "infinite": True where a value may
+            be infinite}.
         groups: name of a group -> number of its members, e.g. {"agents": 3}.
         batch_size: number of episodes.
         max_seq_length: number of time steps, the closing state included.
@@ -239,13 +240,14 @@ class EpisodeBatch:
         return cls(scheme, groups, *filled.shape[:2], data=data, device=str(filled.device))
 
     def first_non_finite(self) -> str | None:
-        """The place of the first value that is NaN or infinite, in words, or None."""
+        """The place, in words, of the first value that is NaN, or infinite where the scheme does not allow it."""
         for tensors in (self.data.transition_data, self.data.episode_data):
             for key, tensor in tensors.items():
                 # a finite sum proves, in a fifth of the time, that all values are finite; it may overflow if they are
                 if not tensor.is_floating_point() or tensor.sum().isfinite():
                     continue
-                places = (~tensor.isfinite()).nonzero()
+                allowed = self.scheme.get(key, {}).get("infinite", False)
+                places = (tensor.isnan() if allowed else ~tensor.isfinite()).nonzero()
                 if len(places):
                     row, *rest = places[0].tolist()
                     value = tensor[tuple(places[0])].item()

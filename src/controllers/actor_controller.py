@@ -59,7 +59,10 @@ class ActorMAC(PolicyMAC):
         }
         if chosen and any(unsuited.values()):
             what = next(what for what, given in unsuited.items() if given)
-            raise ConfigError(f"{what} does not suit actions that are choices.")
+            remedy = (
+                " DDPG and TD3 need continuous ones; use --config=sac_discrete." if unsuited["deviation=none"] else ""
+            )
+            raise ConfigError(f"{what} does not suit actions that are choices.{remedy}")
         self.deterministic, self.bounded = args.deviation == "none", args.squash == "tanh"
         # of one agent
         numbers = sum(self.policy.branches[path].numbers for path in self.continuous)

@@ -17,7 +17,7 @@ import numpy as np
 
 from envs.fields import AGENTS, Bound, FieldSpec
 from envs.optional import require
-from utils.errors import MusterError
+from utils.errors import ConfigError
 
 if TYPE_CHECKING:
     from gymnasium import Space
@@ -30,7 +30,7 @@ def observations(path: str, space: "Space", group: str | None = AGENTS) -> dict[
     MultiDiscrete and MultiBinary are arrays of whole numbers.
 
     Raises:
-        MusterError: a space without a fixed shape, such as Sequence; declare `FieldSpec(capacity=...)` instead.
+        ConfigError: a space without a fixed shape, such as Sequence; declare `FieldSpec(capacity=...)` instead.
     """
     return {name: _observation(name, part, group) for name, part in _parts(path, space)}
 
@@ -42,7 +42,7 @@ def actions(path: str, space: "Space", group: str = AGENTS) -> dict[str, FieldSp
     for each of their parts, `<path>/<key>`. Choices are counted from 0: an environment adds `start` itself.
 
     Raises:
-        MusterError: another kind of space.
+        ConfigError: another kind of space.
     """
     return {name: _action(name, part, group) for name, part in _parts(path, space, branches=True)}
 
@@ -83,7 +83,7 @@ def _observation(path: str, space: "Space", group: str | None) -> FieldSpec:
     if isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
         low, high = _bounds(space) if isinstance(space, spaces.Box) else (None, None)
         return FieldSpec("observation", space.shape, space.dtype.name, group, low=low, high=high)
-    raise MusterError(
+    raise ConfigError(
         f"The observation '{path}' is the space {type(space).__name__}; fields are made of Box, Discrete, "
         "MultiDiscrete, MultiBinary, and of Dict and Tuple of these. Of a Sequence, FieldSpec(capacity=...) declares "
         "the most rows."
@@ -97,7 +97,7 @@ def _action(path: str, space: "Space", group: str) -> FieldSpec:
     if isinstance(space, spaces.Box):
         low, high = _bounds(space)
         return FieldSpec("action", space.shape, space.dtype.name, group, low=low, high=high)
-    raise MusterError(
+    raise ConfigError(
         f"The action '{path}' is the space {type(space).__name__}; actions are made of Discrete, Box, MultiDiscrete, "
         "MultiBinary, and of Dict and Tuple of these."
     )

@@ -62,7 +62,7 @@ class TrainingLoop:
             self.state.start_T = self._start_t
         if limit := self._reached():
             done = f"All {self.args.t_max} steps are done" if limit == "t_max" else f"{limit} is reached"
-            self.console.info(f"{done}; a larger {limit} trains on.")
+            self.console.info(f"{done}; a larger {limit} continues the training.")
         else:
             self.saver.folder.unmark()
             self.console.info(f"Beginning training for {self.args.t_max} timesteps")

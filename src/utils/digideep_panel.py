@@ -8,12 +8,18 @@ from utils.errors import ConfigError
 from utils.yaml_files import load_yaml
 
 
+def environment_of(cpanel: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of the environment `gymnasium`."""
+    limit = cpanel["time_limit"]
+    return {"key": cpanel["model_name"], **({} if limit is None else {"time_limit": limit})}
+
+
 def run_params(cpanel: Mapping[str, Any]) -> dict[str, Any]:
     """Environment, seed and length; an epoch is `epoch_size` rollouts of all workers, and tests come between epochs."""
     epoch = cpanel["num_workers"] * cpanel["n_steps"] * cpanel["epoch_size"]  # environment steps
     return {
         "env": "gymnasium",
-        "env_args": {"key": cpanel["model_name"]},
+        "env_args": environment_of(cpanel),
         "seed": cpanel["seed"],
         "t_max": cpanel["number_epochs"] * epoch,
         "test_interval": cpanel["test_interval"] * epoch,
@@ -36,7 +42,8 @@ def off_policy_params(cpanel: Mapping[str, Any], preset: str, spec: Any) -> dict
     Raises:
         ConfigError: its observations are not one vector, or its actions not continuous.
     """
-    if "obs" not in spec.fields or len(spec.fields["obs"].shape) != 1 or spec.fields["actions"].categorical:
+    fields = spec.fields
+    if "obs" not in fields or len(fields["obs"].shape) != 1 or "actions" not in fields or fields["actions"].categorical:
         raise ConfigError(f"{cpanel['model_name']} needs a vector of observations and continuous actions")
     rollout = cpanel["num_workers"] * cpanel["n_steps"]
     return {

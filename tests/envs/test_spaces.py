@@ -5,7 +5,7 @@ import pytest
 
 from envs.fields import EnvSpec, FieldSpec
 from envs.spaces import actions, observations, space_of
-from utils.errors import MusterError
+from utils.errors import ConfigError
 
 spaces = pytest.importorskip("gymnasium").spaces
 
@@ -45,7 +45,7 @@ def test_actions_are_branches_and_continuous_ones():
     ("words", "space"), [(observations, spaces.Sequence(spaces.Box(0, 1))), (actions, spaces.Text(3))]
 )
 def test_spaces_without_a_fixed_shape_are_refused_by_name(words, space):
-    with pytest.raises(MusterError, match=f"'it/deep' is the space {type(space).__name__};"):
+    with pytest.raises(ConfigError, match=f"'it/deep' is the space {type(space).__name__};"):
         words("it", spaces.Dict(deep=space))
 
 

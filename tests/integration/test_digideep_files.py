@@ -6,6 +6,7 @@ import pytest
 
 from cli.compose import compose_config
 from main import main
+from utils.errors import ConfigError
 
 pytestmark = pytest.mark.slow
 
@@ -62,6 +63,14 @@ def test_ppo_for_pictures(recurrent, tmp_path, monkeypatch):
     panel = f'{{{SHORT}, "model_name": "shades:Shades-v0", "num_mini_batches": 2, "recurrent": {recurrent}}}'
     info = trained(["--config=digideep_ppo_pictures", "--cpanel", panel], tmp_path)
     assert info["pg_loss"]
+
+
+def test_episodes_without_a_limit_get_one_from_the_panel():
+    panel = {"model_name": "Blackjack-v1"}
+    with pytest.raises(ConfigError, match="sets no limit for the episodes of Blackjack-v1"):
+        compose_config("digideep_ppo_pictures", None, panel)
+    with pytest.raises(ConfigError, match="shows no picture"):
+        compose_config("digideep_ppo_pictures", None, panel | {"time_limit": 9})
 
 
 def test_packages_that_are_missing_are_named(tmp_path, monkeypatch, capsys):

@@ -56,7 +56,9 @@ def n_step(
     }
     first = batch[:, :2]
     first.data.transition_data = data
-    return with_more(first, {}, known)
+    more = with_more(first, {}, known)
+    more.scheme["terminal_actions"]["infinite"] = True
+    return more
 
 
 def returns(batch: EpisodeBatch, info: Any, gamma: float | None = None) -> EpisodeBatch:

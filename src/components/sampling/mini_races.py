@@ -26,7 +26,7 @@ def mini_race(
     unless `field` is empty; environments show 0 there. The constant field `mini_race_time` has t, int64 `[B]`.
 
     Raises:
-        ConfigError: the observation has no such place, as pictures have none.
+        ConfigError: the observation has no such place, as pictures have none; or times may be beyond the horizon.
     """
     t = th.from_numpy(race_times(batch.batch_size, horizon, early, late)).to(batch["n_steps"].device)
     after = t + batch["n_steps"]
@@ -66,7 +66,15 @@ def race_times(size: int, horizon: int, early: int, late: int) -> np.ndarray:
 
     Every time below `horizon` has the same probability, but times from 1 to early - 2 late have twice that, and 0 has
     2 late + 1 times it.
+
+    Raises:
+        ConfigError: times would be beyond the horizon.
     """
+    if early - 2 * late >= horizon:
+        raise ConfigError(
+            f"mini_race.early={early} draws times up to {early - 2 * late} steps, beyond the horizon of "
+            f"{horizon}. Use at most early={horizon + 2 * late - 1}."
+        )
     drawn = np.random.randint(late - early, horizon + late, size=size)
     return np.maximum(0, np.abs(drawn) - late)
 

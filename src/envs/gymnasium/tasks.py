@@ -33,7 +33,9 @@ def task_of(key: str) -> Any:
         try:
             importlib.import_module(module)
         except ModuleNotFoundError as error:
-            raise ConfigError(f"env_args.key={shown(key)}: there is no module '{shown(error.name)}'.") from None
+            # the package of Atari's games
+            remedy = ' Install it with: pip install "gymnasium[atari]"' if module == "ale_py" else ""
+            raise ConfigError(f"env_args.key={shown(key)}: there is no module '{shown(error.name)}'.{remedy}") from None
     if name not in gymnasium.registry:
         if name.startswith(ATARI):
             raise ConfigError(

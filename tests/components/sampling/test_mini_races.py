@@ -19,9 +19,9 @@ from utils.errors import ConfigError
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def chain(*units, gamma=0.9):
+def chain(*units, gamma=0.9, debug=False):
     info = Info("sample_units", make_args(gamma=gamma))
-    return Chain(listed_units("sample_units", units, "columns", ("columns",)), info)
+    return Chain(listed_units("sample_units", units, "columns", ("columns",)), info, debug=debug)
 
 
 def race(steps, greedy, finished, columns):
@@ -78,6 +78,25 @@ def test_n_step_is_linesights_rule(steps, n_max, finished, greedy_only, seed):
         known = finished and to_end <= n_max
         assert float(found["terminal_actions"][i]) == (to_end if known else np.inf)
         assert th.equal(found["obs"][i, 1], episode["obs"][0, i + n])
+
+
+@pytest.mark.parametrize(("horizon", "early", "late"), [(20, 40, 5), (30, 40, 5), (1, 1, 0)])
+def test_times_beyond_the_horizon_are_refused(horizon, early, late):
+    batch, _ = race(7, [1] * 7, False, 4)
+    options = {"horizon": horizon, "early": early, "late": late}
+    most = horizon + 2 * late - 1
+    with pytest.raises(ConfigError, match=f"beyond the horizon of {horizon}. Use at most early={most}"):
+        chain({"n_step": {}}, {"mini_race": options})(batch)
+    assert race_times(1000, horizon, most, late).max() < horizon
+    assert chain({"n_step": {}}, {"mini_race": options | {"early": most}})(batch)
+
+
+def test_checks_between_units_allow_for_ends_that_are_infinitely_far():
+    batch, _ = race(7, [1] * 7, False, 4)
+    found = chain({"n_step": {"steps": 3}}, {"mini_race": {"horizon": 5, "early": 0}}, debug=True)(batch)
+    assert found["terminal_actions"].isinf().all()
+    found["terminal_actions"][2] = th.nan
+    assert found.first_non_finite() == "terminal_actions[] of episode 2 of the batch is nan (1 such values)"
 
 
 @settings(deadline=None, max_examples=60)
