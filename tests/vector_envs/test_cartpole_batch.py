@@ -1,15 +1,20 @@
 """CartPole in arrays plays as single copies do, bit for bit, and keeps the contract of sources of environments."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 from checks.pairings import check_pairings
 from checks.registries import chosen_name
-from envs import has_batched_form
+from envs import REGISTRY, batched_names, has_batched_form
 from helpers import make_args
-from utils.config import default_config
+from utils.config import config_path, default_config
 from utils.errors import ConfigError
+from utils.registry import loaded
+from utils.yaml_files import load_yaml
 from vector_envs import REGISTRY as SOURCES
+from vector_envs.instances import env_parameters
 
 SIZE, SEED = 5, 11
 
@@ -104,12 +109,27 @@ def test_a_state_is_resumed_during_episodes():
     np.testing.assert_equal(courses[0], courses[1])
 
 
+@pytest.mark.parametrize("name", batched_names())
+def test_a_batched_form_takes_the_arguments_of_a_single_environment(name):
+    """Those that a config file gives come, too, where they say nothing."""
+    batched = inspect.signature(loaded(REGISTRY.entry(name).traits["batched"])).parameters
+    single = env_parameters(REGISTRY[name])
+    takes_anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in batched.values())
+    assert takes_anything or set(single or ()) <= set(batched)
+
+
+def test_the_configs_own_arguments_make_it():
+    given = load_yaml(config_path("gymnasium", "envs"))["env_args"]
+    source("native", **given | {"seed": SEED}).close()
+
+
 def test_only_cartpole_has_this_form():
     assert has_batched_form("gymnasium", {})
     assert has_batched_form("gymnasium", {"key": "CartPole-v0", "kwargs": {}})
     assert not has_batched_form("gymnasium", {"key": "Pendulum-v1"})
     assert not has_batched_form("gymnasium", {"key": "phys2d/CartPole-v1"})
     assert not has_batched_form("gymnasium", {"kwargs": {"render_mode": "human"}})
+    assert not has_batched_form("gymnasium", {"wrappers": ["FlattenObservation"]})
     assert has_batched_form("skirmish", {"map_name": "3m"})
     assert not has_batched_form("lbf", {})
     config = {**default_config(), "env": "gymnasium", "vector_env": "native", "env_args": {"key": "Pendulum-v1"}}

@@ -13,9 +13,11 @@ VECTOR_FORM = "gymnasium.envs.classic_control.cartpole:CartPoleVectorEnv"
 KWARGS = {"sutton_barto_reward"}
 
 
-def is_cartpole(key: str = "CartPole-v1", kwargs: Any = None, infos: Any = None, **others: Any) -> bool:
-    """Whether these `env_args` can be a `CartPoleBatch`: CartPole without drawing and infos, of which it has none."""
-    if infos:
+def is_cartpole(
+    key: str = "CartPole-v1", kwargs: Any = None, infos: Any = None, wrappers: Any = None, **others: Any
+) -> bool:
+    """Whether these `env_args` can be a `CartPoleBatch`: CartPole without drawing, infos and wrappers."""
+    if infos or wrappers:
         return False
     try:
         from gymnasium import registry
@@ -34,7 +36,7 @@ class CartPoleBatch:
         batch_size: B.
         seed: of each copy; None: random ones.
         key, kwargs, time_limit, observe: see `GymnasiumEnv`.
-        infos: none.
+        infos, wrappers: none.
     """
 
     state_by_copy = True
@@ -47,6 +49,7 @@ class CartPoleBatch:
         time_limit: int | None = None,
         observe: list[int] | None = None,
         infos: None = None,
+        wrappers: None = None,
         seed: Sequence[int] | None = None,
     ):
         from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
