@@ -3,13 +3,15 @@
     python benchmarks/entities.py
     python benchmarks/entities.py --peer-python ../enn/bin/python --peer-path ../entity-gym:../rogue-net:../enn-trainer
 
-Environments alone: 128 of a game, random legal choices, in this process and in two others, for some seconds each.
+Environments alone: 128 of a game, random legal choices, in this process and in two others, for some seconds each. What
+the machine allows: two processes that have half of them each and do not wait for each other, and two that only count.
 Training: MineSweeper with the settings of enn-trainer (`enn_ppo`), environment steps for each second of processor time
 of the whole process, one thread. All take turns, and the median over rounds counts; the peer's Python has entity-gym's
 and enn-trainer's packages.
 """
 
 import argparse
+import multiprocessing
 import os
 import resource
 import subprocess
@@ -30,43 +32,86 @@ from vector_envs.split import SplitEnv
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / "benchmarks" / "peers"
-NUMBER = 128
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-def played(env, seconds: float) -> float:
-    """Steps a second of random legal choices; ended episodes restart."""
+def played(env, copies: int, seconds: float, begin=lambda: None) -> float:
+    """Steps a second of random legal choices; ended episodes restart. `begin` is called after a second of them."""
     draw = np.random.default_rng(1)
     env.reset()
     for measured in (False, True):
+        if measured:
+            begin()
         steps, start = 0, time.perf_counter()
         while (passed := time.perf_counter() - start) < (seconds if measured else 1):
             legal = env.observed()["avail_actions"]
             _, terminated, truncated, *_ = env.step({"actions": (draw.random(legal.shape) * legal).argmax(-1)})
             if (ended := terminated | truncated).any():
                 env.reset(ended)
-            steps += NUMBER
+            steps += copies
     return steps / passed
 
 
-def divided(game: str, processes: int) -> SplitEnv:
+def counted(seconds: float, begin) -> float:
+    """Rounds of an empty loop a second."""
+    begin()
+    rounds, start = 0, time.perf_counter()
+    while (passed := time.perf_counter() - start) < seconds:
+        for _ in range(10_000):
+            pass
+        rounds += 1
+    return rounds / passed
+
+
+def independent(processes: int, work, *arguments) -> float:
+    """What `work(*arguments, begin=...)` returns in that many processes at once, together."""
+    context = multiprocessing.get_context("spawn")
+    barrier, results = context.Barrier(processes), context.SimpleQueue()
+    started = [context.Process(target=_report, args=(results, barrier, work, arguments)) for _ in range(processes)]
+    for process in started:
+        process.start()
+    found = [results.get() for _ in started]
+    for process in started:
+        process.join()
+    if None in found:
+        raise SystemExit(f"{work.__name__}{arguments} failed in a process of its own")
+    return sum(found)
+
+
+def _report(results, barrier, work, arguments) -> None:
+    found = None
+    try:
+        found = work(*arguments, begin=barrier.wait)
+    finally:
+        barrier.abort()
+        results.put(found)
+
+
+def played_alone(game: str, copies: int, seconds: float, begin) -> float:
+    return played(EntityBatch(copies, game, seed=1), copies, seconds, begin)
+
+
+def divided(game: str, copies: int, processes: int) -> SplitEnv:
     """The same copies, divided among processes that step at once (`native_processes`)."""
-    seeds, size = copies_seeds(1, NUMBER), NUMBER // processes
-    parts = [seeds[first : first + size] for first in range(0, NUMBER, size)]
+    seeds, size = copies_seeds(1, copies), copies // processes
+    parts = [seeds[first : first + size] for first in range(0, copies, size)]
     factories = [partial(EntityBatch, len(part), game, seed=part) for part in parts]
     return SplitEnv(factories, [len(part) for part in parts], timeout=300.0)
 
 
-def environments(game: str, seconds: float, peer) -> dict[str, float]:
+def environments(game: str, copies: int, seconds: float, peer) -> dict[str, float]:
     """Steps a second by place."""
-    found = {"here, 1 process": played(EntityBatch(NUMBER, game, seed=1), seconds)}
-    env = divided(game, 2)
+    found = {"here, 1 process": played(EntityBatch(copies, game, seed=1), copies, seconds)}
+    env = divided(game, copies, 2)
     try:
-        found["here, 2 processes"] = played(env, seconds)
+        found["here, 2 processes"] = played(env, copies, seconds)
     finally:
         env.close()
+    found["here, 2 processes that do not wait for each other"] = independent(
+        2, played_alone, game, copies // 2, seconds
+    )
     for processes in (1, 2) if peer else ():
-        words = [game, str(NUMBER), str(processes), str(seconds)]
+        words = [game, str(copies), str(processes), str(seconds)]
         found[f"entity-gym, {processes} process{'es' * (processes > 1)}"] = float(peer("enn_environments.py", *words))
     return found
 
@@ -110,16 +155,21 @@ def peer_of(options: argparse.Namespace):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--games", nargs="+", default=["MineSweeper", "MultiSnake", "MoveToOrigin"])
+    parser.add_argument("--copies", type=int, default=128, help="of each environment, an even number")
     parser.add_argument("--seconds", type=float, default=5.0, help="for each measurement of environments")
-    parser.add_argument("--steps", type=int, default=200_000, help="of each training")
+    parser.add_argument("--steps", type=int, default=200_000, help="of each training; 0: none")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--peer-python")
     parser.add_argument("--peer-path", default="", help="folders of entity-gym, rogue-net and enn-trainer, by colons")
     options = parser.parse_args()
     peer = peer_of(options)
 
-    measured = {game: partial(environments, game, options.seconds, peer) for game in options.games}
-    measured["training on MineSweeper"] = partial(training, options.steps, peer)
+    measured = {game: partial(environments, game, options.copies, options.seconds, peer) for game in options.games}
+    measured["an empty loop"] = lambda: {
+        f"{n} process{'es' * (n > 1)}": independent(n, counted, options.seconds) for n in (1, 2)
+    }
+    if options.steps:
+        measured["training on MineSweeper"] = partial(training, options.steps, peer)
     rounds = {name: [measure() for _ in range(options.rounds)] for name, measure in measured.items()}
     print("| | | steps/s | ratio |\n| --- | --- | --- | --- |")
     for name, tables in rounds.items():

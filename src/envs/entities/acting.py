@@ -1,6 +1,7 @@
 """From the choices of slots to the actions that an environment gets, with ids of entities."""
 
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -80,4 +81,9 @@ def _of_type(observation: Observation, name: str) -> Sequence[Hashable]:
     if given is not None:
         return given
     shown = observation.features.get(name)
-    return [(name, k) for k in range(0 if shown is None else len(shown))]
+    return _positions(name, 0 if shown is None else len(shown))
+
+
+@lru_cache(maxsize=1024)
+def _positions(name: str, count: int) -> tuple[tuple[str, int], ...]:
+    return tuple((name, k) for k in range(count))
