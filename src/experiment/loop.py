@@ -20,6 +20,7 @@ from learners.non_finite import NonFiniteError, non_finite_part
 from records.layout import FAULTS, RUNS
 from records.logger import Logger
 from utils.errors import MusterError
+from utils.freed_memory import FreedMemory
 from utils.stop_signals import Interrupted, StopSignals
 from utils.timehelper import time_str, time_to_go
 from utils.timing import timed
@@ -46,6 +47,7 @@ class TrainingLoop:
         self._best = SavedBestEpisodes(args, parts.models, logger)
         faults = Path(args.local_results_path, RUNS, args.unique_token, FAULTS)
         self._inspection = Inspection(faults, parts.models, self.console)
+        self._freed_memory = FreedMemory()
         self._start_time = self._last_time = time.monotonic()
 
     def run(self) -> None:
@@ -102,6 +104,7 @@ class TrainingLoop:
             if t_env - state.last_log_T >= args.log_interval:
                 self._log_summary(t_env)
             self.logger.show_progress(t_env)
+            self._freed_memory.give_back()
             self._heed_signals()
             if self.saver.due(t_env):
                 with timed("save"):
