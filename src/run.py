@@ -122,6 +122,8 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
         config["use_cuda"] = False
     if config["data_parallel"] and (count := th.cuda.device_count() if config["use_cuda"] else 0) < 2:
         log.warning(f"data_parallel has no effect: the run can use {count} GPUs, and it needs two.")
+    elif config["data_parallel"] and not config["mixer"]:
+        log.warning(f"data_parallel has no effect: learner={config['learner']} has no mixer to divide among GPUs.")
     seed_everything(config["seed"])
     th.set_num_threads(config["torch_threads"])
     keep_freed_memory()

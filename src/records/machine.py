@@ -44,7 +44,7 @@ class MachineSampler:
         self._samples = 0
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._of_children: dict[int, Any] = {}
-        self._measure()  # the processor's use is that since the sample before
+        self._measure()  # the use of processors is that since the sample before
         self._thread = threading.Thread(target=self._sample, args=(interval,), name="machine", daemon=True)
         self._thread.start()
 
@@ -61,6 +61,8 @@ class MachineSampler:
         self._thread.join()
 
     def _sample(self, interval: float) -> None:
+        # psutil measures the machine's since the last call of the same thread; the first one gets 0
+        self._psutil.cpu_percent(percpu=True)
         while not self._stop.wait(interval):
             figures = self._measure()
             with self._lock:

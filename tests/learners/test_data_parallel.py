@@ -15,7 +15,9 @@ from learners import REGISTRY as learners
 from learners import data_parallel as module
 from learners.data_parallel import in_parallel, parallel_devices
 from records.logger import Logger
-from run import run
+from run import _complete, run
+
+LOG = logging.getLogger()
 
 
 @pytest.fixture
@@ -83,6 +85,17 @@ def test_an_update_is_the_same_and_so_are_the_names_of_weights(divided, monkeypa
     assert list(shared.mixer.state_dict()) == names and not any("module" in name for name in names)
     figures = [{key: values[-1][1] for key, values in made.logger.stats.items()} for made in (alone, shared)]
     assert figures[0] == pytest.approx(figures[1]) and figures[0]["grad_norm"] > 0
+
+
+def test_learners_without_a_mixer_say_that_nothing_is_divided(monkeypatch, caplog):
+    monkeypatch.setattr(th.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(th.cuda, "is_available", lambda: True)
+    for mixer, warned in (("qmix", False), (None, True)):
+        caplog.clear()
+        with caplog.at_level("WARNING"), pytest.raises(ZeroDivisionError):
+            monkeypatch.setattr("run.seed_everything", lambda seed: 1 // 0)
+            _complete({"seed": 1, "use_cuda": True, "data_parallel": True, "mixer": mixer, "learner": "x"}, LOG, None)
+        assert ("learner=x has no mixer" in caplog.text) == warned
 
 
 def test_a_run_without_gpus_is_told_so(tmp_path, monkeypatch, caplog):

@@ -124,6 +124,15 @@ def test_the_machine_is_sampled(tmp_path):
     assert not inside._sampler._thread.is_alive()
 
 
+def test_the_first_sample_shows_how_busy_the_machine_was():
+    pytest.importorskip("psutil")
+    sampler = MachineSampler(0.1)
+    while not (first := sampler.means()):  # this is busy
+        pass
+    sampler.close()
+    assert first["busiest_core_percent"] >= first["cpu_percent"] > 0
+
+
 def test_processes_that_a_run_started_count(tmp_path):
     pytest.importorskip("psutil")
     sampler = MachineSampler(1000)
