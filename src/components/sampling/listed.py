@@ -87,11 +87,18 @@ def _unit(key: str, entry: Any) -> Listed:
 
 
 def _require_parameters(key: str, name: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that a user's function does not take."""
+    """Refuse options that a user's function, or the constructor of a class in its place, does not take."""
+    unit = REGISTRY[name]
+    given, called = (), "class is built with (its options)"
+    if not inspect.isclass(unit):
+        given, called = (None, None), "function is called with (batch, info, its options)"
+    signature = inspect.signature(unit)
+    known = list(signature.parameters)[len(given) :]
     try:
-        inspect.signature(REGISTRY[name]).bind(None, None, **options)
+        signature.bind(*given, **options)
     except TypeError as error:
-        raise ConfigError(f"{key}.{name}: the function is called with (batch, info, its options): {error}.") from None
+        hint = "".join(suggestion(option, known) for option in options if option not in known)
+        raise ConfigError(f"{key}.{name}: the {called}: {error}.{hint}") from None
 
 
 def _form_after(key: str, unit: Listed, form: str, before: str) -> str:

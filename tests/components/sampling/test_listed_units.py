@@ -56,11 +56,21 @@ def test_right_lists_are_taken(buffer, units):
     check_units({**DEFAULTS, "buffer": buffer, "sample_units": units})
 
 
-def test_options_of_a_users_function_are_its_parameters():
-    REGISTRY["mine"] = lambda batch, info, weight=1: batch
+class Mine:
+    def __init__(self, weight=1):
+        self.weight = weight
+
+    def __call__(self, batch, info):
+        return batch
+
+
+@pytest.mark.parametrize("unit", [lambda batch, info, weight=1: batch, Mine])
+def test_options_of_a_users_function_or_class_are_its_parameters(unit):
+    REGISTRY["mine"] = unit
     try:
-        check_units({**DEFAULTS, "buffer": "episodes", "sample_units": [{"mine": {"weight": 2}}]})
-        with pytest.raises(ConfigError, match=r"sample_units\.mine: the function is called with .*'wait'"):
+        for listed in ("mine", {"mine": {"weight": 2}}):
+            check_units({**DEFAULTS, "buffer": "episodes", "sample_units": [listed]})
+        with pytest.raises(ConfigError, match=r"sample_units\.mine: the .*'wait'.* Did you mean 'weight'\?"):
             check_units({**DEFAULTS, "buffer": "episodes", "sample_units": [{"mine": {"wait": 2}}]})
     finally:
         del REGISTRY["mine"]
