@@ -136,8 +136,8 @@ def processor_seconds(call) -> float:
     return used() - before
 
 
-def said(command: list[str], environment: dict[str, str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+def said(command: list[str], environment: dict[str, str], folder: str | None = None) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} ended with exit code {done.returncode}:\n{done.stderr[-3000:]}")
     return done.stdout.strip().rpartition("\n")[2]
@@ -149,7 +149,13 @@ def peer_of(options: argparse.Namespace):
         return None
     path = os.pathsep.join(str(Path(part).resolve()) for part in options.peer_path.split(os.pathsep))
     environment = {**ONE_THREAD, "PYTHONPATH": path}
-    return lambda script, *words: said([options.peer_python, str(PEERS / script), *words], environment)
+    python = str(Path(options.peer_python).absolute())
+
+    def peer(script: str, *words: str) -> str:
+        with tempfile.TemporaryDirectory() as folder:  # where enn-trainer writes its logs
+            return said([python, str(PEERS / script), *words], environment, folder)
+
+    return peer
 
 
 def main() -> None:
