@@ -1,6 +1,7 @@
 """How a learner declares the batch fields that it needs."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 import torch as th
@@ -43,6 +44,13 @@ def test_extras_of_decisions_are_needed_by_name(monkeypatch):
         # its own declaration counts
         "entropy": {"vshape": (1,), "dtype": th.float32, "decision": True},
     }
+
+
+def test_needs_may_depend_on_the_config():
+    needed = lambda **args: set(batch_fields("ppo_learner", ENV_INFO, SimpleNamespace(**args)))  # noqa: E731
+    assert needed() == {"log_prob"}
+    assert needed(values_from_acting=True, critic="trunk") == {"log_prob", "value"}
+    assert needed(values_from_acting=True, critic="state_values") == {"log_prob"}
 
 
 def test_an_unknown_need_is_refused(monkeypatch):
