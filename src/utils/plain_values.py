@@ -22,7 +22,7 @@ def problem_of_key(key: Any) -> str | None:
 
 
 def problem_of(value: Any, depth: int = 0) -> str | None:
-    """The problem of a value of a config; None if it is plain.
+    """The problem of a value of a config, or of one with its key; None if it is plain.
 
     Plain are numbers of 64 bits, text, True, False, None, and lists and mappings of such.
     """
@@ -30,8 +30,10 @@ def problem_of(value: Any, depth: int = 0) -> str | None:
         return f"it is nested more than {DEEPEST} deep"
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            if problem := problem_of_key(key) or problem_of(inner, depth + 1):
+            if problem := problem_of_key(key):
                 return problem
+            if problem := problem_of(inner, depth + 1):
+                return problem if depth else f"{key}: {problem}"
         return None
     if isinstance(value, list | tuple):
         return next(filter(None, (problem_of(inner, depth + 1) for inner in value)), None)
