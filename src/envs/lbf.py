@@ -130,12 +130,11 @@ class LevelBasedForaging(MultiAgentEnv):
         return float(np.sum(rewards)), self._ended, {"episode_limit": time_up}
 
     def state_dict(self) -> dict[str, Any]:
-        """Between episodes; see `MultiAgentEnv`.
+        """See `MultiAgentEnv`.
 
-        The players' positions belong to it: the package keeps these cells free when it places them again.
+        The players' positions belong to it between episodes, too: the package keeps these cells free when it places
+        them again.
         """
-        if not self._ended:
-            raise NotImplementedError("env=lbf cannot be saved during an episode")
         players = [(player.position, player.level) for player in self._env.players]
         return {
             "seed": self._seed,
@@ -144,6 +143,7 @@ class LevelBasedForaging(MultiAgentEnv):
                 {"position": position and [int(x) for x in position], "level": None if level is None else int(level)}
                 for position, level in players
             ],
+            "episode": None if self._ended else self._episode(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -152,7 +152,33 @@ class LevelBasedForaging(MultiAgentEnv):
         for player, saved in zip(self._env.players, state["players"], strict=True):
             player.position = saved["position"] and tuple(saved["position"])
             player.level = saved["level"]
-        self._ended = True
+        episode = state.get("episode")
+        self._ended = episode is None
+        if episode is not None:
+            self._continue(episode)
+
+    def _episode(self) -> dict[str, Any]:
+        """The state of an episode under way, beside the players."""
+        game = self._env
+        return {
+            "steps": self._steps,
+            "food": np.array(game.field),
+            "food_spawned": int(game._food_spawned),
+            "scores": [float(player.score) for player in game.players],
+            "rewards": [float(player.reward) for player in game.players],
+            "obs": np.stack(self._obs),
+        }
+
+    def _continue(self, episode: dict[str, Any]) -> None:
+        game = self._env
+        self._steps = game.current_step = int(episode["steps"])
+        game.field = np.array(episode["food"], np.int32)
+        game._food_spawned, game._game_over = episode["food_spawned"], False
+        for player, score, reward in zip(game.players, episode["scores"], episode["rewards"], strict=True):
+            # the package's `setup`, which places a player at the start of an episode, does the same
+            player.field_size, player.history, player.score, player.reward = game.field_size, [], score, reward
+        game._gen_valid_moves()
+        self._keep(episode["obs"])
 
     def _keep(self, obs) -> None:
         self._obs = [np.asarray(o, dtype=np.float32).reshape(-1) for o in obs]

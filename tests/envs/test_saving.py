@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 
 from envs import REGISTRY
-from envs.saving import state_or_none
 from envs.skirmish.vectorised import SkirmishBatch
 
 MPE = """simple simple_adversary simple_crypto simple_formation simple_line simple_push simple_reference
 simple_speaker_listener simple_spread simple_tag simple_world_comm""".split()
 VERSIONS = {"simple_adversary": 3, "simple_speaker_listener": 4, "simple_formation": 1, "simple_line": 1}
+FORAGING = [
+    ("lbf", {"key": "Foraging-5x5-2p-1f-v3", "time_limit": 12}),
+    ("lbf", {"key": "Foraging-8x8-3p-3f-v3", "time_limit": 60}),
+    ("lbf", {"key": "Foraging-2s-5x5-3p-1f-coop-v3", "time_limit": 9}),
+]
 ANYTIME = [
+    *FORAGING,
     ("two_step", {}),
     ("matrix", {"game": "climbing", "episode_limit": 5}),
     ("skirmish", {"map_name": "3m"}),
@@ -20,11 +25,6 @@ ANYTIME = [
     ("skirmish", {"map_name": "10gen_terran", "conic_fov": True, "prob_obs_enemy": 0.5, "num_fov_actions": 6}),
     *(("mpe", {"key": f"mpe2.{name}_v{VERSIONS.get(name, 3)}", "time_limit": 7}) for name in MPE),
     ("mpe", {"key": "mpe2.collect_treasure_v1", "time_limit": 7}),
-]
-BETWEEN_EPISODES = [
-    ("lbf", {"key": "Foraging-5x5-2p-1f-v3", "time_limit": 12}),
-    ("lbf", {"key": "Foraging-8x8-3p-3f-v3", "time_limit": 60}),
-    ("lbf", {"key": "Foraging-2s-5x5-3p-1f-coop-v3", "time_limit": 9}),
 ]
 
 
@@ -59,21 +59,12 @@ def test_at_any_time(name, args, steps):
 
 
 @pytest.mark.parametrize("episodes", [0, 3])
-@pytest.mark.parametrize(("name", "args"), BETWEEN_EPISODES)
+@pytest.mark.parametrize(("name", "args"), FORAGING)
 def test_between_episodes(name, args, episodes):
     env, other = REGISTRY[name](**args, seed=3), REGISTRY[name](**args, seed=99)
     play(env, np.random.default_rng(1), episodes=episodes)
     play(other, np.random.default_rng(2), episodes=1)
     check_goes_on(env, other, ended=True)
-
-
-@pytest.mark.parametrize(("name", "args"), BETWEEN_EPISODES[:1])
-def test_some_cannot_be_saved_during_an_episode(name, args):
-    env = REGISTRY[name](**args, seed=3)
-    env.reset()
-    with pytest.raises(NotImplementedError, match="cannot be saved during an episode"):
-        env.state_dict()
-    assert state_or_none(env) is None
 
 
 def test_environments_that_are_not_known_cannot_be_saved():
