@@ -66,10 +66,11 @@ def _check_same_optimiser(target: Any, state: dict) -> None:
         raise ValueError("it was saved by another optimiser (see the key 'optimizer')")
 
 
-def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
+def find_checkpoint(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -> tuple[Path, int]:
     """Return the folder and step of the saved model nearest to `load_step` (0: the newest).
 
-    `checkpoint_path` has a subfolder for each step, or is itself the folder `best` of a run.
+    `checkpoint_path` has a subfolder for each step, or is itself the folder `best` of a run. `key` is the config's
+    that has the path, for errors.
 
     Raises:
         ConfigError: `checkpoint_path` holds no saved model; the message lists the expected files.
@@ -80,20 +81,21 @@ def find_checkpoint(checkpoint_path: str, load_step: int) -> tuple[Path, int]:
         if load_step not in (0, best[1]["step"]):
             raise ConfigError(
                 f"load_step={load_step}: {root} holds the model of step {best[1]['step']} only. Leave load_step out, "
-                f"or give its parent: checkpoint_path={root.parent}."
+                f"or give its parent: {key}={root.parent}."
             )
         return best[0], best[1]["step"]
     if not os.path.isdir(root):  # unlike Path.is_dir, False for a name that is too long, too
-        raise ConfigError(f"checkpoint_path={shown(checkpoint_path, 300)}: there is no such folder. {expected}")
+        raise ConfigError(f"{key}={shown(checkpoint_path, 300)}: there is no such folder. {expected}")
     try:
         steps = [int(p.name) for p in root.iterdir() if _is_step(p.name) and _has_weights(p)]
     except OSError as error:
-        raise ConfigError(f"checkpoint_path={checkpoint_path} cannot be read ({error.strerror}).") from None
+        raise ConfigError(f"{key}={checkpoint_path} cannot be read ({error.strerror}).") from None
     if not steps:
         hint = ""
         if (root / "agent.th").is_file():
-            hint = f" It holds agent.th itself: give its parent, checkpoint_path={root.parent} load_step={root.name}."
-        raise ConfigError(f"checkpoint_path={checkpoint_path} holds no checkpoint.{hint} {expected}")
+            chosen = f" load_step={root.name}" if key == "checkpoint_path" else ""
+            hint = f" It holds agent.th itself: give its parent, {key}={root.parent}{chosen}."
+        raise ConfigError(f"{key}={checkpoint_path} holds no checkpoint.{hint} {expected}")
     step = max(steps) if load_step == 0 else min(steps, key=lambda s: (abs(s - load_step), -s))
     return root / str(step), step
 

@@ -20,7 +20,7 @@ def check_opponents(config: Mapping[str, Any]) -> None:
     if config["opponents"] != "pool" or config["evaluate"]:
         return
     for path in config["opponent_models"]:
-        find_checkpoint(str(path), 0)
+        find_checkpoint(str(path), 0, key="opponent_models")
     if not (config["opponent_pool"] or config["opponent_models"]):
         raise ConfigError(
             "opponents=pool with opponent_pool=0 and no opponent_models: there are no opponents. Set one of them, or "

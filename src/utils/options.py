@@ -74,6 +74,12 @@ class Option:
             return self._checked_schedule(key, value)
         if isinstance(value, bool) and {"on", "off"} <= {*self.choices}:
             value = "on" if value else "off"
+        if self.schedule and isinstance(value, str) and value.startswith("["):
+            # the command line takes Python's literals, in which names have quotes
+            example = f"'{key}=[\"staircase\", [0, 0.1], [1000, 0.01]]'"
+            raise ConfigError(
+                f"{key}={shown(value)}: it is no list. A schedule's kind needs its own quotes: {example}."
+            )
         value = converted(key, value, self.example, self.kind)
         for wanted, holds in self.bounds().items():
             if not holds(value):

@@ -212,7 +212,7 @@ def pool_on_disk(folder):
         ({"opponent_pol": 3}, ["opponent_pol", "opponent_pool"]),
         ({"opponent_newest": 1.5}, ["opponent_newest=1.5", "between 0 and 1"]),
         ({"opponent_pool": 0}, ["opponent_pool=0", "no opponent_models"]),
-        ({"opponent_models": ["nowhere"]}, ["nowhere", "there is no such folder"]),
+        ({"opponent_models": ["nowhere"]}, ["opponent_models=nowhere", "there is no such folder"]),
         ({"runner": "episodes_continuous"}, ["runner=episodes_continuous", "runner=episodes or runner=rollout"]),
         ({"runner": "batched", "batched_mode": "continuous"}, ["batched_mode=continuous"]),
         ({"env": "scouts", "mixer": None}, ["opponents=pool needs two groups", "env=scouts has one group"]),

@@ -71,6 +71,7 @@ def test_taken(option, value, expected):
         (Option("red", "", choices=("red", "blue")), "bleu", "key=bleu: no such choice. Did you mean 'blue'.*red"),
         (Option(True, "", choices=()), "on", "key=on: expected True or False"),
         (Option(None, "", kind=int, nullable=True), "x", "key=x: expected a whole number"),
+        (Option(0.1, "", schedule=True), "[linear,[0,1]]", r"it is no list.*own quotes: 'key=..staircase., "),
     ],
 )
 def test_refused(option, value, message):

@@ -141,7 +141,7 @@ class SelfPlay:
 
     def _fixed(self, path: str) -> Weights:
         """The weights of all teams that a folder of saved models has."""
-        folder, _ = find_checkpoint(path, 0)
+        folder, _ = find_checkpoint(path, 0, key="opponent_models")
         found: Weights = {}
         for team, (group, *_) in self._teams.items():
             own = folder / team if (folder / team).is_dir() else folder
