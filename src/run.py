@@ -250,6 +250,11 @@ def run_sequential(
             if checkpoint is not None:
                 logger.console_logger.info(f"Resuming from {checkpoint.folder}")
                 saver.restore(checkpoint)
+                if not getattr(parts.runner, "environments_restored", True):  # PyMARL's have no such attribute
+                    logger.console_logger.warning(
+                        f"env={args.env} could not be saved where the run stopped. Its episodes begin again, with the "
+                        "next seed of their stream: the run will differ from an uninterrupted one."
+                    )
         with parts.diagnostics.active():
             TrainingLoop(args, parts, logger, saver, signals).run()
     finally:

@@ -48,7 +48,7 @@ class BaseRunner:
         self.best_episodes: BestEpisodes | None = None
         self.crashed_episodes = 0
         # whether `load_state_dict` restored the environments too, so that episodes continue where they were
-        self.environments_restored = False
+        self.environments_restored = True
         # a test is in progress and not yet logged: crashes may make it longer
         self.test_unfinished = False
         # the first episodes are logged

@@ -265,3 +265,13 @@ def test_a_run_that_cannot_be_saved_warns_and_continues(tmp_path):
     assert done.stdout.count("No checkpoint can be written of this run: state") == 1
     assert "['socket'] is a object, which cannot be saved. The run continues without one." in done.stdout
     assert not list(tmp_path.glob("results/runs/*/checkpoints/[0-9]*"))
+
+
+def test_episodes_that_cannot_be_saved_begin_again_with_a_warning(tmp_path):
+    forgetful = UNSAVABLE.replace('return {"socket": object()}', "raise NotImplementedError")
+    (tmp_path / "unsavable.py").write_text(forgetful)
+    settings = ["plugins=['unsavable.py']", "env=unsavable", "env_args={}", "t_max=40", "checkpoint_interval=20"]
+    assert run_command(*RUN, *settings, cwd=tmp_path).returncode == 0
+    done = run_command("--resume=1", "with", "t_max=60", settings[0], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("env=unsavable could not be saved where the run stopped.") == 1
