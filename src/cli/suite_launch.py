@@ -100,6 +100,6 @@ def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
     if failed:
         raise MusterError(
             f"{done} of {len(runs)} runs are done, {failed} have failed: suite.py status {folder.name} shows the last "
-            f"errors, {folder.output('')} has all that they printed. --retry-failed tries them again."
+            f"errors, {folder.output('').parent} has all that they printed. --retry-failed tries them again."
         )
     print(f"All {done} runs are done. Figures: python src/suite.py report {folder.name}")

@@ -14,7 +14,7 @@ LONGEST_SCENARIO = 60
 MAP_ARGUMENTS = ("map_name", "key", "game", "scenario", "scenario_name", "environment")
 TIME_FORMAT = "%Y-%m-%d_%H-%M-%S-%f"
 # nothing that leads out of a folder
-VALID = re.compile(r"\w[\w.-]*")
+VALID = re.compile(r"\w[\w.+-]*")
 # older ones have a time without fractions of a second
 _FORM = re.compile(
     r"(?P<name>.+?)_seed(?P<seed>\d+)_(?P<map>.*)_(?P<time>\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)(-(?P<fraction>\d{1,6}))?"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from records.tokens import is_token
 from suites.expansion import expanded, run_id, words_of
 from suites.suite_file import SuiteFile
 from utils.errors import ConfigError
@@ -98,6 +99,13 @@ def test_an_id_follows_the_config_and_not_the_place_of_its_results():
     assert run_id(point, {**config, "gamma": 0.9}, defaults) != made
     for key, value in {"local_results_path": "x", "run_name": "x", "new": 1, "use_cuda": False}.items():
         assert run_id(point, {**config, key: value}, defaults) == made
+
+
+def test_the_id_of_a_run_with_overrides_names_a_run():
+    """main.py gets it as `run_name`."""
+    point = expanded(suite(overrides={"rate": RATES, "net": WIDTHS}))[0]
+    made = run_id(point, {"lr": 0.1}, {})
+    assert made.startswith("qmix+low+narrow-3m-s1-") and is_token(f"mine_{made}")
 
 
 def test_settings_as_words():
