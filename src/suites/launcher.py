@@ -109,7 +109,9 @@ class Launcher:
         if attempt is None or attempt.state in (STOPPED, LOST):
             return attempt is None or self._claims.may_continue(attempt)
         if attempt.state == RUNNING:
-            return run not in self._mine and self._claims.is_over(attempt)
+            over = run not in self._mine and self._claims.is_over(attempt)
+            # its keeper may have written down the end, and ended, since the file was read
+            return over and self._folder.attempt(run, attempt.number) == attempt
         return attempt.state == FAILED and self._retried.get(run) == attempt.number
 
     def _still_current(self, run: SuiteRun) -> bool:

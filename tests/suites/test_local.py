@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from records.suite_table import suite_table
 from suite_children import folder_in, launcher, runs_of, start_launcher, trace
 from suites import launcher as launchers
 from suites.resources import Machine
+from utils.whole_files import write_whole
 
 
 @pytest.fixture
@@ -150,6 +152,17 @@ def test_a_starter_that_is_killed_takes_no_run_with_it(folder):
     newest = made.run().newest
     assert killed and {(one.state, one.number) for one in newest.values()} <= {(DONE, 1), (DONE, 2)}
     assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
+
+
+def test_a_run_that_ended_after_the_launcher_looked_is_not_taken_over(folder):
+    """Its keeper was alive at the look, and has ended since: without the end that it wrote it would be lost."""
+    runs = runs_of(1, steps=5)
+    (ended,) = launcher(folder, runs).run().newest.values()
+    looked = replace(ended, state=RUNNING)
+    made = launcher(folder, runs)
+    assert not made._is_free("run-0", looked)
+    write_whole(str(folder.place("run-0", 1)), looked.to_bytes())
+    assert made._is_free("run-0", looked)
 
 
 def test_a_machine_with_cards_shares_them():
