@@ -27,6 +27,11 @@ if __name__ == "__main__":
         from cli.suite_slurm import task
 
         sys.exit(run_command(lambda: task(sys.argv[2:]), "the next submission has the run."))
+    if sys.argv[1:2] == ["keep"]:
+        from cli.command import run_command
+        from cli.suite_ray import keep
+
+        sys.exit(run_command(lambda: keep(sys.argv[2:]), "the launcher starts the run again."))
     from utils.console import outlive_readers
 
     outlive_readers()

@@ -119,7 +119,12 @@ def _parser(command: str) -> _Parser:
     add("suite", metavar="SUITE", help="a name, or the path of a file")
     if command == "run":
         add("--jobs", type=_number(1, 4096), default=0, metavar="N", help="runs at a time on this machine")
-        add("--launcher", choices=("local", "slurm"), default="local", help="where runs are started (default: local)")
+        add("--launcher", choices=("local", "slurm", "ray"), default="local", help="where runs start (default: local)")
+        add(
+            "--address",
+            metavar="HOST:PORT",
+            help="of Ray's cluster, or auto (default: $RAY_ADDRESS, or one of its own)",
+        )
         add("--retry-failed", action="store_true", help="try runs again that have failed")
         add("--dry-run", action="store_true", help="check everything and list the runs; start none")
         add("--cold", action="store_true", help="start each run as an interpreter of its own (slower)")

@@ -13,7 +13,7 @@ from cli.suite_starter import starter
 from records.suite_state import DONE, FAILED, SuiteFolder, SuiteRun
 from suites.claims import Claims
 from suites.freezing import freeze
-from suites.launcher import Outcome
+from suites.launcher import Launcher, Outcome
 from suites.local import LocalLauncher
 from suites.resources import Machine, thread_variables
 from suites.suite_file import SuiteFile, read_suite, suite_path
@@ -37,6 +37,12 @@ def launch(options: argparse.Namespace) -> None:
             f"{suite.path}: resources.gpus={suite.resources['gpus']:g}: this machine has {len(machine.gpus)} GPUs. "
             "With gpus: 0 runs use the processor."
         )
+    if options.launcher == "ray":
+        from cli.suite_ray import require_for_launcher
+
+        require_for_launcher()
+    elif options.address:
+        raise ConfigError(f"--address={options.address} goes with --launcher=ray.")
     runs = _checked(suite)
     if options.dry_run:
         for run in runs:
@@ -67,17 +73,22 @@ def _run_here(
     folder: SuiteFolder, runs: list[SuiteRun], suite: SuiteFile, machine: Machine, options: argparse.Namespace
 ) -> None:
     progress = Progress(folder, runs, sys.stdout)
-    launcher = LocalLauncher(
-        folder,
-        runs,
-        Claims(folder, options.lease, suite.resources["losses"]),
-        machine,
-        partial(starter, suite.values("environment"), options.cold, thread_variables(suite.resources["threads"])),
-        progress.report,
-        progress.look,
-        options.retry_failed,
-        is_current,
-    )
+    if options.launcher == "ray":
+        from cli.suite_ray import ray_launcher
+
+        launcher: Launcher = ray_launcher(folder, runs, suite.resources, options, progress.report, progress.look)
+    else:
+        launcher = LocalLauncher(
+            folder,
+            runs,
+            Claims(folder, options.lease, suite.resources["losses"]),
+            machine,
+            partial(starter, suite.values("environment"), options.cold, thread_variables(suite.resources["threads"])),
+            progress.report,
+            progress.look,
+            options.retry_failed,
+            is_current,
+        )
     with progress:
         outcome = launcher.run()
     _end(folder, runs, outcome)
@@ -96,6 +107,11 @@ def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
         raise MusterError(
             f"{done} of {len(runs)} runs are done. {len(outcome.changed)} were not started: a file of their configs "
             f"has changed since the suite was: {', '.join(outcome.changed[:3])}. The same command takes the change up."
+        )
+    if outcome.refused:
+        run, reason = next(iter(outcome.refused.items()))
+        raise MusterError(
+            f"{done} of {len(runs)} runs are done. {len(outcome.refused)} could not be started: {run}: {reason}"
         )
     if failed:
         raise MusterError(

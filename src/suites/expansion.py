@@ -20,6 +20,8 @@ NOT_THE_RUN = (
     "use_tensorboard use_wandb wandb_mode wandb_project wandb_team use_mlflow mlflow_uri mlflow_experiment "
     "use_cuda learner_device acting_device checkpoint_interval checkpoint_minutes keep_checkpoints sigusr1"
 ).split()
+# of the keys below `collectors`, the same
+PLACES = ("transport", "address", "cpus", "gpus")
 HASH_LENGTH = 8
 LONGEST_ID = 120
 
@@ -116,6 +118,8 @@ def run_id(point: Point, config: Mapping[str, Any], defaults: Mapping[str, Any])
         defaults: of all keys.
     """
     apart = {key: value for key, value in config.items() if key not in NOT_THE_RUN}
+    if isinstance(below := apart.get("collectors"), Mapping):
+        apart["collectors"] = {key: value for key, value in below.items() if key not in PLACES}
     kept = {key: value for key, value in apart.items() if key not in defaults or value != defaults[key]}
     text = json.dumps(kept, sort_keys=True, default=repr)
     digest = hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]

@@ -1,13 +1,16 @@
 """One run where there is no launcher beside it: a task of SLURM's or Ray's claims it and is its keeper."""
 
 import os
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from records.suite_state import FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from suites.claims import Claims
 from suites.keeper import command_of, keep
+from suites.processes import end_with_parent
 from utils.errors import MusterError
 
 
@@ -49,6 +52,28 @@ def do_run(
         os.dup2(output, 2)
         os.execv(program[0], [*program, *words])
     return ended
+
+
+def keep_one(words: Sequence[str], program: list[str], is_current: Callable[[SuiteRun], bool]) -> None:
+    """Be the keeper of one run, in a process that another one has started; end when that one does.
+
+    Args:
+        words: results, suite, run, lease, losses, GPUs that were asked for, the number of the failed attempt that it
+            may follow, and the number of the other process.
+        program: the command of main.py.
+        is_current: see `do_run`.
+
+    Raises:
+        MusterError: the run's config has changed since it was frozen.
+    """
+    results, name, run_id, lease, losses, gpus, failed, parent = words
+    end_with_parent(signal.SIGTERM, int(parent))
+    folder = SuiteFolder(Path(results), name)
+    run = next(run for run in folder.runs() if run.id == run_id)
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if float(gpus) else []
+    claims = Claims(folder, float(lease), int(losses))
+    given = [name for name in visible if name]
+    do_run(folder, run, claims, f"task of process {parent}", program, int(failed), is_current, given)
 
 
 def _is_free(before: Attempt, claims: Claims, failed: int | None, patient: bool) -> bool:

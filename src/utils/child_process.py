@@ -54,14 +54,17 @@ class ChildProcess:
 
     def died(self, doing: str) -> str:
         """The end of a sentence about a child that ended by itself while `doing` something; its group is killed."""
-        self._process.join(timeout=1)
-        code = self._process.exitcode
-        how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
-        self.kill()
         return (
-            f"died in {doing}: {how}. "
+            f"died in {doing}: {self.ended()}. "
             "It left no traceback; look for its own output above, and for the system's out-of-memory log."
         )
+
+    def ended(self) -> str:
+        """How a child ended that ended by itself; its group is killed."""
+        self._process.join(timeout=1)
+        code = self._process.exitcode
+        self.kill()
+        return f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
 
     def hangs(self, doing: str, seconds: float, key: str) -> str:
         """The end of a sentence about a child that did not answer for so long, which is killed.

@@ -99,6 +99,11 @@ def test_an_id_follows_the_config_and_not_the_place_of_its_results():
     assert run_id(point, {**config, "gamma": 0.9}, defaults) != made
     for key, value in {"local_results_path": "x", "run_name": "x", "new": 1, "use_cuda": False}.items():
         assert run_id(point, {**config, key: value}, defaults) == made
+    below = {"processes": 2, "transport": "processes", "address": "", "cpus": 1.0, "gpus": 0.0}
+    of_collectors = run_id(point, {**config, "collectors": below}, defaults)
+    assert of_collectors != made
+    assert run_id(point, {**config, "collectors": {**below, "transport": "ray"}}, defaults) == of_collectors
+    assert run_id(point, {**config, "collectors": {"processes": 2}}, defaults) == of_collectors
 
 
 def test_the_id_of_a_run_with_overrides_names_a_run():

@@ -9,7 +9,7 @@ import pytest
 import suite_children
 from records.suite_state import DONE, FAILED, RUNNING, STOPPED
 from slurm_standin import PENDING, Cluster
-from suite_children import RESOURCES, folder_in, runs_of, trace
+from suite_children import RESOURCES, folder_in, runs_of, trace, undisturbed
 from suites import slurm
 from suites.claims import Claims
 from suites.freezing import freeze
@@ -47,13 +47,6 @@ def begun(folder, run, saved=True):
     return bool(attempt and attempt.run_pid and attempt.state == RUNNING) and (
         not saved or bool(list(folder.results.glob(f"runs/{attempt.token}/checkpoints/[1-9]*")))
     )
-
-
-def undisturbed(run):
-    numbers = [run.seed]
-    for step in range(1, run.t_max + 1):
-        numbers.append((numbers[-1] * 31 + step) % 10007)
-    return numbers
 
 
 def require_done(folder, runs, numbers):

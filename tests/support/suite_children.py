@@ -11,6 +11,7 @@ from pathlib import Path
 from records.suite_state import SuiteFolder, SuiteRun
 from suites.claims import Claims
 from suites.local import LocalLauncher
+from suites.one_run import keep_one
 from suites.resources import Machine
 from suites.slurm import run_task
 from suites.starter import Starter, serve
@@ -52,6 +53,14 @@ def launcher(folder, runs, seen=None, lease=300.0, losses=5, look=lambda newest:
 def trace(results, token):
     """What a pretended run computed, a number for each step."""
     return [int(line) for line in (results / "runs" / token / "trace").read_text().split()]
+
+
+def undisturbed(run):
+    """What a run computes that nothing disturbs."""
+    numbers = [run.seed]
+    for step in range(1, run.t_max + 1):
+        numbers.append((numbers[-1] * 31 + step) % 10007)
+    return numbers
 
 
 def start_launcher(results, count, lease=300.0, losses=5, **options):
@@ -117,5 +126,7 @@ if __name__ == "__main__":
         results, name, array, index = sys.argv[2:]
         ended = run_task(Path(results), name, int(array), int(index), [sys.executable, __file__, "play"])
         sys.exit(0 if ended is None or ended.state != "failed" else 1)
+    elif sys.argv[1:2] == ["keep"]:
+        keep_one(sys.argv[2:], [sys.executable, __file__, "play"], lambda run: True)
     else:
         sys.exit(serve(_play, lambda: None))

@@ -1,0 +1,57 @@
+"""`suite.py run --launcher=ray`, and the keepers of its runs: `src/suite.py keep`, which tasks of Ray's call."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from cli.suite_runs import is_current
+from cli.suite_starter import SRC
+from records.suite_state import Attempt, SuiteFolder, SuiteRun
+from suites.claims import Claims
+from suites.launcher import Launcher
+from suites.one_run import keep_one
+from suites.ray_launcher import RayLauncher, needed
+from utils.errors import ConfigError
+from utils.ray_cluster import RayCluster, require_ray
+
+
+def require_for_launcher() -> None:
+    """Raises: ConfigError: Ray is not installed."""
+    require_ray("--launcher=ray")
+
+
+def ray_launcher(
+    folder: SuiteFolder, runs: list[SuiteRun], resources: Mapping[str, Any], options: argparse.Namespace,
+    report: Callable[[Attempt], Any], look: Callable[[dict[str, Attempt]], Any],
+) -> Launcher:  # fmt: skip
+    """A launcher that is connected to its cluster.
+
+    Raises:
+        ConfigError: there is no such cluster, or a cluster of this machine alone has no room for a run.
+    """
+    wanted = needed(resources)
+    jobs = options.jobs or resources["jobs"]
+    # a cluster of our own offers what the command line asks for
+    cluster = RayCluster(options.address, jobs * max(int(wanted["cpus"]), 1) or None)
+    if not cluster.has_room(**wanted):
+        asked = ", ".join(f"{amount:g} {name}" for name, amount in wanted.items() if amount)
+        if cluster.own:
+            cluster.close()
+            raise ConfigError(f"resources: this machine has no room for a run: {asked}.")
+        print(f"No machine of the cluster has room for a run ({asked}): they wait until one joins.", file=sys.stderr)
+    claims = Claims(folder, options.lease, resources["losses"])
+    program = [str(SRC / "suite.py"), "keep"]
+    return RayLauncher(
+        folder, runs, claims, cluster, resources, jobs, program, options.lease, report, look, options.retry_failed,
+        is_current,
+    )  # fmt: skip
+
+
+def keep(words: Sequence[str]) -> None:
+    """Be the keeper of one run.
+
+    Raises:
+        MusterError: its config has changed since it was frozen.
+    """
+    keep_one(words, [sys.executable, str(SRC / "main.py")], is_current)

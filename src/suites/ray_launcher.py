@@ -1,0 +1,174 @@
+"""The launcher on Ray: a task for each run, which Ray starts where there is room.
+
+A task is the parent of a keeper (`suites.ray_task`), which claims its run in the suite's folder like all others: Ray
+decides when and where, and the files what is done. So tasks are never repeated by Ray; what became of one that is gone
+its run's file says.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from records.suite_state import FAILED, RUNNING, Attempt, SuiteFolder, SuiteRun
+from suites import ray_task
+from suites.claims import Claims
+from suites.launcher import Launcher
+from suites.resources import thread_variables
+from utils.plain_values import escaped
+from utils.ray_cluster import RayCluster
+
+# of a suite's folder
+RAY = "ray"
+# tasks that wait at Ray at a time
+MOST = 1000
+# tasks of a run in a row that may be lost before they have begun it
+MOST_LOST = 5
+
+
+@dataclass
+class _Task:
+    """A task at Ray. `before`: the number of its run's last attempt when it was submitted. `told`: that it began."""
+
+    reference: Any
+    before: int
+    told: bool = False
+    cancelled: bool = False
+
+
+class RayLauncher(Launcher):
+    """Starts a suite's runs on a cluster of Ray.
+
+    Args:
+        cluster: that this process is connected to; closed at the end.
+        resources: of the suite.
+        jobs: runs at a time; 0: as many as the cluster has room for.
+        program: the script and the first words that call `suites.one_run.keep_one`.
+        lease: seconds.
+        others: see `Launcher`.
+    """
+
+    def __init__(
+        self,
+        folder: SuiteFolder,
+        runs: list[SuiteRun],
+        claims: Claims,
+        cluster: RayCluster,
+        resources: Mapping[str, Any],
+        jobs: int,
+        program: list[str],
+        lease: float,
+        report: Callable[[Attempt], Any],
+        look: Callable[[dict[str, Attempt]], Any],
+        retry_failed: bool = False,
+        is_current: Callable[[SuiteRun], bool] = lambda run: True,
+    ):
+        super().__init__(folder, runs, claims, report, look, retry_failed, is_current)
+        self._cluster, self._resources, self._program, self._lease = cluster, resources, program, lease
+        self._most = jobs or resources["jobs"] or MOST
+        self._mine: dict[str, _Task] = {}
+        self._lost: dict[str, int] = {}
+        self._stopped = 0
+        (folder.path / RAY).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._stops_file = folder.path / RAY / f"{claims.launcher}.stops"
+        ray, wanted = cluster.ray, needed(resources)
+        # by value: see there
+        ray.cloudpickle.register_pickle_by_value(ray_task)
+        self._attend = ray.remote(ray_task.attend).options(
+            num_cpus=wanted["cpus"], num_gpus=wanted["gpus"], memory=wanted["memory"] or None, max_retries=0
+        )
+
+    def _fill(self, newest: dict[str, Attempt]) -> bool:
+        started = False
+        for run in list(self._runs.values()):
+            if len(self._mine) >= self._most:
+                break
+            before = newest.get(run.id)
+            if run.id not in self._mine and self._is_free(run.id, before) and self._still_current(run):
+                self._submit(run, before)
+                started = True
+        return started
+
+    def _submit(self, run: SuiteRun, before: Attempt | None) -> None:
+        failed = before.number if before is not None and before.state == FAILED else 0
+        places = [str(self._folder.results), self._folder.name, run.id]
+        numbers = [self._lease, self._resources["losses"], needed(self._resources)["gpus"], failed]
+        words = [*places, *map(str, numbers)]
+        variables = thread_variables(self._resources["threads"])
+        if self._resources["gpus"] == 0:
+            variables["CUDA_VISIBLE_DEVICES"] = ""
+        reference = self._attend.remote(self._program, words, str(self._stops_file), variables)
+        self._mine[run.id] = _Task(reference, before.number if before else 0)
+
+    def _note_ended(self, newest: dict[str, Attempt]) -> None:
+        for run, task in self._mine.items():
+            now = newest.get(run)
+            if not task.told and now is not None and now.number > task.before:
+                task.told = True
+                if now.state == RUNNING:
+                    self._report(now)
+        ray = self._cluster.ray
+        references = {task.reference: run for run, task in self._mine.items()}
+        ended, _ = ray.wait(list(references), num_returns=len(references), timeout=0) if references else ([], [])
+        for reference in ended:
+            run = references[reference]
+            try:
+                code, text = ray.get(reference)
+            except ray.exceptions.RayError as error:
+                code, text = None, type(error).__name__
+            self._end(run, self._mine.pop(run), code, text, newest)
+
+    def _end(self, run: str, task: _Task, code: int | None, text: str, newest: dict[str, Attempt]) -> None:
+        """Note the end of a task, which is not always the end of its run.
+
+        Args:
+            code: of the keeper; None: the task is lost, for the reason in `text`.
+        """
+        # read after the task has ended: what `newest` has may be older
+        now = self._folder.newest().get(run)
+        if now is not None and now.number > task.before:
+            self._lost.pop(run, None)
+            newest[run] = now
+            if now.state != RUNNING or self._claims.is_over(now):
+                self._report(now)
+            return
+        if task.cancelled or self._stops():
+            return
+        # without an attempt and a fault, it was under way elsewhere when the task began
+        self._lost[run] = self._lost.get(run, 0) + 1
+        if code or self._lost[run] >= MOST_LOST:
+            self._refused[run] = escaped(text) or f"Its task ended with the exit code {code} before it had begun."
+            self._runs.pop(run, None)
+
+    def _stop(self, newest: dict[str, Attempt], stops: int) -> None:
+        if stops > self._stopped:
+            self._stopped = stops
+            self._stops_file.write_bytes(b"x" * stops)
+        for run, task in self._mine.items():
+            now = newest.get(run)
+            if not task.cancelled and (now is None or now.number <= task.before):
+                # it has not begun: where there is no room it never would, and see the file
+                task.cancelled = True
+                self._cluster.ray.cancel(task.reference)
+
+    def _wait(self, seconds: float) -> None:
+        if not self._mine:
+            time.sleep(seconds)
+            return
+        count, end = len(self._signals), time.monotonic() + seconds
+        references = [task.reference for task in self._mine.values()]
+        while (left := end - time.monotonic()) > 0 and len(self._signals) == count:
+            if self._cluster.ray.wait(references, num_returns=1, timeout=min(left, 0.2))[0]:
+                return
+
+    def _close(self) -> None:
+        self._cluster.close()
+        with suppress(OSError):
+            self._stops_file.unlink()
+
+
+def needed(resources: Mapping[str, Any]) -> dict[str, float]:
+    """What a suite's resources ask of Ray for a run: CPUs, GPUs, bytes of memory."""
+    cpus = max(resources["cores"], resources["threads"])
+    return {"cpus": cpus, "gpus": resources["gpus"] or 0, "memory": int(resources["memory"] * 2**30)}

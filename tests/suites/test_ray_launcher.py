@@ -1,0 +1,148 @@
+"""The launcher on Ray: on a stand-in of Ray, and on Ray itself where it is installed."""
+
+import importlib.util
+import os
+import signal
+import sys
+
+import pytest
+
+import suite_children
+from ray_standin import StandInCluster
+from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED
+from suite_children import RESOURCES, folder_in, runs_of, trace, undisturbed
+from suites import launcher as launchers
+from suites import ray_launcher, ray_task
+from suites.claims import Claims
+from suites.freezing import freeze
+from suites.ray_launcher import RayLauncher
+from suites.suite_file import read_suite
+from utils.ray_cluster import RayCluster
+
+ASKED = {**RESOURCES, "jobs": 0, "cores": 1, "threads": 1, "memory": 0, "losses": 5}
+HAS_RAY = importlib.util.find_spec("ray") is not None
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(launchers, "LOOK", 0.05)
+    monkeypatch.setattr(ray_task, "LOOK", 0.05)
+    source = os.path.dirname(os.path.dirname(launchers.__file__))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([source, *sys.path]))
+    return folder_in(tmp_path / "results")
+
+
+def launch(folder, runs, cluster=None, look=lambda newest: None, seen=None, lease=300.0, program=None, **options):
+    (folder.path.parent / "mine.yaml").write_text("{algorithms: qmix, environments: two_step}")
+    freeze(folder, read_suite(folder.path.parent / "mine.yaml"), runs)
+    resources = {**ASKED, **{key: options.pop(key) for key in list(options) if key in ASKED}}
+    program = program or [suite_children.__file__, "keep"]
+    report = (lambda attempt: None) if seen is None else seen.append
+    made = RayLauncher(
+        folder, runs, Claims(folder, lease), cluster or StandInCluster(), resources, 0, program, lease, report, look,
+        **options,
+    )  # fmt: skip
+    return made.run()
+
+
+def require_done(folder, runs):
+    newest = folder.newest()
+    assert [newest[run.id].state for run in runs] == [DONE] * len(runs)
+    assert [trace(folder.results, newest[run.id].token) for run in runs] == [undisturbed(run) for run in runs]
+
+
+def test_every_run_is_done_once_and_the_same_command_does_nothing_more(folder):
+    runs, cluster, seen = runs_of(3), StandInCluster(), []
+    assert not launch(folder, runs, cluster, seen=seen).refused
+    require_done(folder, runs)
+    assert [one.number for one in folder.newest().values()] == [1, 1, 1]
+    assert [one.state for one in seen].count(DONE) == 3
+    assert cluster.closed and cluster.asked == {"num_cpus": 1, "num_gpus": 0, "memory": None, "max_retries": 0}
+    assert list((folder.path / "ray").iterdir()) == []
+    launch(folder, runs, again := StandInCluster())
+    assert again._tasks == []
+
+
+@pytest.mark.parametrize("everything", [True, False], ids=["machine", "worker"])
+def test_a_run_whose_machine_is_gone_is_resumed(folder, everything):
+    """And one whose worker alone is gone saves: Ray has given its CPUs to others."""
+    runs, cluster, killed = runs_of(2, steps=60, pause=0.01), StandInCluster(1), []
+
+    def look(newest):
+        one = next((one for one in newest.values() if one.run_pid and one.state == RUNNING), None)
+        if one and not killed and list(folder.results.glob(f"runs/{one.token}/checkpoints/[1-9]*")):
+            killed.append(one)
+            cluster.kill_worker(everything)
+
+    launch(folder, runs, cluster, look, seen := [])
+    require_done(folder, runs)
+    first = folder.attempt(killed[0].run, 1)
+    assert first.state == (RUNNING if everything else STOPPED)
+    again = folder.newest()[killed[0].run]
+    assert again.number == 2 and again.resumes and again.resumed > 0
+    assert [one.run for one in seen if one.resumes and one.state == RUNNING] == [killed[0].run]
+
+
+@pytest.mark.parametrize("by", ["signal", "mark"])
+def test_a_stop_lets_runs_save_and_those_that_wait_do_not_begin(folder, by):
+    runs, stopped = runs_of(4, pause=0.02, steps=200), []
+
+    def look(newest):
+        if any(one.run_pid for one in newest.values()) and not stopped:
+            stopped.append(by)
+            os.kill(os.getpid(), signal.SIGTERM) if by == "signal" else folder.stop.touch()
+
+    outcome = launch(folder, runs, StandInCluster(1), look)
+    assert outcome.stopped and outcome.signum == (signal.SIGTERM if by == "signal" else None)
+    assert [one.state for one in folder.newest().values()] == [STOPPED]
+    folder.stop.unlink(missing_ok=True)
+    launch(folder, runs_of(4, pause=0.0001, steps=200), StandInCluster(2))
+    assert {one.state for one in folder.newest().values()} == {DONE}
+
+
+def test_a_failed_run_waits_for_the_word(folder):
+    runs = runs_of(1, fail=3)
+    launch(folder, runs)
+    failed = folder.newest()["run-0"]
+    assert (failed.state, failed.exit_code, failed.number) == (FAILED, 1, 1)
+    assert failed.error.endswith("error: a planted fault")
+    launch(folder, runs)
+    assert folder.newest()["run-0"].number == 1
+    launch(folder, runs, retry_failed=True)
+    assert folder.newest()["run-0"].number == 2
+
+
+def test_what_cannot_be_started_is_refused_once_and_says_why(folder):
+    outcome = launch(folder, runs_of(2), program=["/none/suite.py", "keep"])
+    assert set(outcome.refused) == {"run-0", "run-1"}
+    assert outcome.refused["run-0"].endswith("has no /none/suite.py: every machine needs Muster at the same path.")
+    outcome = launch(folder, runs_of(1), program=[suite_children.__file__, "task"])
+    assert "ValueError: too many values" in outcome.refused["run-0"] and folder.newest() == {}
+
+
+def test_tasks_that_are_lost_again_and_again_before_they_begin_are_given_up(folder, monkeypatch):
+    monkeypatch.setattr(ray_launcher, "MOST_LOST", 3)
+    cluster = StandInCluster(1)
+    outcome = launch(folder, runs_of(1), cluster, lambda newest: cluster._tasks and cluster._tasks[-1].process.kill())
+    assert outcome.refused == {"run-0": "WorkerCrashedError"} and len(cluster._tasks) == 3
+
+
+def test_a_run_that_another_launcher_has_is_left_to_it(folder):
+    runs = runs_of(1)
+    claims = Claims(folder, lease=1.0)
+    claims.machine = "another one"
+    assert claims.claim(runs[0], None, [], [])
+    outcome = launch(folder, runs, lease=1.0)
+    newest = outcome.newest["run-0"]
+    # its lease is over without a sign of life: the run begins again, under another name
+    assert (newest.number, newest.state, newest.token) == (2, DONE, "mine_run-0.2")
+    assert folder.attempt("run-0", 1).state in (RUNNING, LOST)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_RAY, reason="pip install -r requirements-cluster.txt")
+def test_on_ray_itself(folder):
+    runs = runs_of(3, steps=40, pause=0.01)
+    assert launch(folder, runs, RayCluster(None, 2)).refused == {}
+    require_done(folder, runs)
+    assert [one.number for one in folder.newest().values()] == [1, 1, 1]
