@@ -33,8 +33,8 @@ REGISTRY.declare(
     options={
         "collectors": Option(
             SHARED,
-            "collectors: processes, runner, queue, max_lag, pull_steps, deterministic, timeout, restarts "
-            "(docs/trackmania.md)",
+            "collectors: processes, runner, queue, max_lag, pull_steps, deterministic, timeout, restarts, transport, "
+            "address, cpus, gpus (docs/trackmania.md, docs/suites.md)",
             resume=FREE,
         )
     },

@@ -24,6 +24,14 @@ OPTIONS = {
         at_most=STEPS,
     ),
     "deterministic": Option(False, "collectors take turns: the run is reproducible, and resumes exactly"),
+    "transport": Option(
+        "processes",
+        "where they are: processes of this machine, or ray: actors on the machines of a cluster (docs/suites.md)",
+        choices=("processes", "ray"),
+    ),
+    "address": Option("", "of Ray's cluster, HOST:PORT or auto; empty: RAY_ADDRESS, else one of this machine alone"),
+    "cpus": Option(1.0, "CPUs of a machine that Ray counts for a collector", at_least=0, at_most=1024),
+    "gpus": Option(0.0, "GPUs of a machine that it counts, and shows to the collector", at_least=0, at_most=64),
     "timeout": Option(
         300.0, "seconds after which a collector that does not act is restarted", above=0, at_most=SECONDS
     ),

@@ -12,17 +12,19 @@ from acting.collector_process import CHANGE, LOAD, STATE, Job, Rollout
 from acting.contract import Experience
 from acting.crew import Crew, Member
 from acting.in_turn import InTurn
+from acting.transport import transport_of
 from acting.weights import SharedWeights
 from components.batch_state import batch_of_arrays
 
 
 class Collectors(InTurn):
-    """k processes, each with its own environments, runner and controller (`acting.contract.Acting`).
+    """k processes, here or elsewhere (`acting.transport`), each with its own environments, runner and controller.
 
     The learner's weights are published before each rollout that is taken, if they have changed, and fetched by the
     collectors. A rollout's lag is the number of newer weights that were published since it began; `max_lag` bounds it:
     of rollouts that are under way, the oldest ones are waited for in time. With `deterministic`, collectors take turns,
-    and each begins its next rollout when its last one is taken, with the weights of that moment.
+    and each begins its next rollout when its last one is taken, with the weights of that moment. For the loop they are
+    an `acting.contract.Acting`.
 
     Args: see `acting.build`.
 
@@ -49,6 +51,7 @@ class Collectors(InTurn):
         if self._crew is None:
             self._begin()
         crew = self._crew
+        crew.publish()
         member = crew.collect(self.t_env, lambda playing: self._next(version, playing))
         rollout = member.rollouts.popleft()
         member.served = self._taken
@@ -122,7 +125,7 @@ class Collectors(InTurn):
             pull_steps=0 if options["deterministic"] else options["pull_steps"],
             acknowledges=options["deterministic"],
         )
-        self._crew = Crew(job, self._weights, options, self._logger.console_logger)
+        self._crew = Crew(job, self._weights, options, self._logger.console_logger, transport_of(options["transport"]))
         for member in self._crew.members:
             if self._resumed is not None:
                 self._restore(member, self._resumed["collectors"][member.index])

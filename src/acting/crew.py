@@ -8,15 +8,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing import connection
 from typing import Any
 
 import numpy as np
 
-from acting.collector_board import STARTING, WORDS, CollectorBoard
-from acting.collector_process import CLOSE, FAILED, FETCHED, PLAY, ROLLOUT, Job, Rollout, collect
+from acting.collector_board import STARTING, WORDS
+from acting.collector_process import CLOSE, FAILED, FETCHED, PLAY, ROLLOUT, Job, Rollout
+from acting.transport import InProcesses, Transport
 from acting.weights import SharedWeights
-from utils.child_process import CONTEXT, ChildProcess
 from utils.errors import MusterError
 
 # seconds from one report about a queue that brings nothing to the next
@@ -39,7 +38,7 @@ class Member:
         self.rollouts: deque[Rollout] = deque()
         self.granted = self.failures = self.restarts = 0
         self.served, self.heard = -1, time.monotonic()
-        self.process: ChildProcess | None = None
+        self.process: Any = None
         self.connection: Any = None
 
 
@@ -51,20 +50,33 @@ class Crew:
         weights: that they fetch.
         options: those below the key `collectors`.
         console: where faults are reported.
+        transport: called with these four: makes what starts collectors and carries messages.
     """
 
-    def __init__(self, job: Job, weights: SharedWeights, options: dict[str, Any], console: logging.Logger):
+    def __init__(
+        self, job: Job, weights: SharedWeights, options: dict[str, Any], console: logging.Logger,
+        transport: Callable[..., Transport] = InProcesses,
+    ):  # fmt: skip
         self._job, self._weights, self._options, self._console = job, weights, options, console
-        self.board = CollectorBoard(job.size)
+        self._transport = transport(job, weights, options, console)
+        self.board = self._transport.board
         self.members = [Member(index) for index in range(job.size)]
         # the member from which a message is being received, for the watch
         self._receiving: tuple[Member, float] | None = None
         self._closed = threading.Event()
         self.restarts = 0
         self.waited = 0.0
-        for member in self.members:
-            self._start(member)
+        try:
+            for member in self.members:
+                self._start(member)
+        except BaseException:
+            self._transport.close()
+            raise
         threading.Thread(target=self._watch, name="collectors' watch", daemon=True).start()
+
+    def publish(self) -> None:
+        """The learner's weights are newer than before."""
+        self._transport.publish()
 
     def send(self, member: Member, command: str, value: Any = None) -> None:
         """Send a message; a collector that is gone is found out about when its answer is waited for."""
@@ -102,7 +114,8 @@ class Crew:
         while True:
             # noted before rollouts are received: one that begins meanwhile counts as older than it is
             versions = self.board.versions.copy()
-            self._receive_all(0.0, t_env)
+            if self._receive_all(0.0, t_env):
+                versions = self._transport.versions(versions)
             if (member := wanted(versions)) is not None:
                 self.waited += time.monotonic() - started
                 return member
@@ -133,6 +146,7 @@ class Crew:
             member.connection.close()
         for member in self.members:
             member.process.end()
+        self._transport.close()
 
     def _start(self, member: Member) -> None:
         job = self._job
@@ -142,12 +156,9 @@ class Crew:
         # which of the run's environments it has (`vector_envs.instances`)
         args.collector = member.index
         self.board.enter(member.index, STARTING)
-        member.connection, theirs = CONTEXT.Pipe()
-        own = replace(job, index=member.index, seed=seed, args=args)
-        arguments = (theirs, own, self._weights.memory, self.board.memory)
-        member.process = ChildProcess(collect, arguments, f"collector-{member.index}", has_children=True)
-        # with our copy closed, its end is the end of the pipe
-        theirs.close()
+        member.connection, member.process = self._transport.start(
+            replace(job, index=member.index, seed=seed, args=args)
+        )
 
     def _await(self, member: Member, answer: str) -> Any:
         """Wait for a message of this kind."""
@@ -157,9 +168,13 @@ class Crew:
                 return content
             self._take(member, kind, content)
 
-    def _receive_all(self, seconds: float, t_env: int) -> None:
-        """Receive what there is, waiting up to `seconds` for the first message; restart what failed."""
-        ready = set(connection.wait([member.connection for member in self.members], seconds))
+    def _receive_all(self, seconds: float, t_env: int) -> bool:
+        """Receive what there is, waiting up to `seconds` for the first message; restart what failed.
+
+        Returns:
+            whether there was anything.
+        """
+        ready = set(self._transport.wait([member.connection for member in self.members], seconds))
         for member in self.members:
             if member.connection in ready:
                 try:
@@ -170,6 +185,7 @@ class Crew:
             elif self._hangs(member):
                 timeout = self._timeout(member)
                 self._restart(member, member.process.hangs("a rollout", timeout, "collectors.timeout"), t_env)
+        return bool(ready)
 
     def _hangs(self, member: Member) -> bool:
         silent = min(self.board.silent(member.index), time.monotonic() - member.heard)

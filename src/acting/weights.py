@@ -46,6 +46,11 @@ class SharedWeights:
         self._resumed = False
 
     @property
+    def block(self) -> np.ndarray:
+        """All of the memory, uint8 `[bytes]`: the version, and the weights."""
+        return np.frombuffer(self._buffer, dtype=np.uint8)
+
+    @property
     def version(self) -> int:
         """How often weights were published."""
         return int(self._version[0])

@@ -8,6 +8,7 @@ from acting.collector_options import OPTIONS, under_way
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
+from utils.ray_cluster import require_ray
 
 COLLECTORS = "collectors"
 
@@ -42,5 +43,7 @@ def check_collectors(config: dict[str, Any]) -> None:
         )
     if config["opponents"] != "newest":
         raise ConfigError(f"acting=collectors does not go with opponents={config['opponents']}. Use opponents=newest.")
+    if own["transport"] == "ray":
+        require_ray("collectors.transport=ray")
     if importlib.util.find_spec("fcntl") is None:
         raise ConfigError("acting=collectors needs locks of files, which this system lacks. Use acting=ahead.")

@@ -1,0 +1,206 @@
+"""Collectors as actors: on a stand-in of Ray, and on Ray itself where it is installed."""
+
+import importlib.util
+import logging
+import os
+import signal
+import threading
+import time
+from contextlib import closing
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from acting import ray_transport
+from acting.ray_relay import Relay
+from collecting import collectors, learn, seen
+from ray_standin import StandInActors
+from records.logger import Logger
+from utils.errors import ConfigError, MusterError
+from utils.ray_cluster import RayCluster
+
+CONSOLE = logging.getLogger("test.ray_collectors")
+HAS_RAY = importlib.util.find_spec("ray") is not None
+
+
+def new_logger():
+    return Logger(CONSOLE)
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """A stand-in, in place of Ray."""
+    made = StandInActors()
+    monkeypatch.setattr(ray_transport, "RayCluster", lambda address, cpus: made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def real():
+    """Ray itself, of this machine alone; collectors leave it as it is."""
+    if not HAS_RAY:
+        pytest.skip("pip install -r requirements-cluster.txt")
+    made = RayCluster(None, 4)
+    close, made.close = made.close, lambda: None
+    yield made
+    close()
+
+
+def on_ray(logger=None, **options):
+    return collectors(logger or new_logger(), transport="ray", **options)
+
+
+def test_collectors_in_turn_play_what_those_of_one_machine_do(cluster):
+    def rollouts(transport):
+        logger, found = new_logger(), []
+        with closing(collectors(logger, deterministic=True, processes=2, transport=transport)) as made:
+            for _ in range(6):
+                experience = made.take()
+                found.append((experience.source, experience.lag, experience.t_env, *seen(experience)))
+                learn(made)
+        return found, logger.stats["count"]
+
+    played = rollouts("ray")
+    assert played == rollouts("processes")
+    # each version goes to the cluster once, for both of them
+    assert cluster.puts == 6
+    assert cluster.closed
+
+
+def test_turns_resume_exactly(cluster):
+    def rollouts(made, number):
+        found = []
+        for _ in range(number):
+            experience = made.take()
+            found.append((experience.source, experience.lag, *seen(experience)))
+            learn(made)
+        return found
+
+    with closing(on_ray(deterministic=True)) as made:
+        straight = rollouts(made, 7)
+    with closing(on_ray(deterministic=True)) as made:
+        first = rollouts(made, 3)
+        state, weight = made.state_dict(), made.mac.network.weight.item()
+    with closing(on_ray(deterministic=True)) as made:
+        made.load_state_dict(state)
+        made.mac.network.weight.data.fill_(weight)
+        assert first + rollouts(made, 4) == straight
+
+
+@pytest.mark.parametrize("queue", [0, 1])
+def test_lag_is_bounded_and_rollouts_are_ours_to_change(cluster, queue):
+    with closing(on_ray(processes=2, queue=queue, max_lag=4, pause={"collector-1": 0.05})) as made:
+        lags, sources = [], set()
+        for _ in range(30):
+            experience = made.take()
+            lags.append(experience.lag)
+            sources.add(experience.source)
+            experience.batch["obs"].numpy().flat[0] = 1.0
+            learn(made)
+    assert max(lags) <= 4 and min(lags) >= 0 and sources == {0, 1}
+    assert made.figures()["weight_lag_max"] == max(lags)
+
+
+def test_weights_are_fetched_within_a_rollout(cluster):
+    with closing(on_ray(processes=1, queue=0, pull_steps=1, pause={"collector-0": 0.5})) as made:
+        made.take()
+        time.sleep(0.2)
+        learn(made)
+        made._weights.publish()
+        made._crew.publish()
+        late = made.take()
+        assert (late.lag, seen(late)[0]) == (1, 1)
+
+
+@pytest.mark.parametrize("what", ["exit", "hang", "raise"])
+def test_a_failed_collector_is_restarted(cluster, tmp_path, caplog, what):
+    faults = {"collector-1": (2, what, str(tmp_path / "failed"))}
+    with closing(on_ray(faults=faults, timeout=2.5)) as made, caplog.at_level("WARNING"):
+        taken = until(made, lambda taken: len({(one.source, seen(one)[2]) for one in taken}) == 3)
+        assert made.t_env == 10 * len(taken) and made._crew.restarts == 1
+    reason = {"exit": "exit code 3", "hang": "did not answer to a rollout for 2.5 seconds (collectors.timeout)"}
+    assert reason.get(what, "the track is gone") in caplog.text
+    assert "It is restarted with new episodes" in caplog.text
+
+
+def test_an_actor_that_is_gone_with_its_machine_is_replaced(cluster, caplog):
+    with closing(on_ray()) as made, caplog.at_level("WARNING"):
+        made.take()
+        cluster.actors[0].kill()
+        until(made, lambda taken: len(cluster.actors) == 3 and taken[-1].source == 0)
+        assert made._crew.restarts == 1
+    assert "its actor of Ray's, or its machine, is gone (WorkerCrashedError)" in caplog.text
+
+
+def test_a_machine_without_muster_stops_the_run(cluster, monkeypatch):
+    monkeypatch.setattr(ray_transport, "SOURCE", "/none/src")
+    made = on_ray()
+    with closing(made), pytest.raises(MusterError, match=r"Collector 0: .* has no /none/src: every machine needs"):
+        made.take()
+
+
+def test_a_learner_warns_of_workers_that_get_little(cluster, monkeypatch, caplog):
+    monkeypatch.setattr(os, "nice", lambda _: 15)
+    with closing(on_ray()) as made, caplog.at_level("WARNING"):
+        made.take()
+    assert caplog.text.count("run with the niceness 15") == 1
+    assert "RAY_worker_niceness=0" in caplog.text
+
+
+def test_messages_keep_their_order_and_wait_for_their_weights():
+    """Ray may deliver large arguments after small ones that were sent later."""
+    relay, sent = Relay.__new__(Relay), []
+    relay.__dict__ |= {"_fault": "", "_lock": threading.Lock(), "_waiting": {}, "_sent": 0, "_version": 0}
+    relay._connection = SimpleNamespace(send_bytes=lambda message: sent.append(bytes(message)))
+    relay._memory = SimpleNamespace(descriptor=os.memfd_create("weights"))
+    relay._block = memoryview(bytearray(4))
+    relay.tell(1, np.frombuffer(b"b", np.uint8), 0)
+    assert sent == []
+    relay.tell(0, np.frombuffer(b"a", np.uint8), 0)
+    assert sent == [b"a", b"b"]
+    relay.tell(2, np.frombuffer(b"c", np.uint8), 2)
+    relay.weights(1, np.full(4, 1, np.uint8))
+    assert sent == [b"a", b"b"]
+    relay.weights(2, np.full(4, 2, np.uint8))
+    assert sent == [b"a", b"b", b"c"]
+    relay.weights(1, np.full(4, 1, np.uint8))
+    assert bytes(relay._block) == b"\x02\x02\x02\x02"
+
+
+def test_the_missing_extra_is_named(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"Ray, which is not installed: pip install -r requirements-cluster.txt"):
+        RayCluster(None)
+
+
+@pytest.mark.slow
+def test_on_ray_itself(real, monkeypatch, caplog):
+    """Turns as on one machine, and a killed actor is replaced."""
+    monkeypatch.setattr(ray_transport, "RayCluster", lambda address, cpus: real)
+    taken = {}
+    for transport in ("ray", "processes"):
+        with closing(collectors(new_logger(), deterministic=True, processes=2, transport=transport)) as made:
+            found = taken[transport] = []
+            for _ in range(4):
+                experience = made.take()
+                found.append((experience.source, experience.lag, experience.t_env, *seen(experience)))
+                learn(made)
+    assert taken["ray"] == taken["processes"]
+    with closing(on_ray()) as made, caplog.at_level("WARNING"):
+        made.take()
+        actor = made._crew.members[0].connection._actor
+        pid = real.ray.get(actor.__ray_call__.remote(lambda relay: os.getpid()), timeout=60)
+        os.kill(pid, signal.SIGKILL)
+        until(made, lambda taken: made._crew.restarts == 1 and taken[-1].source == 0, seconds=120)
+    assert "or its machine, is gone" in caplog.text
+
+
+def until(made, holds, seconds=60):
+    """What is taken until `holds` of it."""
+    taken, deadline = [], time.monotonic() + seconds
+    while not taken or not holds(taken):
+        assert time.monotonic() < deadline
+        taken.append(made.take())
+        time.sleep(0.01)
+    return taken
