@@ -45,7 +45,7 @@ class OnRay:
         self.cluster = RayCluster(options["address"] or None, own)
         self.ray = self.cluster.ray
         self.ray.cloudpickle.register_pickle_by_value(ray_relay)
-        self._actors = self.ray.remote(ray_relay.Relay)
+        self._actors = self.ray.remote(concurrency_groups=GROUPS)(ray_relay.Relay)
         self._links: dict[int, RayLink] = {}
         # the newest weights that Ray has
         self._shipped: tuple[int, Any] = (-1, None)
@@ -54,12 +54,11 @@ class OnRay:
     def start(self, job: Job) -> tuple["RayLink", "RayLink"]:
         """See `Transport`."""
         name = f"collector-{job.index}"
-        asked = {"num_cpus": self.asked["cpus"], "num_gpus": self.asked["gpus"]}
-        actor = self._actors.options(
-            **asked, max_restarts=0, max_task_retries=0, concurrency_groups=GROUPS, scheduling_strategy="SPREAD"
-        ).remote(
+        place = {"num_cpus": self.asked["cpus"], "num_gpus": self.asked["gpus"], "scheduling_strategy": "SPREAD"}
+        actors = self._actors.options(**place, max_restarts=0, max_task_retries=0)
+        actor = actors.remote(
             SOURCE, sys.path, pickle.dumps(job), job.index, job.size, name, self._weights.block.nbytes
-        )  # fmt: skip
+        )
         link = self._links[job.index] = RayLink(self, actor, job.index)
         return link, link
 

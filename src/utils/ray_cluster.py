@@ -97,6 +97,8 @@ class RayCluster:
             if ray.is_initialized():
                 raise MusterError("This process is connected to a cluster of Ray already.")
             try:
+                if self.own:
+                    _forget_tokens()
                 ray.init(address=address or "local", **options)
             except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
                 ray.shutdown()
@@ -138,6 +140,15 @@ class RayCluster:
             os.close(self._lock)
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+
+def _forget_tokens() -> None:
+    """Have Ray read the variables once more: it keeps what the first connection of a process has found there."""
+    with contextlib.suppress(ImportError, AttributeError):  # of another version
+        from ray._raylet import AuthenticationTokenLoader, Config
+
+        Config.initialize("")
+        AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _require_listener(address: str) -> None:

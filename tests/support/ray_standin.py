@@ -120,7 +120,9 @@ class StandInActors:
     def __init__(self, *_):
         self.puts, self.actors, self.closed = 0, [], False
         self.ray = SimpleNamespace(
-            remote=lambda kind: SimpleNamespace(options=lambda **asked: SimpleNamespace(remote=self._maker(kind))),
+            remote=lambda concurrency_groups: (
+                lambda kind: SimpleNamespace(options=lambda **asked: SimpleNamespace(remote=self._maker(kind)))
+            ),
             put=self._put,
             wait=self._wait,
             get=self._get,
