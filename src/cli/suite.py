@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cli.suite_report import LAST
 from records.layout import SUITES
 from records.suite_state import SuiteFolder, suite_names
 from suites.claims import LEASE
@@ -137,9 +138,9 @@ def _parser(command: str) -> _Parser:
         add(
             "--last",
             type=_number(1, 1000),
-            default=5,
+            default=LAST,
             metavar="N",
-            help="a run's score: its last N (default: 5)",
+            help=f"a run's score: its last N (default: {LAST})",
         )
         add("--png", action="store_true", help="also write the figures as images")
     return parser

@@ -8,6 +8,7 @@ import time
 from functools import partial
 
 from cli.suite_progress import Progress
+from cli.suite_report import PAGE, is_older, report
 from cli.suite_runs import checked_runs, is_current
 from cli.suite_starter import starter
 from records.suite_state import DONE, FAILED, SuiteFolder, SuiteRun
@@ -118,4 +119,12 @@ def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
             f"{done} of {len(runs)} runs are done, {failed} have failed: suite.py status {folder.name} shows the last "
             f"errors, {folder.output('').parent} has all that they printed. --retry-failed tries them again."
         )
-    print(f"All {done} runs are done. Figures: python src/suite.py report {folder.name}")
+    print(f"All {done} runs are done.")
+    command = f"python src/suite.py report {folder.name}"
+    if not is_older(folder, max(attempt.ended for attempt in outcome.newest.values())):
+        print(f"Figures: {folder.path / PAGE} ({command})")
+        return
+    try:
+        report(folder)
+    except ConfigError as error:  # the page needs packages that runs do not
+        print(f"{error} Then: {command}")

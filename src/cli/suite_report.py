@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 PAGE, TABLE, EXPORT, IMAGES = "report.html", "table.md", "marl_eval.json", "figures"
 
 
-def report(folder: SuiteFolder, options: argparse.Namespace) -> None:
+# a run's score is the mean of so many last values
+LAST = 5
+USUAL = argparse.Namespace(metrics=[], last=LAST, png=False)
+
+
+def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
     """Write `report.html`, `table.md`, `marl_eval.json` and, if asked for, `figures/` into the suite's folder.
 
     Raises:
@@ -53,6 +58,14 @@ def report(folder: SuiteFolder, options: argparse.Namespace) -> None:
     print(table)
     for path in written:
         print(path)
+
+
+def is_older(folder: SuiteFolder, time: float) -> bool:
+    """Whether the page was made before `time`, in seconds since the epoch, or never."""
+    try:
+        return (folder.path / PAGE).stat().st_mtime < time
+    except FileNotFoundError:
+        return True
 
 
 def markdown(metric: "Metric", last: int) -> str:

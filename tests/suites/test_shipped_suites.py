@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import yaml
 
 from cli.suite_runs import checked_runs, is_current
 from standins import ROOT
@@ -43,7 +44,9 @@ def test_ppo_makes_fewer_epochs_on_hard_maps():
 
 def test_the_files_of_the_page_are_ones(tmp_path):
     page = (ROOT / "docs" / "suites.md").read_text()
-    suite, search = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
+    suite, search, cluster = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
+    (workers,) = yaml.safe_load(cluster)["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    assert workers["template"]["spec"]["volumes"][0]["name"] == "results"
     path = tmp_path / "rates.yaml"
     path.write_text(suite.replace("seeds: 5", "seeds: 1"))
     runs = checked_runs(read_suite(path))
