@@ -95,7 +95,7 @@ def test_max_updates_ends_a_run_and_a_larger_one_trains_on(here, capsys):
     assert record(here)["info"]["test_return_mean_T"][-1] == mark["t_env"]
     capsys.readouterr()
     assert main(["--resume=first"]) == 0
-    assert "max_updates is reached; a larger max_updates trains on" in capsys.readouterr().out
+    assert "max_updates is reached; a larger max_updates continues the training" in capsys.readouterr().out
     assert main(["--resume=first", "with", "max_updates=9"]) == 0
     assert done_mark(here)["updates"] == 9
 

@@ -66,8 +66,8 @@ MUTANTS = (
     Edit("collectors: nothing is hopeless", 'raise MusterError(f"Collector {member.index}: {text}")', "pass", FAULTS),
     Edit(
         "collectors: they are left behind",
-        "            member.process.end()\n\n    def _start",
-        "            pass\n\n    def _start",
+        "            member.process.end()\n        self._transport.close()",
+        "            pass\n        self._transport.close()",
         FAULTS,
     ),
     Edit("collectors: changes do not reach them", "self._crew.send(member, CHANGE, (key, value))", "pass", LIVE),
