@@ -27,7 +27,8 @@ def found(executable: str) -> Path | None:
 
 
 class SimulatorProcess:
-    """A simulator that was started here, in a session of its own, with a guard that ends it if this process is killed.
+    """A simulator that was started here, in a process group of its own, with a guard that ends it if this process is
+    killed.
 
     A file that ends with .py is run by this Python, with `src/` on its path.
 
@@ -58,7 +59,9 @@ class SimulatorProcess:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
-                    start_new_session=True,
+                    # no session of its own: Linux shares out its time by session (autogroup), and who passes turns
+                    # from one to the other waits for both shares
+                    process_group=0,
                 )
         except OSError as error:
             self._dismiss_guard()
