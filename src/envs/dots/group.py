@@ -57,24 +57,33 @@ class Group:
         }
         # all that changes with a turn, from the first count to the actions, if it is not much
         ends = [begin + layout.arrays[name].offset for name in ("decisions/count", "actions/continuous")]
-        self._begin, self._bytes = ends[0], ends[1] - ends[0]
-        self._at_once = self._bytes <= AT_ONCE
+        self._begin, self.end = ends
+        self._at_once = self.end - self._begin <= AT_ONCE
+        # bytes of this turn, and where in the file they begin
         self._block: np.ndarray | None = None
+        self._from = self._begin
         self._observations = range(len(self.spec.observations))
         self._counts = [self._arrays[name][0] for name in COUNTS if name in self._arrays]
         # protocol 0: the rows of the decision block whose agents continue, and of those that have ended
         self._asking = self._over = None
         self.asking = self.ended = 0
 
-    def take_turn(self) -> None:
+    def take_turn(self, turn: np.ndarray | None = None) -> None:
         """Look at how many rows there are, after the simulator has passed the turn.
+
+        Args:
+            turn: what was read of the file, uint8 from its begin to the last group's `end` at least; or None.
 
         Raises:
             SimulatorFault: more than the group may have.
         """
         if self._at_once:
-            self._block = self._file.fill(np.empty(self._bytes, np.uint8), self._begin)
-            count, ended = ([_INT.unpack_from(self._block, at - self._begin)[0] for at in self._counts] + [0])[:2]
+            if turn is None:
+                turn, self._from = self._file.fill(np.empty(self.end - self._begin, np.uint8), self._begin), self._begin
+            else:
+                self._from = 0
+            self._block = turn
+            count, ended = ([_INT.unpack_from(turn, at - self._from)[0] for at in self._counts] + [0])[:2]
         else:
             count, ended = ([_INT.unpack(self._file[at : at + 4])[0] for at in self._counts] + [0])[:2]
         if not (0 <= count <= self.spec.max_agents and 0 <= ended <= self.spec.max_agents):
@@ -136,7 +145,7 @@ class Group:
         offset, dtype, shape = self._arrays[name]
         if self._at_once:
             # memory of this turn's own; behind masks, which are bytes, numbers are not aligned
-            found = np.ndarray((count, *shape), dtype, self._block, offset - self._begin)
+            found = np.ndarray((count, *shape), dtype, self._block, offset - self._from)
             return found if found.flags.aligned else found.copy()
         return self._file.fill(np.empty((count, *shape), dtype), offset)
 

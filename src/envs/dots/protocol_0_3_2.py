@@ -3,6 +3,8 @@
 import os
 import struct
 
+import numpy as np
+
 from dots_simulator.layout import (
     FIRST_SIDE_CAPACITY,
     HEADER,
@@ -80,7 +82,8 @@ class Session032(Session):
             self._follow()
         payload = b""
         self._silent = True
-        if (written := self._data[:SIDE_START]) != NOTHING:
+        turn = self._data.fill(np.empty(self._turn_bytes, np.uint8), 0) if self._turn_bytes else None
+        if (written := self._data[:SIDE_START] if turn is None else turn[:SIDE_START].tobytes()) != NOTHING:
             length = int.from_bytes(written, "little", signed=True)
             if not 0 < length <= self._side - SIDE_START:
                 raise SimulatorFault(
@@ -88,7 +91,7 @@ class Session032(Session):
                 )
             payload = self._data[SIDE_START : SIDE_START + length]
             self._data.write(0, NOTHING)
-        self._look()
+        self._look(turn)
         return payload
 
     def _say_closed(self) -> None:

@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
+import numpy as np
+
 from dots_simulator import wake
 from dots_simulator.groups import read_groups
 from dots_simulator.layout import MAX_SIDE_BYTES, LayoutError
 from envs.dots.faults import SimulatorFault
-from envs.dots.group import Group
+from envs.dots.group import AT_ONCE, Group
 from envs.dots.places import Place
 from envs.dots.process import SimulatorProcess
 from envs.dots.shared_file import SharedFile
@@ -39,6 +41,7 @@ class Session:
         self._failed = False
         self._closed = False
         self._data: SharedFile | None = None
+        self._turn_bytes = 0
         wake.remove(place.path)
         self._waiter = Waiter(None, seconds, wake.Wake.of_trainer(place.path) if wakes else None)
         self._make()
@@ -156,10 +159,13 @@ class Session:
         if specs.keys() != self.groups.keys():
             self.generation += 1
         self.groups = {layout.spec.name: Group(layout, self._data, begin) for begin, layout in found}
+        # all that changes with a turn, if it is not much
+        size = max((group.end for group in self.groups.values()), default=0)
+        self._turn_bytes = size if size <= AT_ONCE else 0
 
-    def _look(self) -> None:
+    def _look(self, turn: np.ndarray | None = None) -> None:
         for group in self.groups.values():
-            group.take_turn()
+            group.take_turn(turn)
 
     def _report(self, error: Exception) -> SimulatorFault:
         """The fault, with the simulator's end and last words in its message."""
