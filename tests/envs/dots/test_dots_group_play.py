@@ -1,0 +1,44 @@
+"""One group's play: whose action is whose."""
+
+import numpy as np
+import pytest
+
+from dots_simulator.groups import GroupSpec, Observation
+from envs.dots.fields import GroupFields
+from envs.dots.group import Rows
+from envs.dots.group_play import GroupPlay
+
+
+class AskingGroup:
+    """Agents that ask in this order; keeps the actions that they get, in the same."""
+
+    ended = 0
+
+    def __init__(self, *ids):
+        self.ids, self.asking, self.acted = ids, len(ids), None
+
+    def decisions(self, by_branch):
+        seen = np.array(self.ids, np.float32)[:, None]
+        return Rows([seen], np.zeros(len(self.ids), np.float32), np.array(self.ids, np.int32))
+
+    def act(self, floats, choices):
+        self.acted = floats[:, 0].tolist()
+
+
+def new_play():
+    return GroupPlay(GroupFields("agents", GroupSpec("Walker", 4, (Observation((1,)),), continuous=1), masked=False))
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_agents_get_their_own_actions_in_whichever_order_they_ask(resumed):
+    play = new_play()
+    play.take(AskingGroup(30, 10, 20))
+    group = AskingGroup(20, 30)
+    play.take(group)
+    if resumed:
+        state, play = play.state_dict(), new_play()
+        play.load_state_dict(state)
+    # rows: 30, 10, 20 and nobody
+    play.act(group, {"actions": np.array([[0.3], [0.1], [0.2], [0.0]], np.float32)})
+    assert group.acted == pytest.approx([0.2, 0.3])
+    assert play.shown["obs"][[2, 0], 0].tolist() == [20, 30]
