@@ -87,7 +87,6 @@ void dots_offer_state(dots_simulator *simulator, void *game, int32_t size);
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -95,6 +94,9 @@ void dots_offer_state(dots_simulator *simulator, void *game, int32_t size);
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -135,8 +137,16 @@ static const uint8_t DOTS_STATISTICS[16] = {0xb7, 0xf7, 0xd8, 0xa1, 0xc8, 0xbe, 
 static const uint8_t DOTS_STATE[16] = {0x29, 0xec, 0xa7, 0xcf, 0xcc, 0x54, 0x0c, 0x4f,
                                        0xb8, 0x55, 0x81, 0x78, 0x1f, 0x71, 0x55, 0x3c};
 
-#define DOTS__LOOKS 2000
-#define DOTS__YIELDS 200
+/* see src/dots_simulator/spin.py: nanoseconds of looking, and waits without it after failures */
+#define DOTS__SPIN 60000
+#define DOTS__FIRST_SPIN 250000
+#define DOTS__MOST_SKIPPED 512
+#define DOTS__SHORTEST_NAP 10000
+#define DOTS__SHORT_NAPS 2000000
+#define DOTS__LONGEST_NAP 1000000
+/* places in the file .awake: see src/dots_simulator/wake.py */
+#define DOTS__TRAINERS 0
+#define DOTS__SIMULATORS 64
 #define DOTS__CHECK_MS 250
 #define DOTS__PATH 4400
 
@@ -178,6 +188,9 @@ struct dots_simulator {
     char first[DOTS__PATH - 256];
     char path[DOTS__PATH]; /* protocol 0: of the newest file */
     int lock, was_locked, read_end, write_end, woken, gone, is_closed, has_begun, has_grown, show_decisions_next;
+    uint8_t *flags; /* .awake, or NULL */
+    int is_awake, skipped, to_skip;
+    long spin; /* nanoseconds */
     pid_t parent;
     uint8_t *header, *data; /* protocol 0: data only */
     long data_size, capacity, group_bytes;
@@ -276,7 +289,7 @@ static void dots__remove_family(const dots_simulator *s) {
         if (strncmp(entry->d_name, name, strlen(name))) continue;
         const char *rest = entry->d_name + strlen(name);
         if (rest[strspn(rest, "_")] && strcmp(rest, ".to_simulator") && strcmp(rest, ".to_trainer") &&
-            strcmp(rest, ".lock"))
+            strcmp(rest, ".awake") && strcmp(rest, ".lock"))
             continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         unlink(path);
@@ -304,6 +317,10 @@ static void dots__watch(dots_simulator *s, int is_parent) {
     s->was_locked = dots__is_locked(s);
     s->parent = is_parent ? getppid() : 0;
     s->write_end = -1;
+    s->spin = DOTS__FIRST_SPIN;
+#ifdef PR_SET_TIMERSLACK
+    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL); /* naps are 50 microseconds longer otherwise */
+#endif
     snprintf(path, sizeof path, "%s.to_simulator", s->first);
     s->read_end = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (s->read_end < 0) return;
@@ -312,12 +329,21 @@ static void dots__watch(dots_simulator *s, int is_parent) {
     if (s->write_end < 0) { /* left over from a trainer that has ended */
         close(s->read_end);
         s->read_end = -1;
-    } else
-        signal(SIGPIPE, SIG_IGN);
+        return;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    snprintf(path, sizeof path, "%s.awake", s->first);
+    struct stat about;
+    if (!stat(path, &about) && about.st_size > DOTS__SIMULATORS) s->flags = dots__map(s, path, DOTS__SIMULATORS + 1, 0);
+    if (!s->flags) s->error[0] = 0; /* it works without */
 }
 
 static void dots__signal(dots_simulator *s) {
     s->woken = 1;
+    if (s->is_awake) { /* else the other side has slept as well, most likely */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (dots__look(s->flags + DOTS__TRAINERS)) return;
+    }
     if (s->write_end >= 0 && write(s->write_end, "\1", 1) < 0 && errno == EPIPE) s->gone = 1;
 }
 
@@ -326,29 +352,58 @@ static int dots__is_our_turn(const dots_simulator *s) {
     return !dots__look(s->header + DOTS_HEADER_SIMULATOR_BLOCKED) || dots__look(s->header + DOTS_HEADER_CLOSED);
 }
 
+static int64_t dots__nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Look for a moment, if that has paid lately. */
+static int dots__spin(dots_simulator *s, int woken) {
+    if (s->skipped < s->to_skip) {
+        s->skipped++;
+        return 0;
+    }
+    s->skipped = 0;
+    if (woken && s->flags && !s->is_awake) {
+        s->is_awake = 1;
+        dots__tell(s->flags + DOTS__SIMULATORS, 1);
+    }
+    for (int64_t begun = dots__nanoseconds(); dots__nanoseconds() - begun < s->spin;)
+        for (int i = 0; i < 64; i++)
+            if (dots__is_our_turn(s)) {
+                s->spin = DOTS__SPIN, s->to_skip = 0;
+                return 1;
+            }
+    s->spin = DOTS__FIRST_SPIN;
+    s->to_skip = 2 * s->to_skip + 1;
+    if (s->to_skip > DOTS__MOST_SKIPPED) s->to_skip = DOTS__MOST_SKIPPED;
+    return 0;
+}
+
 /* 0: the trainer has ended */
 static int dots__await(dots_simulator *s) {
     int woken = s->read_end >= 0 && s->woken;
-    for (int i = woken ? 1 : DOTS__LOOKS; i; i--)
-        if (dots__is_our_turn(s)) return 1;
-    for (int i = woken ? 0 : DOTS__YIELDS; i; i--) {
-        sched_yield();
-        if (dots__is_our_turn(s)) return 1;
+    if (dots__spin(s, woken)) return 1;
+    if (s->is_awake) { /* the trainer may not wake a side that is awake: look once more */
+        s->is_awake = 0;
+        dots__tell(s->flags + DOTS__SIMULATORS, 0);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
-    long pause = 50000, passed = 0; /* nanoseconds */
+    long pause = DOTS__SHORTEST_NAP, passed = 0, unchecked = 0; /* nanoseconds */
     while (!dots__is_our_turn(s)) {
         if (woken) {
             struct pollfd end = {s->read_end, POLLIN, 0};
             uint8_t wakes[4096];
             if (poll(&end, 1, DOTS__CHECK_MS) > 0 && read(s->read_end, wakes, sizeof wakes) == 0) s->gone = 1;
             if (dots__is_our_turn(s)) return 1;
-            passed = DOTS__CHECK_MS * 1000000L;
+            unchecked = DOTS__CHECK_MS * 1000000L;
         } else {
             nanosleep(&(struct timespec){0, pause}, NULL);
-            passed += pause;
-            if (pause < 1000000) pause += pause / 2;
+            passed += pause, unchecked += pause;
+            if (passed > DOTS__SHORT_NAPS && pause < DOTS__LONGEST_NAP) pause += pause / 2;
         }
-        if ((s->gone || passed >= DOTS__CHECK_MS * 1000000L) && (passed = 0, dots__has_ended(s)))
+        if ((s->gone || unchecked >= DOTS__CHECK_MS * 1000000L) && (unchecked = 0, dots__has_ended(s)))
             return dots__is_our_turn(s);
     }
     return 1;
@@ -843,6 +898,8 @@ static int dots__trade(dots_simulator *s) {
 static void dots__free(dots_simulator *s) {
     if (s->data) munmap(s->data, (size_t)s->data_size);
     if (s->header) munmap(s->header, DOTS_HEADER_BYTES);
+    if (s->flags) munmap(s->flags, DOTS__SIMULATORS + 1);
+    s->flags = NULL, s->is_awake = 0;
     if (s->lock >= 0) close(s->lock);
     if (s->read_end >= 0) close(s->read_end), close(s->write_end);
     s->data = s->header = NULL;

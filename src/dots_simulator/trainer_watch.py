@@ -9,11 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dots_simulator.layout import LOCK
+from dots_simulator.spin import Naps, Spin
 from dots_simulator.wake import Wake, remove
 
-# without wake-ups: so many looks at the turn, so many after which others may run, then sleeps of seconds, ever longer
-LOOKS, YIELDS = 200, 200
-SHORTEST, LONGEST = 50e-6, 1e-3
 # seconds between two looks whether the trainer lives
 CHECK_SECONDS = 0.25
 
@@ -38,6 +36,7 @@ class TrainerWatch:
         self._wake = Wake.of_simulator(path)
         # protocol 0's trainer gives the first turn before it knows how to wake this side
         self._may_be_woken = False
+        self._spin = Spin()
         self._parent = os.getppid() if is_parent else None
         self._lock: int | None = None
         with contextlib.suppress(OSError):
@@ -56,24 +55,25 @@ class TrainerWatch:
         Raises:
             TrainerEnded: it will never be.
         """
-        if self._wake and self._may_be_woken:
+        woken = self._wake is not None and self._may_be_woken
+        if self._spin.due():
+            if woken:
+                self._wake.stay_awake()
+            if self._spin.look(our_turn):
+                return
+        if woken:
+            if self._wake.fall_asleep() and our_turn():
+                return
             while True:
                 self._wake.wait(CHECK_SECONDS)
                 if our_turn():
                     return
                 self._require_trainer(our_turn)
-        for _ in range(LOOKS):
-            if our_turn():
-                return
-        for _ in range(YIELDS):
-            os.sched_yield()
-            if our_turn():
-                return
-        pause, passed = SHORTEST, 0.0
+        naps, passed = Naps(), 0.0
         while not our_turn():
+            pause = naps.next()
             time.sleep(pause)
             passed += pause
-            pause = min(1.5 * pause, LONGEST)
             if passed > CHECK_SECONDS:
                 self._require_trainer(our_turn)
                 passed = 0.0

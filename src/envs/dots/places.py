@@ -15,7 +15,9 @@ from utils.errors import MusterError
 SHARED_MEMORY = Path("/dev/shm")
 LOG = ".log"
 # what belongs to a first file PATH: itself, PATH and underscores, and these
-_FAMILY = re.compile(rf"(_*)(\.new)?|{re.escape(LOG)}|{re.escape(LOCK)}|{wake.TO_SIMULATOR}|{wake.TO_TRAINER}")
+_FAMILY = re.compile(
+    r"(_*)(\.new)?|" + "|".join(map(re.escape, (LOG, LOCK, wake.TO_SIMULATOR, wake.TO_TRAINER, wake.AWAKE)))
+)
 
 
 def own_folder() -> Path:

@@ -1,25 +1,25 @@
 """Waiting for a simulator: for a moment awake, then asleep, and never longer than it lives."""
 
-import os
 import select
 import time
 from collections.abc import Callable
 
+from dots_simulator.spin import Naps, Spin
 from dots_simulator.wake import Wake
 from envs.dots.faults import SimulatorFault
 from envs.dots.process import SimulatorProcess
 
-# looks before the first sleep: a few microseconds; and with the others let first, a fraction of a millisecond
-SPINS, YIELDS = 100, 200
-FIRST_NAP, LONGEST_NAP = 50e-6, 1e-3
 # between looks at a process that nothing reports the end of, and at a turn that a wake-up should have reported
 CHECK_SECONDS = 0.2
+# between looks at a process that is about to end
+LOOK_SECONDS = 50e-6
 
 
 class Waiter:
     """Waits until a simulator has passed the turn.
 
-    With a wake-up it sleeps until it is woken. Without, it looks at the turn, sleeping longer and longer in between.
+    It looks at the turn for a moment, if that pays. Then, with a wake-up, it sleeps until it is woken. Without, it
+    looks at the turn from time to time.
 
     Args:
         process: of the simulator; None: somebody else started it.
@@ -31,6 +31,7 @@ class Waiter:
         self.process, self.seconds, self.wake = process, seconds, wake
         # whether the simulator knows wake-ups, too
         self.joined = False
+        self._spin = Spin()
 
     def until(self, is_ours: Callable[[], bool], doing: str, seconds: float | None = None) -> None:
         """Return when `is_ours()` is true.
@@ -42,24 +43,22 @@ class Waiter:
         Raises:
             SimulatorFault: its process has ended, or it took too long and was killed.
         """
-        if not self.joined:
-            for _ in range(SPINS):
-                if is_ours():
-                    return
-            for _ in range(YIELDS):
-                os.sched_yield()
-                if is_ours():
-                    return
+        if self._spin.due():
+            if self.joined:
+                self.wake.stay_awake()
+            if self._spin.look(is_ours):
+                return
+        if (not self.joined or self.wake.fall_asleep()) and is_ours():
+            return
         seconds = self.seconds if seconds is None else seconds
         begun = checked = time.monotonic()
-        nap = FIRST_NAP
+        naps = Naps()
         while True:
             if self.joined:
                 self.wake.wait(CHECK_SECONDS)
                 suspicious = self.wake.gone
             else:
-                suspicious = self._nap(nap)
-                nap = min(nap * 2, LONGEST_NAP)
+                suspicious = self._nap(naps.next())
             if is_ours():
                 return
             now = time.monotonic()
@@ -93,7 +92,7 @@ class Waiter:
             # its ends of the FIFOs close a moment before it counts as ended; if it has only closed them, look at bytes
             deadline = time.monotonic() + CHECK_SECONDS
             while self.process.alive and time.monotonic() < deadline:
-                time.sleep(FIRST_NAP)
+                time.sleep(LOOK_SECONDS)
             self.joined = False
         if not self.process.alive and not is_ours():
             self.process.end(0)
