@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import random
 import select
+import signal
 import time
 
 import pytest
@@ -58,6 +59,8 @@ def test_naps_are_short_at_first_and_never_long():
 LOOK_SECONDS = 25e-6
 # what a wake-up that was lost costs: far longer than any turn of a machine that is busy
 LOST_SECONDS = 20.0
+# what a side that never wakes costs
+LIMIT_SECONDS = 60.0
 
 
 def make_lost_wake_ups_slow():
@@ -72,6 +75,15 @@ def impatient(monkeypatch):
         for name in names:
             monkeypatch.setattr(module, name, getattr(module, name))
     make_lost_wake_ups_slow()
+
+    def give_up(*_):
+        raise TimeoutError(f"no end after {LIMIT_SECONDS:g} seconds: a side sleeps for ever")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_SECONDS)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def drain_before_sleeping(side):
@@ -123,7 +135,7 @@ def test_no_wake_up_is_lost(tmp_path, impatient):
     waiter = waiting.Waiter(None, 60.0, wake.Wake.of_trainer(path))
     shared = os.open(f"{path}.turn", os.O_RDWR | os.O_CREAT)
     os.write(shared, b"\0")
-    process = multiprocessing.get_context("spawn").Process(target=answer, args=(path, turns))
+    process = multiprocessing.get_context("spawn").Process(target=answer, args=(path, turns), daemon=True)
     process.start()
     waiter.wake.wait(30.0)
     waiter.joined = waiter.wake.join(path)
