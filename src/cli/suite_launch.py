@@ -9,14 +9,20 @@ from functools import partial
 
 from cli.suite_progress import Progress
 from cli.suite_report import PAGE, is_older, report
-from cli.suite_runs import checked_runs, is_current
+from cli.suite_runs import checked_runs, checked_search, is_current, trial_runs
 from cli.suite_starter import starter
+from records.suite_scores import trial_rows, trials_summary
 from records.suite_state import DONE, FAILED, SuiteFolder, SuiteRun
+from records.suite_table import last_line, live
+from records.suite_trials import FAILED as TRIAL_FAILED
 from suites.claims import Claims
 from suites.freezing import freeze
 from suites.launcher import Launcher, Outcome
 from suites.local import LocalLauncher
 from suites.resources import Machine, thread_variables
+from suites.search import TPE
+from suites.searcher import Searcher
+from suites.study import require_optuna
 from suites.suite_file import SuiteFile, read_suite, suite_path
 from utils.errors import ConfigError, MusterError
 from utils.stop_signals import Interrupted
@@ -44,8 +50,18 @@ def launch(options: argparse.Namespace) -> None:
         require_for_launcher()
     elif options.address:
         raise ConfigError(f"--address={options.address} goes with --launcher=ray.")
+    learns = suite.search is not None and suite.search.learns
+    if learns:
+        require_optuna()
+        if options.launcher != "local":
+            raise ConfigError(
+                f"{suite.path}: search.method={TPE}: --launcher={options.launcher} starts runs that are known "
+                "beforehand. Start the local launcher, on as many machines as share the folder of results."
+            )
     runs = _checked(suite)
     if options.dry_run:
+        if learns:
+            print(f"{suite.search.options['trials']} trials of {len(runs)} runs each. At a corner of the space:")
         for run in runs:
             print(run.id, " ".join(run.words))
         return
@@ -65,20 +81,31 @@ def launch(options: argparse.Namespace) -> None:
 
 def _checked(suite: SuiteFile) -> list[SuiteRun]:
     begun = time.monotonic()
-    runs = checked_runs(suite)
-    print(f"{suite.name}: {len(runs)} runs, checked in {time.monotonic() - begun:.1f} s", flush=True)
+    if suite.search is not None and suite.search.learns:
+        runs = checked_search(suite)
+        what = f"{suite.search.options['trials']} trials of {len(runs)} runs"
+    else:
+        runs = checked_runs(suite)
+        what = f"{len(runs)} runs"
+    print(f"{suite.name}: {what}, checked in {time.monotonic() - begun:.1f} s", flush=True)
     return runs
 
 
 def _run_here(
     folder: SuiteFolder, runs: list[SuiteRun], suite: SuiteFile, machine: Machine, options: argparse.Namespace
 ) -> None:
-    progress = Progress(folder, runs, sys.stdout)
+    learns, count = suite.search is not None and suite.search.learns, len(runs)
+    if learns:
+        count, runs = count * suite.search.options["trials"], folder.runs()
+    progress = Progress(folder, runs, sys.stdout, count)
     if options.launcher == "ray":
         from cli.suite_ray import ray_launcher
 
         launcher: Launcher = ray_launcher(folder, runs, suite.resources, options, progress.report, progress.look)
     else:
+        searcher = None
+        if learns:
+            searcher = Searcher(folder, suite.search, partial(trial_runs, suite), progress.say, options.retry_failed)
         launcher = LocalLauncher(
             folder,
             runs,
@@ -89,15 +116,19 @@ def _run_here(
             progress.look,
             options.retry_failed,
             is_current,
+            searcher,
         )
     with progress:
         outcome = launcher.run()
-    _end(folder, runs, outcome)
+    _end(folder, folder.runs(), outcome)
 
 
 def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
     states = [outcome.newest[run.id].state for run in runs if run.id in outcome.newest]
     done, failed = states.count(DONE), states.count(FAILED)
+    plan, trials = trial_rows(folder, live(folder, outcome.newest))
+    if plan.method:
+        print(trials_summary(plan, trials))
     if outcome.stopped:
         command = f"python src/suite.py run {folder.name}"
         raise Interrupted(
@@ -119,7 +150,10 @@ def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
             f"{done} of {len(runs)} runs are done, {failed} have failed: suite.py status {folder.name} shows the last "
             f"errors, {folder.output('').parent} has all that they printed. --retry-failed tries them again."
         )
-    print(f"All {done} runs are done.")
+    if errors := [row.error for row in trials if row.state == TRIAL_FAILED]:
+        raise MusterError(f"{len(errors)} of {len(trials)} trials have failed, the last one: {last_line(errors[-1])}")
+    dropped = len(runs) - done
+    print(f"All {done} runs are done." + (f" {dropped} were dropped with their trials." if dropped else ""))
     command = f"python src/suite.py report {folder.name}"
     if not is_older(folder, max(attempt.ended for attempt in outcome.newest.values())):
         print(f"Figures: {folder.path / PAGE} ({command})")

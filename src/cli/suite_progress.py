@@ -4,27 +4,34 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from records.suite_state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from records.suite_table import live, suite_table
 from utils.console import terminal_width
 from utils.timehelper import about
 
 # seconds between drawings of the last line; where there is no terminal, between lines
 REDRAW, SAY = 1.0, 300.0
-_WORDS = {DONE: "done", FAILED: "failed", LOST: "lost, and waits for another attempt", STOPPED: "stopped"}
+_WORDS = {
+    DONE: "done",
+    FAILED: "failed",
+    LOST: "lost, and waits for another attempt",
+    STOPPED: "stopped",
+    DROPPED: "dropped with its trial",
+}
 
 
 class Progress:
     """Shows a suite's progress.
 
     Args:
-        runs: all of the suite.
+        runs: all of the suite, as far as they are known.
         stream: a terminal or a file.
+        count: how many runs there will be.
     """
 
-    def __init__(self, folder: SuiteFolder, runs: list[SuiteRun], stream: TextIO):
-        self._folder, self._runs, self._stream = folder, runs, stream
-        self._places = {run.id: number for number, run in enumerate(runs, 1)}
+    def __init__(self, folder: SuiteFolder, runs: list[SuiteRun], stream: TextIO, count: int):
+        self._folder, self._stream, self._count = folder, stream, count
+        self._know(runs)
         self._terminal = stream.isatty()
         self._drawn, self._line = time.monotonic(), ""
 
@@ -36,15 +43,17 @@ class Progress:
 
     def report(self, attempt: Attempt) -> None:
         """Say that a run has begun or ended."""
-        place = f"[{self._places.get(attempt.run, 0):>{len(str(len(self._runs)))}}/{len(self._runs)}]"
+        if attempt.run not in self._places:
+            self._know(self._folder.runs())
+        place = f"[{self._places.get(attempt.run, 0):>{len(str(self._count))}}/{self._count}]"
         if attempt.state == RUNNING:
             where = f", from step {attempt.resumed}" if attempt.resumes else ""
-            self._say(f"{place} {attempt.run}: {'resumed' if attempt.resumes else 'started'}{where}")
+            self.say(f"{place} {attempt.run}: {'resumed' if attempt.resumes else 'started'}{where}")
             return
         seconds = about(max(attempt.ended - attempt.claimed, 0))
-        self._say(f"{place} {attempt.run}: {_WORDS[attempt.state]} after {seconds}")
+        self.say(f"{place} {attempt.run}: {_WORDS[attempt.state]} after {seconds}")
         if attempt.error and attempt.state in (FAILED, LOST):
-            self._say("    " + attempt.error.splitlines()[-1])
+            self.say("    " + attempt.error.splitlines()[-1])
 
     def look(self, newest: Mapping[str, Attempt]) -> None:
         """Draw the last line, if it is time to."""
@@ -65,7 +74,12 @@ class Progress:
         else:
             print(line, file=self._stream, flush=True)
 
-    def _say(self, text: str) -> None:
+    def _know(self, runs: list[SuiteRun]) -> None:
+        self._runs = runs
+        self._places = {run.id: number for number, run in enumerate(runs, 1)}
+
+    def say(self, text: str) -> None:
+        """Print a line above the last one."""
         line = self._line
         self._erase()
         print(text, file=self._stream)

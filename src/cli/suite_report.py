@@ -3,9 +3,12 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from records.suite_scores import TrialRow, trial_rows
 from records.suite_state import DONE, RUNNING, STOPPED, SuiteFolder
+from records.suite_table import live
+from records.suite_trials import AXIS, MINIMIZE, SearchPlan
 from utils.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -50,10 +53,14 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
         marl_eval=folder.path / EXPORT,
     )
     _, comparison = content.choose(asked)
-    metrics = [content.compare(comparison, key, asked) for key in asked.metrics or comparison.usual_metrics()]
+    plan, trials = trial_rows(folder, live(folder, newest))
+    keys = asked.metrics or comparison.usual_metrics()
+    if not asked.metrics and comparison.has(plan.metric):  # what a search goes by comes first
+        keys = list(dict.fromkeys([plan.metric, *keys]))
+    metrics = [content.compare(comparison, key, asked) for key in keys]
     table = "\n".join(markdown(metric, asked.last) for metric in metrics)
-    if trials := folder.content().get("trials"):
-        table += "\n" + ranking(metrics[0], {run.algorithm: run.choices["trial"] for run in runs}, trials)
+    if trials:
+        table += "\n" + ranking(metrics[0], {run.algorithm: run.choices[AXIS] for run in runs}, plan, trials)
     written = [_write(folder.path / TABLE, table), *write_parts(comparison, metrics, asked)]
     print(table)
     for path in written:
@@ -80,23 +87,27 @@ def markdown(metric: "Metric", last: int) -> str:
     return "\n".join([heading, "", *map(_line, rows), ""])
 
 
-def ranking(metric: "Metric", trial_of: Mapping[str, str], trials: Mapping[str, Mapping[str, Any]]) -> str:
-    """The trials of a search, the best first, in Markdown.
+def ranking(metric: "Metric", trial_of: Mapping[str, str], plan: SearchPlan, trials: Sequence[TrialRow]) -> str:
+    """The trials of a search in Markdown: the best first, and at the end those that are not done, with their states.
 
     Args:
         trial_of: the trial by algorithm with its overrides.
-        trials: settings by trial.
     """
     from browser.figures.wording import lower_is_better
 
     values = metric.aggregates["iqm"]
-    sign = 1 if lower_is_better(metric.key) else -1
-    best = sorted((name for name in values if values[name].n), key=lambda name: sign * values[name].value)
-    keys = list(dict.fromkeys(key for settings in trials.values() for key in settings))
+    lower = plan.direction == MINIMIZE if metric.key == plan.metric else lower_is_better(metric.key)
+    settings = {row.trial.name: row.trial.settings for row in trials}
+    unfinished = {row.trial.name: row for row in trials if row.state != DONE}
+    best = [name for name in values if values[name].n and trial_of[name] not in unfinished]
+    best.sort(key=lambda name: values[name].value if lower else -values[name].value)
+    keys = list(dict.fromkeys(key for one in settings.values() for key in one))
     rows = [["", *keys, metric.key], ["---"] * (len(keys) + 2)]
     for name in best:
-        settings = trials[trial_of[name]]
-        rows.append([name, *(str(settings.get(key, "")) for key in keys), values[name].text(4)])
+        rows.append([name, *(str(settings[trial_of[name]].get(key, "")) for key in keys), values[name].text(4)])
+    for name, row in unfinished.items():
+        at = "" if row.value is None else f" at {row.value:.4f}"
+        rows.append([name, *(str(settings[name].get(key, "")) for key in keys), row.state + at])
     scaled = ", scaled to 0-1 on every map," if metric.normalised else ""
     heading = f"Trials by {metric.key}: interquartile mean over seeds and maps{scaled} with a 95 % bootstrap interval"
     return "\n".join([heading, "", *map(_line, rows), ""])

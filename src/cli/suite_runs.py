@@ -14,7 +14,8 @@ from cli.summary import check_summary
 from records.suite_state import SuiteRun
 from records.tokens import MAP_ARGUMENTS
 from suites.expansion import HASH_LENGTH, Point, expanded, run_id, words_of
-from suites.suite_file import SuiteFile, suite_path
+from suites.search import nested
+from suites.suite_file import MOST_RUNS, SuiteFile, suite_path, with_trial
 from utils.config import config_names, config_path, parameter_names, recursive_dict_update
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -41,6 +42,27 @@ def checked_runs(suite: SuiteFile, looked_at: Callable[[int, int], Any] = lambda
         looked_at(len(runs), len(points))
     _refuse_twins(suite, runs)
     return runs
+
+
+def checked_search(suite: SuiteFile) -> list[SuiteRun]:
+    """The runs that a trial has, in a search whose trials are not known beforehand: of the trial at its first corner.
+
+    Every choice and every bound of the space is checked as `checked_runs` does.
+
+    Raises:
+        ConfigError: main.py would refuse one of them, or there are too many runs.
+    """
+    trials, shape = suite.search.options["trials"], []
+    for settings in reversed(suite.search.corners()):
+        shape = checked_runs(with_trial(suite, "t0", nested(settings)))
+        if (count := trials * len(shape)) > MOST_RUNS:
+            raise ConfigError(f"{suite.path}: {count} runs; a suite may have {MOST_RUNS}. Divide it into several.")
+    return shape
+
+
+def trial_runs(suite: SuiteFile, name: str, settings: dict[str, Any]) -> list[SuiteRun]:
+    """The runs of one trial, checked; raises as `checked_runs`."""
+    return checked_runs(with_trial(suite, name, settings))
 
 
 def _check_names(suite: SuiteFile) -> None:

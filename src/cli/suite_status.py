@@ -4,6 +4,8 @@ import contextlib
 import sys
 import time
 
+from cli.suite_trials import aligned, trials_text
+from records.suite_scores import trial_rows
 from records.suite_state import RUNNING, SuiteFolder
 from records.suite_table import Cell, SuiteTable, last_line, live, suite_table
 from suites.claims import Claims
@@ -20,13 +22,18 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 def show_status(folder: SuiteFolder, watch: bool) -> None:
     """Print the table of a suite, once or until it is done or Ctrl-C."""
-    runs = folder.runs()
     while True:
-        table = suite_table(runs, live(folder, folder.newest()))
+        newest = live(folder, folder.newest())
+        table = suite_table(folder.runs(), newest)
+        plan, trials = trial_rows(folder, newest)
         if watch and sys.stdout.isatty():
             print(_CLEAR, end="")
-        print(status_text(folder, table, terminal_width(sys.stdout)), flush=True)
-        if not watch or table.total.done + table.total.failed == table.total.runs:
+        width = terminal_width(sys.stdout)
+        print(status_text(folder, table, width), flush=True)
+        if plan.method:
+            print("\n" + trials_text(plan, trials, width), flush=True)
+        waited_for = table.total.running + table.total.waiting + max(plan.trials - len(trials), 0)
+        if not watch or not waited_for:
             return
         time.sleep(REDRAW)
 
@@ -38,13 +45,7 @@ def status_text(folder: SuiteFolder, table: SuiteTable, width: int | None = None
         width: columns; longer lines are cut. None: as long as they are.
     """
     rows = [HEADINGS, *(_row(cell, table.total.speed) for cell in table.cells)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS) - 1)]
-    lines = [summary(folder, table), ""]
-    for row in rows:
-        left, right = zip(row[:2], widths[:2], strict=True), zip(row[2:-1], widths[2:], strict=True)
-        cells = [*(f"{text:<{size}}" for text, size in left), *(f"{text:>{size}}" for text, size in right), row[-1]]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(line[:width] for line in lines)
+    return "\n".join([summary(folder, table)[:width], "", *aligned(rows, 2, width)])
 
 
 def summary(folder: SuiteFolder, table: SuiteTable) -> str:
@@ -52,6 +53,7 @@ def summary(folder: SuiteFolder, table: SuiteTable) -> str:
     total, left = table.total, table.seconds_left()
     parts = [f"{total.done} of {total.runs} runs done", f"{total.running} running", f"{total.waiting} waiting"]
     parts += [f"{total.failed} failed"] if total.failed else []
+    parts += [f"{total.dropped} dropped with their trials"] if total.dropped else []
     parts += [f"about {about(left)} left"] if left and total.running else []
     parts += ["stopping"] if folder.stop.exists() and total.running else []
     return f"{folder.name}: {', '.join(parts)}"

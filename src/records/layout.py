@@ -21,6 +21,8 @@ BEST_EPISODES, BEST_EPISODE = "best_episodes", "best_episode.json"
 SUITES, SUITE, STOP = "suites", "suite.json", "stop"
 # in a suite's folder: a file for each attempt at each run, and what the runs print
 ATTEMPTS, OUTPUT = "attempts", "output"
+# there, too: marks of runs that are not wanted any more, and a subfolder for each search that learns from its trials
+DROPPED_RUNS, SEARCH = "dropped", "search"
 # in a checkpoint
 MANIFEST = "manifest.json"
 # in models/<token>, and in that

@@ -4,17 +4,22 @@
 - `attempts/<run>.<n>.json`: the n-th attempt at a run. Whoever makes the file has the run; only they rewrite it. The
   attempt with the greatest number counts.
 - `output/<run>.log`: what the run printed in all attempts.
+- `search/<key>/t<k>.json`: the k-th trial of a search that learns from its trials (`records.suite_trials`).
+- `dropped/<run>`: a mark; the run is not wanted any more, since its trial was pruned or has failed.
 - `stop`: there while the suite is to stop.
 """
 
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from records.layout import ATTEMPTS, OUTPUT, STOP, SUITE, SUITES
+from records.layout import ATTEMPTS, DROPPED_RUNS, OUTPUT, STOP, SUITE, SUITES
+from records.suite_runs import SuiteRun, is_like, run_of
+from records.suite_trials import SearchPlan, Trial, TrialFolder, listed_trials
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -23,40 +28,15 @@ from utils.regular_files import read_regular
 # bytes; a suite has at most 10,000 runs, of which each takes about a kilobyte
 LARGEST_SUITE, LARGEST_ATTEMPT = 64 * 2**20, 2**17
 VERSION = 1
-# also of other numbers in a file
-LARGEST_STEP = 2**53
 
 RUNNING, DONE, FAILED, LOST, STOPPED = "running", "done", "failed", "lost", "stopped"
-STATES = (RUNNING, DONE, FAILED, LOST, STOPPED)
+# of a run whose trial had ended
+DROPPED = "dropped"
+STATES = (RUNNING, DONE, FAILED, LOST, STOPPED, DROPPED)
 # of a run that nobody has begun
 WAITING = "waiting"
 
 _ATTEMPT = re.compile(r"(?P<run>.+)\.(?P<number>[1-9]\d{0,8})\.json")
-
-
-@dataclass(frozen=True)
-class SuiteRun:
-    """One run of a suite.
-
-    Attributes:
-        id: its name and a hash of its config.
-        algorithm: the row that it belongs to: its algorithm, with the names of its overrides.
-        environment, map: the column.
-        choices: the name of the chosen override by axis.
-        t_max: steps.
-        words: the command line of main.py, without `run_name` and the folder of results.
-        confirmed: what a resumption has to name after `with`.
-    """
-
-    id: str
-    algorithm: str
-    environment: str
-    map: str
-    seed: int
-    choices: dict[str, str]
-    t_max: int
-    words: list[str]
-    confirmed: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -123,7 +103,9 @@ class SuiteFolder:
         self.path = self.results / SUITES / name
         self.frozen, self.stop = self.path / SUITE, self.path / STOP
         self.attempts = self.path / ATTEMPTS
+        self._dropped = self.path / DROPPED_RUNS
         self._read: dict[str, tuple[tuple[int, int], Attempt]] = {}
+        self._trials: TrialFolder | None = None
 
     def output(self, run: str) -> Path:
         """The file of what a run prints."""
@@ -169,12 +151,59 @@ class SuiteFolder:
         return known[1]
 
     def runs(self) -> list[SuiteRun]:
-        """The suite's runs as they were frozen.
+        """The suite's runs as they were frozen, and those of the trials that a search has made by now.
 
         Raises:
             ConfigError: there is no such suite, or its file is damaged; the message has the nearest name.
         """
-        return [_run(self.frozen, entry) for entry in self.content()["runs"]]
+        content = self.content()
+        runs = [run_of(self.frozen, entry) for entry in content["runs"]]
+        if (trials := self.trial_folder(SearchPlan.of(content))) is not None:
+            runs += [run for trial in trials.all() for run in trial.runs]
+        return runs
+
+    def trial_folder(self, plan: SearchPlan) -> TrialFolder | None:
+        """Where a search that learns from its trials has them; None for other suites."""
+        if not plan.folder:
+            return None
+        if self._trials is None or self._trials.path.name != plan.folder:
+            self._trials = TrialFolder(self.path, plan.folder)
+        return self._trials
+
+    def trials(self, content: dict[str, Any] | None = None) -> list[Trial]:
+        """The trials of a search, in order; none for other suites.
+
+        Args:
+            content: of suite.json, if it has been read.
+
+        Raises:
+            ConfigError: as `runs`.
+        """
+        content = self.content() if content is None else content
+        if (trials := self.trial_folder(SearchPlan.of(content))) is not None:
+            return trials.all()
+        return listed_trials(content, [run_of(self.frozen, entry) for entry in content["runs"]])
+
+    def is_dropped(self, run: str) -> bool:
+        """Whether a run is not wanted any more."""
+        return (self._dropped / run).exists()
+
+    def dropped(self) -> set[str]:
+        """The runs that are not wanted any more."""
+        try:
+            return set(os.listdir(self._dropped))
+        except FileNotFoundError:
+            return set()
+
+    def drop(self, run: str) -> None:
+        """Say that a run is not wanted any more: its keeper stops it, and no launcher begins it."""
+        self._dropped.mkdir(exist_ok=True, mode=0o700)
+        (self._dropped / run).touch(mode=0o600)
+
+    def want(self, run: str) -> None:
+        """Take that back."""
+        with suppress(FileNotFoundError):
+            (self._dropped / run).unlink()
 
     def content(self) -> dict[str, Any]:
         """What suite.json holds.
@@ -217,33 +246,7 @@ def _attempt(run: str, number: int, content: bytes) -> Attempt:
         for one in fields(Attempt)
         if one.name not in ("run", "number")
         and isinstance(found, dict)
-        and _is_like(value := found.get(one.name), getattr(default, one.name))
+        and is_like(value := found.get(one.name), getattr(default, one.name))
     }
     made = Attempt(run, number, **values)
     return made if made.state in STATES else Attempt(run, number)
-
-
-def _is_like(value: Any, example: Any) -> bool:
-    if type(value) in (int, float) and not abs(value) <= LARGEST_STEP:
-        return False
-    if example is None:
-        return type(value) is int
-    return type(value) in (int, float) if isinstance(example, float) else type(value) is type(example)
-
-
-def _run(path: Path, entry: Any) -> SuiteRun:
-    try:
-        run = SuiteRun(**entry)
-    except TypeError:
-        raise ConfigError(f"{path} is damaged: a run in it has other fields.") from None
-    typed = {int: (run.seed, run.t_max), list: (run.words, run.confirmed), dict: (run.choices,)}
-    typed[str] = (run.id, run.algorithm, run.environment, run.map)
-    well_typed = all(type(value) is kind for kind, values in typed.items() for value in values)
-    if (
-        not well_typed
-        or not re.fullmatch(r"\w[\w.+-]*", run.id)
-        or not 0 <= run.t_max <= LARGEST_STEP
-        or not all(isinstance(text, str) for text in (*run.words, *run.confirmed))
-    ):
-        raise ConfigError(f"{path} is damaged: a run in it has other values than a suite writes.")
-    return run

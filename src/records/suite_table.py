@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from records.metric_tail import progress
-from records.suite_state import DONE, FAILED, RUNNING, WAITING, Attempt, SuiteFolder, SuiteRun
+from records.suite_state import DONE, DROPPED, FAILED, RUNNING, WAITING, Attempt, SuiteFolder, SuiteRun
+from records.suite_trials import AXIS
 
 
 @dataclass
@@ -13,7 +14,7 @@ class Cell:
     """The runs of one algorithm on one map, or any runs.
 
     Attributes:
-        done, running, failed, waiting: how many; those that were stopped or lost wait.
+        done, running, failed, waiting, dropped: how many; those that were stopped or lost wait.
         steps, all_steps: environment steps that are done, and that there will be.
         speeds: steps per second of training, of each run that has trained.
         left: steps of the runs that are not done and have not failed.
@@ -27,6 +28,7 @@ class Cell:
     running: int = 0
     failed: int = 0
     waiting: int = 0
+    dropped: int = 0
     steps: int = 0
     all_steps: int = 0
     speeds: list[float] = field(default_factory=list)
@@ -37,7 +39,7 @@ class Cell:
     @property
     def runs(self) -> int:
         """How many runs there are."""
-        return self.done + self.running + self.failed + self.waiting
+        return self.done + self.running + self.failed + self.waiting + self.dropped
 
     @property
     def speed(self) -> float | None:
@@ -58,11 +60,11 @@ class Cell:
     def add(self, run: SuiteRun, attempt: Attempt | None) -> None:
         """Count one run."""
         state = attempt.state if attempt is not None else WAITING
-        kind = state if state in (DONE, RUNNING, FAILED) else WAITING
+        kind = state if state in (DONE, RUNNING, FAILED, DROPPED) else WAITING
         setattr(self, kind, getattr(self, kind) + 1)
         steps = run.t_max if state == DONE else min(attempt.steps, run.t_max) if attempt else 0
         self.steps += steps
-        self.all_steps += run.t_max
+        self.all_steps += steps if state == DROPPED else run.t_max
         if kind in (RUNNING, WAITING):
             self.left += run.t_max - steps
         if attempt is not None and attempt.steps > 0 and attempt.seconds > 0:
@@ -85,7 +87,7 @@ class SuiteTable:
 
 
 def suite_table(runs: Iterable[SuiteRun], newest: Mapping[str, Attempt]) -> SuiteTable:
-    """The table of these runs.
+    """The table of these runs; those of all trials of a search are counted together.
 
     Args:
         newest: attempt by run.
@@ -95,7 +97,7 @@ def suite_table(runs: Iterable[SuiteRun], newest: Mapping[str, Attempt]) -> Suit
     cells: dict[tuple[str, str], Cell] = {}
     total = Cell()
     for run in runs:
-        place = run.algorithm, map_name(run, several)
+        place = run.algorithm.removesuffix(f"+{run.choices.get(AXIS)}"), map_name(run, several)
         cell = cells.setdefault(place, Cell(*place))
         for one in (cell, total):
             one.add(run, newest.get(run.id))
@@ -115,10 +117,19 @@ def last_line(error: str) -> str:
 
 
 def live(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> dict[str, Attempt]:
-    """The attempts with the newest steps of the runs that are under way: their keepers write them down now and then."""
-    return {
-        run: dataclasses.replace(attempt, steps=found[0], seconds=found[1])
-        if attempt.state == RUNNING and (found := progress(folder.results, attempt.token)) is not None
-        else attempt
-        for run, attempt in newest.items()
-    }
+    """The attempts with the newest steps of the runs that are under way: their keepers write them down now and then.
+
+    Runs that are not wanted any more, and that nobody works on, are among them as dropped.
+    """
+    found = {run: _with_steps(folder, attempt) for run, attempt in newest.items()}
+    for run in folder.dropped():
+        attempt = found.get(run, Attempt(run, 0))
+        if attempt.state not in (DONE, FAILED, RUNNING) or attempt.number == 0:
+            found[run] = dataclasses.replace(attempt, state=DROPPED)
+    return found
+
+
+def _with_steps(folder: SuiteFolder, attempt: Attempt) -> Attempt:
+    if attempt.state != RUNNING or (found := progress(folder.results, attempt.token)) is None:
+        return attempt
+    return dataclasses.replace(attempt, steps=found[0], seconds=found[1])

@@ -8,7 +8,6 @@ writes or removes the file of another's attempt, so a claim that is taken over c
 import os
 import time
 import uuid
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from records.recorded import manifests
 from records.suite_state import DONE as IS_DONE
 from records.suite_state import FAILED, LOST, RUNNING, Attempt, SuiteFolder, SuiteRun
 from suites.processes import born, is_alive, kill, machine
-from utils.whole_files import write_whole
+from utils.whole_files import create_whole
 
 # seconds after which a run is taken over whose keeper, on another machine, gives no sign of life
 LEASE = 300.0
@@ -122,19 +121,7 @@ class Claims:
         return replace(made, token=f"{made.token}.{made.number}", losses=losses), False
 
     def _create(self, attempt: Attempt) -> bool:
-        place = self._folder.place(attempt.run, attempt.number)
-        whole = place.with_name(f".{place.name}.{self.launcher}")
-        write_whole(str(whole), attempt.to_bytes())
-        try:
-            os.link(whole, place)
-        except FileExistsError:
-            return False
-        except OSError:  # a file system without links
-            return _create_exclusively(place, attempt.to_bytes())
-        finally:
-            with suppress(OSError):
-                whole.unlink()
-        return True
+        return create_whole(str(self._folder.place(attempt.run, attempt.number)), attempt.to_bytes())
 
     def _age(self, attempt: Attempt) -> float:
         """Seconds since an attempt's file was written, by the clock of the machine that has the files."""
@@ -151,13 +138,3 @@ class Claims:
 def newest_step(results: Path, token: str) -> int | None:
     """The step of a run's newest checkpoint; None without one."""
     return next((step for step, manifest in manifests(results / RUNS / token / CHECKPOINTS).items() if manifest), None)
-
-
-def _create_exclusively(place: Path, content: bytes) -> bool:
-    try:
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return False
-    with open(descriptor, "wb") as file:
-        file.write(content)
-    return True

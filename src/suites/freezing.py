@@ -1,12 +1,14 @@
 """`suite.json`: a suite's runs as its launchers, its table and its report take them, whatever becomes of its file."""
 
+import hashlib
 import json
 import os
 from dataclasses import asdict
 from typing import Any
 
-from records.suite_state import VERSION, SuiteFolder, SuiteRun
-from suites.search import AXIS
+from records.suite_runs import SuiteRun
+from records.suite_state import VERSION, SuiteFolder
+from records.suite_trials import AXIS, SearchPlan
 from suites.suite_file import SuiteFile
 from utils.config import flatten
 from utils.errors import ConfigError
@@ -16,6 +18,10 @@ from utils.whole_files import write_whole
 def freeze(folder: SuiteFolder, suite: SuiteFile, runs: list[SuiteRun]) -> tuple[int, int]:
     """Write the runs, in place of those of an earlier version of the suite; what is done of these stays done.
 
+    Args:
+        runs: of a search that learns from its trials: those of a trial that shows what all are like, which are not
+            written.
+
     Returns:
         how many runs are new, and how many are no longer in the suite; (0, 0) for a new suite.
 
@@ -23,6 +29,7 @@ def freeze(folder: SuiteFolder, suite: SuiteFile, runs: list[SuiteRun]) -> tuple
         ConfigError: the file cannot be written, or is another program's.
     """
     before = {run.id for run in folder.runs()} if os.path.lexists(folder.frozen) else None
+    plan = _plan(suite, runs)
     content: dict[str, Any] = {
         "version": VERSION,
         "name": suite.name,
@@ -30,14 +37,32 @@ def freeze(folder: SuiteFolder, suite: SuiteFile, runs: list[SuiteRun]) -> tuple
         "file": str(suite.path),
         "algorithms": list(dict.fromkeys(run.algorithm for run in runs)),
         "resources": suite.resources,
+        "search": asdict(plan) if plan.method else None,
         "trials": {name: flatten(settings) for name, settings in suite.overrides.get(AXIS, {}).items()},
-        "runs": [asdict(run) for run in runs],
+        "runs": [] if plan.folder else [asdict(run) for run in runs],
     }
     try:
-        folder.attempts.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.output("").parent.mkdir(exist_ok=True, mode=0o700)
+        for path in (folder.attempts, folder.output("").parent, *_trials(folder, plan)):
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(str(folder.frozen), (json.dumps(content, indent=1) + "\n").encode())
     except OSError as error:
         raise ConfigError(f"{folder.frozen} cannot be written: {error.strerror}.") from None
-    now = {run.id for run in runs}
+    now = {run.id for run in folder.runs()}
+    for run in () if plan.folder else now & folder.dropped():
+        folder.want(run)  # an earlier search had dropped it
     return (0, 0) if before is None else (len(now - before), len(before - now))
+
+
+def _plan(suite: SuiteFile, runs: list[SuiteRun]) -> SearchPlan:
+    if suite.search is None:
+        return SearchPlan()
+    options, key = suite.search.options, ""
+    if suite.search.learns:
+        text = "\n".join([suite.search.identity(), *(run.id for run in runs)])
+        key = hashlib.sha256(text.encode()).hexdigest()[:8]
+    trials = options["trials"] or len(suite.search.listed)
+    return SearchPlan(options["method"], trials, options["metric"], options["last"], options["direction"], key)
+
+
+def _trials(folder: SuiteFolder, plan: SearchPlan) -> list:
+    return [made.path] if (made := folder.trial_folder(plan)) is not None else []

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from records.layout import RUNS
 from records.metric_tail import progress
-from records.suite_state import DONE, FAILED, LOST, STOPPED, Attempt, SuiteFolder
+from records.suite_state import DONE, DROPPED, FAILED, LOST, STOPPED, Attempt, SuiteFolder
 from suites.claims import IN_USE, RENEWALS
 from suites.processes import born, end_with_parent
 from utils.plain_values import escaped
@@ -73,7 +73,7 @@ def keep(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Att
         if _taken_over(folder, attempt):
             taken_over = True
             os.kill(pid, signal.SIGKILL)
-        asked = signals.stops or int(folder.stop.exists())
+        asked = signals.stops or int(folder.stop.exists() or folder.is_dropped(attempt.run))
         if asked > told:
             told = asked
             os.kill(pid, signal.SIGTERM if told == 1 else signal.SIGKILL)
@@ -97,7 +97,7 @@ def _ended(folder: SuiteFolder, attempt: Attempt, code: int, told: bool, begun: 
     if code == 0:
         state = DONE
     elif told and (code < 0 or code in SIGNALLED):
-        state, error = STOPPED, ""
+        state, error = DROPPED if folder.is_dropped(attempt.run) else STOPPED, ""
     elif code < 0 or code in SIGNALLED or IN_USE in error:
         state = LOST
         error = f"Ended by {signal.Signals(-code).name}." if code < 0 else error

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from records.suite_state import FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from records.suite_state import DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from suites.claims import Claims
 
 # seconds between looks at the folder when nothing ends here
@@ -106,7 +106,7 @@ class Launcher:
         return min(len(self._signals), 2) or int(self._folder.stop.exists())
 
     def _is_free(self, run: str, attempt: Attempt | None) -> bool:
-        if attempt is None or attempt.state in (STOPPED, LOST):
+        if attempt is None or attempt.state in (STOPPED, LOST, DROPPED):
             return attempt is None or self._claims.may_continue(attempt)
         if attempt.state == RUNNING:
             over = run not in self._mine and self._claims.is_over(attempt)
@@ -124,8 +124,9 @@ class Launcher:
 
     def _elsewhere(self, newest: dict[str, Attempt]) -> bool:
         """Whether others still have runs, which could be lost."""
+        unfinished = (RUNNING, STOPPED, LOST, DROPPED)
         return any(
-            run not in newest or newest[run].state in (RUNNING, STOPPED, LOST) or self._is_free(run, newest[run])
+            run not in newest or newest[run].state in unfinished or self._is_free(run, newest[run])
             for run in self._runs
         )
 

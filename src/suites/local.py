@@ -15,6 +15,7 @@ from suites.keeper import command_of
 from suites.launcher import Launcher
 from suites.processes import is_alive
 from suites.resources import Machine
+from suites.searcher import Searcher
 from suites.starter import Request, Starter
 from utils.whole_files import write_whole
 
@@ -25,6 +26,7 @@ class LocalLauncher(Launcher):
     Args:
         machine: what there is for runs.
         start: makes a starter.
+        searcher: makes more runs as it learns from those that are done.
         others: see `Launcher`.
     """
 
@@ -39,9 +41,10 @@ class LocalLauncher(Launcher):
         look: Callable[[dict[str, Attempt]], Any],
         retry_failed: bool = False,
         is_current: Callable[[SuiteRun], bool] = lambda run: True,
+        searcher: Searcher | None = None,
     ):
         super().__init__(folder, runs, claims, report, look, retry_failed, is_current)
-        self._machine, self._start = machine, start
+        self._machine, self._start, self._searcher = machine, start, searcher
         self._starter: Starter | None = None
         self._mine: dict[str, Attempt] = {}
         self._told: dict[str, int] = {}
@@ -49,6 +52,7 @@ class LocalLauncher(Launcher):
     def _fill(self, newest: dict[str, Attempt]) -> bool:
         """Start runs while there is room; whether one was started."""
         here = [attempt for run, attempt in newest.items() if run in self._mine or self._is_orphan(attempt)]
+        self._take_trials(newest, len(here))
         started = False
         for run in list(self._runs.values()):
             if len(here) >= self._machine.jobs:
@@ -66,6 +70,20 @@ class LocalLauncher(Launcher):
                 here.append(claim.attempt)
                 started = True
         return started
+
+    def _take_trials(self, newest: dict[str, Attempt], running: int) -> None:
+        """Take up the runs that a search wants by now."""
+        if self._searcher is None or self._changed:
+            return
+        room = self._machine.jobs - running - sum(self._is_free(run, newest.get(run)) for run in self._runs)
+        wanted = self._searcher.look(newest, room)
+        dropped = self._folder.dropped()
+        self._runs = {run.id: run for run in wanted if run.id not in dropped}
+
+    def _elsewhere(self, newest: dict[str, Attempt]) -> bool:
+        """Or the search has not ended."""
+        searches = self._searcher is not None and self._searcher.unfinished and not self._changed
+        return searches or super()._elsewhere(newest)
 
     def _begin(self, claim: Claim) -> bool:
         attempt = claim.attempt

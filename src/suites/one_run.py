@@ -39,6 +39,8 @@ def do_run(
     before = folder.newest().get(run.id)
     if before is not None and not _is_free(before, claims, failed, patient):
         return None
+    if before is not None and folder.attempt(run.id, before.number).state != before.state:
+        return None  # its keeper wrote down the end, and ended, since it was read
     if not is_current(run):
         raise MusterError(f"{run.id} was not started: a file of its config has changed since it was submitted.")
     claim = claims.claim(run, before, [], gpus or [])

@@ -1,8 +1,8 @@
-"""`search:` in a suite's file: trials of drawn or listed settings, as one more axis of the suite.
+"""`search:` in a suite's file: trials of settings that are drawn, listed or suggested, as one more axis of the suite.
 
     search:
-      method: random            # or grid: every combination
-      trials: 20                # of random
+      method: random            # or grid: every combination; or tpe: learns from earlier trials
+      trials: 20                # not of grid
       seed: 1                   # of the drawing
       space:
         lr: {log_uniform: [0.0001, 0.01]}
@@ -10,57 +10,108 @@
         gamma: {uniform: [0.9, 0.999]}
         batch_size: {int: [8, 64]}
 
-Trial k is drawn from the seed and k alone: more trials change none of the first ones.
+Trial k of `random` is drawn from the seed and k alone: more trials change none of the first ones.
 """
 
 import itertools
+import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from records.suite_trials import MAXIMIZE, MINIMIZE, MOST_TRIALS
 from suites.resources import require_known
 from utils.config import recursive_dict_update
 from utils.errors import ConfigError
 from utils.options import Option
 from utils.plain_values import shown
 
-AXIS = "trial"
-METHODS = ("random", "grid")
+GRID, RANDOM, TPE = "grid", "random", "tpe"
+NO_PRUNING = "none"
+PRUNERS = (NO_PRUNING, "median", "hyperband")
 KINDS = ("choice", "uniform", "log_uniform", "int")
-MOST_TRIALS = 1000
 KEYS = {
-    "method": Option("random", "how trials are made", choices=METHODS),
-    "trials": Option(0, "how many random trials", at_least=0, at_most=MOST_TRIALS),
+    "method": Option(RANDOM, "how trials are made", choices=(RANDOM, GRID, TPE)),
+    "trials": Option(0, "how many trials, but for a grid", at_least=0, at_most=MOST_TRIALS),
     "seed": Option(1, "of the drawing", at_least=0, at_most=2**31 - 1),
+    "metric": Option("", "the statistic that counts; by default the share of battles won, else the mean test return"),
+    "last": Option(5, "values of it at the end of a run whose mean is the run's score", at_least=1, at_most=1000),
+    "direction": Option(MAXIMIZE, "what is sought", choices=(MAXIMIZE, MINIMIZE)),
+}
+OF_TPE = {
+    "startup": Option(10, "trials that are drawn before the others learn from them", at_least=1, at_most=MOST_TRIALS),
+    "pruning": Option(NO_PRUNING, "how poor trials are found and ended early", choices=PRUNERS),
+    "warmup": Option(1, "tests of a trial before it may be ended", at_least=1, at_most=10**6),
 }
 # drawn numbers stay readable
 _DIGITS = 4
 
+# a config key's path
+Path = tuple[str, ...]
 
-def trials_of(value: Any) -> dict[str, dict[str, Any]]:
-    """The trials of a search, name -> nested settings, in order.
+
+@dataclass(frozen=True)
+class Search:
+    """A search as a suite's file describes it.
+
+    Attributes:
+        options: every key of `KEYS` and `OF_TPE`.
+        space: (kind, bounds) by the path of a config key, in the order of the paths.
+        listed: name -> nested settings of trials that are known beforehand; none where they learn from each other.
+    """
+
+    options: dict[str, Any]
+    space: dict[Path, tuple[str, list]]
+    listed: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def learns(self) -> bool:
+        """Whether its trials depend on earlier ones."""
+        return self.options["method"] == TPE
+
+    def corners(self) -> list[dict[Path, Any]]:
+        """Settings in which every choice and every bound of the space stands at least once."""
+        ends = {path: bounds for path, (_, bounds) in self.space.items()}
+        count = max(map(len, ends.values()))
+        return [{path: values[min(at, len(values) - 1)] for path, values in ends.items()} for at in range(count)]
+
+    def identity(self) -> str:
+        """What makes it another search if it changes: more trials do not."""
+        space = {".".join(path): [kind, bounds] for path, (kind, bounds) in self.space.items()}
+        return json.dumps([{**self.options, "trials": 0}, space], sort_keys=True, default=repr)
+
+
+def read_search(value: Any) -> Search:
+    """The search of a suite's file.
 
     Raises:
         ConfigError: an unknown key, method or kind of range, an impossible range, or too many trials.
     """
-    require_known("search", value, (*KEYS, "space"))
-    options = {key: option.checked(f"search.{key}", value.get(key, option.default)) for key, option in KEYS.items()}
-    space = dict(sorted(_ranges("search.space", value.get("space"))))
-    if options["method"] == "grid":
-        if options["trials"]:
+    require_known("search", value, (*KEYS, *OF_TPE, "space"))
+    known = {**KEYS, **OF_TPE}
+    options = {key: option.checked(f"search.{key}", value.get(key, option.default)) for key, option in known.items()}
+    for key in OF_TPE:
+        if key in value and options["method"] != TPE:
+            raise ConfigError(f"search.{key}: only the method {TPE} has it, and the method is {options['method']}.")
+    search = Search(options, dict(sorted(_ranges("search.space", value.get("space")))))
+    trials = options["trials"]
+    if options["method"] == GRID:
+        if trials:
             raise ConfigError("search.trials: a grid has as many as its combinations; leave it out.")
-        made = _grid(space)
+        made = _grid(search.space)
+    elif not trials:
+        raise ConfigError("search.trials is missing: how many trials there are, as in trials: 20.")
     else:
-        if not options["trials"]:
-            raise ConfigError("search.trials is missing: how many random trials there are, as in trials: 20.")
-        made = (_drawn(space, options["seed"], number) for number in range(1, options["trials"] + 1))
-    return {f"t{number}": _nested(settings) for number, settings in enumerate(made, 1)}
+        made = () if search.learns else (_drawn(search.space, options["seed"], i) for i in range(1, trials + 1))
+    search.listed.update({f"t{number}": nested(settings) for number, settings in enumerate(made, 1)})
+    return search
 
 
-def _ranges(where: str, value: Any) -> Iterator[tuple[tuple[str, ...], tuple[str, list]]]:
+def _ranges(where: str, value: Any) -> Iterator[tuple[Path, tuple[str, list]]]:
     """(path of a key, (kind, numbers)) of every range."""
     if not isinstance(value, Mapping) or not value:
         raise ConfigError(f"{where}={shown(value)}: expected ranges by config key, as in lr: {{uniform: [0, 1]}}.")
@@ -89,7 +140,7 @@ def _checked(where: str, kind: str, bounds: Any) -> list:
     return bounds
 
 
-def _grid(space: Mapping[tuple, tuple[str, list]]) -> list[dict[tuple, Any]]:
+def _grid(space: Mapping[Path, tuple[str, list]]) -> list[dict[Path, Any]]:
     for path, (kind, bounds) in space.items():
         if kind in ("uniform", "log_uniform"):
             raise ConfigError(f"search.space.{'.'.join(path)}: a grid has no {kind}; give it a choice.")
@@ -101,7 +152,7 @@ def _grid(space: Mapping[tuple, tuple[str, list]]) -> list[dict[tuple, Any]]:
     return [dict(zip(space, chosen, strict=True)) for chosen in itertools.product(*values)]
 
 
-def _drawn(space: Mapping[tuple, tuple[str, list]], seed: int, number: int) -> dict[tuple, Any]:
+def _drawn(space: Mapping[Path, tuple[str, list]], seed: int, number: int) -> dict[Path, Any]:
     rng = np.random.default_rng([seed, number])
     return {path: _value(rng, kind, bounds) for path, (kind, bounds) in space.items()}
 
@@ -116,10 +167,16 @@ def _value(rng: np.random.Generator, kind: str, bounds: list) -> Any:
             drawn = rng.uniform(*bounds)
         case _:
             drawn = math.exp(rng.uniform(*map(math.log, bounds)))
-    return min(max(float(f"{drawn:.{_DIGITS}g}"), bounds[0]), bounds[1])
+    return readable(drawn, bounds)
 
 
-def _nested(settings: Mapping[tuple, Any]) -> dict[str, Any]:
+def readable(number: float, bounds: list) -> float:
+    """A drawn number with four digits, within its bounds."""
+    return min(max(float(f"{number:.{_DIGITS}g}"), bounds[0]), bounds[1])
+
+
+def nested(settings: Mapping[Path, Any]) -> dict[str, Any]:
+    """Settings by path as a nested mapping."""
     made: dict[str, Any] = {}
     for path, value in settings.items():
         for key in reversed(path):

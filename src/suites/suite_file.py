@@ -1,13 +1,14 @@
 """A suite's file: what it may say, and what it says."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from records.suite_trials import AXIS
 from records.tokens import LONGEST_SCENARIO
 from suites.resources import read_resources, require_known
-from suites.search import AXIS, trials_of
+from suites.search import Search, nested, read_search
 from utils.config import CONFIG_DIR
 from utils.errors import ConfigError
 from utils.file_names import require_plain_name
@@ -60,6 +61,7 @@ class SuiteFile:
         zipped: groups of axes that run side by side, instead of all with all.
         excluded: conditions.
         resources: every key of `suites.resources.RESOURCES`.
+        search: its trials are an axis of the overrides, without values if they are not known beforehand.
     """
 
     path: Path
@@ -74,6 +76,7 @@ class SuiteFile:
     zipped: list[list[str]]
     excluded: list[dict[str, list]]
     resources: dict[str, Any] = field(default_factory=dict)
+    search: Search | None = None
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -90,6 +93,11 @@ class SuiteFile:
             case "environment" | "map":
                 return list(dict.fromkeys(scenario[axis == "map"] for scenario in self.scenarios))
         return list(self.overrides[axis])
+
+
+def with_trial(suite: SuiteFile, name: str, settings: dict[str, Any]) -> SuiteFile:
+    """The suite with one trial only."""
+    return replace(suite, overrides={**suite.overrides, AXIS: {name: settings}})
 
 
 def suite_names() -> list[str]:
@@ -137,11 +145,13 @@ def _suite(path: Path, content: dict) -> SuiteFile:
     algorithms = _names("algorithms", content.get("algorithms"))
     scenarios = _scenarios(content)
     overrides = _overrides(content.get("overrides", {}))
+    search = None
     if "search" in content:
         if AXIS in overrides:
             raise ConfigError(f"overrides.{AXIS}: the search has an axis of this name; choose another one.")
-        trials = trials_of(content["search"])
-        overrides[AXIS] = {name: _settings("search.space", settings) for name, settings in trials.items()}
+        search = read_search(content["search"])
+        _settings("search.space", nested(search.corners()[0]))
+        overrides[AXIS] = search.listed
     settings = _settings("settings", content.get("settings", {}))
     if "t_max" in content:
         if "t_max" in settings:
@@ -149,7 +159,7 @@ def _suite(path: Path, content: dict) -> SuiteFile:
         settings["t_max"] = content["t_max"]
     suite = SuiteFile(
         path, name, str(content.get("description", "")), algorithms, scenarios, _seeds(content.get("seeds", 1)),
-        settings, [], overrides, [], [], read_resources(content.get("resources", {})),
+        settings, [], overrides, [], [], read_resources(content.get("resources", {})), search,
     )  # fmt: skip
     suite.zipped.extend(_zipped(suite, content.get("zip", [])))
     suite.excluded.extend(_condition(suite, f"exclude[{i}]", one) for i, one in _items("exclude", content))

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import uuid
 from contextlib import suppress
 
 
@@ -22,6 +23,40 @@ def write_whole(path: str, content: bytes) -> None:
         with suppress(OSError):
             os.unlink(unfinished)
         raise
+
+
+def create_whole(path: str, content: bytes) -> bool:
+    """Create a file for the user alone, whole from its first moment; whether it was not there before.
+
+    Of several processes that try, on whatever machines, one creates it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    folder, name = os.path.split(path)
+    # processes of two machines may have the same number
+    whole = os.path.join(folder, f".{name}.{uuid.uuid4().hex}")
+    write_whole(whole, content)
+    try:
+        os.link(whole, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
+        return _create_exclusively(path, content)
+    finally:
+        with suppress(OSError):
+            os.unlink(whole)
+    return True
+
+
+def _create_exclusively(path: str, content: bytes) -> bool:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return False
+    with open(descriptor, "wb") as file:
+        file.write(content)
+    return True
 
 
 def set_aside(path: str) -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from suites.search import trials_of
+from suites.search import read_search
 from suites.suite_file import read_suite
 from utils.errors import ConfigError
 
@@ -15,6 +15,10 @@ SPACE = {
     "batch_size": {"int": [2, 5]},
     "env_args": {"difficulty": {"choice": ["1", "7"]}},
 }
+
+
+def trials_of(search):
+    return read_search(search).listed
 
 
 def test_random_trials_lie_in_their_ranges_and_fill_them():
@@ -50,7 +54,11 @@ def test_a_grid_is_every_combination():
     [
         ({"space": SPACE}, "search.trials is missing"),
         ({"trials": 3}, "search.space=None: expected ranges by config key"),
-        ({"method": "tpe", "trials": 3, "space": SPACE}, "search.method=tpe: no such choice"),
+        ({"method": "tpee", "trials": 3, "space": SPACE}, "search.method=tpee: no such choice. Did you mean 'tpe'?"),
+        ({"method": "tpe", "space": SPACE}, "search.trials is missing"),
+        ({"trials": 3, "pruning": "median", "space": SPACE}, "search.pruning: only the method tpe has it"),
+        ({"trials": 3, "direction": "up", "space": SPACE}, "search.direction=up: no such choice"),
+        ({"trials": 3, "last": 0, "space": SPACE}, "search.last=0: it must be at least 1"),
         ({"method": "grid", "trials": 3, "space": SPACE}, "search.trials: a grid has as many"),
         ({"method": "grid", "space": SPACE}, "search.space.gamma: a grid has no uniform"),
         ({"method": "grid", "space": {"a": {"int": [0, 10**9]}}}, "search.space.a: more than 1000 values"),

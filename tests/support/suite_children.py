@@ -1,21 +1,30 @@
 """Suites whose runs are small pretended ones, which take no second: they write what real ones do, and obey signals."""
 
+import hashlib
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from records.suite_state import SuiteFolder, SuiteRun
+from records.suite_trials import SearchPlan
+from suites import keeper
 from suites.claims import Claims
 from suites.local import LocalLauncher
 from suites.one_run import keep_one
 from suites.resources import Machine
+from suites.search import read_search
+from suites.searcher import Searcher
 from suites.slurm import run_task
 from suites.starter import Starter, serve
 
+# where the pretended runs of a search do best
+BEST_RATE = 0.003
 RESOURCES = {"jobs": 2, "cores": 0, "gpus": None}
 SAVES = 5
 
@@ -34,6 +43,36 @@ def folder_in(results, name="mine"):
     folder.attempts.mkdir(parents=True, exist_ok=True)
     folder.output("").parent.mkdir(exist_ok=True)
     return folder
+
+
+def searched(results, search, name="mine", runs_per_trial=1, said=None, **options):
+    """A search of pretended runs, whose tests come to -(log10(lr / BEST_RATE))^2 of the trial's rate.
+
+    Args:
+        search: as in a suite's file.
+        said: a list to which its lines are added.
+
+    Returns:
+        the suite's folder, and the searcher.
+    """
+    read, folder = read_search(search), folder_in(results, name)
+    options = {"steps": 20, "pause": 0.002, **options}
+    plan = SearchPlan(read.options["method"], read.options["trials"], last=read.options["last"], folder="0" * 8)
+    folder.frozen.write_text(json.dumps({"version": 1, "runs": [], "search": asdict(plan)}))
+    folder.trial_folder(plan).path.mkdir(parents=True, exist_ok=True)
+
+    def make(trial, settings):
+        words = [f"{key}={value}" for key, value in {**options, **settings}.items()]
+        rate = hashlib.sha256(str(settings["lr"]).encode()).hexdigest()[:8]
+        return [
+            SuiteRun(f"fake+{trial}-s{i}-{rate}", f"fake+{trial}", "none", "", i, {"trial": trial}, options["steps"],
+                     [*words, f"seed={i}"])
+            for i in range(1, runs_per_trial + 1)
+        ]  # fmt: skip
+
+    retry_failed = options.pop("retry_failed", False)
+    said = [] if said is None else said
+    return folder, Searcher(folder, read, make, said.append, retry_failed)
 
 
 def start():
@@ -65,10 +104,19 @@ def undisturbed(run):
 
 def start_launcher(results, count, lease=300.0, losses=5, **options):
     """A launcher in a process of its own, in a session of its own."""
-    words = [sys.executable, __file__, "launch", str(results), str(count), str(lease), str(losses), json.dumps(options)]
+    return _process("launch", results, count, lease, losses, json.dumps(options))
+
+
+def start_search(results, search, lease=300.0, **options):
+    """A launcher of a search, one run at a time, in a process of its own."""
+    return _process("search", results, json.dumps(search), lease, json.dumps(options))
+
+
+def _process(*words):
     source = Path(__file__).parents[2] / "src"
-    path = os.pathsep.join([str(source), str(Path(__file__).parent)])
-    return subprocess.Popen(words, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.DEVNULL)
+    path = [str(source), str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+    return subprocess.Popen([sys.executable, __file__, *map(str, words)], env=variables, stdout=subprocess.DEVNULL)
 
 
 def _play(words):
@@ -109,8 +157,13 @@ def _save(place, state):
     (unfinished / "manifest.json").write_text(json.dumps({**state, "t_env": state["step"]}))
     if not whole.exists():
         os.rename(unfinished, whole)
+    new, options = not (place / "metrics.csv").exists(), state["options"]
     with open(place / "metrics.csv", "a") as log:
+        log.write("t_env,episode,seconds,key,value\n" if new else "")
         log.write(f"{state['step']},1,{state['step'] / 10},loss,0.5\n")
+        if "lr" in options:
+            value = -(math.log10(float(options["lr"]) / BEST_RATE) ** 2)
+            log.write(f"{state['step']},1,{state['step'] / 10},test_return_mean,{value}\n")
 
 
 if __name__ == "__main__":
@@ -120,6 +173,11 @@ if __name__ == "__main__":
             folder_in(Path(results)), runs_of(int(count), **json.loads(options)), lease=float(lease), losses=int(losses)
         )
         made.run()
+    elif sys.argv[1:2] == ["search"]:
+        results, search, lease, options = sys.argv[2:]
+        folder, searcher = searched(Path(results), json.loads(search), **json.loads(options))
+        one = Machine({**RESOURCES, "jobs": 1})
+        launcher(folder, [], lease=float(lease), losses=1000, machine=one, searcher=searcher).run()
     elif sys.argv[1:2] == ["play"]:
         sys.exit(_play(sys.argv[2:]))
     elif sys.argv[1:2] == ["task"]:
@@ -129,4 +187,5 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["keep"]:
         keep_one(sys.argv[2:], [sys.executable, __file__, "play"], lambda run: True)
     else:
+        keeper.LOOK = 0.1
         sys.exit(serve(_play, lambda: None))

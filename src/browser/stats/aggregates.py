@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from utils.errors import ConfigError
+from utils.interquartile import iqm
 from utils.nearest import suggestion
 
 # scores of one algorithm: one array per map (task), of a score per run; maps may have different numbers of runs
@@ -34,11 +34,6 @@ class Estimate:
             return "no run"
         interval = f" [{self.low:.{digits}f}, {self.high:.{digits}f}]" if np.isfinite(self.low) else ""
         return f"{self.value:.{digits}f}{interval}, n = {self.n}"
-
-
-def iqm(values: np.ndarray, axis: int | None = None) -> np.ndarray:
-    """Interquartile mean: the mean without the lowest and the highest quarter (⌊n/4⌋ values each)."""
-    return stats.trim_mean(values, 0.25, axis=axis)
 
 
 # each takes samples [S, runs of all maps together], grouped by map; `bounds` are the maps' ends

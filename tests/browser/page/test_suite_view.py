@@ -1,6 +1,7 @@
 """The view of suites: the same table as `suite.py status`, live; and files of suites that come from others."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -119,3 +120,21 @@ def test_attempts_from_others_lead_nowhere(folder, tmp_path):
     (folder.path.parent / "link").symlink_to(folder.path)
     assert "contains a link" in str(view_of(context_of(folder), "/suites", "?suite=link"))
     assert SuiteFolder(folder.results, "mine").newest()["run-1"].number == 1
+
+
+def test_the_trials_of_a_search_are_a_table_with_the_best_first(tmp_path):
+    made = folder_in(tmp_path / "results", "mine")
+    text = "{algorithms: qmix, environments: two_step, search: {trials: 3, space: {lr: {choice: [0.1, 0.2, 0.3]}}}}"
+    (tmp_path / "mine.yaml").write_text(text)
+    runs = [replace(run, choices={"trial": f"t{number}"}) for number, run in enumerate(runs_of(3), 1)]
+    freeze(made, read_suite(tmp_path / "mine.yaml"), runs)
+    for number, (state, value) in enumerate([("done", 1.0), ("done", 4.0), ("failed", 9.0)]):
+        attempt = Attempt(f"run-{number}", 1, state=state, token=f"mine_run-{number}", error="<b>no" * (number == 2))
+        write_whole(str(made.place(attempt.run, 1)), attempt.to_bytes())
+        write_log(tmp_path / "results", attempt.token, [(400, 1, 8.0, "test_return_mean", value)])
+    view = view_of(context_of(made), "/suites", "?suite=mine")
+    grids = [part["rowData"] for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "rowData" in part]
+    assert [(row["trial"], row["state"], row["value"], row["error"]) for row in grids[1]] == [
+        ("t2", "done", 4.0, ""), ("t1", "done", 1.0, ""), ("t3", "failed", None, "<b>no"),
+    ]  # fmt: skip
+    assert "3 of 3 trials: 2 done, 1 failed. The best: t2 with 4" in str(list(walk(view.to_plotly_json())))

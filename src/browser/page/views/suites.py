@@ -1,5 +1,6 @@
 """Suites: how far the runs of each algorithm are on each map, as the folder changes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html
@@ -11,11 +12,14 @@ from browser.page.context import Context
 from browser.page.frame import message
 from browser.page.limits import MOST_RUNS
 from browser.records.paths import inside
-from records.layout import SUITES
-from records.suite_state import FAILED, SuiteFolder, suite_names
+from records.layout import SEARCH, SUITES
+from records.suite_scores import trial_rows, trials_summary
+from records.suite_state import FAILED, Attempt, SuiteFolder, suite_names
 from records.suite_table import SuiteTable, last_line, live, suite_table
+from records.suite_trials import SearchPlan
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.plain_values import shown as plain
 from utils.timehelper import about
 
 PATH = "/suites"
@@ -25,6 +29,8 @@ TITLE = "Suites"
 MOST_SUITES = 100
 # of runs that failed
 MOST_ERRORS = 50
+# columns of the table of trials
+MOST_SETTINGS = 50
 _COLUMNS = [
     {"field": "algorithm", "headerName": "Algorithm", "flex": 1, "minWidth": 130},
     {"field": "map", "headerName": "Map", "flex": 1, "minWidth": 130},
@@ -118,12 +124,47 @@ def shown(context: Context, name: str) -> list[Any]:
         )
         if failed
         else None,
+        *_search(folder, newest),
     ]
 
 
+def _search(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> list[Any]:
+    """The trials of a search, the best first; nothing for other suites."""
+    plan, trials = trial_rows(folder, newest)
+    if not plan.method:
+        return []
+    settings = list(dict.fromkeys(key for row in trials for key in row.trial.settings))[:MOST_SETTINGS]
+    columns = [
+        {"field": "trial", "headerName": "Trial", "width": 84},
+        {"field": "state", "headerName": "State", "width": 100},
+        {"field": "value", "headerName": plan.metric or "Value", "width": 120},
+        {"field": "done", "headerName": "Runs done", "width": 110},
+        # fields are numbered: a dot in one would mean something
+        *({"field": f"s{i}", "headerName": key, "flex": 1, "minWidth": 110} for i, key in enumerate(settings)),
+        {"field": "error", "headerName": "Error", "flex": 1, "minWidth": 110},
+    ]
+    rows = [
+        {
+            "trial": row.trial.name,
+            "state": row.state,
+            "value": None if row.value is None else float(f"{row.value:.4g}"),
+            "done": row.done,
+            **{f"s{i}": _cell(row.trial.settings.get(key, "")) for i, key in enumerate(settings)},
+            "error": last_line(row.error),
+        }
+        for row in trials
+    ]
+    return [card(f"Trials: {trials_summary(plan, trials)}", table("trial-grid", columns, rows))]
+
+
+def _cell(value: Any) -> Any:
+    return value if type(value) in (int, float) else plain(value)
+
+
 def _read(context: Context, name: str) -> tuple:
-    inside(context.root, SUITES, name, "attempts")
     folder: SuiteFolder = context.kept(f"suite {name}", lambda: SuiteFolder(context.root, name))
+    for parts in (("attempts",), (SEARCH, SearchPlan.of(folder.content()).folder)):
+        inside(context.root, SUITES, name, *parts)
     return folder, folder.runs(), live(folder, folder.newest())
 
 
