@@ -119,7 +119,7 @@ def test_trials_that_were_being_made_by_a_killed_launcher_fail_and_are_queued_ag
     folder, made = searched(tmp_path, {**SEARCH, "trials": 3}, steps=5)
     study = made._study
     study.match([])
-    lost = study.ask(1)  # and its file is never written
+    lost = study.ask(7)  # and its file is never written; the first trial would be drawn otherwise
     run(folder, made)
     assert [trial.name for trial in folder.trials()] == ["t1", "t2", "t3"]
     assert folder.trials()[0].settings["lr"] == lost["lr",]
