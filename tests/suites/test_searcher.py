@@ -144,10 +144,11 @@ def test_the_journal_is_made_again_from_the_files_of_the_trials(tmp_path, damage
     assert path.with_name("optuna.journal.1").exists() == (damage == "garbage")
 
 
+@pytest.mark.slow
 def test_poor_trials_are_ended_early(tmp_path):
     """The run that is under way is stopped in the middle, and the others are not begun."""
     search = {**SEARCH, "trials": 12, "pruning": "median", "warmup": 1, "seed": 2}
-    folder, made = searched(tmp_path, search, runs_per_trial=2, steps=40, pause=0.01)
+    folder, made = searched(tmp_path, search, runs_per_trial=2, steps=20, pause=0.01)
     run(folder, made)
     trials = folder.trials()
     ends = Counter(trial.end.state for trial in trials)
@@ -160,7 +161,7 @@ def test_poor_trials_are_ended_early(tmp_path):
             # not one that is better than the median of the others
             assert distance(trial.settings["lr"]) > sorted(done)[len(done) // 4]
             assert {run.id for run in trial.runs} & folder.dropped()
-            assert any(run.id not in newest or newest[run.id].steps < 40 for run in trial.runs)
+            assert any(run.id not in newest or newest[run.id].steps < 20 for run in trial.runs)
     assert states(folder) == {"PRUNED": ends["pruned"], "COMPLETE": ends["done"]}
 
 
@@ -185,18 +186,24 @@ def test_the_course_of_a_trial_counts_tests_as_if_its_runs_had_come_one_after_th
 def test_two_launchers_make_exactly_as_many_trials_whatever_is_killed(tmp_path):
     """And find the best rate in twenty, although launchers, keepers and runs are killed all the time."""
     rng, killed = random.Random(int(os.environ.get("CHAOS_SEED", 1))), Counter()
-    start = lambda: start_search(tmp_path, SEARCH, lease=2.0, pause=0.02)  # noqa: E731
+    start = lambda: start_search(tmp_path, SEARCH, lease=1.0, pause=0.01)  # noqa: E731
     folder, _ = searched(tmp_path, SEARCH)
-    started, ends = [start(), start()], time.monotonic() + 8
-    while time.monotonic() < ends:
-        time.sleep(rng.uniform(0.1, 0.6))
+    started = [start(), start()]
+    while (killed["launcher"] < 2 or sum(killed.values()) < 8) and len(folder.trials()) < 18:
+        time.sleep(rng.uniform(0.05, 0.2))
         for place, process in enumerate(started):
             if process.poll() is not None:
                 started[place] = start()
-        victims = [("launcher", process.pid) for process in started]
-        for attempt in folder.newest().values():
-            if attempt.state == "running" and attempt.run_pid:
-                victims += [("keeper", attempt.pid), ("run", attempt.run_pid)]
+        victims = [
+            (kind, pid)
+            for attempt in folder.newest().values()
+            if attempt.state == "running" and attempt.run_pid
+            for kind, pid in (("keeper", attempt.pid), ("run", attempt.run_pid))
+        ]
+        if not victims:
+            continue
+        if killed["launcher"] < 2 and len(folder.trials()) > 3:
+            victims = [("launcher", process.pid) for process in started]
         kind, pid = rng.choice(victims)
         with suppress(ProcessLookupError, psutil.Error):
             os.kill(pid, signal.SIGKILL)
@@ -209,6 +216,6 @@ def test_two_launchers_make_exactly_as_many_trials_whatever_is_killed(tmp_path):
     assert sorted(row.trial.number for row in rows) == list(range(1, 21))
     assert len(newest) == 20 and {one.state for one in newest.values()} == {DONE}
     every = [folder.attempt(one, number) for one in newest for number in range(1, newest[one].number + 1)]
-    assert Counter(one.state for one in every)[DONE] == 20 and sum(killed.values()) > 10, killed
+    assert Counter(one.state for one in every)[DONE] == 20 and len(every) > 20 and killed["launcher"] == 2, killed
     assert distance(rows[0].trial.settings["lr"]) < 0.2
     assert states(folder)["COMPLETE"] == 20 and set(states(folder)) <= {"COMPLETE", "FAIL"}

@@ -14,6 +14,7 @@ from pathlib import Path
 from records.suite_state import SuiteFolder, SuiteRun
 from records.suite_trials import SearchPlan
 from suites import keeper
+from suites import launcher as launchers
 from suites.claims import Claims
 from suites.local import LocalLauncher
 from suites.one_run import keep_one
@@ -175,6 +176,7 @@ if __name__ == "__main__":
         made.run()
     elif sys.argv[1:2] == ["search"]:
         results, search, lease, options = sys.argv[2:]
+        launchers.LOOK = 0.1
         folder, searcher = searched(Path(results), json.loads(search), **json.loads(options))
         one = Machine({**RESOURCES, "jobs": 1})
         launcher(folder, [], lease=float(lease), losses=1000, machine=one, searcher=searcher).run()
