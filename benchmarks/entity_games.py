@@ -38,6 +38,20 @@ GAMES = {
         500_000,
         "above 0.99",
     ),
+    "minefield": (
+        "Minefield",
+        "512 128 minibatches=64 gamma=0.999 entropy_coef=0.0001 "
+        "translation={'reference_entity':'Vehicle','position_features':['x_pos','y_pos'],"
+        "'rotation_angle_feature':'direction'}",
+        3_000_000,
+        "above 0.99",
+    ),
+    "multi_snake": (
+        "MultiSnake env_args.kwargs.num_snakes=1",
+        "512 64 lr=0.018 entropy_coef=0.02 gamma=0.97 relpos_encoding={'extent':[10,10],'position_features':['x','y']}",
+        10_000_000,
+        "above 0.99",
+    ),
 }
 
 

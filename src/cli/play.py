@@ -86,7 +86,8 @@ def play(options: argparse.Namespace) -> None:
     with _advised({**config, "seed": seed}) if config.get("checkpoint_path") else nullcontext() as agent:
         recorder = _recorder(options.record, env_args)
         env = made(env_args["environment"], env_args.get("kwargs"))
-        env.seed(seed)
+        if callable(env.seed):  # in files for entity-gym it may be a number
+            env.seed(seed)
         try:
             CliRunner(env, agent, recorder).run(restart=options.restart)
         finally:

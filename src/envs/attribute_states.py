@@ -21,9 +21,11 @@ class Encoder:
 
     Args:
         module: name of a loaded module whose classes objects may have, which are then their attributes; "": none may.
+        words: other modules of such classes, looked up after `module`.
     """
 
     module: str = ""
+    words: tuple[str, ...] = ()
     _seen: set[int] = field(default_factory=set)
 
     def encoded(self, value: Any, where: str) -> Any:
@@ -92,12 +94,13 @@ class Encoder:
         return made
 
     def _class(self, name: str, base: type) -> type:
-        found: Any = sys.modules[self.module]
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if not isinstance(found, type) or not issubclass(found, base):
-            raise ValueError(f"{self.module} has no class {name}")
-        return found
+        for module in (self.module, *self.words):
+            found: Any = sys.modules[module]
+            for part in name.split("."):
+                found = getattr(found, part, None)
+            if isinstance(found, type) and issubclass(found, base):
+                return found
+        raise ValueError(f"{self.module} has no class {name}")
 
     def _finds(self, cls: type) -> bool:
         try:

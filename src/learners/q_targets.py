@@ -6,6 +6,8 @@ import torch as th
 
 # PyMARL's value of an illegal action: finite, since padding times a mask of 0 must stay 0
 ILLEGAL = -9999999.0
+# a sum of weights that divides nothing but 0
+SMALLEST = 1e-30
 
 
 def legal_values(values: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
@@ -19,8 +21,11 @@ def gather_actions(values: th.Tensor, actions: th.Tensor) -> th.Tensor:
 
 
 def masked_mean(x: th.Tensor, mask: th.Tensor) -> th.Tensor:
-    """Mean of `x` over the entries where `mask`, of the same shape or a larger one, is 1; weighted by other values."""
-    return (x * mask).sum() / mask.sum()
+    """Mean of `x` over the entries where `mask`, of the same shape or a larger one, is 1; weighted by other values.
+
+    Where the mask is 0 everywhere it is 0: nobody had a choice in these frames.
+    """
+    return (x * mask).sum() / mask.sum().clamp(min=SMALLEST)
 
 
 def values_of_present(agent_qs: th.Tensor, unroll: Any) -> th.Tensor:

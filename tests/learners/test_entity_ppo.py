@@ -93,6 +93,18 @@ def test_values_that_move_too_far_are_clipped(played):
     assert learner._update(part, CLIP, 0.0)["critic_loss"] == pytest.approx(float(errors.mean()), rel=1e-3)
 
 
+def test_frames_in_which_nobody_acts_teach_values_only(played):
+    """The mean over no actors was not a number, and stopped the run."""
+    _, learner, batch = played
+    with th.no_grad():
+        part = learner.sample(batch, learner.estimates(batch), chunk_length=1)
+    part.data.transition_data["choices"] = th.zeros_like(part["choices"])
+    logged = learner._update(part, CLIP, 0.1)
+    assert all(map(math.isfinite, logged.values()))
+    assert logged["pg_loss"] == logged["entropy"] == logged["approx_kl"] == 0
+    assert logged["critic_loss"] > 0
+
+
 def test_one_transition_alone_is_not_scaled(played):
     _, learner, batch = played
     with th.no_grad():

@@ -1,10 +1,12 @@
 """From the choices of slots to the actions that an environment gets, with ids of entities."""
 
 from collections.abc import Hashable, Sequence
+from enum import Enum
 from functools import lru_cache
 
 import numpy as np
 
+from envs.attribute_states import Encoder
 from envs.entities.actions import (
     Action,
     CategoricalAction,
@@ -52,6 +54,42 @@ def actions_of(layout: Layout, offered: Offered, chosen: np.ndarray) -> dict[str
             index = int(numbers[0])
             actions[name] = GlobalCategoricalAction(index, space.index_to_label[index])
     return actions
+
+
+def saved(offered: Offered | None, module: str) -> list | None:
+    """What a checkpoint keeps of it.
+
+    Args:
+        module: name of that of the environment, whose classes ids may have.
+
+    Raises:
+        NotImplementedError: an id cannot be kept.
+    """
+    if offered is None:
+        return None
+    # an id may be in several lists: each gets an encoder of its own, which refuses what it has seen before
+    return [[name, *(_saved_ids(ids, module) for ids in both)] for name, both in offered.items()]
+
+
+def restored(kept: list | None, module: str) -> Offered | None:
+    """The inverse of `saved`."""
+    if kept is None:
+        return None
+    return {name: (_restored_ids(actors, module), _restored_ids(actees, module)) for name, actors, actees in kept}
+
+
+def _saved_ids(ids: Sequence[Hashable], module: str) -> list:
+    for identity in ids:
+        if type(identity).__eq__ is object.__eq__ and identity is not None and not isinstance(identity, Enum):
+            raise NotImplementedError(
+                f"an entity's id is a {type(identity).__name__}, whose copy would be another one, so the environment "
+                "cannot be saved"
+            )
+    return [Encoder(module).encoded(identity, "an entity's id") for identity in ids]
+
+
+def _restored_ids(kept: list, module: str) -> tuple[Hashable, ...]:
+    return tuple(Encoder(module).decoded(identity) for identity in kept)
 
 
 def _offered(

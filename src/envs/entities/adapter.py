@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from envs.entities.batch import EntityBatch
+from envs.entities.batch import LARGEST_LIMIT, EntityBatch
 from envs.entities.games import GAMES
 from envs.entities.sizes import Sizes, check_sizes
 from envs.fields import FieldSpec
+from envs.validation import InvalidEnvironmentError
 from utils.errors import ConfigError
 from utils.plain_values import shown
-
-LARGEST_LIMIT = 10**6
 
 
 class EntityEnv:
@@ -61,7 +60,10 @@ class EntityEnv:
             raise ConfigError(f"env_args.kwargs is {shown(kwargs)}; it must be a mapping of arguments.")
         for key in ("max_entities", "max_actors"):
             check_sizes(key, env_args.get(key))
-        cls(**env_args).close()
+        try:
+            cls(**env_args).close()
+        except InvalidEnvironmentError as error:
+            raise ConfigError(f"env_args.environment: {error}") from error
 
     @classmethod
     def scenarios(cls) -> tuple[str, list[tuple[str, str]]]:

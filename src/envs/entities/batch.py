@@ -5,21 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from envs.attribute_states import Encoder as Plainly
-from envs.entities.acting import Offered, actions_of, offered_in
+from envs.entities.acting import Offered, actions_of, offered_in, restored, saved
 from envs.entities.copies import Copy
 from envs.entities.encoding import Encoder
+from envs.entities.environment import Environment
 from envs.entities.observation import Observation
 from envs.entities.picture import snapshot
+from envs.entities.reading import metrics
 from envs.entities.shares import ChoiceShares
 from envs.entities.sizes import Sizes, layout_of
 from envs.fields import FieldSpec, declared_spec
 from envs.seeds import copies_seeds
 from envs.validation import InvalidEnvironmentError
 from utils.errors import MusterError
+from utils.plain_values import shown
 
-# steps of an episode where the environment does not say how many there are
-EPISODE_LIMIT = 1000
+# the most steps of an episode, and those where the environment does not say how many there are
+LARGEST_LIMIT, EPISODE_LIMIT = 10**6, 1000
 
 
 class EntityBatch:
@@ -51,7 +53,7 @@ class EntityBatch:
         # another one is made, and asked, with random numbers of its own, which are the same in every process
         self.layout = layout_of(first.env, max_entities, max_actors, lambda: Copy(environment, kwargs, 0))
         self.groups = self.layout.groups
-        self.episode_limit = episode_limit or first.env.episode_limit or EPISODE_LIMIT
+        self.episode_limit = episode_limit or _own_limit(first.env) or EPISODE_LIMIT
         self._encoder = Encoder(declared_spec(self), self.layout, batch_size)
         self._observations: list[Observation | None] = [None] * batch_size
         # of copies that were restored, whose observations are gone
@@ -112,7 +114,7 @@ class EntityBatch:
         for row in rows.tolist():
             seen = self._observations[row]
             self._rewards[row], terminated[row], truncated[row] = float(seen.reward), seen.done, seen.truncated
-            self._infos[row] = seen.metrics
+            self._infos[row] = self._metrics_of(row) if seen.metrics else {}
         truncated[rows] |= (self._steps[rows] >= self.episode_limit) & ~terminated[rows]
         ended = terminated | truncated
         self._playing &= ~ended
@@ -145,7 +147,8 @@ class EntityBatch:
 
     def scene(self) -> dict[str, Any]:
         """See `MultiAgentEnv`: what the environment says of its picture."""
-        return self._copies[0].env.scene()
+        scene = self._copies[0].env.scene
+        return scene() if callable(scene) else {}
 
     def state_dict(self) -> dict[str, Any]:
         """All copies, also during episodes.
@@ -153,10 +156,7 @@ class EntityBatch:
         Raises:
             NotImplementedError: an environment cannot be saved.
         """
-        offered = [
-            Plainly(copy.module).encoded(self._offered_to(row), "an entity's id")
-            for row, copy in enumerate(self._copies)
-        ]
+        offered = [saved(self._offered_to(row), copy.module) for row, copy in enumerate(self._copies)]
         return {
             "copies": [copy.state_dict() for copy in self._copies],
             "offered": offered,
@@ -167,10 +167,10 @@ class EntityBatch:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        for copy, saved in zip(self._copies, state["copies"], strict=True):
-            copy.load_state_dict(saved)
+        for copy, kept in zip(self._copies, state["copies"], strict=True):
+            copy.load_state_dict(kept)
         self._offered = [
-            Plainly(copy.module).decoded(saved) for copy, saved in zip(self._copies, state["offered"], strict=True)
+            restored(offered, copy.module) for copy, offered in zip(self._copies, state["offered"], strict=True)
         ]
         for path, array in self._encoder.arrays.items():
             array[...] = state["arrays"][path]
@@ -204,6 +204,23 @@ class EntityBatch:
                     raise self._fault(row, str(error)) from None
             raise
 
+    def _metrics_of(self, row: int) -> dict[str, float]:
+        try:
+            return metrics(self._observations[row].metrics)
+        except MusterError as error:
+            raise self._fault(row, str(error)) from None
+
     def _fault(self, row: int, what: str) -> InvalidEnvironmentError:
         when = f"in step {self._steps[row]}" if self._steps[row] else "after reset()"
         return InvalidEnvironmentError(f"{type(self._copies[row].env).__name__}, {when}: {what.rstrip('.')}.")
+
+
+def _own_limit(env: Environment) -> int | None:
+    """The steps of an episode that the environment declares."""
+    limit = env.episode_limit
+    if limit is None or (type(limit) is int and 1 <= limit <= LARGEST_LIMIT):
+        return limit
+    raise InvalidEnvironmentError(
+        f"{type(env).__name__}.episode_limit is {shown(limit)}: expected a whole number from 1 to {LARGEST_LIMIT}, "
+        "or None."
+    )

@@ -6,17 +6,12 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from envs.attribute_states import Encoder
-from envs.entities import actions, observation
+from envs.entities.actions import MASK_OF, CategoricalAction
 from envs.entities.environment import Environment
 from envs.entities.making import made
+from envs.entities.observation import Entity, Observation, ObsSpace
 from envs.entities.own_random import OwnRandom
-
-WORDS = tuple(
-    value
-    for module in (actions, observation)
-    for value in vars(module).values()
-    if isinstance(value, type) and value.__module__ == module.__name__
-)
+from envs.entities.users_code import asked
 
 
 class Copy:
@@ -36,7 +31,8 @@ class Copy:
         """Start its random numbers from there."""
         self.random = None if self._seeds_itself else OwnRandom(seed)
         if self._seeds_itself:
-            self.env.seed(seed)
+            with asked(self.env, f"seed({seed})"):
+                self.env.seed(seed)
 
     @property
     def alone(self) -> Any:
@@ -56,7 +52,7 @@ class Copy:
         """
         if self._saves_itself:
             return {"env": self.env.state_dict(), "random": self._random_state()}
-        encoder, where = Encoder(self.module), type(self.env).__name__
+        encoder, where = Encoder(self.module, WORDS), type(self.env).__name__
         attributes = {
             name: encoder.encoded(value, f"{where}.{name}")
             for name, value in vars(self.env).items()
@@ -68,7 +64,7 @@ class Copy:
         if self._saves_itself:
             self.env.load_state_dict(state["env"])
         else:
-            encoder = Encoder(self.module)
+            encoder = Encoder(self.module, WORDS)
             for name, value in state["env"].items():
                 setattr(self.env, name, encoder.decoded(value))
         if self.random is not None:
@@ -82,5 +78,7 @@ class Copy:
         return None if self.random is None else self.random.state_dict()
 
 
+# the modules of observations and actions, which an environment may keep
+WORDS = (Observation.__module__, CategoricalAction.__module__)
 # what describes an environment, and no step changes
-CONSTANT = (FunctionType, BuiltinFunctionType, ModuleType, type, *WORDS)
+CONSTANT = (FunctionType, BuiltinFunctionType, ModuleType, type, ObsSpace, Entity, *MASK_OF)

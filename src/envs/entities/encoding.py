@@ -15,6 +15,7 @@ from envs.entities.actions import (
 from envs.entities.layout import Layout
 from envs.entities.numbering import EntityNumbering, Offer, Seen
 from envs.entities.observation import Observation
+from envs.entities.reading import BOOLEANS
 from envs.fields import EnvSpec, count_of
 from utils.errors import MusterError
 
@@ -234,7 +235,9 @@ class _Plain:
 
     def check(self, layout: Layout) -> None:
         observation = self._observation
-        if observation.done and observation.truncated:
+        if not (isinstance(observation.done, BOOLEANS) and isinstance(observation.truncated, BOOLEANS)):
+            raise NotPlainError
+        if (observation.done and observation.truncated) or max(observation.done, observation.truncated) > 1:
             raise NotPlainError
         if not isinstance(observation.reward, NUMBERS) or not isfinite(observation.reward):
             raise NotPlainError
@@ -242,8 +245,14 @@ class _Plain:
             if name not in layout.action_space:
                 raise NotPlainError
         for name, ids in observation.ids.items():
-            if len(ids) != len(observation.features[name]) and name in layout.obs_space.entities:
+            if name in layout.obs_space.entities and (
+                isinstance(ids, str) or len(ids) != len(_or_nothing(observation.features.get(name)))
+            ):
                 raise NotPlainError
+        if len(observation.ids) and len(set(chain.from_iterable(observation.ids.values()))) < sum(
+            map(len, observation.ids.values())
+        ):
+            raise NotPlainError
 
     def offer(self, name: str) -> Any:
         return None if self._ended else self._observation.actions.get(name)

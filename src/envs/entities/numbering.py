@@ -4,7 +4,7 @@ Numbers count the entities that have features, type after type in the order of `
 environment. One order of actors holds from here to the actions that the environment gets (`envs.entities.dispatch`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
 
@@ -86,13 +86,15 @@ class EntityNumbering:
         }
         reward = observation.reward
         if np.ndim(reward) or not isinstance(reward, SupportsFloat) or not np.isfinite(float(reward)):
-            raise MusterError(f"The reward is {shown(reward)}: expected a finite number.")
-        if observation.done and observation.truncated:
+            raise MusterError(f"The reward is {shown(repr(reward))}: expected a finite number.")
+        done = reading.is_true("done", observation.done)
+        truncated = reading.is_true("truncated", observation.truncated)
+        if done and truncated:
             raise MusterError("An observation is done, or truncated, not both.")
         for name in observation.actions:
             if name not in self._action_space:
                 raise MusterError(f"There is no action '{shown(name)}'.{suggestion(name, self._action_space)}")
-        roster, ended = _roster(features, observation), bool(observation.done or observation.truncated)
+        roster, ended = _roster(features, observation), done or truncated
         offers = {name: self._offer(name, observation.actions.get(name), roster, ended) for name in self._action_space}
         return Seen(
             features=features,
@@ -105,8 +107,8 @@ class EntityNumbering:
             offers=offers,
             roster=roster,
             reward=float(reward),
-            done=bool(observation.done),
-            truncated=bool(observation.truncated),
+            done=done,
+            truncated=truncated,
             metrics=observation.metrics,
         )
 
@@ -144,8 +146,15 @@ def _or_nothing(given: Any) -> Any:
 
 
 def _roster(features: Mapping[str, np.ndarray], observation: Observation) -> Roster:
-    ids = {name: observation.ids[name] for name in features if name in observation.ids}
+    ids = {
+        name: reading.sequence(f"Entity type '{name}': its list of ids", observation.ids[name], "ids")
+        for name in features
+        if name in observation.ids
+    }
     for name, given in ids.items():
+        for identity in given:
+            if not isinstance(identity, Hashable):
+                raise MusterError(f"Entity type '{name}' has the id {shown(identity)}, which is not hashable.")
         if len(given) != len(features[name]):
             raise MusterError(f"Entity type '{name}' has {len(features[name])} entities, and {len(given)} ids.")
     return Roster({name: len(rows) for name, rows in features.items()}, ids)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from envs.entities.actions import ActionMask, ActionName, EntityID, EntityName
+from utils.plain_values import shown
 
 
 @dataclass
@@ -38,6 +39,7 @@ class Observation:
 
     Raises:
         ValueError: both forms of entities are given, or a tuple of them is no pair.
+        TypeError: what should be a dict is none.
     """
 
     def __init__(
@@ -55,22 +57,29 @@ class Observation:
         truncated: bool = False,
     ):
         if entities is None:
-            self.features = dict(features) if features else {}
-            self.ids = dict(ids) if ids else {}
+            self.features, self.ids = _named("features", features), _named("ids", ids)
         elif features is not None or ids is not None:
             raise ValueError("An observation has either entities, or features and ids.")
         else:
-            self.features, self.ids = _in_two_parts(entities)
+            self.features, self.ids = _in_two_parts(_named("entities", entities))
         self.global_features = [] if global_features is None else global_features
-        self.actions = dict(actions) if actions else {}
-        self.visible = dict(visible) if visible else {}
-        self.metrics = dict(metrics) if metrics else {}
+        self.actions, self.visible = _named("actions", actions), _named("visible", visible)
+        self.metrics = _named("metrics", metrics)
         self.reward, self.done, self.truncated = reward, done, truncated
 
     @classmethod
     def empty(cls) -> "Observation":
         """Nothing to see and nobody to act."""
         return cls(done=False, reward=0.0)
+
+
+def _named(what: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A dict of what is given; empty for None."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"Observation({what}=...) takes a dict by name, not {shown(given)}.")
+    return dict(given)
 
 
 def _in_two_parts(entities: Mapping[EntityName, Any]) -> tuple[dict[EntityName, Any], dict[EntityName, Any]]:

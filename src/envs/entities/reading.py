@@ -1,12 +1,16 @@
 """Numbers, masks and ids of an observation as arrays, or a message that says whose they are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from utils.errors import MusterError
 from utils.plain_values import shown
+
+BOOLEANS = (bool, int, np.bool_, np.integer)
+# what runners read in infos, and log of every episode
+STATISTICS = ("return", "ep_length", "n_episodes", "episode_limit", "crashed", "only_of")
 
 
 def features(where: str, given: Any, names: Sequence[str]) -> np.ndarray:
@@ -45,13 +49,40 @@ def mask(where: str, given: Any, shape: tuple[int, int]) -> np.ndarray | None:
     return _booleans(f"{where}, mask", given, shape)
 
 
+def sequence(where: str, given: Any, what: str) -> list[Any]:
+    """A list of names or ids; of a text, which would be one of letters, the same errors."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise MusterError(f"{where} is {shown(given)}: expected a list of {what}.")
+    return list(given)
+
+
+def is_true(what: str, given: Any) -> bool:
+    """An observation's `done` or `truncated`; the same errors."""
+    if isinstance(given, BOOLEANS) and given in (0, 1):
+        return bool(given)
+    raise MusterError(f"{what} is {shown(repr(given))}: expected True or False.")
+
+
+def metrics(given: Mapping[Any, Any]) -> dict[str, float]:
+    """Numbers to log, by name; `metrics/<name>` if a run has a statistic of that name; the same errors."""
+    found = {}
+    for name, value in given.items():
+        if not isinstance(name, str) or not name.isprintable():
+            raise MusterError(f"The metric {shown(name)} has no name that can be logged.")
+        if np.size(value) != 1 or np.asarray(value).dtype.kind not in "biuf":
+            raise MusterError(f"The metric '{shown(name)}' is {shown(value)}: expected a number.")
+        found[f"metrics/{name}" if name in STATISTICS else name] = np.asarray(value).item()
+    return found
+
+
 def _numbers(where: str, given: Any) -> np.ndarray:
     try:
-        values = np.asarray(given, np.float32)
+        with np.errstate(over="ignore"):  # the message says that it is not finite
+            values = np.asarray(given, np.float32)
     except (TypeError, ValueError) as error:
-        raise MusterError(f"{where} has features {shown(given)}, which are no array of numbers: {error}") from None
+        raise MusterError(f"{where}: {shown(given)} is no array of numbers: {error}") from None
     if not np.isfinite(values).all():
-        raise MusterError(f"{where} has a feature that is not finite: {values[~np.isfinite(values)][0]}.")
+        raise MusterError(f"{where}: a feature is not finite: {values[~np.isfinite(values)][0]}.")
     return values
 
 

@@ -1,11 +1,13 @@
 """The entities of one observation: their numbers by type and by id."""
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from envs.entities import reading
 from utils.errors import MusterError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -50,10 +52,7 @@ class Roster:
 
     @cached_property
     def _ambiguous(self) -> set[Hashable]:
-        ids, numbers = self.ids, self._numbers
-        if len(numbers) == len(ids):
-            return set()
-        return {identity for number, identity in enumerate(ids) if numbers[identity] != number}
+        return _repeated(self.ids)
 
     def chosen(self, where: str, kind: str, ids: Any, types: Any) -> np.ndarray:
         """Numbers of the entities with these ids, or of these types, or of all if both are None, in this order.
@@ -67,23 +66,27 @@ class Roster:
         if ids is not None and types is not None:
             raise MusterError(f"{where} has both {kind}_ids and {kind}_types.")
         if types is not None:
-            for name in types:
-                if name not in self._counts:
+            for name in (types := reading.sequence(f"{where}: {kind}_types", types, "entity types")):
+                if not isinstance(name, str) or name not in self._counts:
                     raise MusterError(
                         f"{where}: {kind}_types has '{shown(name)}', which is no type of the space."
                         f"{suggestion(str(name), self._counts)}"
                     )
             numbers = [number for name in types for number in self._ranges[name]]
         elif ids is not None:
+            ids = reading.sequence(f"{where}: {kind}_ids", ids, "ids")
             numbers = [self._number_of(where, kind, identity) for identity in ids]
         else:
             numbers = list(range(self.count))
         if len(set(numbers)) < len(numbers):
             twice = next(number for number in numbers if numbers.count(number) > 1)
             raise MusterError(f"{where}: {self._named(twice)} is there twice as {kind}.")
-        if self._given and not self._ambiguous.isdisjoint(self.ids[number] for number in numbers):
-            double = next(number for number in numbers if self.ids[number] in self._ambiguous)
-            raise MusterError(f"{where}: {kind} {self._named(double)} has the id of another entity.")
+        if self._given:
+            # of other types than these, an entity may have the same id: the environment knows its actions' types
+            double = self._ambiguous if ids is not None else _repeated([self.ids[number] for number in numbers])
+            for number in numbers:
+                if self.ids[number] in double:
+                    raise MusterError(f"{where}: {kind} {self._named(number)} has the id of another entity.")
         return np.array(numbers, np.int64)
 
     def _number_of(self, where: str, kind: str, identity: Any) -> int:
@@ -98,3 +101,10 @@ class Roster:
 
     def _named(self, number: int) -> str:
         return f"{shown(self.ids[number])} of entity type '{self.types[number]}'"
+
+
+def _repeated(ids: Sequence[Hashable]) -> set[Hashable]:
+    """Those that are there more than once."""
+    if len(set(ids)) == len(ids):
+        return set()
+    return {identity for identity, times in Counter(ids).items() if times > 1}

@@ -11,6 +11,7 @@ from envs.entities.dispatch import actions_for
 from envs.entities.environment import Environment
 from envs.entities.layout import Layout
 from envs.entities.numbering import EntityNumbering, Seen
+from envs.entities.users_code import asked
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -18,6 +19,7 @@ from utils.plain_values import shown
 # steps of random play, and how many times more than was seen there is room for
 STEPS, MARGIN = 200, 2
 LARGEST = 2**16
+WHOLE = (int, np.integer)
 
 Sizes = int | Mapping[str, int] | None
 
@@ -34,15 +36,19 @@ def layout_of(env: Environment, max_entities: Sizes, max_actors: Sizes, another:
         ConfigError: a type or action that the environment does not have, or an invalid number.
         MusterError: the spaces are invalid.
     """
-    obs_space, action_space = env.obs_space(), env.action_space()
-    EntityNumbering(obs_space, action_space)  # checks them
+    with asked(env, "asked for its spaces"):
+        obs_space, action_space = env.obs_space(), env.action_space()
+        EntityNumbering(obs_space, action_space)  # checks them
+    with asked(env, "asked for its sizes"):
+        # files for entity-gym may use these names for something else
+        said_entities, said_actors = (said() if callable(said) else None for said in (env.capacity, env.max_actors))
     for name in (*obs_space.entities, *action_space):
         if "/" in name:  # fields are named by paths
             raise MusterError(f"The name '{shown(name)}' of an entity type or an action must not have a '/' in it.")
     acting = [name for name, space in action_space.items() if not isinstance(space, GlobalCategoricalActionSpace)]
-    entities = _declared("capacity()", env.capacity(), obs_space.entities)
+    entities = _declared("capacity()", said_entities, obs_space.entities)
     entities |= _set("max_entities", max_entities, obs_space.entities)
-    actors = _declared("max_actors()", env.max_actors(), acting)
+    actors = _declared("max_actors()", said_actors, acting)
     actors |= _set("max_actors", max_actors, acting)
     if len(entities) < len(obs_space.entities) or len(actors) < len(acting):
         seen_entities, seen_actors = _seen_in_play(another())
@@ -76,18 +82,20 @@ def _set(key: str, sizes: Sizes, names: Any) -> dict[str, int]:
 
 
 def _declared(method: str, sizes: Mapping[str, int] | None, names: Any) -> dict[str, int]:
+    if sizes is not None and not isinstance(sizes, Mapping):
+        raise ConfigError(f"The environment's {method} says {shown(sizes)}: expected a dict of numbers by name.")
     for name, number in (sizes or {}).items():
-        if name not in names or type(number) is not int or not 1 <= number <= LARGEST:
+        if name not in names or type(number) is bool or not isinstance(number, WHOLE) or not 1 <= number <= LARGEST:
             raise ConfigError(
                 f"The environment's {method} says {shown(number)} of '{shown(name)}': expected a whole number from 1 "
                 f"to {LARGEST} of {', '.join(names) or 'nothing'}."
             )
-    return dict(sizes or {})
+    return {name: int(number) for name, number in (sizes or {}).items()}
 
 
 def _seen_in_play(copy: Copy) -> tuple[dict[str, int], dict[str, int]]:
     """The most entities of each type, and actors of each action, in some steps of random actions."""
-    with copy.alone:
+    with asked(copy.env, f"in {STEPS} steps of random play"), copy.alone:
         return _played(copy.env)
 
 

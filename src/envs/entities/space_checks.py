@@ -54,7 +54,7 @@ def _check_names(where: str, names: Iterable[Any]) -> None:
     if isinstance(names, str) or not isinstance(names, list | tuple):
         raise MusterError(f"{where}: expected a list of names, not {shown(names)}.")
     for i, name in enumerate(names):
-        if not isinstance(name, str) or not name:
-            raise MusterError(f"{where}: {shown(name)} is no name.")
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise MusterError(f"{where}: {shown(repr(name))} is no name.")
         if name in names[:i]:
             raise MusterError(f"{where}: '{name}' is there twice.")

@@ -22,6 +22,7 @@ from envs.entities import (
     SelectEntityActionSpace,
     encoding,
 )
+from envs.entities.acting import restored, saved
 from envs.entities.adapter import EntityEnv
 from envs.entities.batch import EntityBatch
 from envs.entities.encoding import Encoder, NotPlainError
@@ -245,12 +246,12 @@ def test_a_state_is_resumed_in_an_episode():
     batch.reset()
     stepped(batch)
     other.load_state_dict(batch.state_dict())
+    assert other._copies[0].env.last.actors == ["w0"]
     for path, array in batch.observed().items():
         assert (other.observed()[path] == array).all()
     for _ in range(2):
         stepped(batch), stepped(other)
         assert (other.observed()["entities/Walker"] == batch.observed()["entities/Walker"]).all()
-    assert other._copies[0].env.last.actors == ["w0"]
     batch.reset(), other.reset()
     assert (other.observed()["entities/Walker"] == batch.observed()["entities/Walker"]).all()
 
@@ -321,8 +322,8 @@ def spoilt(monkeypatch, after_step, **changes):
 
 SPOILT = [
     ({"features": {"Walker": [[1.0, 2.0]]}}, r"Entity type 'Walker' has features of shape \(1, 2\)"),
-    ({"features": {"Walker": [[float("nan")]]}}, "Entity type 'Walker' has a feature that is not finite"),
-    ({"features": {"Walker": [["x"]]}}, "Entity type 'Walker' has features .* no array of numbers"),
+    ({"features": {"Walker": [[float("nan")]]}}, "Entity type 'Walker': a feature is not finite"),
+    ({"features": {"Walker": [["x"]]}}, "Entity type 'Walker': .* no array of numbers"),
     ({"features": {"Walker": [[1.0]] * 3}, "ids": {}}, "'Walker' has 3 entities, more than its capacity of 2"),
     ({"ids": {"Walker": ["a", "b"]}}, "Entity type 'Walker' has 1 entities, and 2 ids"),
     ({"global_features": [1.0]}, r"global features of shape \(1,\)"),
@@ -341,9 +342,23 @@ SPOILT = [
     ({"visible": {"Walker": [True, False]}}, "'Walker', visible has the shape"),
     ({"visible": {"Walker": [0.5]}}, "'Walker', visible: .* no booleans"),
     ({"reward": float("inf")}, "The reward is inf"),
-    ({"reward": "much"}, "The reward is much"),
+    ({"reward": "much"}, "The reward is 'much'"),
     ({"reward": [1.0, 2.0]}, "The reward is"),
     ({"done": True, "truncated": True}, "done, or truncated, not both"),
+    ({"done": "no"}, "done is 'no': expected True or False"),
+    ({"truncated": 2}, "truncated is 2: expected True or False"),
+    ({"done": np.array([False, True])}, "done is array.*: expected True or False"),
+    ({"ids": {"Walker": None}}, "Entity type 'Walker': its list of ids is None"),
+    ({"ids": {"Walker": "a"}}, "its list of ids is a: expected a list"),
+    ({"ids": {"Walker": [["a"]]}}, "Entity type 'Walker' has the id .* not hashable"),
+    ({"actions": {"go": CategoricalActionMask(actor_types="Walker")}}, "actor_types is Walker: expected a list"),
+    ({"actions": {"go": CategoricalActionMask(actor_types=[["Walker"]])}}, "no type of the space"),
+    ({"actions": {"go": CategoricalActionMask(actor_ids=3)}}, "Action 'go': actor_ids is 3: expected a list of ids"),
+]
+METRICS = [
+    ({"metrics": {"found": "much"}}, "metric 'found' is much: expected a number"),
+    ({"metrics": {"found": [1, 2]}}, "metric 'found' is .*: expected a number"),
+    ({"metrics": {1: 2}}, "metric 1 has no name"),
 ]
 
 
@@ -354,6 +369,45 @@ def test_an_invalid_observation_is_refused_with_environment_and_step(monkeypatch
     said = spoilt(monkeypatch, after_step, **changes)
     assert said.startswith("Walk, after reset(): " if after_step == 0 else "Walk, in step 2: ")
     assert re.search(message, said), said
+
+
+@pytest.mark.parametrize(("changes", "message"), METRICS)
+def test_a_metric_that_is_no_number_is_refused(monkeypatch, changes, message):
+    assert re.search(f"Walk, in step 2: .*{message}", spoilt(monkeypatch, 2, **changes))
+
+
+def test_metrics_do_not_replace_the_statistics_of_a_run(monkeypatch):
+    def spoil(observation):
+        observation.metrics = {"ep_length": 3, "crashed": True, "return": np.float32(0.5), "found": np.array([2])}
+        return observation
+
+    batch = walks(1, seed=[3])
+    monkeypatch.setattr(Walk, "spoil", staticmethod(spoil))
+    batch.reset()
+    stepped(batch)
+    renamed = {"metrics/ep_length": 3, "metrics/crashed": True, "metrics/return": 0.5}
+    assert batch.info(0).items() >= (renamed | {"found": 2}).items()
+
+
+class Known:
+    """An id that is equal to itself only."""
+
+
+def test_ids_are_saved_for_each_action_that_names_them():
+    """A list of ids that two actions share made the environment one that could not be saved."""
+    ids = ["a", "b"]
+    offered = {"go": (ids, ids), "turn": (ids, ())}
+    assert restored(saved(offered, "walking"), "walking") == {"go": (("a", "b"),) * 2, "turn": (("a", "b"), ())}
+    with pytest.raises(NotImplementedError, match="id is a Known"):
+        saved({"go": ([Known()], ())}, "walking")
+
+
+def test_ids_for_a_type_that_shows_nothing_are_empty(monkeypatch):
+    batch = walks(1, seed=[3])
+    nothing = Observation(features={}, ids={"Walker": []}, done=False, reward=0.0, global_features=[])
+    monkeypatch.setattr(Walk, "spoil", staticmethod(lambda observation: nothing))
+    batch.reset()
+    assert not batch.observed()["acts"].any()
 
 
 def test_no_observation_and_an_end_at_the_beginning_are_refused(monkeypatch):
@@ -406,6 +460,32 @@ def test_a_wrong_declaration_of_sizes_is_refused(monkeypatch, said):
     monkeypatch.setattr(Odd, "said", said)
     with pytest.raises(ConfigError, match=r"capacity\(\) says"):
         EntityEnv("walking:Odd")
+
+
+@pytest.mark.parametrize(
+    ("name", "instead", "message"),
+    [
+        ("capacity", lambda self: ["Walker"], r"capacity\(\) says \['Walker'\]: expected a dict"),
+        ("max_actors", lambda self: 3, r"max_actors\(\) says 3: expected a dict"),
+        ("obs_space", lambda self: 1 / 0, "Walk, asked for its spaces: ZeroDivisionError.* line [0-9]+, in <lambda>"),
+        ("act", lambda self, actions: 1 / 0, "Walk, in 200 steps of random play: ZeroDivisionError.*, in <lambda>"),
+        ("seed", lambda self: None, r"Walk, seed\([0-9]+\): TypeError"),
+        ("episode_limit", "10", "Walk.episode_limit is 10: expected a whole number"),
+        ("episode_limit", -1, "Walk.episode_limit is -1"),
+    ],
+)
+def test_what_an_environment_does_before_a_run_is_said_with_its_name(monkeypatch, name, instead, message):
+    monkeypatch.setattr(Walk, name, instead)
+    with pytest.raises(ConfigError, match=message):
+        EntityEnv.check_args(environment="walking:Walk")
+
+
+def test_names_of_this_project_may_be_used_for_something_else(monkeypatch):
+    for name in ("capacity", "max_actors", "scene"):
+        monkeypatch.setattr(Walk, name, 3)
+    env = EntityEnv("walking:Walk")
+    env.reset()
+    assert env.scene() == {}
 
 
 class Broken(Walk):

@@ -236,6 +236,14 @@ def test_refused_with_the_name_of_type_or_action(case):
     assert what in message
 
 
+def test_ids_need_be_different_only_where_they_are_named():
+    """Each type may count its own: actors by their types are known."""
+    seen = seen_of({"Move": MOVE(None, ["Robot"])}, ids={"Robot": [0, 1], "Mine": [0, 1, 2]})
+    assert actions_for(seen, ACTIONS, {"Move": [0, 1]})["Move"].actors == [0, 1]
+    message = refusal({"Fire": FIRE(None, ["Robot"], ["Robot", "Mine"])}, ids={"Robot": [0, 1], "Mine": [0, 1, 2]})
+    assert "has the id of another entity" in message
+
+
 @pytest.mark.parametrize("chosen", [[0], [0, 3], [0, -1], []])
 def test_a_choice_that_was_not_offered_is_refused(chosen):
     seen = seen_of({"Move": CategoricalActionMask(actor_types=["Robot"])})
@@ -254,6 +262,7 @@ SPACES = {
     "features instead of an Entity": (ObsSpace([], {"Mine": ["x"]}), ACTIONS, "Entity type 'Mine'"),
     "a feature twice": (ObsSpace([], {"Mine": Entity(["x", "x"])}), ACTIONS, "'Mine': 'x' is there twice"),
     "a text of features": (ObsSpace([], {"Mine": Entity("xy")}), ACTIONS, "'Mine': expected a list of names"),
+    "a name of two lines": (ObsSpace(["a\nb"]), ACTIONS, "'a\\nb' is no name"),
     "a number as a name": (ObsSpace([1]), ACTIONS, "1 is no name"),
     "the reserved type": (ObsSpace([], {"__global__": Entity([])}), ACTIONS, "'__global__'"),
     "no action": (OBS, {}, "at least one action"),
