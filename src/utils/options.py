@@ -74,7 +74,7 @@ class Option:
             return self._checked_schedule(key, value)
         if isinstance(value, bool) and {"on", "off"} <= {*self.choices}:
             value = "on" if value else "off"
-        if self.schedule and isinstance(value, str) and value.startswith("["):
+        if (self.schedule or self.driven) and isinstance(value, str) and value.startswith("["):
             # the command line takes Python's literals, in which names have quotes
             example = f"'{key}=[\"staircase\", [0, 0.1], [1000, 0.01]]'"
             raise ConfigError(
@@ -146,6 +146,12 @@ def converted(key: str, value: Any, example: Any, kind: type | None = None) -> A
         case list() | tuple():
             if isinstance(value, list | tuple):
                 return list(value)
+            if isinstance(value, str) and value.startswith("["):
+                # the command line takes Python's literals, in which texts have quotes
+                raise ConfigError(
+                    f"{key}={shown(value)}: it is no list. Texts in a list need quotes of their own: "
+                    f'\'{key}=["first", {{"second": {{"size": 3}}}}]\'.'
+                )
             if isinstance(value, str):
                 return [value]
             expected = "a list"

@@ -72,6 +72,8 @@ def test_taken(option, value, expected):
         (Option(True, "", choices=()), "on", "key=on: expected True or False"),
         (Option(None, "", kind=int, nullable=True), "x", "key=x: expected a whole number"),
         (Option(0.1, "", schedule=True), "[linear,[0,1]]", r"it is no list.*own quotes: 'key=..staircase., "),
+        (Option(0.1, "", driven=True), "[linear,[0,1]]", r"it is no list.*own quotes: 'key=..staircase., "),
+        (Option([], ""), "[next_states, n_step]", r"it is no list. Texts in a list need quotes .*'key=..first., "),
     ],
 )
 def test_refused(option, value, message):
