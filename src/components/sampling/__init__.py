@@ -5,6 +5,7 @@ A unit of the user's own is a function in a plugin: `REGISTRY["mine"] = function
     takes: the forms of batches that it takes; none: any
     gives: the form that it makes of them; none: the same
     needs: fields that the batch must have
+    undoes: units whose rewards it replaces, so that it may not stand behind them
 
 Forms: "drawn", steps that a buffer of transitions has drawn and not read yet (`sampling.drawn`); "columns", rows of
 several steps (`EpisodeBatch`); "steps", rows of one step; "parts", several such batches (`sampling.minibatches`).
@@ -83,6 +84,7 @@ REGISTRY.declare(
     },
     takes=("columns",),
     needs=("reward", "terminated", "n_steps"),
+    undoes=("mini_race", "potential_shaping"),
 )
 REGISTRY.declare(
     "potential_shaping",

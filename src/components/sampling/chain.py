@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from components.sampling import REGISTRY
+from components.sampling.fields import require_fields
 from components.sampling.listed import Listed
-from utils.errors import ConfigError
 from utils.registry import loaded
 
 # what `debug_units` puts before the first unit and after each
@@ -94,12 +94,8 @@ class Chain:
 
     def _called(self, batch: Any, unit: Listed, function: Callable, options: dict, before: Listed | None) -> Any:
         self.info.before = before
-        for name in unit.entry.traits.get("needs", ()):
-            if name not in batch.scheme:
-                raise ConfigError(
-                    f"{self.info.key}: '{unit.name}' needs the field '{name}', which the batch does not have. "
-                    f"It has {', '.join(batch.scheme)}."
-                )
+        if needs := unit.entry.traits.get("needs"):
+            require_fields(batch, f"{self.info.key}: '{unit.name}'", needs)
         return function(batch, self.info, **options)
 
     def state_dict(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from components.sampling.fields import with_more
+from components.sampling.fields import require_fields, with_more
 from utils import rl_utils
 
 
@@ -26,11 +26,15 @@ def n_step(
 
     Returns:
         a batch of two columns.
+
+    Raises:
+        ConfigError: decisions do not say whether they were greedy, and `greedy_only` needs that.
     """
     gamma = info.args.gamma if gamma is None else gamma
     valid = rl_utils.valid_transitions(batch)[:, :steps].squeeze(2)
     counted = valid.clone()
     if greedy_only:
+        require_fields(batch, f"{info.key}: n_step.greedy_only", ["action_was_greedy"])
         greedy = batch["action_was_greedy"][:, 1 : valid.size(1)].flatten(2).amin(dim=2)
         counted[:, 1:] *= greedy
     taken = counted.cumprod(dim=1)

@@ -1,10 +1,12 @@
 """Batches with more fields."""
 
+from collections.abc import Iterable
 from types import SimpleNamespace
 
 import torch as th
 
 from components.episode_batch import EpisodeBatch
+from utils.errors import ConfigError
 
 
 def with_more(
@@ -23,3 +25,19 @@ def with_more(
         key: {"vshape": tuple(x.shape[1:]), "dtype": x.dtype, "episode_const": True} for key, x in constant.items()
     }
     return EpisodeBatch(scheme, batch.groups, batch.batch_size, batch.max_seq_length, data=data, device=batch.device)
+
+
+def require_fields(batch: EpisodeBatch, where: str, names: Iterable[str]) -> None:
+    """Refuse a batch without one of these fields.
+
+    Args:
+        where: the key and the unit that needs them, for the message.
+
+    Raises:
+        ConfigError: names the field, and those that the batch has.
+    """
+    for name in names:
+        if name not in batch.scheme:
+            raise ConfigError(
+                f"{where} needs the field '{name}', which the batch does not have. It has {', '.join(batch.scheme)}."
+            )

@@ -47,6 +47,12 @@ def listed_units(key: str, listed: Any, form: str, last: Sequence[str]) -> list[
     for entry in listed:
         unit = _unit(key, entry)
         form, before = _form_after(key, unit, form, before), unit.name
+        for earlier in units:
+            if earlier.name in unit.entry.traits.get("undoes", ()):
+                remedy = "once is enough" if earlier.name == unit.name else "put it before"
+                raise ConfigError(
+                    f"{key}: '{unit.name}' stands after '{earlier.name}', whose rewards it would replace; {remedy}."
+                )
         units.append(unit)
     if form not in last:
         missing = "next_states or window" if form == "drawn" else "another unit"

@@ -6,10 +6,11 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from components.sampling.fields import with_more
+from components.sampling.fields import require_fields, with_more
 from utils import rl_utils
 from utils.errors import ConfigError
 from utils.plain_values import shown
+from utils.schemes import observed_fields
 
 
 def mini_race(
@@ -49,7 +50,10 @@ def mini_race(
 def _require_room_for_the_time(batch: EpisodeBatch, key: str, field: str, index: int) -> None:
     """Raises: ConfigError: see `mini_race`."""
     if field not in batch.scheme:
-        raise ConfigError(f"{key}: mini_race.field is {shown(field)}, which the batch does not have.")
+        raise ConfigError(
+            f"{key}: mini_race.field is {shown(field)}, which the batch does not have. Agents see "
+            f"{', '.join(observed_fields(batch.scheme))}."
+        )
     seen = batch[field]
     if not seen.is_floating_point():
         raise ConfigError(
@@ -84,7 +88,11 @@ def potential_shaping(batch: EpisodeBatch, info: Any, field: str) -> EpisodeBatc
 
     Args:
         field: Phi, `[B, 2, 1]`, or of each agent `[B, 2, n, 1]`; added up where the reward is the team's.
+
+    Raises:
+        ConfigError: the batch has no such field, it is no number, or there are other columns.
     """
+    _require_potential(batch, info.key, field)
     potential, rewards = batch[field].float(), batch["reward"].clone()
     if potential.dim() > rewards.dim():
         potential = potential.sum(dim=2)
@@ -93,3 +101,16 @@ def potential_shaping(batch: EpisodeBatch, info: Any, field: str) -> EpisodeBatc
     counts = gamma * (1 - batch["terminated"][:, 0].float())
     rewards[:, 0] += counts.view(-1, *lead, 1) * potential[:, 1] - potential[:, 0]
     return with_more(batch, {"reward": rewards})
+
+
+def _require_potential(batch: EpisodeBatch, key: str, field: str) -> None:
+    """Raises: ConfigError: see `potential_shaping`."""
+    require_fields(batch, f"{key}: potential_shaping", [field])
+    if batch.max_seq_length != 2:
+        raise ConfigError(
+            f"{key}: potential_shaping takes two columns, and there are {batch.max_seq_length}. Put it behind n_step."
+        )
+    if batch[field].size(-1) != 1:
+        raise ConfigError(
+            f"{key}: potential_shaping.field is {field}, which has {batch[field].size(-1)} numbers, not 1."
+        )

@@ -26,6 +26,16 @@ CATALOGUE = [
         {"sample_units": ["next_states", "flatten", "n_step"]},
         r"'n_step' stands after 'flatten', which gives single steps; it takes rows of several steps\. Put it before",
     ),
+    (
+        "transitions",
+        {"sample_units": ["next_states", "n_step", "potential_shaping", "mini_race"]},
+        r"'mini_race' stands after 'potential_shaping', whose rewards it would replace; put it before",
+    ),
+    (
+        "transitions",
+        {"sample_units": ["next_states", "n_step", "mini_race", "check_nan", "mini_race"]},
+        r"'mini_race' stands after 'mini_race', .* once is enough",
+    ),
     ("transitions", {"sample_units": ["check_nan"]}, r"must end with .* End with next_states or window"),
     ("transitions", {"sample_units": ["next_states", "window"]}, r"'window' stands after 'next_states'"),
     ("episodes", {"sample_units": ["next_states"]}, r"'next_states' stands first, on the buffer's rows of several"),

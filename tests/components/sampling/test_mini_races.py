@@ -162,7 +162,7 @@ def test_potentials_are_added_until_the_end(with_steps, by_agent):
     ("options", "message"),
     [
         ({"field": "pixels"}, "mini_race.field is pixels, which has no floats to write the time into"),
-        ({"field": "obz"}, "mini_race.field is obz, which the batch does not have"),
+        ({"field": "obz"}, r"mini_race.field is obz, which the batch does not have\. Agents see obs"),
         ({"field": "obs", "index": 5}, "mini_race.index is 5; obs has 5 numbers"),
     ],
 )
@@ -172,3 +172,28 @@ def test_the_time_needs_a_place_among_numbers(options, message):
     batch = with_more(batch, {"pixels": th.zeros(3, 3, 2, 42, 42, 1, dtype=th.uint8)})
     with pytest.raises(ConfigError, match=message):
         chain({"n_step": {"steps": 2}}, {"mini_race": options})(batch)
+
+
+@pytest.mark.parametrize(
+    ("units", "message"),
+    [
+        (["potential_shaping"], "potential_shaping needs the field 'state_potential', .* It has obs, "),
+        ([{"potential_shaping": {"field": "obs"}}], "potential_shaping.field is obs, which has 5 numbers, not 1"),
+    ],
+)
+def test_a_potential_is_one_number_of_the_batch(units, message):
+    batch, _ = race(3, [1, 1, 1], True, 3)
+    with pytest.raises(ConfigError, match=message):
+        chain("n_step", *units)(batch)
+
+
+def test_potentials_of_more_than_two_columns_would_be_those_of_the_first_step_only():
+    batch, _ = race(3, [1, 1, 1], True, 3)
+    with pytest.raises(ConfigError, match=r"takes two columns, and there are 3\. Put it behind n_step"):
+        chain({"potential_shaping": {"field": "reward"}})(batch)
+
+
+def test_n_step_needs_to_know_which_actions_were_greedy():
+    batch = random_batch([3], 4)
+    with pytest.raises(ConfigError, match=r"n_step\.greedy_only needs the field 'action_was_greedy'"):
+        chain({"n_step": {"greedy_only": True}})(batch)
