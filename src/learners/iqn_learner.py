@@ -41,7 +41,7 @@ class IQNLearner(BaseLearner):
     value of their last state, terminated ones end.
 
     Raises:
-        ConfigError: another agent, or an odd number of random quantiles.
+        ConfigError: another agent, an odd number of random quantiles, or self-loss scaling without quantiles.
     """
 
     def __init__(self, mac, scheme, logger, args):
@@ -51,6 +51,10 @@ class IQNLearner(BaseLearner):
         for key in ("quantiles", "acting_quantiles"):
             if mac.agent.implicit and vars(mac.agent.args)[key] % 2:
                 raise ConfigError(f"{key}={vars(mac.agent.args)[key]}: an even number; each has its mirror image.")
+        if self.args.self_loss_scaling and mac.agent.atoms is not None:
+            raise ConfigError(
+                "self_loss_scaling=True goes by the width of quantiles; distribution=categorical has none."
+            )
         self.optimiser = self.optimisers["opt"] = build_optimiser(list(mac.parameters()), self.args.lr, self.args)
         self.target_mac = copy.deepcopy(mac)
         self.self_loss_scale = SelfLossScale()

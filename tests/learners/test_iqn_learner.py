@@ -199,5 +199,9 @@ def test_a_flag_resets_once():
 def test_other_agents_and_odd_numbers_are_refused():
     with pytest.raises(ConfigError, match="learner=iqn_learner needs agent=iqn"):
         make_learner(agent="ff")
+    with pytest.raises(ConfigError, match=r"value_min=10.* must be below value_max=-10"):
+        make_learner(distribution="categorical", value_min=10.0, value_max=-10.0)
+    with pytest.raises(ConfigError, match="self_loss_scaling=True goes by the width of quantiles"):
+        make_learner(distribution="categorical", self_loss_scaling=True)
     with pytest.raises(ConfigError, match="quantiles=5: an even number"):
         make_learner(quantiles=5)

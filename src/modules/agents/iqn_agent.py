@@ -15,6 +15,7 @@ from modules.agents.cnn_agent import require_pixels
 from modules.initialisation import orthogonal_layer
 from modules.pictures import convolutions, features, smallest, with_channels_first
 from utils.config import with_defaults
+from utils.errors import ConfigError
 
 # channels, width and stride of each layer over a picture
 LAYERS = ((16, 4, 2), (32, 4, 2), (64, 3, 2), (32, 3, 1))
@@ -37,6 +38,9 @@ class IQNAgent(Agent):
 
     Args:
         input_shape: of each part of the inputs, by name.
+
+    Raises:
+        ConfigError: pictures that are too small, or atoms without a range.
     """
 
     takes_parts = True
@@ -58,6 +62,8 @@ class IQNAgent(Agent):
         self.fc2 = nn.Linear(width, width) if numbers else None
         size = sum(features(shape, LAYERS) for shape in self._pictures.values()) + (width if numbers else 0)
         self.implicit = args.distribution == "implicit"
+        if args.distribution == "categorical" and args.value_min >= args.value_max:
+            raise ConfigError(f"value_min={args.value_min} must be below value_max={args.value_max}.")
         self.embedding = nn.Linear(args.tau_features, size) if self.implicit else None
         # numbers that the heads give for each action
         self.outputs = 1 if self.implicit else args.quantiles
