@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from acting.collector_options import OPTIONS, under_way
+from checks.registries import REGISTRIES
 from utils.errors import ConfigError
-from utils.nearest import did_you_mean
+from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import shown
 from utils.ray_cluster import require_ray
 
@@ -14,11 +15,21 @@ COLLECTORS = "collectors"
 
 
 def chosen_as_runner(config: Mapping[str, Any]) -> dict[str, Any]:
-    """`config` with `runner: collectors` spelled out: `acting: collectors`, and the runner of the collectors."""
+    """`config` with `runner: collectors` spelled out: `acting: collectors`, and the runner of the collectors.
+
+    Raises:
+        ConfigError: another way of acting is chosen, too, or there is no such runner.
+    """
     if config.get("runner") != COLLECTORS:
         return dict(config)
-    below = config.get(COLLECTORS, {})
+    below, acting = config.get(COLLECTORS, {}), config.get("acting")
+    if acting == "ahead" or config.get("overlap"):
+        other = "overlap=True" if config.get("overlap") else "acting=ahead"
+        raise ConfigError(f"runner=collectors and {other} both say when rollouts are played. Leave one of them out.")
     runner = below.get("runner", OPTIONS["runner"].default) if isinstance(below, Mapping) else ""
+    if isinstance(runner, str) and runner not in REGISTRIES["runner"]:
+        hint = suggestion(shown(runner), REGISTRIES["runner"])
+        raise ConfigError(f"collectors.runner={shown(runner)}: there is no such runner.{hint}")
     return {**config, "acting": COLLECTORS, "runner": runner, COLLECTORS: below}
 
 

@@ -4,6 +4,7 @@ from checks.registries import AUTO, REGISTRIES, chosen_entry, chosen_name, looke
 from checks.streams import check_streams
 from envs import batched_names, has_batched_form
 from utils.errors import ConfigError
+from utils.nearest import suggestion
 from utils.plain_values import shown
 
 
@@ -25,18 +26,22 @@ def check_pairings(config: dict) -> None:
         try:
             traits[key] = registry.entry(name).traits
         except ConfigError as error:
+            if key == "runner":
+                hint = suggestion(shown(name), [*registry, "collectors"])
+                raise ConfigError(f"runner={shown(name)}: there is no such runner.{hint}") from None
             raise ConfigError(f"{key}={shown(name)}: {error}") from None
+    if traits["acting"].get("lag") and traits["learner"].get("on_policy"):
+        older = " (overlap=True)" if config["overlap"] else ""
+        raise ConfigError(
+            f"acting={config['acting']}{older} does not go with learner={config['learner']}, which learns only from "
+            "rollouts of its newest weights. Use acting=in_turn, and another runner than collectors."
+        )
     _check_learner(config, traits)
     _check_critic(config, traits)
     _check_chunks(config)
     _check_runner(config, traits)
     check_streams(config, traits)
     _check_sizes(config, traits)
-    if traits["acting"].get("lag") and traits["learner"].get("on_policy"):
-        raise ConfigError(
-            f"acting={config['acting']} (overlap={config['overlap']}) does not go with learner={config['learner']}, "
-            "which learns only from rollouts of its newest weights."
-        )
 
 
 def _check_learner(config: dict, traits: dict) -> None:
