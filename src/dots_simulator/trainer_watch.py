@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dots_simulator.layout import LOCK
+from dots_simulator.slices import take_short_slices
 from dots_simulator.spin import Naps, Spin
 from dots_simulator.wake import Wake, remove
 
@@ -42,6 +43,7 @@ class TrainerWatch:
         with contextlib.suppress(OSError):
             self._lock = os.open(f"{path}{LOCK}", os.O_RDONLY | os.O_CLOEXEC)
         self._was_locked = self._locked()
+        take_short_slices()
 
     def signal(self) -> None:
         """Wake the trainer, to whom the turn was given."""

@@ -8,6 +8,7 @@ import numpy as np
 from dots_simulator import wake
 from dots_simulator.groups import read_groups
 from dots_simulator.layout import MAX_SIDE_BYTES, LayoutError
+from dots_simulator.slices import take_short_slices, take_slices
 from envs.dots.faults import SimulatorFault
 from envs.dots.group import AT_ONCE, Group
 from envs.dots.places import Place
@@ -42,6 +43,8 @@ class Session:
         self._closed = False
         self._data: SharedFile | None = None
         self._turn_bytes = 0
+        # of this thread's slices, before the simulator came
+        self._nanoseconds: int | None = None
         wake.remove(place.path)
         self._waiter = Waiter(None, seconds, wake.Wake.of_trainer(place.path) if wakes else None)
         self._make()
@@ -121,6 +124,8 @@ class Session:
             self.process.end(CLOSE_SECONDS if self.attached and not self._failed else 0)
         if self._waiter.wake is not None:
             self._waiter.wake.close()
+        if self._nanoseconds is not None:
+            take_slices(self._nanoseconds)
         self.place.free()
 
     def _make(self) -> None:
@@ -144,6 +149,7 @@ class Session:
         """The simulator has passed its first turn."""
         if not self.attached:
             self.attached = True
+            self._nanoseconds = take_short_slices()
             if self._waiter.wake is not None:
                 self._waiter.joined = self._waiter.wake.join(self.path)
 
