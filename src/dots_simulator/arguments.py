@@ -9,19 +9,21 @@ from dots_simulator.layout import EDITOR_FILE, FOLDER, MEMORY_ARGUMENT
 
 
 def parse_arguments(description: str, agents: int) -> argparse.Namespace:
-    """What a trainer starts a simulator with: `memory_path`, and the numbers `agents` and `seed`. Others are ignored.
+    """What a trainer starts a simulator with: `memory_path`, and the numbers `agents` and `seed`.
 
     Args:
         description: for --help.
         agents: unless the command line says another number.
     """
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     parser.add_argument(
         MEMORY_ARGUMENT, help="the trainer's file; without it: that of a trainer that waits for editors"
     )
     parser.add_argument("--agents", type=int, default=agents, help=f"how many there are (default: {agents})")
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers (default: 0)")
-    arguments, _ = parser.parse_known_args()
+    arguments = parser.parse_args()
     if not 1 <= arguments.agents <= 10_000:
         parser.error(f"--agents is {arguments.agents}; it must be 1 to 10000")
     if arguments.seed < 0:

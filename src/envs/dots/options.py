@@ -1,5 +1,6 @@
 """The `env_args` of DOTS, and what is refused before anything starts."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,12 +58,7 @@ class Options:
             )
         if self.masks not in ("agents", "branches"):
             raise ConfigError(f"env_args.masks is {shown(self.masks)}; it must be agents or branches.")
-        if not isinstance(self.parameters, Mapping) or not all(
-            isinstance(key, str) and key.isascii() and _is_number(value) for key, value in self.parameters.items()
-        ):
-            raise ConfigError(
-                f"env_args.parameters is {shown(self.parameters)}; it must be a mapping of names to numbers."
-            )
+        self._require_parameters()
         self._require_engine()
         for name in self.side_channels:
             if not isinstance(name, type) and name not in side_channels.REGISTRY:
@@ -87,17 +83,30 @@ class Options:
         for key in ("executable", "folder"):
             value = getattr(self, key)
             if value is not None and (not isinstance(value, str) or not value or not value.isprintable()):
-                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be a path.")
-        if self.executable is not None and found(self.executable) is None:
-            raise ConfigError(f"env_args.executable: there is no file {shown(self.executable)}.")
-        if self.folder is not None and not Path(self.folder).is_dir():
-            raise ConfigError(f"env_args.folder: there is no folder {shown(self.folder)}.")
+                raise ConfigError(f"env_args.{key} is {shown(value) if value else repr(value)}; it must be a path.")
+        if self.executable is not None:
+            _require_executable(self.executable)
+        if self.folder is not None:
+            _require_folder(Path(self.folder))
         for key in ("args", "behaviours", "side_channels"):
             value = getattr(self, key)
             if not isinstance(value, list) or not all(isinstance(one, str | int | float | type) for one in value):
                 raise ConfigError(f"env_args.{key} is {shown(value)}; it must be a list of words.")
         if self.executable is None and self.args:
             raise ConfigError("env_args.args are for an executable, and env_args.executable is null: an editor.")
+
+    def _require_parameters(self) -> None:
+        if not isinstance(self.parameters, Mapping):
+            raise ConfigError(
+                f"env_args.parameters is {shown(self.parameters)}; it must be a mapping of names to numbers."
+            )
+        for key, value in self.parameters.items():
+            if not isinstance(key, str) or not key.isascii():
+                raise ConfigError(f"env_args.parameters: the name {shown(key)} must be a word in ASCII.")
+            if not _is_number(value):
+                raise ConfigError(
+                    f"env_args.parameters.{key} is {shown(value)}; it must be a number that fits into a float32."
+                )
 
     def _require_engine(self) -> None:
         if not isinstance(self.engine, Mapping):
@@ -114,6 +123,25 @@ class Options:
                 )
         if ("width" in self.engine) != ("height" in self.engine):
             raise ConfigError("env_args.engine: width and height belong together.")
+
+
+def _require_executable(executable: str) -> None:
+    path = found(executable)
+    if path is None:
+        what = "is a folder" if Path(executable).expanduser().is_dir() else "is missing"
+        raise ConfigError(f"env_args.executable: {shown(executable)} {what}; it must be the file of a simulator.")
+    if path.suffix != ".py" and not os.access(path, os.X_OK):
+        raise ConfigError(
+            f"env_args.executable: the file {shown(str(path))} cannot be executed. If it is a simulator: "
+            f"chmod u+x {shown(str(path))}."
+        )
+
+
+def _require_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise ConfigError(f"env_args.folder: there is no folder {shown(str(folder))}.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigError(f"env_args.folder: nothing can be written to {shown(str(folder))}.")
 
 
 def _is_number(value: Any) -> bool:

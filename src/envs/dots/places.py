@@ -60,13 +60,16 @@ class Place:
         name: of the file; None: a new one.
 
     Raises:
-        MusterError: another trainer uses it.
+        MusterError: another trainer uses it, or no files can be made there.
     """
 
     def __init__(self, folder: Path, name: str | None = None):
         sweep(folder)
         self.path = folder / (name or uuid.uuid4().hex)
-        self._lock = _lock(Path(f"{self.path}{LOCK}"))
+        try:
+            self._lock = _lock(Path(f"{self.path}{LOCK}"))
+        except OSError as error:
+            raise MusterError(f"Files for a simulator cannot be made in {folder}: {error.strerror}.") from None
         if self._lock is None:
             holder = _holder(Path(f"{self.path}{LOCK}"))
             raise MusterError(

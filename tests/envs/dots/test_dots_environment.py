@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import dots_standin
+from dots_simulator import parse_arguments
+from envs.dots.connecting import Wanted, connect
 from envs.dots.environment import DotsEnv
 from envs.dots.faults import SimulatorFault
 from envs.dots.options import Options
 from envs.dots.streams import Streams
-from utils.errors import ConfigError
+from utils.errors import ConfigError, MusterError
 
 SIMULATORS = Path(__file__).parents[3] / "simulators"
 BALLS = str(SIMULATORS / "ball_3d.py")
@@ -159,7 +161,9 @@ def test_streams_keep_rows_and_lose_them_when_silent():
 @pytest.mark.parametrize(
     ("env_args", "said"),
     [
-        ({"executable": "nothing.py"}, "executable: there is no file nothing.py"),
+        ({"executable": "nothing.py"}, "executable: nothing.py is missing; it must be the file of a simulator"),
+        ({"executable": str(Path(BALLS).parent)}, "simulators is a folder; it must be the file of a simulator"),
+        ({"executable": ""}, "executable is ''; it must be a path"),
         ({"protocol": "0.3.1"}, "protocol is 0.3.1; it must be auto, 0 or 0.3.2"),
         ({"args": ["x"]}, "args are for an executable"),
         ({"executable": BALLS, "args": "x"}, "args is x; it must be a list"),
@@ -167,7 +171,9 @@ def test_streams_keep_rows_and_lose_them_when_silent():
         ({"time_limit": 1.5}, "time_limit is 1.5"),
         ({"engine": {"time_scal": 2}}, "engine.time_scal: there is no such setting. Did you mean 'time_scale'"),
         ({"engine": {"width": 84}}, "width and height belong together"),
-        ({"parameters": {"gravity": "much"}}, "parameters is"),
+        ({"parameters": {"gravity": "much"}}, "parameters.gravity is much; it must be a number"),
+        ({"parameters": {"gravity": 1e40}}, "parameters.gravity is 1e+40; it must be a number that fits"),
+        ({"parameters": {"Größe": 1.0}}, "the name Größe must be a word in ASCII"),
         ({"side_channels": ["mine"]}, "no plugin has registered 'mine'"),
         ({"masks": "both"}, "masks is both"),
         ({"folder": "nowhere"}, "there is no folder nowhere"),
@@ -178,6 +184,24 @@ def test_wrong_arguments_are_refused(env_args, said):
     with pytest.raises(ConfigError) as refusal:
         DotsEnv.check_args(**env_args)
     assert said in str(refusal.value)
+
+
+def test_a_file_that_cannot_be_executed_is_refused(tmp_path):
+    (tmp_path / "Walker.x86_64").write_text("")
+    with pytest.raises(ConfigError, match=r"Walker.x86_64 cannot be executed.*chmod u\+x"):
+        DotsEnv.check_args(executable=str(tmp_path / "Walker"))
+
+
+def test_a_folder_without_room_for_files_is_one_sentence():
+    with pytest.raises(MusterError, match=r"Files for a simulator cannot be made in /proc: "):
+        connect(Wanted(BALLS, folder="/proc"))
+
+
+def test_a_simulator_refuses_what_it_does_not_know(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["balls.py", "--agnts", "3"])
+    with pytest.raises(SystemExit):
+        parse_arguments("balls", agents=12)
+    assert "unrecognized arguments: --agnts 3" in capsys.readouterr().err
 
 
 def test_parameters_and_engine_settings_arrive(made, tmp_path):
