@@ -1,7 +1,8 @@
 """The cycle of races that an environment plays: tracks by seed or from files, with repeats."""
 
+import contextlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -69,9 +70,34 @@ def races_of(key: str, entries: Any, half_width: float, metres: float) -> list[R
         ConfigError: an entry is invalid, or two tracks have one name.
     """
     races = cycle_of(key, entries, "a list of tracks, such as [seed:1]", "tracks", partial(_races, half_width, metres))
-    for race in races:
-        race.length  # noqa: B018 reads its file, if it is from one
+    for race in dict.fromkeys(races):
+        with naming(key):
+            race.length  # noqa: B018 reads its file, if it is from one
     return races
+
+
+@contextlib.contextmanager
+def naming(key: str) -> Iterator[None]:
+    """Errors of a file that `env_args.<key>` names begin with this key."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"env_args.{key}: {error}") from None
+
+
+def require_one_meaning(training: Sequence[Named], tests: Sequence[Named], called: str) -> None:
+    """Refuse a name that training and tests give to different ones: records of both are by name.
+
+    Raises:
+        ConfigError: names it.
+    """
+    known = {one.name: one for one in training}
+    for one in tests:
+        if known.get(one.name, one) != one:
+            raise ConfigError(
+                f"env_args.test_map_cycle: env_args.map_cycle has another {called} called {one.name}. Give one of them "
+                "another name."
+            )
 
 
 def cycle_of(key: str, entries: Any, form: str, called: str, read: Callable[[str, Any], list[Named]]) -> list[Named]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from envs.bounds import require_numbers
-from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, races_of
+from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, races_of, require_one_meaning
 from envs.racing.reward_weights import BOUNDS as OF_WEIGHTS
 from envs.racing.reward_weights import WEIGHTS
 from envs.racing.state import TICK_MS, grid_metres
@@ -96,6 +96,7 @@ class Options:
             raise ConfigError("env_args.map_cycle has no track.")
         training = races_of("map_cycle", self.map_cycle, self.half_width, self.metres)
         tests = races_of("test_map_cycle", self.test_map_cycle, self.half_width, self.metres)
+        require_one_meaning(training, tests, "track")
         for race in {*training, *tests}:
             if grid_metres(self.n_cars) > race.length / 2:
                 raise ConfigError(f"env_args.n_cars: the grid of {self.n_cars} cars is too long for {race.name}.")

@@ -28,7 +28,7 @@ def read_centres(path: str) -> np.ndarray:
     Raises:
         ConfigError: the file is missing, unreadable or too large, or its points are invalid; names the first that is.
     """
-    where = f"env_args.map_cycle: the track {shown(path)}"
+    where = f"the track {shown(path)}"
     points = points_of(path, where)[:, [0, -1]]
     gaps = np.hypot(*np.diff(points, axis=0).T)
     wrong = np.abs(gaps - SPACING) > TOLERANCE * SPACING
@@ -76,11 +76,15 @@ def _read(path: Path, where: str) -> np.ndarray:
         else:
             text = path.read_text(encoding="utf-8")
             rows = [line.replace(",", " ").split() for line in text.splitlines() if line.strip()]
+            uneven = next((k for k, row in enumerate(rows) if len(row) != len(rows[0])), None)
+            if uneven is not None:
+                raise ValueError(f"point {uneven} has {len(rows[uneven])} numbers, and point 0 has {len(rows[0])}")
             found = np.array(rows, dtype=np.float64)
         if found.dtype.kind not in "iuf":
             raise ValueError(f"it holds {found.dtype}, and not numbers")
         return np.asarray(found, dtype=np.float64)
     except OSError as error:
-        raise ConfigError(f"{where} cannot be read: {error.strerror or error}.") from None
+        hint = " Tracks by seed are seed:7 or seeds:0-99." if ":" in path.name else ""
+        raise ConfigError(f"{where} cannot be read: {error.strerror or error}.{hint}") from None
     except (ValueError, EOFError) as error:
-        raise ConfigError(f"{where} is no file of centre points: {shown(str(error), 200)}.") from None
+        raise ConfigError(f"{where} is no file of centre points: {shown(str(error), 200).rstrip('.')}.") from None

@@ -68,7 +68,7 @@ def read_line(path: str) -> ReferenceLine:
     Raises:
         ConfigError: the file is missing, unreadable or too large, or its points are invalid; names the first that is.
     """
-    where = f"env_args.map_cycle: the line {shown(path)}"
+    where = f"the line {shown(path)}"
     points = points_of(path, where)
     if points.shape[1] != 3:
         raise ConfigError(f"{where} has two numbers in each line; it must have three: x, height, z.")

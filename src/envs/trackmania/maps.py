@@ -6,7 +6,7 @@ from pathlib import PureWindowsPath
 from typing import Any
 
 from envs.bounds import require_number
-from envs.racing.map_cycle import MOST_RACES, cycle_of, name_of, require_keys
+from envs.racing.map_cycle import MOST_RACES, cycle_of, name_of, naming, require_keys
 from envs.trackmania.line import ReferenceLine, read_line
 from utils.errors import ConfigError
 from utils.plain_values import shown
@@ -39,8 +39,9 @@ def maps_of(key: str, entries: Any) -> list[TrackMap]:
         ConfigError: an entry is invalid, or its line cannot be used, or two maps have one name.
     """
     maps = cycle_of(key, entries, "a list of {map: ..., line: ...}", "maps", _maps)
-    for one in maps:
-        one.line()
+    for one in dict.fromkeys(maps):
+        with naming(key):
+            one.line()
     return maps
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from envs.bounds import require_numbers
+from envs.racing.map_cycle import require_one_meaning
 from envs.racing.options import OF_RACES, VIEWS
 from envs.racing.reward_weights import WEIGHTS
 from envs.racing.state import TICK_MS
@@ -97,6 +98,7 @@ class Options:
                 "(docs/trackmania_game.md)."
             )
         tests = maps_of("test_map_cycle", self.test_map_cycle)
+        require_one_meaning(training, tests, "map")
         return tests if self.test_mode and tests else training
 
     @property

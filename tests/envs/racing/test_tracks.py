@@ -104,12 +104,34 @@ def test_pickles_are_not_opened(tmp_path):
         ([{"track": "seed:1", "half_width": 100}], r"half_width is 100"),
         ([{"track": "seed:1", "name": "a b"}], r"name is a b"),
         ([{"track": "seed:1", "name": "a"}, {"track": "seed:2", "name": "a"}], "two tracks are called a"),
-        (["missing.npy"], "cannot be read: No such file"),
+        (["missing.npy"], r"env_args.map_cycle: the track missing.npy cannot be read: No such file or directory\.$"),
+        (["sed:1"], r"the track sed:1 cannot be read: .* Tracks by seed are seed:7 or seeds:0-99\."),
     ],
 )
 def test_bad_cycles_are_refused(cycle, message):
     with pytest.raises(ConfigError, match=message):
         RacingEnv.check_args(map_cycle=cycle)
+
+
+@pytest.mark.parametrize(
+    ("tests", "message"),
+    [
+        (["missing.npy"], r"env_args.test_map_cycle: the track missing.npy cannot be read"),
+        ([{"track": "seed:1", "half_width": 4}], "env_args.map_cycle has another track called track_1"),
+    ],
+)
+def test_bad_cycles_of_tests_are_refused(tests, message):
+    """The best races are kept by name: those of two tracks would be one, and could not be driven again."""
+    with pytest.raises(ConfigError, match=message):
+        RacingEnv.check_args(map_cycle=["seed:1"], test_map_cycle=tests)
+    RacingEnv.check_args(map_cycle=["seed:1"], test_map_cycle=["seed:1", "seed:2"])
+
+
+def test_lines_of_unequal_length_are_named(tmp_path):
+    path = tmp_path / "uneven.txt"
+    path.write_text("1 2\n3\n")
+    with pytest.raises(ConfigError, match="point 1 has 1 numbers, and point 0 has 2"):
+        RacingEnv.check_args(map_cycle=[str(path)])
 
 
 def test_the_length_of_a_repeated_cycle_is_bounded():

@@ -73,7 +73,7 @@ def test_a_line_with_jumps_is_read(tmp_path):
     ],
 )
 def test_files_that_are_no_line_are_refused(tmp_path, spoil, message):
-    with pytest.raises(ConfigError, match=f"env_args.map_cycle: the line .*{message}"):
+    with pytest.raises(ConfigError, match=f"^the line .*{message}"):
         read_line(saved(tmp_path, spoil(straight_line(100))))
 
 

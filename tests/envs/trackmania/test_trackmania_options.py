@@ -33,6 +33,15 @@ def test_two_maps_of_one_name_are_refused(line_file):
     cycle = [{"map": "x/A.Challenge.Gbx", "line": line_file}, {"map": "y/A.Gbx", "line": line_file}]
     with pytest.raises(ConfigError, match="two maps are called A"):
         TrackManiaEnv.check_args(map_cycle=cycle)
+    with pytest.raises(ConfigError, match="map_cycle has another map called A"):
+        TrackManiaEnv.check_args(map_cycle=cycle[:1], test_map_cycle=cycle[1:])
+
+
+def test_the_cycle_whose_line_is_missing_is_named(line_file):
+    with pytest.raises(ConfigError, match=r"env_args\.test_map_cycle: the line none\.npy cannot be read"):
+        TrackManiaEnv.check_args(
+            map_cycle=[{"map": "A", "line": line_file}], test_map_cycle=[{"map": "B", "line": "none.npy"}]
+        )
 
 
 def test_the_config_has_the_defaults():
