@@ -37,7 +37,7 @@ examples:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:
-        raise ConfigError(f"{message[0].upper()}{message[1:]}. See python src/suite.py --help.")
+        raise ConfigError(f"{message[0].upper()}{message[1:]}. See python src/{self.prog} --help.")
 
 
 def dispatch(argv: Sequence[str]) -> None:
@@ -119,7 +119,7 @@ def _parser(command: str) -> _Parser:
         return parser
     add("suite", metavar="SUITE", help="a name, or the path of a file")
     if command == "run":
-        add("--jobs", type=_number(1, 4096), default=0, metavar="N", help="runs at a time on this machine")
+        add("--jobs", type=_number(1, 4096, whole=True), default=0, metavar="N", help="runs at a time on this machine")
         add("--launcher", choices=("local", "slurm", "ray"), default="local", help="where runs start (default: local)")
         add(
             "--address",
@@ -137,7 +137,7 @@ def _parser(command: str) -> _Parser:
         add("--metric", dest="metrics", action="append", default=[], metavar="KEY", help="statistic; may be repeated")
         add(
             "--last",
-            type=_number(1, 1000),
+            type=_number(1, 1000, whole=True),
             default=LAST,
             metavar="N",
             help=f"a run's score: its last N (default: {LAST})",
@@ -146,12 +146,16 @@ def _parser(command: str) -> _Parser:
     return parser
 
 
-def _number(least: float, most: float) -> Any:
+def _number(least: float, most: float, whole: bool = False) -> Any:
     def number(text: str) -> float:
-        value = float(text)
+        try:
+            value = (int if whole else float)(text)
+        except ValueError:
+            value = float("nan")
         if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"it must be from {least:g} to {most:g}")
-        return int(value) if value == int(value) else value
+            kind = "whole number" if whole else "number"
+            raise argparse.ArgumentTypeError(f"{shown(text)} is not a {kind} from {least:g} to {most:g}")
+        return value
 
     return number
 

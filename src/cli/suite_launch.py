@@ -7,6 +7,7 @@ import sys
 import time
 from functools import partial
 
+from cli.suite_hints import command
 from cli.suite_progress import Progress
 from cli.suite_report import PAGE, is_older, report
 from cli.suite_runs import checked_runs, checked_search, is_current, trial_runs
@@ -130,10 +131,10 @@ def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
     if plan.method:
         print(trials_summary(plan, trials))
     if outcome.stopped:
-        command = f"python src/suite.py run {folder.name}"
         raise Interrupted(
             outcome.signum or signal.SIGTERM,
-            f"Stopped: {done} of {len(runs)} runs are done. The same command as before resumes the suite ({command}).",
+            f"Stopped: {done} of {len(runs)} runs are done. The same command as before resumes the suite "
+            f"({command(folder, 'run')}).",
         )
     if outcome.changed:
         raise MusterError(
@@ -147,18 +148,17 @@ def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
         )
     if failed:
         raise MusterError(
-            f"{done} of {len(runs)} runs are done, {failed} have failed: suite.py status {folder.name} shows the last "
-            f"errors, {folder.output('').parent} has all that they printed. --retry-failed tries them again."
+            f"{done} of {len(runs)} runs are done, {failed} have failed: {command(folder, 'status')} shows the "
+            f"last errors, {folder.output('').parent} has all that they printed. --retry-failed tries them again."
         )
     if errors := [row.error for row in trials if row.state == TRIAL_FAILED]:
         raise MusterError(f"{len(errors)} of {len(trials)} trials have failed, the last one: {last_line(errors[-1])}")
     dropped = len(runs) - done
     print(f"All {done} runs are done." + (f" {dropped} were dropped with their trials." if dropped else ""))
-    command = f"python src/suite.py report {folder.name}"
     if not is_older(folder, max(attempt.ended for attempt in outcome.newest.values())):
-        print(f"Figures: {folder.path / PAGE} ({command})")
+        print(f"Figures: {folder.path / PAGE} ({command(folder, 'report')})")
         return
     try:
         report(folder)
     except ConfigError as error:  # the page needs packages that runs do not
-        print(f"{error} Then: {command}")
+        print(f"{error} Then: {command(folder, 'report')}")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.suite_hints import command
 from records.suite_scores import TrialRow, trial_rows
 from records.suite_state import DONE, RUNNING, STOPPED, SuiteFolder
 from records.suite_table import live
@@ -40,7 +41,7 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
     runs, newest = folder.runs(), folder.newest()
     shown = [newest[run.id] for run in runs if run.id in newest and newest[run.id].state in (DONE, RUNNING, STOPPED)]
     if not shown:
-        raise ConfigError(f"No run of {folder.name} has got anywhere yet: python src/suite.py status {folder.name}")
+        raise ConfigError(f"No run of {folder.name} has got anywhere yet: {command(folder, 'status')}")
     asked = Options(
         results=folder.results,
         group_by=["label"],

@@ -12,6 +12,7 @@ from cli.compose import Composed, compose_config, with_own_defaults
 from cli.settings import check_settings
 from cli.summary import check_summary
 from records.suite_state import SuiteRun
+from records.suite_trials import AXIS
 from records.tokens import MAP_ARGUMENTS
 from suites.expansion import HASH_LENGTH, Point, expanded, run_id, words_of
 from suites.search import nested
@@ -133,11 +134,14 @@ def _merged(composed: Composed, settings: Mapping[str, Any]) -> tuple[dict, dict
 
 
 def _refuse_twins(suite: SuiteFile, runs: list[SuiteRun]) -> None:
-    seen: dict[str, SuiteRun] = {}
+    seen: dict[tuple[str, ...], SuiteRun] = {}
     for run in runs:
-        if run.id in seen:
-            raise ConfigError(f"{suite.path}: two runs are the same: {run.id}. Do two overrides set the same values?")
-        seen[run.id] = run
+        # trials that are drawn may come out the same
+        config = run.environment, run.map, str(run.seed), run.id[-HASH_LENGTH:], run.choices.get(AXIS, "")
+        for key in ((run.id,), config):
+            if (twin := seen.setdefault(key, run)) is not run:
+                names = run.id if run.id == twin.id else f"{twin.id} and {run.id}"
+                raise ConfigError(f"{suite.path}: two runs are the same: {names}. Do overrides set the same values?")
 
 
 __all__ = ["checked_runs", "suite_path"]

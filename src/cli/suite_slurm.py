@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cli.suite_hints import command
 from cli.suite_runs import is_current
 from cli.suite_starter import SRC
 from records.suite_state import DONE, FAILED, SuiteFolder, SuiteRun
@@ -33,7 +34,7 @@ def submit(
         return
     program = [sys.executable, str(SRC / "suite.py"), "task"]
     job = slurm.submit(folder, wanted, failed, resources, program, options.lease)
-    print(f"Job {job}: {len(wanted)} runs. python src/suite.py status {folder.name} shows them.")
+    print(f"Job {job}: {len(wanted)} runs. {command(folder, 'status')} shows them.")
 
 
 def task(words: Sequence[str]) -> None:

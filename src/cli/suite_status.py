@@ -1,13 +1,15 @@
 """`suite.py status` and `suite.py stop`."""
 
-import contextlib
 import sys
 import time
+from collections.abc import Sequence
 
+from cli.suite_hints import command
 from cli.suite_trials import aligned, trials_text
-from records.suite_scores import trial_rows
+from records.suite_scores import TrialRow, trial_rows
 from records.suite_state import RUNNING, SuiteFolder
 from records.suite_table import Cell, SuiteTable, last_line, live, suite_table
+from records.suite_trials import SearchPlan
 from suites.claims import Claims
 from suites.slurm import cancel_pending
 from utils.console import terminal_width
@@ -32,10 +34,14 @@ def show_status(folder: SuiteFolder, watch: bool) -> None:
         print(status_text(folder, table, width), flush=True)
         if plan.method:
             print("\n" + trials_text(plan, trials, width), flush=True)
-        waited_for = table.total.running + table.total.waiting + max(plan.trials - len(trials), 0)
-        if not watch or not waited_for:
+        if not watch or not _unfinished(table.total, plan, trials):
             return
         time.sleep(REDRAW)
+
+
+def _unfinished(total: Cell, plan: SearchPlan, trials: Sequence[TrialRow]) -> int:
+    """How many runs, or trials that are to come, are waited for."""
+    return total.running + total.waiting + max(plan.trials - len(trials), 0)
 
 
 def status_text(folder: SuiteFolder, table: SuiteTable, width: int | None = None) -> str:
@@ -76,7 +82,11 @@ def _row(cell: Cell, speed: float | None) -> tuple[str, ...]:
 
 def stop(folder: SuiteFolder) -> None:
     """Ask all runs of a suite to save and stop, on whatever machine, and wait for them."""
-    claims = Claims(folder)
+    claims, newest = Claims(folder), live(folder, folder.newest())
+    total = suite_table(folder.runs(), newest).total
+    if total.runs and not _unfinished(total, *trial_rows(folder, newest)) and not total.failed:
+        print(f"All {total.done} runs of {folder.name} are done: there is nothing to stop.")
+        return
     write_whole(str(folder.stop), b"")
     for job in cancel_pending(folder):
         print(f"The tasks of job {job} that had not begun are cancelled.")
@@ -89,6 +99,5 @@ def stop(folder: SuiteFolder) -> None:
             time.sleep(LOOK)
     except KeyboardInterrupt:
         return
-    with contextlib.suppress(OSError):
-        # launchers end when they see it; the next start removes it
-        print(f"{folder.name} is stopped; python src/suite.py run {folder.name} resumes it.")
+    # launchers end when they see the mark; the next start removes it
+    print(f"{folder.name} is stopped; {command(folder, 'run')} resumes it.")

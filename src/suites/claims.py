@@ -5,6 +5,7 @@ and over when nobody does so for the time of its lease. Then whoever creates the
 writes or removes the file of another's attempt, so a claim that is taken over cannot be taken twice.
 """
 
+import itertools
 import os
 import time
 import uuid
@@ -12,9 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from records.layout import CHECKPOINTS, DONE, RUNS
+from records.metric_tail import progress
 from records.recorded import manifests
 from records.suite_state import DONE as IS_DONE
-from records.suite_state import FAILED, LOST, RUNNING, Attempt, SuiteFolder, SuiteRun
+from records.suite_state import FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from suites.processes import born, is_alive, kill, machine
 from utils.whole_files import create_whole
 
@@ -77,7 +79,10 @@ class Claims:
         return IN_USE not in attempt.error or self._age(attempt) > 2 * attempt.lease / RENEWALS
 
     def claim(self, run: SuiteRun, before: Attempt | None, cores: list[int], gpus: list[str]) -> Claim | None:
-        """Try to get a run whose newest attempt is `before`, which is over; None: another launcher was first."""
+        """Try to get a run whose newest attempt is `before`, which is over; None: it is done, or another's.
+
+        A run without an attempt may have a folder: the suite's was removed, or moved. It is the same run, by its id.
+        """
         made = Attempt(
             run.id,
             before.number + 1 if before else 1,
@@ -92,8 +97,9 @@ class Claims:
             cores=cores,
             gpus=gpus,
         )
-        if before is None:
+        if before is None and not (self._folder.results / RUNS / made.token).exists():
             return Claim(run, made, False) if self._create(made) else None
+        before = before or Attempt(run.id, 0, state=STOPPED, token=made.token)
         if before.machine == self.machine:  # it was stopped by force, and may not have noticed
             kill(before.run_pid, before.run_born)
         made, resume = self._continued(made, before)
@@ -105,8 +111,8 @@ class Claims:
         """The attempt that continues another one: resumed, begun once more, or given up."""
         root, token = self._folder.results, before.token or made.token
         if (root / RUNS / token / DONE).is_file():  # its keeper was killed before it could say so
-            return replace(made, token=token, state=IS_DONE, ended=time.time(), steps=before.steps,
-                           seconds=before.seconds), False  # fmt: skip
+            steps, seconds = progress(root, token) or (before.steps, before.seconds)
+            return replace(made, token=token, state=IS_DONE, ended=time.time(), steps=steps, seconds=seconds), False
         step = newest_step(root, token)
         lost = before.state in (RUNNING, LOST)
         losses = before.losses + 1 if lost and (step or 0) <= before.resumed else 0
@@ -118,7 +124,9 @@ class Claims:
         if step is not None:
             return replace(made, token=token, losses=losses, resumed=step, steps=step, resumes=True), True
         # never a name that the attempt before could still take
-        return replace(made, token=f"{made.token}.{made.number}", losses=losses), False
+        names = (f"{made.token}.{number}" for number in itertools.count(made.number))
+        token = next(name for name in names if not (root / RUNS / name).exists())
+        return replace(made, token=token, losses=losses), False
 
     def _create(self, attempt: Attempt) -> bool:
         return create_whole(str(self._folder.place(attempt.run, attempt.number)), attempt.to_bytes())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from records.suite_state import FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from records.suite_state import DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from suites.claims import Claims
 from suites.keeper import command_of, keep
 from suites.processes import end_with_parent
@@ -84,4 +84,4 @@ def _is_free(before: Attempt, claims: Claims, failed: int | None, patient: bool)
         while not claims.is_over(before) and time.monotonic() < deadline:
             time.sleep(min(1.0, before.lease / 10))
         return claims.is_over(before)
-    return before.state in (STOPPED, LOST) or (before.state == FAILED and before.number == failed)
+    return before.state in (STOPPED, LOST, DROPPED) or (before.state == FAILED and before.number == failed)

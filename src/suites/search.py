@@ -129,6 +129,10 @@ def _checked(where: str, kind: str, bounds: Any) -> list:
     if not isinstance(bounds, list) or not bounds:
         raise ConfigError(f"{where}.{kind}={shown(bounds)}: expected a list.")
     if kind == "choice":
+        # 5 is another choice than "5", and than 5.0
+        texts = [(type(one), shown(one, 10**6)) for one in bounds]
+        if twice := next((text for text in texts if texts.count(text) > 1), None):
+            raise ConfigError(f"{where}.choice: {shown(twice[1])} is in the list twice.")
         return bounds
     least_type = (int,) if kind == "int" else (int, float)
     if len(bounds) != 2 or not all(type(one) in least_type and math.isfinite(one) for one in bounds):

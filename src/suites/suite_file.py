@@ -38,11 +38,11 @@ AXES = ("seed", "algorithm", "environment", "map")
 MOST_SEEDS, MOST_RUNS, LARGEST_SEED = 1000, 10_000, 2**31 - 1
 # settings that the suite makes itself
 OWN = {
-    "seed": "seeds",
-    "env": "environments",
-    "run_name": "name",
-    "label": "algorithms",
-    "local_results_path": "--results",
+    "seed": "the suite's key 'seeds'",
+    "env": "the suite's key 'environments'",
+    "run_name": "the suite, its algorithm and its hash",
+    "label": "the suite's algorithms and overrides",
+    "local_results_path": "the option --results",
     "evaluate": "",
     "checkpoint_path": "",
 }
@@ -111,13 +111,17 @@ def suite_path(name: str) -> Path:
     Raises:
         ConfigError: there is no such file; the message has the nearest name.
     """
-    path = Path(name) if name.endswith((".yaml", ".yml")) else CONFIG_DIR / FAMILY / f"{name}.yaml"
+    is_path = name.endswith((".yaml", ".yml"))
+    path = Path(name) if is_path else CONFIG_DIR / FAMILY / f"{name}.yaml"
     try:
         found = path.is_file()
     except (OSError, ValueError):  # a name that is too long
         found = False
+    if not found and is_path:
+        raise ConfigError(f"There is no file {shown(name, 300)}.")
     if not found:
-        raise ConfigError(f"There is no suite {shown(name, 300)}.{suggestion(name, suite_names())}")
+        hint = " A suite elsewhere is named by its path, which ends in .yaml."
+        raise ConfigError(f"There is no suite '{shown(name, 300)}'.{suggestion(name, suite_names())}{hint}")
     return path
 
 
@@ -217,7 +221,7 @@ def _settings(where: str, value: Any) -> dict[str, Any]:
         raise ConfigError(f"{where}={shown(value)}: expected a mapping of config keys to values.")
     for key, instead in OWN.items():
         if key in value:
-            advice = f"the suite's {instead} decides it" if instead else "a suite trains new runs"
+            advice = f"it comes from {instead}" if instead else "a suite trains new runs"
             raise ConfigError(f"{where}.{key}: {advice}.")
     return dict(value)
 
@@ -255,6 +259,8 @@ def _condition(suite: SuiteFile, where: str, value: Any) -> dict[str, list]:
         condition[axis] = wanted if isinstance(wanted, list) else [wanted]
         for one in condition[axis]:
             if one not in (known := suite.values(axis)):
+                if known == [""]:
+                    raise ConfigError(f"{where}: the suite has no maps, so none is {shown(one)}.")
                 raise ConfigError(f"{where}: the suite has no {axis} {shown(one)}.{suggestion(one, known, limit=30)}")
     return condition
 

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import sys
 
 import pytest
@@ -87,6 +88,12 @@ def test_a_row_more_moves_nothing_and_a_changed_config_is_a_new_run(suite, tmp_p
         ),
         ("seeds: 2", "seeds: 2\nmaps: [3m]", "maps: the environment two_step has no maps"),
         ("seeds: 2", "seeds: 2\noverrides: {a: {x y: {}, x-y: {}}}", "two runs are the same: qmix+x-y-two_step-s1"),
+        ("seeds: 2", "seeds: 2\noverrides: {a: {x: {lr: 0.1}, y: {lr: 0.1}}}", "the same: qmix+x-two_step-s1"),
+        (
+            "seeds: 2",
+            "seeds: 2\ncases: [{when: {map: 3m}, settings: {lr: 0.1}}]",
+            "the suite has no maps, so none is 3m",
+        ),
         ("gpus: 0", "gpus: 64", "resources.gpus=64: this machine has"),
     ],
 )
@@ -102,10 +109,15 @@ def test_a_suite_is_refused_before_anything_starts(suite, tmp_path, capsys, old,
     "words, message",
     [
         (["rn", "tiny.yaml"], "There is no command 'rn'. Did you mean 'run'?"),
-        (["run", "tny.yaml"], "There is no suite tny.yaml."),
+        (["run", "tny.yaml"], "There is no file tny.yaml."),
+        (["run", "skirmish_quik"], "Did you mean 'skirmish_quick'?"),
+        (
+            ["run", "tiny.yaml", "--jobs=1.5"],
+            "1.5 is not a whole number from 1 to 4096. See python src/suite.py run --help.",
+        ),
         (["run"], "The following arguments are required: SUITE."),
         (["run", "tiny.yaml", "--job=2"], "Unknown argument '--job=2'. Did you mean '--jobs'?"),
-        (["run", "tiny.yaml", "--jobs=0"], "Argument --jobs: it must be from 1 to 4096."),
+        (["run", "tiny.yaml", "--jobs=0"], "--jobs: 0 is not a whole number from 1 to 4096."),
         (["status", "tiny"], "The suite 'tiny' has not been started. results/suites has none."),
     ],
 )
@@ -155,13 +167,23 @@ def test_a_failed_run_is_an_error_with_the_way_to_its_output(suite, tmp_path, ca
     assert "ValueError: no" in capsys.readouterr().out
 
 
-def test_stop_waits_for_what_is_running(suite, tmp_path, capsys):
+def test_a_stop_leaves_a_mark_that_the_next_start_removes(suite, tmp_path, capsys):
     assert suite("run", "tiny.yaml") == 0
+    folder = SuiteFolder(tmp_path / "results", "tiny")
     assert suite("stop", "tiny") == 0
-    assert (tmp_path / "results" / "suites" / "tiny" / "stop").exists()
-    # the next start removes the mark
+    assert "All 4 runs of tiny are done: there is nothing to stop." in capsys.readouterr().out
+    assert not folder.stop.exists()
+    shutil.rmtree(folder.attempts)
+    assert suite("stop", "tiny") == 0
+    # by its file: no name would be found
+    assert "tiny is stopped; python src/suite.py run tiny.yaml resumes it." in capsys.readouterr().out
+    assert folder.stop.exists()
+    begun = {path: path.stat().st_mtime_ns for path in tmp_path.glob("results/runs/*")}
     assert suite("run", "tiny.yaml") == 0
-    assert not (tmp_path / "results" / "suites" / "tiny" / "stop").exists()
+    assert not folder.stop.exists()
+    # nothing was done twice: the runs have the same ids
+    assert begun == {path: path.stat().st_mtime_ns for path in tmp_path.glob("results/runs/*")}
+    assert {(one.state, one.steps >= 20) for one in attempts(tmp_path).values()} == {("done", True)}
 
 
 def test_a_report_has_the_runs_of_the_suite_and_no_others(suite, tmp_path, capsys):
@@ -259,7 +281,7 @@ def test_a_search_that_learns_from_its_trials(suite, tmp_path, capsys):
     [
         ({"[8, 16]": "[8, -1]"}, [], "tiny.yaml: qmix+t0, two_step, seed 1: batch_size=-1: it must be"),
         ({"batch_size": "batch_sze"}, [], "Unknown key 'batch_sze'"),
-        ({"lr: {": "seed: {"}, [], "search.space.seed: the suite's seeds decides it."),
+        ({"lr: {": "seed: {"}, [], "search.space.seed: it comes from the suite's key 'seeds'."),
         ({}, ["--launcher=slurm"], "search.method=tpe: --launcher=slurm starts runs that are known beforehand."),
         ({"seeds: 2": "seeds: 12", "trials: 3": "trials: 1000"}, [], "12000 runs; a suite may have 10000."),
     ],

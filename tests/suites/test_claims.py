@@ -136,6 +136,12 @@ def test_a_run_that_was_done_before_its_keeper_was_killed_is_not_run_again(folde
     assert (now.state, now.number, now.token, now.steps) == (DONE, 2, before.token, 100)
 
 
+def test_a_run_whose_suite_was_removed_is_found_by_its_name(folder):
+    checkpoint(folder, f"mine_{RUN.id}", 40)
+    claim = Claims(folder).claim(RUN, None, [], [])
+    assert claim.resume and (claim.attempt.number, claim.attempt.resumed) == (1, 40)
+
+
 def test_a_run_that_is_always_lost_is_given_up(folder):
     claims, before = Claims(folder, losses=3), None
     for _ in range(4):

@@ -67,6 +67,7 @@ def test_a_grid_is_every_combination():
         ({"trials": 3, "space": {"lr": {"log_uniform": [0, 1]}}}, "the smaller one and both are above 0"),
         ({"trials": 3, "space": {"lr": {"int": [0.5, 1]}}}, "expected two whole numbers"),
         ({"trials": 3, "space": {"lr": {"uniform": [0, float("inf")]}}}, "expected two numbers"),
+        ({"trials": 3, "space": {"lr": {"choice": [5, "5", 5]}}}, "search.space.lr.choice: 5 is in the list twice"),
         ({"trials": 2000, "space": SPACE}, "search.trials=2000: it must be at most 1000"),
         ({"trails": 3, "space": SPACE}, "search: unknown key 'trails'. Did you mean 'trials'?"),
     ],

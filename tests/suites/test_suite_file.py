@@ -42,7 +42,7 @@ def test_maps_are_those_of_every_environment_or_of_each(tmp_path):
         ({"seeds": "0"}, "seeds=0: expected how many (1 to 1000)"),
         ({"seeds": "[1, 1]"}, "seeds: 1 is in the list twice"),
         ({"seeds": "[-1]"}, "seeds: -1 is not a whole number from 0"),
-        ({"settings": "{seed: 3}"}, "settings.seed: the suite's seeds decides it"),
+        ({"settings": "{seed: 3}"}, "settings.seed: it comes from the suite's key 'seeds'"),
         ({"settings": "{t_max: 1}", "t_max": "2"}, "t_max stands in the file and among its settings"),
         ({"overrides": "[a]"}, "overrides: expected axes of named settings"),
         ({"overrides": "{rate: {}}"}, "overrides.rate={}: expected named settings"),
@@ -69,5 +69,5 @@ def test_mistakes_are_named(tmp_path, keys, message):
 
 
 def test_an_unknown_suite_is_answered_with_the_nearest():
-    with pytest.raises(ConfigError, match=r"There is no suite skirmish_quik\. Did you mean 'skirmish_quick'\?"):
+    with pytest.raises(ConfigError, match=r"There is no suite 'skirmish_quik'\. Did you mean 'skirmish_quick'\?"):
         suite_path("skirmish_quik")

@@ -1,0 +1,21 @@
+"""Commands of `suite.py` as messages name them."""
+
+import shlex
+from pathlib import Path
+
+from records.suite_state import SuiteFolder
+from suites.suite_file import suite_names
+
+
+def command(folder: SuiteFolder, word: str) -> str:
+    """`python src/suite.py WORD SUITE`, with the folder of results where it is not the usual one.
+
+    `run` takes the file of a suite that is not among those of config/suites, the others its name.
+    """
+    suite = folder.name
+    if word == "run" and suite not in suite_names():
+        suite = folder.content().get("file")
+    words = ["python", "src/suite.py", word, suite if isinstance(suite, str) and suite.isprintable() else folder.name]
+    if folder.results.absolute() != Path("results").absolute():
+        words.append(f"--results={folder.results}")
+    return shlex.join(words)
