@@ -59,12 +59,14 @@ class Session0(Session):
         self._waiter.give()
 
     def _take(self, doing: str) -> bytes:
+        has_followed = False
         for _ in range(MOST_FILES):
             self._waiter.until(self._is_ours, doing, None if self.attached else self._first_seconds)
             command = self._data[COMMAND : COMMAND + 1][0]
             if command != CHANGE_FILE:
                 break
             self._follow()
+            has_followed = True
         else:
             raise SimulatorFault(f"The simulator has changed its file {MOST_FILES} times in one turn")
         if command == CLOSE:
@@ -74,6 +76,8 @@ class Session0(Session):
         if command != STEP:
             raise SimulatorFault(f"The simulator answers with command {command}, which is none of its")
         self._came()
+        if has_followed:
+            self._read_groups(groups_start_0(self._side), self._bytes)
         length = int.from_bytes(self._data[SIDE_OFFSET_0:SIDE_START_0], "little", signed=True)
         payload = b""
         if length:
@@ -104,9 +108,10 @@ class Session0(Session):
         before.write(TURN, ON)
         self._waiter.give()
         self._use(data, path, total, side)
+        self._read_groups(groups_start_0(side), total)
 
     def _follow(self) -> None:
-        """Open the file that the simulator has made, and remove the one before."""
+        """Open the file that the simulator has made, and remove the one before. It still writes groups there."""
         path = self._next_path()
         data = SharedFile.open(path, FIRST_BYTES_0, "the file")
         try:
@@ -132,4 +137,3 @@ class Session0(Session):
         before, self._data, self._current = self._data, data, path
         before.close()
         self._bytes, self._side = total, side
-        self._read_groups(groups_start_0(side), total)

@@ -182,7 +182,7 @@ class Session:
         if process is None:
             return SimulatorFault(f"{text} (file {self.path}).")
         # one that has failed may still be on its way out
-        if not process.alive and "exit code" not in text and "killed by" not in text:
+        if not process.alive and "exit code" not in text and "killed" not in text:
             text += f"; it has ended: {process.ending()}"
         lines = process.last_lines()
         said = (

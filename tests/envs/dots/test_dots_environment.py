@@ -186,6 +186,29 @@ def test_wrong_arguments_are_refused(env_args, said):
     assert said in str(refusal.value)
 
 
+SLOW_TO_REGISTER = """
+import time
+import numpy as np
+from dots_simulator import Simulator, link_0
+
+grow = link_0.Link0._grow
+link_0.Link0._grow = lambda *given: (grow(*given), time.sleep(0.05))
+with Simulator() as simulator:
+    groups = [simulator.behaviour(name, 2, [(3,)], continuous=1) for name in ("Red", "Blue")]
+    while simulator.exchange():
+        for i, group in enumerate(groups):
+            group.decide([2 * i, 2 * i + 1], [np.full((2, 3), i)], 1.0)
+"""
+
+
+def test_groups_of_protocol_0_are_read_when_the_simulator_has_written_them(made, tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW_TO_REGISTER)
+    env = made(str(tmp_path / "slow.py"), protocol="0")
+    assert env.groups == {"Red": 2, "Blue": 2}
+    env.reset()
+    assert env.observe()["Blue/obs"].tolist() == [[1, 1, 1]] * 2
+
+
 def test_a_file_that_cannot_be_executed_is_refused(tmp_path):
     (tmp_path / "Walker.x86_64").write_text("")
     with pytest.raises(ConfigError, match=r"Walker.x86_64 cannot be executed.*chmod u\+x"):
