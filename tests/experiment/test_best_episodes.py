@@ -16,6 +16,7 @@ from race_tasks import accelerate_only
 from records import best_episodes as records
 from records.best_episodes import array_of, record_of
 from records.console_log import get_logger
+from records.layout import BEST_EPISODE
 from records.logger import Logger
 from replays.reader import read_replay
 from run import run
@@ -99,6 +100,15 @@ def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path
             assert unit["metres"] == pytest.approx(fastest[t - 1]["metres"][0], rel=1e-6)
             assert unit["x"] == pytest.approx(fastest[t - 1]["x"][0], rel=1e-6)
         assert driven_from(replay).races.cars[0].tobytes() == fastest[-1].tobytes()
+    _record_as(folder, least=record["least"] + 10)
+    with pytest.raises(ConfigError, match=rf"driven again, the race takes {record['least']} ms; it took"):
+        replay_best(folder, tmp_path / "changed")
+    assert not (tmp_path / "changed").exists()
+
+
+def _record_as(folder, **changes):
+    path = folder / BEST_EPISODE
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 @pytest.mark.slow

@@ -61,20 +61,24 @@ def driven_best(folder: str | Path, steps: int | None = None) -> BatchedRaces:
     """The world of a run's best race on a map, `runs/<token>/best_episodes/<map>`, after its first `steps` steps.
 
     Raises:
-        ConfigError: the folder has none of env=racing.
+        ConfigError: the folder has none of env=racing; or all of its steps are another race now.
     """
     record, actions = _best(folder)
-    return driven_again(actions[:steps].tolist(), record["restart"], record["env_args"])
+    races = driven_again(actions[:steps].tolist(), record["restart"], record["env_args"])
+    if steps is None:
+        _require_the_same(races, record, folder)
+    return races
 
 
 def replay_best(folder: str | Path, target: str | Path) -> Path:
     """Drive a best race again and write its replay, `<target>/best_<map>.jsonl`; returns its path.
 
     Raises:
-        ConfigError: the folder has none of env=racing.
+        ConfigError: the folder has none of env=racing, or it is another race now.
         OSError: it cannot be written.
     """
     record, actions = _best(folder)
+    driven_best(folder)
     values, races = array_of(Path(folder), "q_values"), _set_off(record["restart"], record["env_args"])
     options, before = races.options, snapshot(races)
     header = {key: record.get(key) for key in ("env", "env_args", "seed", "t_env")}
@@ -93,6 +97,17 @@ def replay_best(folder: str | Path, target: str | Path) -> Path:
     finally:
         writer.close()
     return writer.path
+
+
+def _require_the_same(races: BatchedRaces, record: Mapping[str, Any], folder: str | Path) -> None:
+    """Raises: ConfigError: the race does not end as it was recorded, as on a track whose file has changed."""
+    time = info_of(races, 0).get("race_time")
+    if time != record["least"]:
+        found = "does not finish" if time is None else f"takes {time} ms"
+        raise ConfigError(
+            f"{folder}: driven again, the race {found}; it took {record['least']} ms. The file of its track, or the "
+            "world of Muster, has changed since."
+        )
 
 
 def _best(folder: str | Path) -> tuple[dict[str, Any], np.ndarray]:
