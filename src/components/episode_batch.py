@@ -1,13 +1,16 @@
 """Episodes as tensors: `EpisodeBatch` (PyMARL's contract)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch as th
 
+from components.batch_items import check_safe_view, indexed_shape, is_index, num_items
 from components.trajectories import MASKS, masks, trajectory_keys
+
+NO_ARRAY = (None, None)
 
 
 class EpisodeBatch:
@@ -45,6 +48,7 @@ class EpisodeBatch:
         self.max_seq_length = max_seq_length
         self.preprocess = {} if preprocess is None else preprocess
         self.device = device
+        self._arrays: dict[str, tuple[th.Tensor, np.ndarray]] = {}
         if data is not None:
             self.data = data
         else:
@@ -122,10 +126,10 @@ class EpisodeBatch:
                 self._write(new_key, tensors[new_key], item, written)
 
     def _write(self, key: str, target: th.Tensor, item: Any, value: Any) -> th.Tensor:
-        shape = _indexed_shape(target, item)
+        shape = indexed_shape(target, item)
         value = self._as_tensor(key, value, target)
         if value.shape != shape:
-            _check_safe_view(key, value.shape, shape)
+            check_safe_view(key, value.shape, shape)
             value = value.reshape(shape)
         target[item] = value
         return value
@@ -140,6 +144,17 @@ class EpisodeBatch:
             return th.as_tensor(np.asarray(value), dtype=target.dtype, device=target.device)
         except (TypeError, ValueError) as error:
             raise ValueError(f"The values given for '{key}' do not make one array of numbers: {error}") from None
+
+    def arrays(self, keys: Iterable[str]) -> list[np.ndarray]:
+        """Fields of steps as arrays `[B, T, ...]` on the tensors' memory, which is the CPU's; each is made once."""
+        tensors, known, arrays = self.data.transition_data, self._arrays, []
+        for key in keys:
+            tensor, array = known.get(key, NO_ARRAY)
+            if tensor is not tensors[key]:  # or somebody gave the batch another tensor
+                tensor = tensors[key]
+                known[key] = tensor, (array := tensor.numpy())
+            arrays.append(array)
+        return arrays
 
     def __getitem__(self, item: Any):
         if isinstance(item, str):
@@ -172,8 +187,8 @@ class EpisodeBatch:
             transition_data={key: tensor[item] for key, tensor in self.data.transition_data.items()},
             episode_data={key: tensor[batch_item] for key, tensor in self.data.episode_data.items()},
         )
-        batch_size = _num_items(batch_item, self.batch_size)
-        length = _num_items(time_item, self.max_seq_length)
+        batch_size = num_items(batch_item, self.batch_size)
+        length = num_items(time_item, self.max_seq_length)
         return EpisodeBatch(self.scheme, self.groups, batch_size, length, data=data, device=self.device)
 
     def _parse_slices(self, items: Any) -> tuple:
@@ -182,14 +197,14 @@ class EpisodeBatch:
             items = (items, slice(None))
         if len(items) != 2:
             raise IndexError(f"Index by episode and step, at most two items; got {len(items)}.")
-        if not isinstance(items[1], slice) and not _is_index(items[1]):
+        if not isinstance(items[1], slice) and not is_index(items[1]):
             raise IndexError("Indexing across Time must be contiguous")
         return self._parse_item(items[0]), self._parse_item(items[1])
 
     def _parse_item(self, item: Any) -> slice | th.Tensor:
         if isinstance(item, slice):
             return item
-        if _is_index(item):
+        if is_index(item):
             index = int(item)
             return slice(index, index + 1 if index != -1 else None)
         if isinstance(item, list | np.ndarray | th.Tensor):
@@ -254,30 +269,12 @@ class EpisodeBatch:
                     return f"{key}{rest} of episode {row} of the batch is {value} ({len(places)} such values)"
         return None
 
+    def __getstate__(self) -> dict[str, Any]:
+        # a copy's arrays would not be on the memory of its tensors
+        return {**vars(self), "_arrays": {}}
+
     def __repr__(self) -> str:
         return (
             f"EpisodeBatch. Batch Size:{self.batch_size} Max_seq_len:{self.max_seq_length} "
             f"Keys:{self.scheme.keys()} Groups:{self.groups.keys()}"
         )
-
-
-def _is_index(item: Any) -> bool:
-    if isinstance(item, th.Tensor | np.ndarray):
-        item = item.item() if item.ndim == 0 else None
-    return isinstance(item, int | np.integer) and not isinstance(item, bool)
-
-
-def _num_items(item: slice | th.Tensor, size: int) -> int:
-    return len(range(*item.indices(size))) if isinstance(item, slice) else len(item)
-
-
-def _indexed_shape(target: th.Tensor, item: Any) -> th.Size:
-    items = item if isinstance(item, tuple) else (item,)
-    sizes = [_num_items(i, size) for i, size in zip(items, target.shape, strict=False)]
-    return th.Size([*sizes, *target.shape[len(items) :]])
-
-
-def _check_safe_view(key: str, shape: Sequence[int], destination: Sequence[int]) -> None:
-    """Refuse a reshape that would do more than add or drop axes of size 1."""
-    if [size for size in shape if size != 1] != [size for size in destination if size != 1]:
-        raise ValueError(f"Unsafe reshape of '{key}': {tuple(shape)} to {tuple(destination)}")

@@ -24,7 +24,7 @@ class StepWriter:
         self._axes = {key: tensor.dim() - 2 for key, tensor in self._tensors.items()}
         self._views: dict[str, np.ndarray] = {}
         if all(tensor.device.type == "cpu" for tensor in self._tensors.values()):
-            self._views = {key: tensor.numpy() for key, tensor in self._tensors.items()}
+            self._views = dict(zip(self._tensors, batch.arrays(self._tensors), strict=True))
 
     def write(
         self, values: Mapping[str, np.ndarray], rows: np.ndarray, t: int | np.ndarray, mark_filled: bool = False

@@ -43,7 +43,7 @@ def choice_masks(scheme: Scheme) -> dict[str, str]:
 
 def is_rollout(batch: Any) -> bool:
     """Whether a batch has the memory from before its first column, and episodes that start within its rows."""
-    return any(key == BEFORE or key.startswith(f"{BEFORE}/") for key in batch.scheme)
+    return BEFORE in batch.scheme or any(key.startswith(f"{BEFORE}/") for key in batch.scheme)
 
 
 def shape_of(info: Mapping[str, Any]) -> tuple[int, ...]:

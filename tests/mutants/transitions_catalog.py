@@ -3,6 +3,7 @@
 from catalog import Edit
 
 BUFFER = ("tests/components/buffers/test_transitions.py",)
+NEXT = ("tests/components/buffers/test_next_steps.py",)
 TREE = ("tests/components/buffers/test_sum_tree.py",)
 WITH_UNITS = ("tests/components/buffers/test_with_units.py",)
 UNITS = ("tests/components/sampling/test_units.py",)
@@ -14,15 +15,18 @@ DDPG = ("tests/learners/test_ddpg_learner.py",)
 SAC = ("tests/learners/test_sac_learner.py",)
 
 MUTANTS = (
-    Edit(
-        "transitions: an end waits for actions", "np.where(ended[:, -2], -1, numbers[:, -1])", "numbers[:, -1]", BUFFER
-    ),
+    Edit("transitions: an end waits for actions", "np.where(ended, -1, numbers)", "numbers.copy()", BUFFER),
     Edit(
         "transitions: whatever waits continues",
-        "same[rows] &= (now == then).reshape(len(rows), -1).all(axis=1)",
+        "same[rows] &= equal(now, then).reshape(len(rows), -1).all(axis=1)",
         "pass",
         BUFFER,
     ),
+    Edit("transitions: no room for a block", "before < stop + 2 * rows - size or ", "", NEXT),
+    Edit("transitions: a time limit waits for actions", "or ends[1].item(0)", "", NEXT),
+    Edit("transitions: a resumed one remembers a block", "waiting is not ring.waiting.get(source) or ", "", NEXT),
+    Edit("transitions: new frames keep priorities", "self._levels[0][first + count : last + 1] = 0.0", "pass", NEXT),
+    Edit("batches: copies write elsewhere", 'return {**vars(self), "_arrays": {}}', "return vars(self)", NEXT),
     Edit("transitions: nothing continues", "rows = np.flatnonzero(filled & (waiting >= 0))", "rows = []", BUFFER),
     Edit("transitions: the next place follows", "after - of\n", "1\n", BUFFER),
     Edit("transitions: overwritten ones are drawn", "queue.drop_below(self.ring.first, len(places))", "pass", BUFFER),
@@ -61,7 +65,7 @@ MUTANTS = (
     ),
     Edit(
         "sum tree: sums grow old",
-        "above[places] = level.reshape(-1, FAN_OUT)[places].sum(axis=1)",
+        "above[places] = children[places].sum(axis=1)",
         "above[places] = 1",
         TREE,
     ),

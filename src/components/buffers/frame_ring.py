@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch as th
 
+from components.buffers.next_steps import NextSteps, equal
 from components.episode_batch import EpisodeBatch
 from components.scheme import shape_at_a_step
 from components.storage import lazy_zeros, require_range, storage_dtype
@@ -50,14 +51,15 @@ class FrameRing:
             for key, info in self.scheme.items()
             if key not in derived
         }
-        # the same memory, through which NumPy reads and writes small things in a third of the time
-        self._arrays = {key: x.numpy() for key, x in self.data.items()} if device == "cpu" else {}
         self._observed = [*observed_fields(self.scheme), *state_fields(self.scheme)]
+        self._take_arrays()
         # of steps that were ever written; and no step below `least` is held, since the ring was smaller once
         self.stop = self.least = 0
         self.ahead = np.zeros(capacity, dtype=np.int32)
         # by source, of each row of its last rollout: the number of its last step, if that waits for actions; else -1
         self.waiting: dict[int, np.ndarray] = {}
+        # by source, the last ones among them that all waited: their numbers, without a gap, and the first one
+        self.blocks: dict[int, tuple[np.ndarray, int]] = {}
         # called before steps are overwritten, with the number of the first one that stays
         self.before_overwrite: Callable[[int], None] = lambda first_kept: None
 
@@ -80,11 +82,24 @@ class FrameRing:
         for key, stored in self.data.items():
             self.data[key] = _zeros((capacity, *stored.shape[1:]), stored.dtype, self.device, self._folder)
             self.data[key][new.to(self.device)] = stored[old.to(self.device)]
-        self._arrays = {key: x.numpy() for key, x in self.data.items()} if self.device == "cpu" else {}
+        self._take_arrays()
         ahead = np.zeros(capacity, dtype=np.int32)
         ahead[new] = self.ahead[old]
         self.least = max(self.first, self.stop - capacity)
         self.ahead, self.capacity = ahead, capacity
+
+    def _take_arrays(self) -> None:
+        """The same memory, through which NumPy reads and writes small things in a third of the time."""
+        self._arrays = {key: x.numpy() for key, x in self.data.items()} if self.device == "cpu" else {}
+        self._next_steps = NextSteps(self, self._arrays, self._observed) if self._arrays else None
+
+    def insert_next(self, batch: EpisodeBatch, source: int = 0) -> int:
+        """`insert` a rollout of one step that continues the last one in all rows (`components.buffers.next_steps`).
+
+        Returns:
+            the number of its first step, after which those of the other rows follow; -1 if it is no such rollout.
+        """
+        return -1 if self._next_steps is None else self._next_steps.put(batch, source)
 
     def insert(self, batch: EpisodeBatch, rollout: bool, source: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Write a batch of B rows and T columns over the oldest steps.
@@ -122,9 +137,17 @@ class FrameRing:
         of, after = numbers[:, :-1][has_next], numbers[:, 1:][has_next]
         self.ahead[of % self.capacity] = after - of
         if rollout:
-            # what follows an end shows how it ended, and gets no actions
-            self.waiting[source] = np.where(ended[:, -2], -1, numbers[:, -1])
+            self.wait(source, numbers[:, -1], ended[:, -2])
         return numbers, valid, begins
+
+    def wait(self, source: int, numbers: np.ndarray, ended: np.ndarray) -> None:
+        """Let the last steps of a source's rows, int64 `[B]`, wait for their actions; but not those behind an end.
+
+        What follows an end, bool `[B]`, shows how it ended, and gets no actions.
+        """
+        self.waiting[source] = waiting = np.where(ended, -1, numbers)
+        if (waiting >= 0).all():  # new frames, all in one column: without a gap
+            self.blocks[source] = waiting, int(waiting[0])
 
     def _waiting_of(self, source: int, rows: int, most: int) -> np.ndarray:
         """The numbers that wait in the rows of a source, without those that up to `most` new steps would overwrite."""
@@ -144,7 +167,7 @@ class FrameRing:
         for key in self._observed:
             now = batch[key][:, 0].to(self.data[key]).cpu().numpy()[rows]
             then = self._arrays[key][places] if self._arrays else self.data[key][th.from_numpy(places)].cpu().numpy()
-            same[rows] &= (now == then).reshape(len(rows), -1).all(axis=1)
+            same[rows] &= equal(now, then).reshape(len(rows), -1).all(axis=1)
         return same
 
     def _write(self, batch: EpisodeBatch, numbers: np.ndarray) -> None:

@@ -13,6 +13,15 @@ class NumberQueue:
     def __len__(self) -> int:
         return self._stop - self._first
 
+    def append_block(self, first: int, count: int) -> None:
+        """Add `count` numbers from `first` on."""
+        size, place = len(self._numbers), self._stop % len(self._numbers)
+        if place + count > size or (len(self) and self._numbers[place - 1] > first):
+            self.append(np.arange(first, first + count))
+            return
+        self._numbers[place : place + count] = first if count == 1 else np.arange(first, first + count)
+        self._stop += count
+
     def append(self, numbers: np.ndarray) -> None:
         """Add ascending numbers `[k]`, few of which are smaller than some there are."""
         later = 0
@@ -35,6 +44,14 @@ class NumberQueue:
 
     def drop_below(self, limit: int, at_most: int) -> None:
         """Remove the numbers below `limit`, of which there are `at_most` that many."""
+        if self._first == self._stop or self._numbers[self._first % len(self._numbers)] >= limit:
+            return
+        if (
+            self._stop - self._first >= at_most
+            and self._numbers[(self._first + at_most - 1) % len(self._numbers)] < limit
+        ):
+            self._first += at_most
+            return
         oldest = self[np.arange(min(at_most, len(self)))]
         self._first += int(np.count_nonzero(oldest < limit))
 

@@ -19,6 +19,8 @@ class SumTree:
         while not self._levels or size > 1:
             size = -(-size // FAN_OUT)
             self._levels.append(np.zeros(size * FAN_OUT))
+        # the children of each node in a row
+        self._children = [level.reshape(-1, FAN_OUT) for level in self._levels]
 
     @property
     def total(self) -> float:
@@ -32,9 +34,21 @@ class SumTree:
     def put(self, places: np.ndarray, priorities: np.ndarray | float) -> None:
         """Give the places, int64 `[k]`, these priorities; of several for one place the last counts."""
         self._levels[0][places] = priorities
-        for level, above in zip(self._levels, self._levels[1:], strict=False):
+        for children, above in zip(self._children, self._levels[1:], strict=False):
             places = places // FAN_OUT
-            above[places] = level.reshape(-1, FAN_OUT)[places].sum(axis=1)
+            above[places] = children[places].sum(axis=1)
+
+    def put_block(self, first: int, count: int, priority: float, zeros: int = 0) -> None:
+        """Give `count` places from `first` on this priority, and 0 to so many after them."""
+        last = first + count + zeros - 1
+        self._levels[0][first : first + count] = priority
+        self._levels[0][first + count : last + 1] = 0.0
+        for children, above in zip(self._children, self._levels[1:], strict=False):
+            first, last = first // FAN_OUT, last // FAN_OUT
+            if first == last:
+                above[first] = np.add.reduce(children[first])
+            else:
+                above[first : last + 1] = np.add.reduce(children[first : last + 1], axis=1)
 
     def find(self, shares: np.ndarray) -> np.ndarray:
         """The places, int64 `[k]`, in which the cumulative sum of priorities passes `shares` `[k]` of the total.
@@ -42,8 +56,8 @@ class SumTree:
         Shares are in [0, 1). A place of priority 0 is never found while the total is above 0.
         """
         rest, nodes = shares * self.total, np.zeros(len(shares), dtype=np.int64)
-        for level in reversed(self._levels):
-            sums = level.reshape(-1, FAN_OUT)[nodes]
+        for children in reversed(self._children):
+            sums = children[nodes]
             passed = np.cumsum(sums, axis=1)
             # rounding may leave a rest as large as the sum: then it is the last child above 0
             last = FAN_OUT - 1 - (sums[:, ::-1] > 0).argmax(axis=1)

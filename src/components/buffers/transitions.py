@@ -1,8 +1,6 @@
 """The buffer of learners from single steps: the last transitions, each frame once."""
 
-import shutil
 from functools import partial
-from math import prod
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,22 +12,16 @@ from components.buffers.frame_ring import FrameRing
 from components.buffers.number_queue import NumberQueue
 from components.buffers.sum_tree import SumTree
 from components.buffers.transition_journal import TransitionJournal
+from components.buffers.transition_room import require_room
 from components.episode_batch import EpisodeBatch
 from components.sampling.drawn import Drawn
-from components.scheme import shape_at_a_step
-from components.sizing import batch_bytes
-from components.storage import storage_dtype
-from utils.available_memory import require_memory
 from utils.config import with_defaults
-from utils.devices import device_memory
-from utils.errors import ConfigError, MusterError
+from utils.errors import MusterError
 from utils.schemes import is_rollout
 from utils.sizes import readable_size
 
 # added to priorities, so that every transition may be drawn
 LEAST_PRIORITY = 1e-6
-# of each step, beside its fields: its successor, its kind, its places in two queues and its priority
-BYTES_BESIDE = 30
 # what a step is: no transition starts there; one to learn from does; one that is held out does
 NOTHING, LEARNED, HELD_OUT = 0, 1, 2
 
@@ -52,7 +44,7 @@ class TransitionReplay:
     ) -> None:
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         device = "cpu" if args.buffer_cpu_only else args.device
-        self._room = partial(_require_room, scheme, groups, columns, preprocess, args, device)
+        self._room = partial(require_room, scheme, groups, columns, preprocess, args, device)
         size = self._room(args.buffer_size)
         logger.console_logger.info(f"Replay buffer: {args.buffer_size} steps, up to {readable_size(size)}")
         self.ring = FrameRing(scheme, groups, preprocess, args.buffer_size, device, args.buffer_folder)
@@ -66,6 +58,9 @@ class TransitionReplay:
         self.journal = TransitionJournal(self)
 
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
+        if (first := self.ring.insert_next(batch, source)) >= 0:
+            self._take_next(first, batch.batch_size, source)
+            return batch.batch_size
         before = self.ring.stop
         numbers, valid, begins = self.ring.insert(batch, is_rollout(batch), source)
         places = np.arange(before, self.ring.stop) % self.ring.capacity
@@ -82,6 +77,30 @@ class TransitionReplay:
         else:
             self._add(np.sort(numbers[valid]), LEARNED)
         return int(valid.sum())
+
+    def _take_next(self, first: int, rows: int, source: int) -> None:
+        """What `insert` does for the steps from number `first` on, one of each row, and as many new frames."""
+        ring, kinds, tree = self.ring, self.kinds, self._tree
+        oldest, place, new = ring.first, first % ring.capacity, (ring.stop - rows) % ring.capacity
+        # one place is written faster than a slice of one
+        kinds[new if rows == 1 else slice(new, new + rows)] = NOTHING
+        self.learned.drop_below(oldest, rows)
+        self.held_out.drop_below(oldest, rows)
+        if self.args.hold_out:
+            if tree is not None:
+                tree.put_block(new, rows, 0.0)
+            held_out = self._held_out(np.zeros((rows, 2), dtype=bool), source)[:, 0]
+            numbers = np.arange(first, first + rows)
+            self._add(numbers[held_out], HELD_OUT)
+            self._add(numbers[~held_out], LEARNED)
+            return
+        kinds[place if rows == 1 else slice(place, place + rows)] = LEARNED
+        self.learned.append_block(first, rows)
+        if tree is not None:
+            if new != place + rows:
+                tree.put_block(new, rows, 0.0)
+            priority = self._largest_priority**self.args.priority_alpha
+            tree.put_block(place, rows, priority, zeros=rows if new == place + rows else 0)
 
     def _held_out(self, begins: np.ndarray, source: int) -> np.ndarray:
         """Which steps are held out, bool `[B, T]`: drawn where an episode or another stretch begins."""
@@ -235,51 +254,3 @@ class TransitionReplay:
         self._row_held_out, self._largest_priority = dict(state["row_held_out"]), float(state["largest_priority"])
         if self._tree is not None:
             self._tree.put(np.arange(len(state["priorities"])), state["priorities"])
-
-
-def _require_room(
-    scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, device: str, capacity: int
-) -> int:
-    """Bytes of the buffer of `capacity` steps when it is full.
-
-    Raises:
-        ConfigError, MusterError: see `TransitionReplay`.
-    """
-    # beside the steps that wait for it
-    rollout = args.batch_size_run * (columns + 1)
-    if capacity < rollout:
-        raise ConfigError(f"buffer_size={capacity} does not hold a rollout, which takes up to {rollout} steps.")
-    derived = {new for new, _ in preprocess.values()}
-    step = sum(
-        prod(shape_at_a_step(info, groups)) * storage_dtype(key, info).itemsize
-        for key, info in scheme.items()
-        if key not in derived and not info.get("episode_const", False)
-    )
-    size, what = capacity * (step + BYTES_BESIDE), f"The replay buffer ({capacity} steps)"
-    if args.buffer_folder:
-        _require_disk(what, size, args.buffer_folder)
-    else:
-        smaller = ", buffer_dtype=float16" if args.buffer_dtype == "float32" else ""
-        advice = (
-            f"A step takes {readable_size(step)}. Choose a smaller buffer_size{smaller} or a buffer_folder on a disk."
-        )
-        require_memory(what, size, device_memory(device), advice)
-    require_memory(
-        f"A training sample ({args.batch_size} transitions)",
-        batch_bytes(scheme, groups, preprocess, args.batch_size, 2),
-        device_memory(args.device),
-        "Choose a smaller batch_size.",
-    )
-    return size
-
-
-def _require_disk(what: str, size: int, folder: str) -> None:
-    try:
-        free = shutil.disk_usage(folder).free
-    except OSError as error:
-        raise ConfigError(f"buffer_folder={folder}: {error.strerror}.") from None
-    if size > free:
-        raise MusterError(
-            f"{what} does not fit into {folder}: {readable_size(size)}, where {readable_size(free)} are free. "
-            "Choose a smaller buffer_size, or another buffer_folder."
-        )

@@ -9,7 +9,7 @@ import torch as th
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.buffers import REGISTRY, episode_journal, transition_journal
+from components.buffers import REGISTRY, episode_journal, transition_journal, transition_room
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from envs.fields import pymarl_spec
@@ -130,7 +130,8 @@ def test_a_checkpoint_restores_the_buffer(name, block_bytes, monkeypatch):
 def test_a_sample_too_large_for_the_memory_is_refused(name, monkeypatch, tmp_path):
     # five stored episodes, which are smaller than a sample of five
     memory = new_buffer("episodes").episodes.nbytes
-    monkeypatch.setattr(sys.modules[REGISTRY[name].__module__], "device_memory", lambda device: memory)
+    module = transition_room if name == "transitions" else sys.modules[REGISTRY[name].__module__]
+    monkeypatch.setattr(module, "device_memory", lambda device: memory)
     of_steps = {"batch_size": 50, "buffer_folder": str(tmp_path)} if name == "transitions" else {}
     with pytest.raises(MusterError, match=r"A training sample .* does not fit"):
         new_buffer(name, **{"batch_size": 5, "batch_size_run": 5, **of_steps})
