@@ -1,5 +1,7 @@
 """The error catalogue: everything an experiment is refused for, before anything starts or is written."""
 
+import sys
+
 import pytest
 
 from refusals import case, refused
@@ -149,6 +151,7 @@ CATALOGUE = [
 @pytest.mark.parametrize(("words", "expected"), CATALOGUE)
 def test_refusals(words, expected, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)  # comes with Optuna
     message = refused(words, capsys, tmp_path)
     for part in expected:
         assert part in message
