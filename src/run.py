@@ -36,6 +36,7 @@ from records.tokens import map_of, run_token
 from utils.allocation import keep_freed_memory
 from utils.available_memory import memory_errors_explained
 from utils.config import default_config, recursive_dict_update
+from utils.errors import ConfigError
 from utils.random_streams import seed_everything
 from utils.stop_signals import StopSignals
 
@@ -87,7 +88,7 @@ def run(
         folder = RunFolder(args.local_results_path, args.unique_token, getattr(sacred_run, "_id", None))
         finished = False
         with contextlib.ExitStack() as ending:  # from the last to the first, each even if another raises
-            ending.callback(lambda: log.info(_where_results_are(args, sacred_run)))
+            ending.push(lambda _, error, __: _end_report(args, log, sacred_run, folder, error))
             ending.callback(folder.close)
             ending.callback(lambda: logger.close_sinks(finished))
             ending.callback(logger.close)
@@ -178,6 +179,14 @@ def _add_services(args: SimpleNamespace, config: dict, logger: Logger) -> None:
 
 def _unique_token(args: SimpleNamespace) -> str:
     return args.run_name or run_token(args.name, args.seed, map_of(args.env, args.env_args), datetime.now())
+
+
+def _end_report(
+    args: SimpleNamespace, log: logging.Logger, sacred_run: Any, folder: RunFolder, error: BaseException | None
+) -> None:
+    """Log where the results are. A new run whose parts do not fit together has none, and leaves no folder."""
+    if not (isinstance(error, ConfigError) and folder.remove_unused()):
+        log.info(_where_results_are(args, sacred_run))
 
 
 def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:

@@ -27,7 +27,7 @@ from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
 from records.console_log import get_logger
 from records.find_run import find_run
-from records.layout import SACRED
+from records.layout import RUNS, SACRED
 from records.past_sacred import PastSacredError, past_sacred
 from records.sacred_files import RunRecorder, check_run_id
 from records.sacred_mongo import mongo_recorder
@@ -77,6 +77,8 @@ def _run_experiment(arguments: Arguments) -> None:
     try:
         experiment.run_commandline([sys.argv[0], *arguments.sacred])
     except PastSacredError as error:
+        if isinstance(error.__cause__, ConfigError) and resume is None:
+            experiment.forget_unused()
         raise error.__cause__ from None
     finally:
         experiment.signals.restore()
@@ -212,14 +214,24 @@ class _RecordedExperiment(Experiment):
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)
         self.signals = StopSignals()
+        self._recorded: Any = None
 
     def _create_run(self, *arguments: Any, **options: Any) -> Any:
-        run = super()._create_run(*arguments, **options)
+        self._recorded = run = super()._create_run(*arguments, **options)
         self.signals.install()
         for i, observer in enumerate(run.observers):
             if type(observer) is FileStorageObserver:
                 run.observers[i] = RunRecorder(observer.basedir, self.logger)
         return run
+
+    def forget_unused(self) -> None:
+        """Remove the record of a run that was refused, unless the run has kept something in its folder."""
+        run = self._recorded
+        token = run.info.get("unique_token") if run is not None else None
+        if token is not None and not os.path.exists(os.path.join(run.config["local_results_path"], RUNS, token)):
+            for observer in run.observers:
+                if isinstance(observer, RunRecorder):
+                    observer.forget()
 
 
 @contextmanager

@@ -79,6 +79,14 @@ class RunFolder:
         with contextlib.suppress(OSError):
             (self.path / DONE).unlink()
 
+    def remove_unused(self) -> bool:
+        """After `close`: remove the folder of a run that has kept nothing in it. Returns whether there is none left."""
+        with contextlib.suppress(OSError):
+            if [file.name for file in self.path.iterdir()] == [LOCK]:
+                (self.path / LOCK).unlink()
+                self.path.rmdir()
+        return not self.path.exists()
+
     def close(self) -> None:
         """Let others resume the run."""
         if self._lock is not None:

@@ -136,6 +136,13 @@ class RunRecorder(FileStorageObserver):
         """Write the end of the run, if it had started."""
         self._end(stop_time=fail_time.isoformat(), status="FAILED", fail_trace=fail_trace)
 
+    def forget(self) -> None:
+        """After the end of a run that was refused before it began: remove its record."""
+        with self._lock:
+            if self.dir is not None:
+                shutil.rmtree(self.dir, ignore_errors=True)
+                self.dir = None
+
     def _end(self, **entries: Any) -> None:
         if self.dir is None:  # it could not even start
             return

@@ -113,6 +113,16 @@ def test_an_unobserved_run_leaves_no_record(tmp_path):
     assert "Beginning training" not in done.stdout
 
 
+def test_parts_that_do_not_fit_together_leave_no_run(tmp_path):
+    results = tmp_path / "results"
+    words = ["--config=ppo", "--env-config=matrix", "with", "use_tensorboard=True", "agent=cnn", *SMALL]
+    done = run_command(*words, cwd=tmp_path)
+    assert (done.returncode, "Results" in done.stdout + done.stderr) == (2, False)
+    assert "agent=cnn: the environment shows no picture" in done.stderr
+    left = {file.name for file in results.rglob("*") if "_sources" not in file.parts}
+    assert left == {"sacred", "runs"}
+
+
 def test_sacreds_help_still_works(tmp_path):
     done = run_command("help", "print_config", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
