@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 CHROMIUM = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
-QUIET = ("--disable-background-networking", "--disable-component-update", "--window-size=1300,950")
+QUIET = (
+    "--force-prefers-reduced-motion",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--window-size=1300,950",
+)
 
 
 def write_replay(results, token, name, steps=4, footer=True, header=None, unit=None):
