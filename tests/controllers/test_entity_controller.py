@@ -106,6 +106,7 @@ def config_of(algorithm="enn_ppo", environment="entities", **changes):
         (config_of("ppo", "entities", agent="rogue_net"), "agent=rogue_net does not go with mac=policy_mac"),
         (config_of("ppo", "entities", critic="entities"), "critic=entities does not go with mac=policy_mac"),
         (config_of("enn_ppo", "entities", critic="own"), None),
+        (config_of("enn_ppo", "entities", vf_net={"d_model": 64}), "critic=trunk has no network of these settings"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(config, message):

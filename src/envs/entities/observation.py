@@ -75,6 +75,8 @@ class Observation:
 
 def _named(what: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """A dict of what is given; empty for None."""
+    if type(given) is dict:  # not copied: an environment makes many observations a second
+        return given
     if given is None:
         return {}
     if not isinstance(given, Mapping):

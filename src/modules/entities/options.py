@@ -7,6 +7,7 @@ from typing import Any
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.options import SHAPES, WIDTH, Option
+from utils.plain_values import shown
 
 POOLINGS = ("mean", "max", "meanmax")
 GATES = ("linear", "relu", "gelu", "sigmoid")
@@ -99,6 +100,11 @@ def checked_options(config: Mapping[str, Any], where: str = "") -> SimpleNamespa
 def check_agent(config: Mapping[str, Any]) -> None:
     """Refuse settings of a config whose agent is such a network; raises as `checked_options`."""
     checked_options({key: config[key] for key in NET if key in config})
+    if config.get("vf_net") and config["critic"] != "entities":
+        raise ConfigError(
+            f"vf_net={shown(config['vf_net'])}: critic={config['critic']} has no network of these settings; "
+            "critic=entities has."
+        )
 
 
 def check_critic(config: Mapping[str, Any]) -> None:

@@ -104,7 +104,7 @@ class RogueNet(nn.Module):
 
         Raises:
             IndexError: a frame has no entity of an actor's or actee's number.
-            ValueError: a frame has several of the reference entity of `translation`.
+            MusterError: a frame has several of the reference entity of `translation`.
         """
         features, layout = self._frames(values, counts, visible, global_features)
         if take_in:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import torch as th
 
 from modules.entities.feature_names import feature_index, known_type
+from utils.errors import MusterError
 
 DISTANCE = "TranslatePositions.distance"
 
@@ -60,11 +61,13 @@ class Translation:
             total: number of frames.
 
         Raises:
-            ValueError: a frame has several reference entities.
+            MusterError: a frame has several reference entities.
         """
         reference, of_frame = features[self.reference], frames[self.reference]
         if (th.bincount(of_frame, minlength=1) > 1).any():
-            raise ValueError(f"translation.reference_entity: a frame has more than one {self.reference!r}.")
+            raise MusterError(
+                f"translation.reference_entity={self.reference}: an observation has more than one of this type."
+            )
         origin = reference.new_zeros(total, len(self.origin)).index_copy(0, of_frame, reference[:, self.origin])
         axis = None
         if self.angle is not None or self.direction is not None:

@@ -7,7 +7,7 @@ import torch as th
 from entity_frames import net_inputs
 from modules.entities.rogue_net import RogueNet
 from rogue_net_cases import FIRE, MINES, MOVE, SMALL, UNEQUAL, Case, frames, weights
-from utils.errors import ConfigError
+from utils.errors import ConfigError, MusterError
 
 FEW = {"Mine": (0, 4), "Robot": (0, 2), "Orbital Cannon": (0, 1)}
 GRID = {"position_features": ["x", "y"], "extent": [2, 2]}
@@ -201,7 +201,7 @@ def test_observation_filter():
 
 def test_a_frame_with_two_reference_entities():
     case = _case({"translation": {"reference_entity": "Robot", "position_features": ["x", "y"]}}, counts=UNEQUAL)
-    with pytest.raises(ValueError, match="more than one 'Robot'"):
+    with pytest.raises(MusterError, match=r"reference_entity=Robot: .* more than one"):
         _network(case)(**net_inputs(case, frames(case)))
 
 
