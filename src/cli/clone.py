@@ -78,4 +78,7 @@ def clone(options: argparse.Namespace) -> None:
     args = SimpleNamespace(**config, device="cpu", unique_token=token)
     plan = Plan(options.epochs, options.batch_size, options.test_share)
     clone(args, Logger(get_logger()), recording, plan, folder)
-    print(f"The policy is in {folder}. To play it: checkpoint_path={folder} evaluate=True with main.py")
+    print(
+        f"The policy is in {folder}. With main.py, checkpoint_path={folder} trains it further, and plays it with "
+        "evaluate=True."
+    )

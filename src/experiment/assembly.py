@@ -199,6 +199,13 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     )
 
 
+def learner_for(players: Players, logger: Any) -> Any:
+    """A new learner of the only team, without a buffer."""
+    (team,) = players.teams
+    scheme = team.scheme(getattr(players.runner, "batch_scheme", players.scheme))
+    return le_REGISTRY[team.args.learner](team.mac, scheme, logger, team.args)
+
+
 def _add_learner(team: Member, scheme: dict, players: Players, columns: int, logger: Any) -> None:
     args = team.args
     fields = team.scheme(scheme), team.groups(players.groups), columns, team.preprocess(players.preprocess)

@@ -9,7 +9,7 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from experiment.assembly import assemble_players
+from experiment.assembly import assemble_players, learner_for
 from experiment.recordings import Recording
 from learners.q_targets import masked_mean
 from modules.policies.policy import plain
@@ -29,7 +29,9 @@ class Plan:
 
 
 def clone(args: SimpleNamespace, logger: Logger, recording: Recording, plan: Plan, folder: Path) -> dict[str, float]:
-    """Train the controller of a config on a recording and save it in `<folder>/<updates>`.
+    """Train the controller of a config on a recording and save it in `<folder>/0`, with a learner that starts there.
+
+    So a run can load it and learn on from its step 0, with optimisers and critics that are new.
 
     The loss is the mean negative log-likelihood of the actions over actors that had more than one legal choice.
 
@@ -65,9 +67,9 @@ def clone(args: SimpleNamespace, logger: Logger, recording: Recording, plan: Pla
             logger.log_stat(key, value, updates)
         told = ", ".join(f"{key} {value:.4f}" for key, value in figures.items())
         logger.console_logger.info(f"Epoch {epoch} of {plan.epochs}: {told}")
-    models = folder / str(updates)
+    models = folder / "0"
     models.mkdir(parents=True, mode=0o700)
-    mac.save_models(str(models))
+    learner_for(players, logger).save_models(str(models))
     return figures
 
 

@@ -12,6 +12,7 @@ import clone as door
 from checkpoints.tree import load_tree, save_tree
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
+from entity_runs import parts_of
 from envs.entities.batch import EntityBatch
 from envs.fields import declared_spec
 from experiment.cloning import _likelihood
@@ -122,9 +123,15 @@ def test_a_policy_is_cloned_and_saved(recorded, tmp_path, capsys, monkeypatch):
     assert 0.4 < float(first["test_cloning_loss"]) < np.log(2)
     assert float(last["test_cloning_loss"]) < 0.05 > float(last["cloning_loss"])
     assert float(last["test_cloning_accuracy"]) == float(last["cloning_accuracy"]) == 1
-    (weights,) = (tmp_path / "results" / "models").glob("clone_enn_ppo_seed1_NotHotdog_*/12/agent.th")
+    (weights,) = (tmp_path / "results" / "models").glob("clone_enn_ppo_seed1_NotHotdog_*/0/agent.th")
     assert weights.stat().st_size > 1000
-    assert f"checkpoint_path={weights.parents[1].relative_to(tmp_path)} evaluate=True" in shown.out
+    folder = weights.parents[1]
+    assert f"checkpoint_path={folder.relative_to(tmp_path)} trains it further" in shown.out
+    parts, learner = parts_of("NotHotdog", {})
+    parts.runner.close_env()
+    learner.load_models(str(weights.parent))
+    learned = learner.mac.agent.state_dict()
+    assert all(th.equal(learned[name], weight) for name, weight in th.load(weights, weights_only=True).items())
 
 
 @pytest.mark.parametrize(
