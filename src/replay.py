@@ -83,6 +83,8 @@ def _replay(path: Path) -> "Replay":
 def _write_best(options: argparse.Namespace) -> None:
     """Make a replay of a best race, beside the others of its run."""
     path = options.file.resolve()
+    if not path.exists():
+        raise ConfigError(f"{options.file}: there is no such file or folder.")
     if not path.is_dir():
         raise ConfigError(f"{options.file}: name a file for the animation, with --gif or --mp4.")
     if options.ghost is not None:

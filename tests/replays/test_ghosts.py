@@ -69,6 +69,7 @@ def test_an_animation_shows_both_at_the_same_time(races, tmp_path, monkeypatch, 
         (["FAST", "--gif", "a.gif", "--ghost", "OTHER"], "The race is on track_1, and its ghost's on track_2"),
         (["FAST", "--ghost", "OTHER"], "--ghost belongs to an animation"),
         (["FAST/best_episode.json"], "name a file for the animation"),
+        (["FAST/none"], "there is no such file or folder"),
         (["RESULTS"], "is not results/runs/<token>/best_episodes/<map>"),
     ],
 )
