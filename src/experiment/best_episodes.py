@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from checkpoints.model_files import save_checkpoint
+from experiment.replay_recording import ALGORITHM
 from records.best_episodes import most_folders, record_of
 from records.layout import BEST_EPISODE, BEST_EPISODES, RUNS
 from records.logger import Logger
@@ -46,6 +47,7 @@ class SavedBestEpisodes:
     def _record(self, episode: dict[str, Any]) -> dict[str, str]:
         facts = {key: episode[key] for key in ("name", "least", "restart", "t_env", "test")}
         facts |= {"env": self._args.env, "env_args": self._args.env_args, "seed": self._args.seed}
+        facts["algorithm"] = {key: vars(self._args)[key] for key in ALGORITHM if key in vars(self._args)}
         return {BEST_EPISODE: json.dumps(facts, indent=1)}
 
 

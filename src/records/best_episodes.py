@@ -18,7 +18,8 @@ LARGEST_ARRAY = 2**28  # bytes
 def record_of(folder: Path) -> dict[str, Any]:
     """What `best_episode.json` says of the episode in a folder; {} if there is none.
 
-    `name`, `least` (a number; the least is the best), `restart`, `t_env`, `test`, `env`, `env_args`, `seed`.
+    `name`, `least` (a number; the least is the best), `restart`, `t_env`, `test`, `env`, `env_args`, `seed`,
+    `algorithm` (as replays have it).
     """
     record = json_mapping(_place(folder) / BEST_EPISODE)
     return record if type(record.get("least")) in (int, float) else {}

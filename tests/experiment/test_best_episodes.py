@@ -92,6 +92,7 @@ def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path
         for t in (1, len(fastest) // 2, len(fastest)):
             assert driven_best(folder, t).races.cars[0].tobytes() == fastest[t - 1].tobytes()
         replay = read_replay(replay_best(folder, tmp_path / "replays"))
+        assert replay.header["algorithm"]["name"] == algorithm
         assert replay.header["scene"]["road"] and replay.header["scene"]["title"] == name
         assert replay.footer["info"]["race_time"] == record["least"] and replay.footer["terminated"]
         assert [step["actions"] for step in replay.steps[:-1]] == actions[..., 0].tolist()

@@ -81,7 +81,7 @@ def replay_best(folder: str | Path, target: str | Path) -> Path:
     driven_best(folder)
     values, races = array_of(Path(folder), "q_values"), _set_off(record["restart"], record["env_args"])
     options, before = races.options, snapshot(races)
-    header = {key: record.get(key) for key in ("env", "env_args", "seed", "t_env")}
+    header = {key: record.get(key) for key in ("env", "env_args", "seed", "t_env", "algorithm")}
     header |= {"map": record["name"], "n_agents": options.n_cars, "n_actions": len(ACTION_NAMES), "episode": 0}
     header |= {"action_names": [list(ACTION_NAMES)] * options.n_cars, "scene": scene(races)}
     writer = ReplayWriter(Path(target), f"best_{record['name']}", {**header, "episode_limit": options.time_limit})
