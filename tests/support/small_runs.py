@@ -9,7 +9,7 @@ from forked import Command, run_command
 
 ALGORITHMS = ("qmix", "vdn", "iql")
 GAMES = ("two_step", "matrix")
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2)
 
 
 def command(results, algorithm, game, seed, t_max=100, **changes):
@@ -34,7 +34,7 @@ def command(results, algorithm, game, seed, t_max=100, **changes):
 
 
 def make_runs(results):
-    """Three algorithms on two games with three seeds, two runs at a time: the other test process waits for them."""
+    """Three algorithms on two games with two seeds, two runs at a time: the other test process waits for them."""
 
     def make(case):
         game, algorithm, seed = case

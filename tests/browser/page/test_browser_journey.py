@@ -103,26 +103,26 @@ def nothing_from_elsewhere_and_no_complaints(window):
 
 def test_from_all_runs_to_a_comparison_and_its_files(page):
     page.open()
-    page.says("#runs-count", "18 runs")
+    page.says("#runs-count", "12 runs")
     page.find(".ag-floating-filter input[aria-label^=Algorithm]").send_keys("qmix")
-    page.says("#runs-count", "6 of 18 runs")
+    page.says("#runs-count", "4 of 12 runs")
     page.until(lambda driver: "qmix" in page.query().get("filter", ""))
 
-    for row in range(4):
+    for row in range(3):
         page.click(f'.ag-row[row-index="{row}"] .ag-selection-checkbox input')
-    page.says("#runs-compare", "Compare ticked (4)")
+    page.says("#runs-compare", "Compare ticked (3)")
     ticked = page.query()["runs"].split(",")
-    assert len(ticked) == 4
+    assert len(ticked) == 3
 
     page.click('button[data-table="csv"]')
     rows = list(csv.DictReader(page.file("runs.csv").open(encoding="utf-8-sig")))
-    assert len(rows) in (4, 6) and {row["Algorithm"] for row in rows} == {"qmix"}
+    assert len(rows) in (3, 4) and {row["Algorithm"] for row in rows} == {"qmix"}
 
     page.click("#runs-compare")
     page.find("#compare-figures .js-plotly-plot .scatterlayer")
     assert urlsplit(page.driver.current_url).path == "/compare" and page.query()["runs"].split(",") == ticked
     assert page.texts("#compare-legend a") == ["qmix"]
-    assert sorted(page.texts("#compare-figures .tools .count")) == ["n = 1", "n = 3"]
+    assert sorted(page.texts("#compare-figures .tools .count")) == ["n = 1", "n = 2"]
     assert page.driver.find_elements("css selector", ".modebar-btn[data-title*=Plotly]") == []
     names = page.texts('#compare-configs .ag-pinned-left-cols-container [col-id="name"]')
     assert "seed" in names and "env" in names
@@ -146,11 +146,11 @@ def test_the_matrix_leads_to_its_runs_and_into_a_paper(page):
     assert page.file("matrix.tex").read_text().startswith(r"\begin{tabular}{lrr}")
     page.click("#matrix-json")
     cells = json.loads(page.file("matrix.json").read_text())
-    assert len(cells) == 6 and all(cell["n"] == 3 for cell in cells)
+    assert len(cells) == 6 and all(cell["n"] == 2 for cell in cells)
     page.click("table.matrix td a")
     page.find("#compare-figures .js-plotly-plot .scatterlayer")
-    assert len(page.query()["runs"].split(",")) == 3
-    assert page.texts("#compare-legend a") == ["iql"] and page.texts("#compare-figures .tools .count") == ["n = 3"]
+    assert len(page.query()["runs"].split(",")) == 2
+    assert page.texts("#compare-legend a") == ["iql"] and page.texts("#compare-figures .tools .count") == ["n = 2"]
 
 
 def test_a_caution_is_remedied_with_a_click(window, tmp_path, monkeypatch):
@@ -186,7 +186,7 @@ def test_an_address_brings_a_view_back(page):
     assert "loss" in page.find("#compare-figures .ytitle").text
     assert "episodes" in page.find("#compare-figures .xtitle").text
     page.open("/?sort=t_env:asc&columns=config:lr&runs=4,5")
-    page.says("#runs-count", "18 runs, 2 ticked")
+    page.says("#runs-count", "12 runs, 2 ticked")
     assert page.find('.ag-header-cell[col-id="config:lr"]').text == "lr"
     assert page.query() == {"sort": "t_env:asc", "columns": "config:lr", "runs": "5,4"} or page.query()["runs"] == "4,5"
 
