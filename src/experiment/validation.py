@@ -5,6 +5,7 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
+from checks.collectors import COLLECTORS
 from components.sampling.chain import Minibatches
 from experiment.assembly import Parts
 from experiment.teams import Member
@@ -39,16 +40,18 @@ def validate(args: SimpleNamespace, parts: Parts, logger: Logger) -> dict[str, f
     figures["megabytes"] = _megabytes()
     speed = figures["steps_per_second"]
     console.info(f"Playing: {speed:,.0f} steps/s.")
-    seconds = args.t_max / speed
+    playing, learning = args.t_max / speed, 0.0
     for team in parts.learning:
         update = figures[f"{team.name}/seconds_per_update".lstrip("/")]
         updates = figures[f"{team.name}/updates_per_step".lstrip("/")] * args.t_max
-        seconds += update * updates
+        learning += update * updates
         size = sum(weight.numel() for weight in team.mac.parameters())
         name = f" of {team.name}" if team.name else ""
         console.info(
             f"Learning{name}: {size:,} weights; {1000 * update:.1f} ms an update, of which {updates:,.0f} follow."
         )
+    # other processes play meanwhile, if there are cores for them
+    seconds = max(playing, learning) if args.acting == COLLECTORS else playing + learning
     console.info(
         f"Memory: {readable_size(int(figures['megabytes'] * 2**20))} now, and what the buffer takes when it is full. "
         f"Time: about {time_str(seconds)} for {args.t_max:,} steps, without tests."

@@ -1,13 +1,18 @@
 """`--validate`: a trial that says what to expect, and leaves nothing."""
 
+import logging
 import os
 import re
+from unittest.mock import Mock
 
 import pytest
 
 from cli.compose import compose_config
+from experiment import validation
 from forked import run_command
+from helpers import make_args
 from learners import REGISTRY as learners
+from records.logger import Logger
 from run import run
 from small_training import SETTINGS, preset_of
 from utils.errors import MusterError
@@ -59,6 +64,22 @@ def test_collectors_are_tried_and_ended(tmp_path, caplog):
     with caplog.at_level("INFO"):
         run(config_of("iqn", tmp_path, runner="collectors", batch_size=4), validate=True)
     assert "Valid:" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("acting", "expected"), [("in_turn", "17 minutes, 30 seconds"), ("collectors", "10 minutes, 0 seconds")]
+)
+def test_collectors_play_while_the_learner_learns(monkeypatch, caplog, acting, expected):
+    """7.5 minutes of playing, 10 of learning."""
+    monkeypatch.setattr(validation, "_play", lambda parts: (None, {"steps_per_second": 2.0}))
+    monkeypatch.setattr(validation, "_learn", lambda *_: {"seconds_per_update": 0.5, "updates_per_step": 4 / 3})
+    team = Mock(mac=Mock(parameters=list))
+    team.name = ""
+    with caplog.at_level("INFO"):
+        validation.validate(
+            make_args(acting=acting, t_max=900), Mock(learning=[team]), Logger(logging.getLogger("test.validation"))
+        )
+    assert f"Time: about {expected} for 900 steps" in caplog.text
 
 
 def test_what_fails_is_an_error(tmp_path, monkeypatch):
