@@ -116,6 +116,8 @@ class Crew:
             versions = self.board.versions.copy()
             if self._receive_all(0.0, t_env):
                 versions = self._transport.versions(versions)
+            # those that still start begin with the newest: where there is no room for one, the others play on
+            versions[self.board.states == STARTING] = self._weights.version
             if (member := wanted(versions)) is not None:
                 self.waited += time.monotonic() - started
                 return member

@@ -137,11 +137,16 @@ class RayLink:
         self.inbox: deque[tuple[str, Any]] = deque()
         self.gone = ""
         self._sent, self._version, self._receipt = 0, -1, None
+        # messages of a collector that has not started: it is to begin with the weights of then. None: it has
+        self._held: list[tuple[str, Any]] | None = []
         self._answered = False
         self.answer: Any = actor.heard.remote()
 
     def send(self, message: tuple[str, Any]) -> None:
         """Send a message; the order is kept, and weights go before the rollouts that need them."""
+        if self._held is not None:
+            self._held.append(message)
+            return
         if message[0] == PLAY:
             self.ship()
         content = np.frombuffer(pickle.dumps(message), np.uint8)
@@ -185,6 +190,12 @@ class RayLink:
         self._transport.note(self._index, about)
         # loads copies: the arrays that come are Ray's
         self.inbox.extend(pickle.loads(memoryview(one)) for one in about["messages"])  # noqa: S301 - of our collector
+        if self._held is not None and about.get("state", STARTING) != STARTING:
+            held, self._held = self._held, None
+            # until it plays, it counts as one of the weights that it is sent now
+            self._transport.board.versions[self._index] = self._transport.newest()[0]
+            for message in held:
+                self.send(message)
         if about["fault"]:
             self.inbox.append((FAILED, (about["fault"], True)))
         self.gone = about["gone"]
@@ -211,7 +222,10 @@ class RayLink:
         )
 
     def end(self, seconds: float = CLOSE_TIMEOUT) -> None:
-        """Wait for the collector's end for so long, then kill it."""
+        """Wait for the collector's end for so long, then kill it; at once if it has not started."""
+        if self._held is not None:
+            self.kill()
+            return
         ended = self._actor.end.options(concurrency_group="told").remote(seconds)
         self._ray.wait([ended], timeout=seconds + 1)
         self.kill()

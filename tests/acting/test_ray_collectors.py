@@ -133,6 +133,29 @@ def test_an_actor_that_is_gone_with_its_machine_is_replaced(cluster, caplog):
     assert "its actor of Ray's, or its machine, is gone (WorkerCrashedError)" in caplog.text
 
 
+def test_the_others_play_on_while_there_is_no_machine_for_one(cluster):
+    """As many rollouts as would be too old, and one more; afterwards the bound of their age holds again."""
+    with closing(on_ray(processes=2, max_lag=4)) as made:
+        made.take()
+        cluster.room.clear()
+        try:
+            cluster.actors[0].kill()
+            until(made, lambda taken: made._crew.restarts == 1)
+            sources = []
+            for _ in range(10):
+                learn(made)
+                sources.append(made.take().source)
+            assert sources[-6:] == [1] * 6
+        finally:
+            cluster.room.set()
+        lags = {}
+        while 0 not in lags:
+            learn(made)
+            experience = made.take()
+            lags[experience.source] = experience.lag
+        assert lags[0] <= 4
+
+
 def test_a_machine_without_muster_stops_the_run(cluster, monkeypatch):
     monkeypatch.setattr(ray_transport, "SOURCE", "/none/src")
     made = on_ray()

@@ -6,6 +6,7 @@ processes, as many at a time as there are CPUs. Of actors: groups of methods, `p
 
 import os
 import signal
+import threading
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor
 from concurrent.futures import wait as futures_wait
 from multiprocessing import connection
@@ -113,12 +114,15 @@ class StandInActors:
 
     Attributes:
         puts: how many objects were put. `actors`: all that were made.
+        room: set while there is a machine for another actor.
     """
 
     own = True
 
     def __init__(self, *_):
         self.puts, self.actors, self.closed = 0, [], False
+        self.room = threading.Event()
+        self.room.set()
         self.ray = SimpleNamespace(
             remote=lambda concurrency_groups: (
                 lambda kind: SimpleNamespace(options=lambda **asked: SimpleNamespace(remote=self._maker(kind)))
@@ -139,7 +143,7 @@ class StandInActors:
 
     def _maker(self, kind):
         def make(*arguments):
-            self.actors.append(_Actor(kind(*arguments)))
+            self.actors.append(_Actor(lambda: kind(*arguments), self.room))
             return self.actors[-1]
 
         return make
@@ -162,8 +166,9 @@ class StandInActors:
 
 
 class _Actor:
-    def __init__(self, made):
-        self.made, self.dead = made, False
+    def __init__(self, make, room):
+        self._make, self._room, self._lock, self.dead = make, room, threading.Lock(), False
+        self.made = make() if room.is_set() else None
         self._groups = {group: ThreadPoolExecutor(1) for group in ("", "told", "weights")}
 
     def __getattr__(self, name):
@@ -178,8 +183,12 @@ class _Actor:
             self.made._process.kill()
 
     def _call(self, name, arguments):
+        if self.made is None:
+            self._room.wait()
         if self.dead:
             raise WorkerCrashedError
+        with self._lock:
+            self.made = self.made or self._make()
         answer = getattr(self.made, name)(*arguments)
         if self.dead:
             raise WorkerCrashedError
