@@ -7,9 +7,10 @@ import secrets
 import shutil
 import signal
 import socket
+import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -96,6 +97,7 @@ class RayCluster:
             # what a Ray that is used already is connected to is not ours to end
             if ray.is_initialized():
                 raise MusterError("This process is connected to a cluster of Ray already.")
+            _shorten_notes()
             try:
                 if self.own:
                     _forget_tokens()
@@ -140,6 +142,21 @@ class RayCluster:
             os.close(self._lock)
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+
+def _shorten_notes() -> None:
+    """Have what Ray says of its cluster take a line: the loss of a machine comes with twenty of its log."""
+    with contextlib.suppress(ImportError):
+        from ray._private import worker
+
+        if hasattr(worker, "print_to_stdstream"):
+            worker.print_to_stdstream = note
+
+
+def note(data: Mapping[str, Any], ignore_prefix: bool = False) -> None:
+    """Print the first line of one of Ray's notes, in place of Ray's function with these arguments."""
+    first = "".join(map(str, data["lines"][:1])).strip().partition("\n")[0]
+    print(f"Ray: {shown(' '.join(first.split()), 300)}", file=sys.stderr, flush=True)
 
 
 def _forget_tokens() -> None:

@@ -18,7 +18,7 @@ from collecting import collectors, learn, seen
 from ray_standin import StandInActors
 from records.logger import Logger
 from utils.errors import ConfigError, MusterError
-from utils.ray_cluster import RayCluster
+from utils.ray_cluster import RayCluster, note
 
 CONSOLE = logging.getLogger("test.ray_collectors")
 HAS_RAY = importlib.util.find_spec("ray") is not None
@@ -195,6 +195,11 @@ def test_the_missing_extra_is_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"Ray, which is not installed: pip install -r requirements-cluster.txt"):
         RayCluster(None)
+
+
+def test_what_ray_says_of_a_lost_machine_takes_a_line(capsys):
+    note({"pid": "raylet", "is_err": False, "lines": ["Raylet is terminated.\n    [state-dump] 20 lines"]})
+    assert capsys.readouterr().err == "Ray: Raylet is terminated.\n"
 
 
 @pytest.mark.slow
