@@ -123,6 +123,11 @@ def members_of(args: SimpleNamespace, spec: EnvSpec) -> list[Member]:
     if args.teams:
         members = [_member(args, spec, name) for name in args.teams]
         _check_groups(spec, members)
+        if not has_teams(spec):
+            raise ConfigError(
+                f"teams: the agents of env={args.env} are one group, for which the run's own keys choose the parts. "
+                "Leave teams out."
+            )
     elif has_teams(spec):
         members = [_of_groups(args, spec, "", list(spec.groups))]
     else:

@@ -7,6 +7,7 @@ import pytest
 import torch as th
 from killed_runs import finished, killed_and_resumed
 
+from cli.compose import compose_config
 from replays.frames import frames
 from replays.reader import read_replay
 from run import run
@@ -148,6 +149,13 @@ def test_invalid_teams_are_refused(tmp_path, teams, words):
     with pytest.raises(ConfigError) as refusal:
         run(config_of(tmp_path, "episodes", teams))
     assert all(word in str(refusal.value) for word in words), str(refusal.value)
+
+
+def test_a_team_of_the_only_group_is_refused(tmp_path):
+    """Its fields have no group's name before them."""
+    config = compose_config("iql", "two_step").config
+    with pytest.raises(ConfigError, match=r"teams: the agents of env=two_step are one group.* Leave teams out"):
+        run({**config, "teams": {"all": {"groups": ["agents"]}}, "local_results_path": str(tmp_path)})
     assert list(tmp_path.rglob("*.csv")) == []
 
 
