@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from checks.registries import reads
 from checks.values import require_bounded
 from envs import REGISTRY, live_options
 from utils.errors import ConfigError, MusterError
@@ -17,7 +18,8 @@ from vector_envs.instances import constructor_of, env_parameters
 def check_environment(config: dict) -> None:
     """Refuse `env_args` that the environment's constructor does not take.
 
-    An environment class may go further with a class method `check_args(**env_args)`.
+    An environment class may go further with a class method `check_args(**env_args)`, and name in `answers_within` those
+    of its arguments that are seconds for which it may wait.
 
     Raises:
         ConfigError: an unknown argument with the nearest known one, a wrong type, or a missing package.
@@ -53,6 +55,7 @@ def check_environment(config: dict) -> None:
                 example = float(example)
             if value is not None and example not in (None, inspect.Parameter.empty):
                 env_args[key] = converted(f"env_args.{key}", value, example)
+    _require_patience(config, factory)
     if hasattr(constructor_of(factory), "check_args"):
         try:
             constructor_of(factory).check_args(**env_args | scheduled)
@@ -63,6 +66,19 @@ def check_environment(config: dict) -> None:
                 f"env_args: the environment '{name}' cannot be made of these: {type(error).__name__}: "
                 f"{shown(str(error), 300)}"
             ) from error
+
+
+def _require_patience(config: dict, factory: Any) -> None:
+    """Refuse a `worker_timeout` within the times that an environment may take for an answer, its `answers_within`."""
+    if "worker_timeout" not in (reads(config, "vector_env") or ()):
+        return
+    for key in getattr(constructor_of(factory), "answers_within", ()):
+        longest = config["env_args"].get(key)
+        if isinstance(longest, int | float) and config["worker_timeout"] <= longest:
+            raise ConfigError(
+                f"worker_timeout={config['worker_timeout']} must be longer than env_args.{key}={longest}: a process "
+                "that waits for its game would be taken for one that hangs."
+            )
 
 
 def _listed(value: Any) -> Any:

@@ -39,6 +39,8 @@ class TrackManiaEnv:
         MusterError: from `reset` and `step`: the game has crashed more than `max_restarts` times in a row.
     """
 
+    answers_within = ("launch_timeout", "game_timeout")
+
     def __init__(self, **env_args: Any):
         self.check_args(**env_args)
         self.options = Options(**env_args)
