@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from checks.registries import chosen_entry, reads
 from envs import REGISTRY as environments
 from utils.errors import ConfigError
 
@@ -24,9 +23,6 @@ def check_streams(config: dict[str, Any], traits: dict[str, dict]) -> None:
             f"{where}, which learner={config['learner']} cannot tell apart. Use --config=ppo, or another preset that "
             "learns from its newest rollouts."
         )
-    agent = chosen_entry(config, "agent")
-    if agent is not None and agent.traits.get("memory") and "agent" in (reads(config, "mac") or ()):
-        raise ConfigError(f"{where}, and agent={config['agent']} would remember for whoever had the row. Use agent=ff.")
     for key in ("obs_last_action", "critic_rnn"):
         if config.get(key):
             raise ConfigError(f"{where}, and {key}=True would remember for whoever had the row. Use {key}=False.")

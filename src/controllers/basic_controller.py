@@ -19,9 +19,9 @@ from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.distributions import Categorical, Joint
 from modules.unshared import unshare
 from utils.config import with_defaults
-from utils.rl_utils import episode_starts, legal_policy
+from utils.rl_utils import legal_policy, memory_starts
 from utils.schemes import is_rollout
-from utils.tensor_trees import Tree, map_tree
+from utils.tensor_trees import Tree, is_tree, map_tree
 
 
 class BasicMAC(OneNetwork):
@@ -142,7 +142,12 @@ class BasicMAC(OneNetwork):
         if not self.supports_packing or not self._agent_supports_packing():
             return None
         if is_rollout(ep_batch):
-            steps = PackedSteps.of_rollout(ep_batch["filled"], episode_starts(ep_batch))
+            starts = memory_starts(ep_batch)
+            if starts.dim() > 2:  # each agent has its own
+                if is_tree(self.agent.init_hidden()):
+                    return None
+                starts = starts.new_zeros(starts.shape[:2])
+            steps = PackedSteps.of_rollout(ep_batch["filled"], starts)
         else:
             steps = PackedSteps.of(ep_batch["filled"])
         return None if steps is None else self.inputs.packed(ep_batch, steps.to(ep_batch["filled"].device))

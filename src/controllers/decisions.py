@@ -11,6 +11,8 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from controllers.hidden_states import memory_fields
+from controllers.stream_memory import own_memories
+from envs.stream_fields import BEGINS
 from utils.errors import ConfigError
 from utils.rl_utils import categorical_entropy
 from utils.schemes import AGENTS, MEMORY
@@ -102,6 +104,7 @@ class Decider:
             parameters = inspect.signature(mac.select_actions).parameters
             self._takes_rows = "bs" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         self._fields = [key for key, info in batch.scheme.items() if info.get("decision")]
+        self._streams = BEGINS in batch.scheme
         self._keeps_memory = any(key == MEMORY or key.startswith(f"{MEMORY}/") for key in self._fields)
 
     def decide(self, t: int, t_env: int, rows: np.ndarray | None = None, test_mode: bool = False) -> dict:
@@ -121,7 +124,11 @@ class Decider:
 
     def ask(self, t: int, t_env: int, rows: list[int] | slice, test_mode: bool) -> Decision:
         """The controller's decisions at step `t` of the episodes `rows`; of batches that keep it, with its memory."""
-        decision = self._asked(t, t_env, rows, test_mode)
+        if self._streams:
+            with own_memories(self._mac, self._batch, t):
+                decision = self._asked(t, t_env, rows, test_mode)
+        else:
+            decision = self._asked(t, t_env, rows, test_mode)
         if self._keeps_memory:
             batch = self._batch
             memory = memory_fields(self._mac.hidden_states, batch.batch_size, batch.groups[AGENTS])

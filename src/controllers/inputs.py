@@ -47,7 +47,7 @@ def known_before_columns(
         batch: a rollout of T columns.
         memory: the controller's after every step, leaves `[B, T, n, H]`.
         initial: its memory before a first step, leaves `[B, n, ...]`.
-        starts: the starts of episodes within the rollout, bool `[B, T]`.
+        starts: where memories start within the rollout, bool `[B, T]` or by agent `[B, T, n]`.
         columns: int64 `[K]`.
     """
     first = fields_before(initial, batch.batch_size, batch.groups[AGENTS])

@@ -5,7 +5,7 @@ import torch as th
 from components.packing import AllSteps
 from controllers.hidden_states import by_agent, has_rows, memory_before, reset_where
 from controllers.inputs import behind_a_column
-from utils.rl_utils import episode_starts
+from utils.rl_utils import memory_starts
 from utils.schemes import is_rollout
 from utils.tensor_trees import Tree, map_tree
 
@@ -42,7 +42,7 @@ def unroll_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
 
 def unroll_rollout_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
     """`unroll_by_steps` for a rollout: episodes continue from before it, and start within it."""
-    starts = episode_starts(batch)
+    starts = memory_starts(batch)
     longer = behind_a_column(batch, starts)
     mac.init_hidden(batch.batch_size)
     initial = mac.hidden_states

@@ -17,7 +17,7 @@ from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.policy import plain
 from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
-from utils.rl_utils import episode_starts
+from utils.rl_utils import memory_starts
 from utils.schedules import Schedule
 from utils.schemes import action_fields, choice_masks, chosen_fields, is_rollout, observed_fields, state_fields
 from utils.tensor_trees import map_tree
@@ -98,7 +98,7 @@ class ActorCriticLearner(BaseLearner):
             _, memory = unroll.outputs_and_memory(self.mac)
         memory = map_tree(unroll.spread, memory)
         self.mac.init_hidden(batch.batch_size)
-        before = sample, memory, self.mac.hidden_states, episode_starts(sample)
+        before = sample, memory, self.mac.hidden_states, memory_starts(sample)
 
         def known(columns: th.Tensor) -> dict[str, th.Tensor]:
             return known_before_columns(*before, columns) | self.state_values.fields_before_columns(sample, columns)

@@ -79,6 +79,18 @@ def episode_starts(batch) -> th.Tensor:
     return starts.squeeze(2)
 
 
+def memory_starts(batch) -> th.Tensor:
+    """Where agents start without memory in a rollout: `episode_starts`, bool `[B, T]`, or by agent `[B, T, n]`.
+
+    Agents that are streams (`envs.stream_fields`) start by themselves: where `begins` says so. A part of a rollout has
+    its starts in the field "starts".
+    """
+    if "starts" in batch.scheme:
+        starts = batch["starts"].bool()
+        return starts.squeeze(2) if starts.size(2) == 1 else starts
+    return batch["begins"].bool().squeeze(3) if "begins" in batch.scheme else episode_starts(batch)
+
+
 def td_lambda_returns(
     rewards: th.Tensor,
     terminated: th.Tensor,

@@ -13,7 +13,7 @@ from utils.errors import ConfigError
     [
         ("vdn", {}, "runner=episode plays whole ones. Use runner=rollout"),
         ("ppo", {"runner": "parallel"}, "runner=parallel plays whole ones"),
-        ("ppo", {"agent": "rnn"}, "agent=rnn would remember for whoever had the row. Use agent=ff"),
+        ("ppo", {"critic_rnn": True}, "critic_rnn=True would remember"),
         ("ppo", {"obs_last_action": True}, "obs_last_action=True would remember"),
         ("sac", {}, "which learner=sac_learner cannot tell apart"),
     ],
@@ -25,5 +25,6 @@ def test_parts_that_mix_up_streams_are_refused(algorithm, changes, said):
     assert said in str(refusal.value)
 
 
-def test_ppo_is_not():
-    check_pairings(completed(compose_config("ppo", "dots").config))
+@pytest.mark.parametrize("agent", ["ff", "rnn"])
+def test_ppo_is_not(agent):
+    check_pairings(completed(compose_config("ppo", "dots").config | {"agent": agent}))

@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from utils.rl_utils import episode_starts
+from utils.rl_utils import memory_starts
 
 # fields that say which transitions count
 LEARNED = ("mask", "choices")
@@ -21,11 +21,12 @@ def with_fields(
 ) -> EpisodeBatch:
     """The first columns of some fields of a batch, all constant ones, and new fields `[B, columns, ...]`.
 
-    "filled" is kept, and "starts" added: the episodes' starts, which their parts no longer show. `constant`: new fields
+    "filled" is kept, and "starts" added: `memory_starts`, which parts no longer show. `constant`: new fields
     `[B, ...]`.
     """
     constant = constant or {}
-    fields = {**fields, "starts": episode_starts(batch)[:, :columns].unsqueeze(2).to(th.uint8)}
+    starts = memory_starts(batch)[:, :columns].to(th.uint8)
+    fields = {**fields, "starts": starts.reshape(*starts.shape[:2], -1)}
     data = SimpleNamespace(
         transition_data={key: batch[key][:, :columns] for key in [*keys, "filled"]} | fields,
         episode_data=dict(batch.data.episode_data) | constant,
@@ -48,10 +49,11 @@ def before_columns(
         after: what was known after each column, `[B, T, ...]`.
         before: before the first one, `[B, ...]`.
         initial: before the first step of an episode, `[B, ...]`.
-        starts: the starts of episodes within the rollout, bool `[B, T]`.
+        starts: where memories start within the rollout, bool `[B, T]`, or `[B, T, n]` for `before` `[B, n, ...]`.
     """
     known = th.cat([before.unsqueeze(1), after], dim=1)[:, columns]
-    fresh = starts[:, columns].view(len(before), -1, *[1] * (before.dim() - 1))
+    fresh = starts[:, columns]
+    fresh = fresh.reshape(*fresh.shape, *[1] * (known.dim() - fresh.dim()))
     return th.where(fresh, initial.unsqueeze(1), known)
 
 
