@@ -186,10 +186,11 @@ def main() -> None:
     # they take turns: other work of the machine slows all alike
     parser.add_argument("--turns", type=int, default=8, help="of each contender")
     parser.add_argument("--seconds", type=float, default=0.5, help="of each turn")
+    parser.add_argument("--loads", nargs="+", choices=("quiet", "busy"), default=["quiet", "busy"], help="of the cores")
     parser.add_argument("--real-package", help="folder with mlagents_dots_envs; mlagents_envs must be importable")
     options = parser.parse_args()
     print(f"round trips a second: median, least and most of {options.turns} turns; {os.cpu_count()} cores")
-    for busy in (False, True):
+    for busy in (load == "busy" for load in options.loads):
         with busy_cores() if busy else contextlib.nullcontext():
             for agents in options.agents:
                 print(f"{'every core busy' if busy else 'quiet'}, {agents} agents", flush=True)
