@@ -80,11 +80,7 @@ def episode_starts(batch) -> th.Tensor:
 
 
 def memory_starts(batch) -> th.Tensor:
-    """Where agents start without memory in a rollout: `episode_starts`, bool `[B, T]`, or by agent `[B, T, n]`.
-
-    Agents that are streams (`envs.stream_fields`) start by themselves: where `begins` says so. A part of a rollout has
-    its starts in the field "starts".
-    """
+    """`episode_starts`, bool `[B, T]`; of agents that are streams, `[B, T, n]`: where `begins` says that they start."""
     if "starts" in batch.scheme:
         starts = batch["starts"].bool()
         return starts.squeeze(2) if starts.size(2) == 1 else starts

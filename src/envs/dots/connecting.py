@@ -99,9 +99,10 @@ def _started(wanted: Wanted, executable: Path, protocol: str) -> Session:
         session.process = SimulatorProcess(executable, wanted.args, memory, place)
         session.attach(wanted.launch_timeout)
     except SimulatorFault as error:
-        attached, version = session.attached, "version" in str(error)
+        # one that cannot be executed has not been asked for its protocol
+        known = session.attached or session.process is None or "version" in str(error)
         session.close()
-        raise error if attached or version else NotAttachedError(str(error)) from None
+        raise error if known else NotAttachedError(str(error)) from None
     except BaseException:
         session.close()
         raise

@@ -65,7 +65,7 @@ class SimulatorProcess:
                 )
         except OSError as error:
             self._dismiss_guard()
-            raise SimulatorFault(f"the simulator {executable} cannot be started: {error.strerror}") from None
+            raise SimulatorFault(f"The simulator {executable} cannot be started: {error.strerror}.") from None
         self.pid = self._process.pid
         self.descriptor: int | None = None
         with contextlib.suppress(OSError, AttributeError):  # before Linux 5.3

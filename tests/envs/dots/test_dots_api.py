@@ -90,6 +90,8 @@ def test_wrong_actions_are_refused(made):
     n = len(decisions)
     with pytest.raises(api.UnityActionException, match=r"continuous actions of the shape \(\d, 2\)"):
         env.set_actions(RED["name"], api.ActionTuple(np.zeros((n, 3)), np.zeros((n, 2))))
+    with pytest.raises(api.UnityActionException, match=r"needs an ActionTuple, such as .*, not ndarray"):
+        env.set_actions(RED["name"], np.zeros((n, 2)))
     with pytest.raises(api.UnityActionException, match="no behavior Blue"):
         env.set_actions("Blue", api.ActionTuple())
     with pytest.raises(api.UnityActionException, match="agent -5"):
@@ -130,6 +132,12 @@ def test_failures_are_the_packages_exceptions(made):
         api.UnityEnvironment("no such file")
 
 
+def test_a_file_that_cannot_be_executed_is_reported_once(tmp_path):
+    (tmp_path / "Walker.x86_64").write_text("")
+    with pytest.raises(api.UnityCommunicationException, match=r"^The simulator \S*Walker.x86_64 cannot be started: "):
+        api.UnityEnvironment(str(tmp_path / "Walker"))
+
+
 def test_protocol_0_is_found_where_the_simulator_speaks_it(made, monkeypatch):
     # other tests start the same file with the other protocol
     monkeypatch.setattr(connecting, "_of_protocol_0", set())
@@ -143,7 +151,7 @@ def test_protocol_0_is_found_where_the_simulator_speaks_it(made, monkeypatch):
     assert decisions.action_mask is None
 
 
-def test_an_environment_that_nobody_holds_is_ended():
+def test_an_environment_that_nobody_holds_is_ended(caplog):
     env = api.UnityEnvironment(str(SIMULATORS / "ball_3d.py"))
     env.reset()
     decisions, _ = env.get_steps("3DBall")
@@ -153,3 +161,4 @@ def test_an_environment_that_nobody_holds_is_ended():
     del env
     gc.collect()
     assert not process.alive
+    assert not caplog.records, "the simulator's offer of its state is no news"

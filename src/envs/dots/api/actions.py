@@ -87,8 +87,13 @@ class ActionSpec(NamedTuple):
         """The continuous and the discrete actions of so many agents; None: none were given.
 
         Raises:
-            UnityActionException: of another number, or another size.
+            UnityActionException: of another number, or another size, or no ActionTuple.
         """
+        if not isinstance(actions, ActionTuple):
+            raise UnityActionException(
+                f"The behavior {name} needs an ActionTuple, such as ActionTuple(discrete=array), "
+                f"not {type(actions).__name__}"
+            )
         for what, values, size in (
             ("continuous", actions.continuous, self.continuous_size),
             ("discrete", actions.discrete, self.discrete_size),

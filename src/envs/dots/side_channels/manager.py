@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 from uuid import UUID
 
-from dots_simulator.channels import framed, unframed
+from dots_simulator.channels import STATE, framed, unframed
 from envs.dots.side_channels.base import IncomingMessage, SideChannel
 
 log = logging.getLogger("muster")
@@ -38,7 +38,9 @@ class SideChannelManager:
         return framed(messages) if messages else b""
 
     def process_side_channel_message(self, payload: bytes) -> None:
-        """Hand out the messages of a payload. One of an unknown channel is warned of once and dropped.
+        """Hand out the messages of a payload.
+
+        One of an unknown channel is warned of once and dropped. Offers of a state that nobody wants are dropped.
 
         Raises:
             ValueError: it ends within a message, or a message ends before its values.
@@ -46,6 +48,6 @@ class SideChannelManager:
         for channel, body in unframed(payload):
             if channel in self._channels:
                 self._channels[channel].on_message_received(IncomingMessage(body))
-            elif channel not in self._unknown:
+            elif channel != STATE and channel not in self._unknown:
                 self._unknown.add(channel)
                 log.warning(f"The simulator sends messages of the unknown side channel {channel}. They are dropped.")
