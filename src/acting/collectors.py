@@ -109,7 +109,10 @@ class Collectors(InTurn):
                 "random numbers cannot be repeated. collectors.deterministic=True makes runs that resume exactly."
             )
         elif collectors and not (self._options["deterministic"] and len(collectors) == self._options["processes"]):
-            raise ValueError(f"it is of {len(collectors)} collectors that take turns (collectors.deterministic)")
+            raise ValueError(
+                f"it is of {len(collectors)} collectors that take turns: resume with collectors.processes="
+                f"{len(collectors)} and collectors.deterministic=True"
+            )
         self._resumed = state if collectors is not None else None
 
     def _begin(self) -> None:

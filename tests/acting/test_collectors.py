@@ -242,7 +242,7 @@ def test_a_state_of_other_collectors_is_refused():
         made.take()
         state = made.state_dict()
     for options in ({"deterministic": True, "processes": 3}, {"deterministic": False, "processes": 2}):
-        with pytest.raises(ValueError, match="it is of 2 collectors that take turns"):
+        with pytest.raises(ValueError, match="of 2 collectors that take turns: resume with"):
             collectors(new_logger(), **options).load_state_dict(state)
 
 
