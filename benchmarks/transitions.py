@@ -5,7 +5,12 @@
 Microseconds for a step of all environments, and for a sample of 256, of buffers that are full: 17 numbers of 1 or 16
 environments, inserted after each step or 32 steps at a time, and stacks of four pictures of 84 x 84 (one frame each
 here would do; peers keep both frames of a transition). "prioritised": a sample and its new priorities. The peer's
-Python has stable-baselines3 and torchrl; all take turns, and the median over rounds counts.
+Python has stable-baselines3 and torchrl; all take turns, and the median over rounds counts. "ratio": the faster peer's
+time divided by ours.
+
+Everybody keeps float32 observations, actions of 6 numbers, a reward, an end and a time limit's end (torchrl: no time
+limit), and gets what its own loop has at hand: stable-baselines3 both frames of a step as arrays, torchrl tensors in a
+TensorDict, ours a rollout of the runner, `[environments, steps + 1]`, which it compares with the frame that it holds.
 """
 
 import argparse
@@ -106,11 +111,14 @@ def main() -> None:
                 raise SystemExit(done.stderr[-3000:])
             for key, value in json.loads(done.stdout.splitlines()[-1]).items():
                 times.setdefault(key if key.count("/") == 2 else f"muster/{key}", []).append(value)
-    print(f"{'case':<18}{'what':<14}" + "".join(f"{who:>12}" for who in ("muster", "sb3", "torchrl")))
+    print(f"{'case':<18}{'what':<14}" + "".join(f"{who:>12}" for who in ("muster", "sb3", "torchrl", "ratio")))
     for case in CASES:
         for what in ("insert", "sample", "prioritised"):
-            row = [times.get(f"{who}/{case}/{what}") for who in ("muster", "sb3", "torchrl")]
-            print(f"{case:<18}{what:<14}" + "".join(f"{median(x):>12.1f}" if x else f"{'-':>12}" for x in row))
+            found = [times.get(f"{who}/{case}/{what}") for who in ("muster", "sb3", "torchrl")]
+            row = [median(x) if x else None for x in found]
+            peers = [x for x in row[1:] if x]
+            row = [f"{x:.1f}" if x else "-" for x in row] + [f"{min(peers) / row[0]:.2f}" if peers else "-"]
+            print(f"{case:<18}{what:<14}" + "".join(f"{x:>12}" for x in row))
 
 
 if __name__ == "__main__":
