@@ -27,6 +27,7 @@ from experiment.replay_recording import attach_recorder
 from experiment.saving import RunSaver
 from experiment.teams import load_first_models
 from experiment.validation import validate as try_out
+from learners.data_parallel import undivided
 from records.best_model import best_of
 from records.console_log import get_logger
 from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS, WANDB
@@ -123,8 +124,8 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
         config["use_cuda"] = False
     if config["data_parallel"] and (count := th.cuda.device_count() if config["use_cuda"] else 0) < 2:
         log.warning(f"data_parallel has no effect: the run can use {count} GPUs, and it needs two.")
-    elif config["data_parallel"] and not config["mixer"]:
-        log.warning(f"data_parallel has no effect: learner={config['learner']} has no mixer to divide among GPUs.")
+    elif config["data_parallel"] and (part := undivided(config)):
+        log.warning(f"data_parallel has no effect: {part} is computed on one GPU (docs/performance.md).")
     seed_everything(config["seed"])
     th.set_num_threads(config["torch_threads"])
     keep_freed_memory()

@@ -12,6 +12,7 @@ from controllers.policy_controller import PolicyMAC
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.policy import plain
 from utils.config import with_defaults
+from utils.divided import divided
 from utils.errors import ConfigError
 from utils.schemes import action_fields
 from utils.tensor_trees import Tree
@@ -99,7 +100,8 @@ class ActorMAC(PolicyMAC):
     def outputs_at(self, batch: Any, t: int) -> th.Tensor:
         """Outputs at step `t`, `[B, n, size]`, for learning: nothing is remembered."""
         inputs, initial = self._build_inputs(batch, t), self._initial(batch.batch_size)
-        return self.agent(inputs, initial)[0].reshape(batch.batch_size, self.n_agents, -1)
+        outputs = divided(self.agent, inputs, initial, together=self.n_agents)[0]
+        return outputs.reshape(batch.batch_size, self.n_agents, -1)
 
     def policy_at(self, batch: Any, t: int) -> Any:
         """The distribution of actions at step `t` (`modules.policies`)."""

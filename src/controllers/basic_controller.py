@@ -19,6 +19,7 @@ from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.distributions import Categorical, Joint
 from modules.unshared import unshare
 from utils.config import with_defaults
+from utils.divided import divided_sequences
 from utils.rl_utils import legal_policy, memory_starts
 from utils.schemes import is_rollout
 from utils.tensor_trees import Tree, is_tree, map_tree
@@ -130,7 +131,7 @@ class BasicMAC(OneNetwork):
             inputs = self.inputs.all_parts(ep_batch)
         else:
             inputs = RowInputs(self.inputs.all_steps(ep_batch).flatten(0, 1))
-        outs, hidden = self.agent.sequence(self.agent.encode(inputs), [rows] * length, self.hidden_states)
+        outs, hidden = self._sequences(self.agent.encode(inputs), [rows] * length)
         self.hidden_states = map_tree(lambda x: x[-rows:], hidden)
         # agents unroll time first
         batch_first = lambda x: x.reshape(length, batch_size, self.n_agents, -1).transpose(0, 1)  # noqa: E731
@@ -164,9 +165,13 @@ class BasicMAC(OneNetwork):
         self.init_hidden(inputs.steps.sizes[0])
         self.hidden_states = inputs.hidden_at_start(self.hidden_states)
         sizes = [size * self.n_agents for size in inputs.steps.sizes]
-        outs, hidden = self.agent.sequence(self.agent.encode(inputs.parts), sizes, self.hidden_states)
+        outs, hidden = self._sequences(self.agent.encode(inputs.parts), sizes)
         outs, hidden = map_tree(lambda x: x.unflatten(0, (-1, self.n_agents)), (outs, hidden))
         return self._finish_outputs(outs, avail_actions, test_mode), hidden
+
+    def _sequences(self, encoded: th.Tensor, sizes: list[int]) -> tuple[th.Tensor, Tree]:
+        """The agent's `sequence`, from the present hidden states."""
+        return divided_sequences(self.agent, encoded, sizes, self.hidden_states, together=self.n_agents)
 
     def _agent_supports_packing(self) -> bool:
         return getattr(self.agent, "supports_packing", False) and not self._agent_axis

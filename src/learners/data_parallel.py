@@ -1,9 +1,13 @@
 """Several GPUs for the learner's networks, by torch.nn.parallel: the same networks, whose weights keep their names."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch as th
 import torch.nn as nn
+
+# parts whose networks take more than rows of numbers
+UNDIVIDED = {"learner": ("iqn_learner",), "mac": ("entity_mac",)}
 
 
 def parallel_devices(args: Any) -> list[int]:
@@ -14,11 +18,19 @@ def parallel_devices(args: Any) -> list[int]:
     return list(range(count)) if count > 1 else []
 
 
+def undivided(config: Mapping[str, Any]) -> str:
+    """The part of a config because of which nothing is divided; empty if something is."""
+    for key, names in UNDIVIDED.items():
+        if config[key] in names and not config["mixer"]:
+            return f"{key}={config[key]}"
+    return ""
+
+
 def in_parallel(network: Any, inputs: tuple, devices: list[int]) -> Any:
     """`network(*inputs)`, its rows divided among the devices; gradients come back to the network's own weights.
 
     Rows are divided along the first axis or, where that has one row, along the second. What is no network of tensors,
-    such as the unroll of agents over a batch, is computed on one device.
+    such as the unroll of agents over a batch, divides parts of its own (`utils.divided`).
     """
     axis = _axis(inputs, len(devices)) if isinstance(network, nn.Module) else None
     if axis is None:

@@ -8,6 +8,7 @@ import torch as th
 from learners.data_parallel import in_parallel, parallel_devices
 from learners.gradients import clip_gradients, parameters_of, set_gradients
 from learners.non_finite import NonFiniteError, non_finite_figure
+from utils.divided import dividing
 from utils.tensor_trees import map_tree
 from utils.timing import timed
 
@@ -27,11 +28,12 @@ class Descent:
     def _forward(self, network: Callable, *inputs: Any) -> Any:
         """`network(*inputs)`, computed in `precision`; the outputs are float32 in any case."""
         devices = parallel_devices(self.args)
-        if self.args.precision == "float32":
-            return in_parallel(network, inputs, devices)
-        with th.autocast(th.device(self.args.device).type, dtype=th.bfloat16):
-            outputs = in_parallel(network, inputs, devices)
-        return map_tree(th.Tensor.float, outputs)
+        with dividing(devices):
+            if self.args.precision == "float32":
+                return in_parallel(network, inputs, devices)
+            with th.autocast(th.device(self.args.device).type, dtype=th.bfloat16):
+                outputs = in_parallel(network, inputs, devices)
+            return map_tree(th.Tensor.float, outputs)
 
     def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, grad_norm_clip: float | None = None) -> float:
         """`_steps` of one optimiser."""

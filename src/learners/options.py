@@ -20,7 +20,7 @@ OPTIONS = {
     ),
     "data_parallel": Option(
         SHARED,
-        "divide the rows of the learner's mixers among all GPUs (docs/performance.md)",
+        "divide the rows of the learner's networks among all GPUs (docs/performance.md)",
         resume=FREE,
     ),
     "on_non_finite": Option(

@@ -25,7 +25,8 @@ class AgentLinear(PerAgent):
     """`nn.Linear` of each agent."""
 
     def forward(self, x: th.Tensor) -> th.Tensor:
-        return linear(x, self.weight, self._parameters.get("bias"))
+        # replicas on other GPUs have their weights as plain attributes
+        return linear(x, self.weight, getattr(self, "bias", None))
 
 
 class AgentConv2d(PerAgent):

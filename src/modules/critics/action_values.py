@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 from modules.critics import REGISTRY
 from utils.config import with_defaults
+from utils.divided import divided
 from utils.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
 
 Field = Callable[[str], th.Tensor]
@@ -93,7 +94,7 @@ class ActionValueCritic(nn.Module):
         x = self._inputs(field, taken, taken if own is None else own)
         shared = self.args.share_critic_params
         x = x.flatten(0, 1).unsqueeze(0) if shared else x.transpose(0, 1)
-        values = self.layers(x, estimates)
+        values = divided(self.layers, x, estimates, axis=1, out_axis=2)
         values = values.squeeze(1).unflatten(1, (-1, self.n_agents)) if shared else values.transpose(1, 2)
         return values if self.choices else values.squeeze(-1)
 

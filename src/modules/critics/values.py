@@ -13,6 +13,7 @@ from modules.initialisation import orthogonal
 from modules.layer_norms import layer_norms, normed
 from modules.unshared import linear, linear_for_all, of_own_id, unshare
 from utils.config import with_defaults
+from utils.divided import divided, is_dividing
 from utils.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
 
 # before the name of a field of actions: those of the steps before
@@ -41,6 +42,9 @@ class ValueCritic(nn.Module):
         self._actions = [key for key in action_fields(scheme) if key in scheme]
         added = {"all_obs": args.critic_all_obs, "last_actions": args.critic_last_actions is True}
         self._parts = [*self.sees, *(part for part, wanted in added.items() if wanted)]
+        # the fields of each part
+        self._read = {"obs": self._own, "all_obs": self._own, "state": self._common}
+        self._read["last_actions"] = [LAST + key for key in self._actions]
         own = sum(prod(shape_of(scheme[key])) for key in self._own)
         sizes = {"obs": own, "all_obs": own * self.n_agents}
         sizes["state"] = sum(prod(shape_of(scheme[key])) for key in self._common)
@@ -75,6 +79,12 @@ class ValueCritic(nn.Module):
 
         Args: see `encode`.
         """
+        if not is_dividing():
+            return self._values(field, lead)
+        fields = {key: field(key) for part in self._parts for key in self._read[part]}
+        return divided(_Values(self, list(fields), lead), *fields.values())
+
+    def _values(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
         return self.fc3(self._encoded(field, lead)).squeeze(-1).expand(*[-1] * lead, self.n_agents)
 
     def encode(self, field: Callable[[str], th.Tensor], lead: int) -> th.Tensor:
@@ -96,12 +106,11 @@ class ValueCritic(nn.Module):
         """`[*steps, n, H]`, or `[*steps, 1, H]` where all agents have the same."""
         weights = self.fc1.weight.split(self._sizes, dim=-1)
         x: Any = self.fc1.bias
-        common = {"state": self._common, "all_obs": self._own, "last_actions": [LAST + key for key in self._actions]}
         for part, of_part in zip(self._parts, weights, strict=False):
             if part == "obs":
-                x = x + linear(self._joined(field, self._own, lead + 1), of_part)
+                x = x + linear(self._joined(field, self._read[part], lead + 1), of_part)
             else:  # what all agents share passes the first layer once
-                x = x + linear_for_all(self._joined(field, common[part], lead), of_part)
+                x = x + linear_for_all(self._joined(field, self._read[part], lead), of_part)
         if self._agent_id:
             x = x + of_own_id(weights[-1])
         return F.relu(normed(self.norm2, self.fc2(F.relu(normed(self.norm1, x)))))
@@ -109,6 +118,17 @@ class ValueCritic(nn.Module):
     def _joined(self, field: Callable[[str], th.Tensor], keys: list[str], lead: int) -> th.Tensor:
         parts = [as_numbers(field(key)).flatten(lead) for key in keys]
         return parts[0] if len(parts) == 1 else th.cat(parts, dim=-1)
+
+
+class _Values(nn.Module):
+    """The values of a critic, from tensors."""
+
+    def __init__(self, critic: ValueCritic, keys: list[str], lead: int):
+        super().__init__()
+        self.critic, self._keys, self._lead = critic, keys, lead
+
+    def forward(self, *fields: th.Tensor) -> th.Tensor:
+        return self.critic._values(dict(zip(self._keys, fields, strict=True)).__getitem__, self._lead)
 
 
 class OwnCritic(ValueCritic):
