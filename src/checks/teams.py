@@ -58,7 +58,7 @@ def team_config(config: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict[str, Any]:
-    with _named(name):
+    with of_team(name):
         require_plain_name("the team", name)
         preset = _preset(own["config"]) if own.get("config") else {}
         merged = {**config, **preset, **own, "teams": {}}
@@ -106,8 +106,11 @@ def _groups(groups: Any) -> list[str]:
 
 
 @contextmanager
-def _named(name: Any) -> Iterator[None]:
+def of_team(name: Any) -> Iterator[None]:
+    """Errors of this team's config begin with its name; "": the only team of a run without names."""
     try:
         yield
     except ConfigError as error:
+        if name == "":
+            raise
         raise ConfigError(f"teams.{shown(str(name))}: {error}") from None

@@ -13,6 +13,7 @@ from checkpoints.journal import Journal
 from checks.options import layer_widths
 from checks.plugins import import_plugins
 from checks.registries import chosen, chosen_name
+from checks.teams import of_team
 from components.buffers.contract import Buffer
 from components.buffers.with_units import build_buffer
 from components.episode_batch import EpisodeBatch
@@ -128,8 +129,9 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
         full_scheme = EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess, device="meta").scheme
         for team in teams:
             seen = team.scheme(full_scheme), team.groups(groups), team.args
-            _require_memory_for_networks(*seen, team.frozen, logger)
-            team.mac = mac_REGISTRY[team.args.mac](*seen)
+            with of_team(team.name):
+                _require_memory_for_networks(*seen, team.frozen, logger)
+                team.mac = mac_REGISTRY[team.args.mac](*seen)
             scheme |= team.memory_fields()
         mac = acting_mac = controller_of(teams)
         if acting.lag_of(args.acting) or acting_device(args) != args.device:
@@ -165,7 +167,8 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
         columns = getattr(runner, "batch_columns", args.episode_limit + 1)
         for team in teams:
             if not team.frozen:
-                _add_learner(team, scheme, players, columns, logger if team.view is None else team.logger(logger))
+                with of_team(team.name):
+                    _add_learner(team, scheme, players, columns, team.logger(logger))
             elif args.device == "cuda":
                 team.mac.cuda()
         like = EpisodeBatch(scheme, players.groups, 1, 1, preprocess=players.preprocess, device="meta")

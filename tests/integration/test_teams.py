@@ -139,6 +139,10 @@ def test_a_frozen_team_keeps_its_weights_and_explores_nothing(tmp_path, logged):
         ({"drones": DRONES, "trucks": {"config": "qmixx"}}, ["teams.trucks", "qmixx", "qmix"]),
         ({"drones": DRONES, "trucks": {"lr": "fast"}}, ["teams.trucks", "lr=fast", "a number"]),
         ({"drones": DRONES, "trucks": {"mixer": "qtran_base"}}, ["teams.trucks", "mixer=qtran_base does not go with"]),
+        (
+            {"drones": DRONES, "trucks": {"config": "iqn", "quantiles": 5}},
+            ["teams.trucks: quantiles=5: an even number"],
+        ),
         ({"all": {"groups": ["drones", "trucks"]}}, ["drones and trucks differ in size (2 and 3 agents)"]),
         ({"a": {"groups": ["trucks"]}, "trucks": {}, "drones": DRONES}, ["a and trucks both control the group trucks"]),
         ({"../x": {"groups": ["trucks"]}, "drones": DRONES}, ["teams.../x", "plain file name"]),
