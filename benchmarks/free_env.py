@@ -3,6 +3,8 @@
 A plugin: it registers itself as `free`.
 """
 
+import time
+
 import numpy as np
 from free_shapes import SHAPES
 
@@ -11,9 +13,10 @@ from envs.multiagentenv import MultiAgentEnv
 
 
 class FreeEnv(MultiAgentEnv):
-    """Every step shows the same arrays, made once."""
+    """Every step shows the same arrays, made once; with a `pause` it takes so many seconds, as a game's would."""
 
-    def __init__(self, shape="8m", episode_limit=60, seed=None):
+    def __init__(self, shape="8m", episode_limit=60, seed=None, pause=0.0):
+        self.pause = pause
         self.n_agents, obs, state, actions = SHAPES[shape]
         self.episode_limit = episode_limit
         rng = np.random.default_rng(seed)
@@ -28,6 +31,8 @@ class FreeEnv(MultiAgentEnv):
 
     def step(self, actions):
         self.t += 1
+        if self.pause:
+            time.sleep(self.pause)
         ended = self.t == self.episode_limit
         return 1.0, ended, {"episode_limit": True} if ended else {}
 

@@ -1,10 +1,12 @@
 """Collectors as Ray's actors, beside those that are processes of the learner's machine.
 
     python benchmarks/ray_collectors.py [--config iql] [--env-config lbf] [--counts 1 2 4] [KEY=VALUE ...]
+    python benchmarks/ray_collectors.py --pause 0.03
 
 For each number of collectors both transports take turns, on this machine: episodes a second, megabytes of rollouts a
-second, the share of the learner's time in which it waits for a rollout, and the largest lag of the weights. Needs Ray
-(requirements-cluster.txt).
+second, the share of the learner's time in which it waits for a rollout, and the largest lag of the weights. With
+`--pause`, the environment is one of 3m's shape whose steps take so many seconds, and no processor, as those of a game
+do that runs at its own pace. Needs Ray (requirements-cluster.txt).
 """
 
 import argparse
@@ -56,6 +58,8 @@ def measure(config: str, environment: str, seconds: float, changes: dict) -> dic
     Collectors.take, TrainingLoop._gather_and_learn = timed_take, until
     with tempfile.TemporaryDirectory() as folder:
         whole = compose_config(config, environment).config
+        if "plugins" in changes:
+            whole["env_args"] = {}
         fixed = {"runner": "collectors", "t_max": 10**9, "test_interval": 10**9, "test_nepisode": 1, "seed": 1}
         fixed |= {"checkpoint_minutes": 0, "local_results_path": folder, "use_cuda": False}
         run(recursive_dict_update(whole, {**fixed, **changes}))
@@ -74,6 +78,7 @@ def main() -> None:
     parser.add_argument("--env-config", default="lbf")
     parser.add_argument("--counts", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--pause", type=float, default=0, help="seconds of a step")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("changes", nargs="*", metavar="KEY=VALUE")
     options = parser.parse_args()
@@ -81,6 +86,9 @@ def main() -> None:
         print(json.dumps(measure(options.config, options.env_config, options.seconds, json.loads(options.child))))
         return
     changes = {}
+    if options.pause:
+        changes = {"env": "free", "plugins": [str(Path(__file__).with_name("free_env.py"))]}
+        changes["env_args"] = {"shape": "3m", "pause": options.pause}
     for word in options.changes:
         key, _, text = word.partition("=")
         try:
