@@ -11,7 +11,7 @@ import numpy as np
 
 from checkpoints.model_files import save_checkpoint
 from experiment.replay_recording import ALGORITHM
-from records.best_episodes import most_folders, record_of
+from records.best_episodes import MOST, most_folders, record_of
 from records.layout import BEST_EPISODE, BEST_EPISODES, RUNS
 from records.logger import Logger
 
@@ -25,6 +25,7 @@ class SavedBestEpisodes:
 
     def __init__(self, args: SimpleNamespace, models: Any, logger: Logger):
         self._args, self._models, self._console = args, models, logger.console_logger
+        self._told = False
         self._folder = Path(args.local_results_path, RUNS, args.unique_token, BEST_EPISODES)
 
     def keep(self, episodes: Sequence[dict[str, Any]]) -> None:
@@ -37,12 +38,23 @@ class SavedBestEpisodes:
         for episode in episodes:
             folder = self._folder / episode["name"]
             known = record_of(folder)
-            if known.get("least", inf) <= episode["least"] or (not known and most_folders(self._folder)):
+            if known.get("least", inf) <= episode["least"]:
+                continue
+            if not known and most_folders(self._folder):
+                self._say_that_it_is_full(episode["name"])
                 continue
             try:
                 save_checkpoint(_Files(episode, models), folder, self._record(episode))
             except (OSError, RuntimeError) as error:
                 self._console.warning(f"The best episode of {episode['name']} could not be saved in {folder}: {error}")
+
+    def _say_that_it_is_full(self, name: str) -> None:
+        if not self._told:
+            self._console.warning(
+                f"{self._folder} has {MOST} folders, the most there may be: the best episodes of {name}, and of others "
+                "that follow, are not kept."
+            )
+        self._told = True
 
     def _record(self, episode: dict[str, Any]) -> dict[str, str]:
         facts = {key: episode[key] for key in ("name", "least", "restart", "t_env", "test")}

@@ -1,6 +1,7 @@
 """The best episodes of a run: found by runners, kept in its folder, and driven again."""
 
 import json
+import logging
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from helpers import make_args
 from race_tasks import accelerate_only
 from records import best_episodes as records
 from records.best_episodes import array_of, record_of
-from records.console_log import get_logger
 from records.layout import BEST_EPISODE
 from records.logger import Logger
 from replays.reader import read_replay
@@ -150,7 +150,7 @@ def saved(tmp_path, **changes):
     args = make_args(
         local_results_path=str(tmp_path), unique_token="t", env="racing", env_args={"metres": 60.0}, seed=1, **changes
     )
-    return SavedBestEpisodes(args, Models(), Logger(get_logger()))
+    return SavedBestEpisodes(args, Models(), Logger(logging.getLogger("test.best_episodes")))
 
 
 def episode(least, name="a", **values):
@@ -175,11 +175,14 @@ def test_a_slower_race_replaces_nothing_in_a_resumed_run_either(tmp_path):
     assert (folder / "agent.th").is_file() and [path.name for path in folder.parent.iterdir()] == ["a"]
 
 
-def test_their_number_is_bounded(tmp_path, monkeypatch):
+def test_their_number_is_bounded(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(records, "MOST", 2)
     keeper = saved(tmp_path, save_model=False)
-    keeper.keep([episode(100, name) for name in "abc"])
-    keeper.keep([episode(90, name) for name in "bc"])
+    with caplog.at_level("WARNING"):
+        keeper.keep([episode(100, name) for name in "abc"])
+        keeper.keep([episode(90, name) for name in "bcd"])
+    assert caplog.text.count("the best episodes of c, and of others that follow, are not kept") == 1
+    assert caplog.text.count("are not kept") == 1
     folder = tmp_path / "runs" / "t" / "best_episodes"
     assert {path.name: record_of(path)["least"] for path in folder.iterdir()} == {"a": 100, "b": 90}
 
