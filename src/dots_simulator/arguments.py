@@ -28,6 +28,10 @@ def parse_arguments(description: str, agents: int) -> argparse.Namespace:
         parser.error(f"--agents is {arguments.agents}; it must be 1 to 10000")
     if arguments.seed < 0:
         parser.error(f"--seed is {arguments.seed}; it must be 0 or more")
+    try:
+        find_memory(arguments.memory_path)
+    except FileNotFoundError as error:
+        parser.error(str(error))
     return arguments
 
 

@@ -227,6 +227,13 @@ def test_a_simulator_refuses_what_it_does_not_know(capsys, monkeypatch):
     assert "unrecognized arguments: --agnts 3" in capsys.readouterr().err
 
 
+def test_a_simulator_that_nobody_waits_for_says_so_in_one_sentence(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.argv", ["balls.py", "--memory-path", str(tmp_path / "none")])
+    with pytest.raises(SystemExit):
+        parse_arguments("balls", agents=12)
+    assert "error: no trainer waits for this simulator: the file of --memory-path is" in capsys.readouterr().err
+
+
 def test_parameters_and_engine_settings_arrive(made, tmp_path):
     simulator = tmp_path / "echo.py"
     simulator.write_text(
