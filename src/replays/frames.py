@@ -16,6 +16,7 @@ CURVE_HEIGHT = 70
 PAPER, FAINT, BAR = (250, 249, 245), (206, 202, 192), (176, 200, 232)
 LONGER_SIDE = 480  # pixels of a picture, unless a scale is given
 MOST_PIXELS = 2**25
+IDLE = "–"  # in the place of the action of an agent that has nothing to do
 GHOST = "ghost"  # the label of its cars
 
 
@@ -111,6 +112,7 @@ def _draw_agents(canvas: Canvas, replay: Replay, step: dict, top: int, bottom: i
         ends = {True: "won", False: "not won", None: "the end"}
         canvas.text(MARGIN, top, ends[footer.get("won")], INK)
         return
+    acts = step.get("acts")
     outputs, names = step.get("q_values") or step.get("policy"), replay.header.get("action_names")
     drawn = {unit["agent"]: unit for unit in step["snapshot"].get("units", []) if "agent" in unit}
     room = max((bottom - top) // ROW, 1)
@@ -118,13 +120,13 @@ def _draw_agents(canvas: Canvas, replay: Replay, step: dict, top: int, bottom: i
     for i in range(shown):
         y, unit = top + i * ROW, drawn.get(i, {})
         name = str(names[i][actions[i]]) if names else f"action {actions[i]}"
-        alive = unit.get("alive", True)
-        value = outputs[i][actions[i]] if outputs else None
+        alive, idle = unit.get("alive", True), acts is not None and not acts[i]
+        value = outputs[i][actions[i]] if outputs and not idle else None
         if value is not None and alive:
             _draw_value(canvas, y, value, _share(outputs[i], step["avail_actions"][i], actions[i]))
         canvas.disc(MARGIN + 6, y, 7, (colour_of(unit) if unit else TEAMS[0]) if alive else DEAD)
         canvas.text(MARGIN + 6, y, str(i), PAPER, anchor="mm", size=10)
-        canvas.text(MARGIN + 20, y, shortened(name, 144), INK if alive else DEAD)
+        canvas.text(MARGIN + 20, y, IDLE if idle else shortened(name, 144), INK if alive and not idle else DEAD)
     if shown < len(actions):
         canvas.text(MARGIN, top + shown * ROW, f"and {len(actions) - shown} more", DEAD)
 

@@ -115,6 +115,8 @@ class _Recording:
             return
         actions, outputs = decision.actions["actions"], decision.extra(self._recorder.outputs)
         self._decision = {"actions": actions[0].tolist(), "avail_actions": batch["avail_actions"][0, t].tolist()}
+        if "acts" in batch.scheme:
+            self._decision["acts"] = batch["acts"][0, t].flatten().tolist()
         if outputs is None:
             return
         self._decision[self._recorder.outputs] = outputs[0].tolist()

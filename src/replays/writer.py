@@ -34,6 +34,7 @@ class ReplayWriter:
         info: dict,
         actions: Any = None,
         avail_actions: Any = None,
+        acts: Any = None,
         decisions: dict[str, Any] | None = None,
         q_values: Any = None,
         policy: Any = None,
@@ -41,11 +42,13 @@ class ReplayWriter:
     ) -> None:
         """Write one step: its first state, the values and actions there, and the outcome.
 
-        `decisions`: of environments with other actions than PyMARL's, each agent's by the paths of the actions.
+        `acts`: which agents have something to do, where that changes. `decisions`: of environments with other actions
+        than PyMARL's, each agent's by the paths of the actions.
         """
         self._return += float(reward)
         decision = {"actions": actions, "avail_actions": avail_actions}
         decision |= {"q_values": q_values, "policy": policy, "q_tot": q_tot}
+        decision |= {} if acts is None else {"acts": acts}
         if decisions is not None:
             decision = {"decisions": decisions}
         outcome = {"reward": float(reward), "return": self._return, "terminated": terminated, "truncated": truncated}

@@ -7,7 +7,7 @@ import replay as command
 from replays import export
 from replays.canvas import Canvas, shortened, text_width
 from replays.drawing import NEUTRAL, TEAMS, bounds_of, close_up, draw
-from replays.frames import frames
+from replays.frames import BAR, frames
 from replays.reader import read_replay
 from replays.writer import ReplayWriter
 from utils.errors import ConfigError
@@ -208,3 +208,11 @@ def test_a_world_too_large_for_a_picture_is_refused(tmp_path, bounds):
 def test_a_grid_too_fine_to_be_seen_is_not_drawn():
     scene = {"bounds": [0, 0, 8, 4], "grid": 1e-12}
     assert (draw(scene, {"units": []}, 10) == draw({**scene, "grid": None}, {"units": []}, 10)).all()
+
+
+def test_an_agent_with_nothing_to_do_has_no_action(tmp_path):
+    """Slots of environments of entities, such as that of a cannon that is not ready."""
+    for acts, shown in (([1], True), ([0], False)):
+        (tmp_path / str(acts)).mkdir()
+        first = next(frames(read_replay(recorded(tmp_path / str(acts), acts=acts, q_tot=None))))
+        assert has_colour(first, BAR) == shown

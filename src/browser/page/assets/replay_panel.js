@@ -27,7 +27,13 @@
         const dead = Boolean(unit && !unit.alive);
         const name = isNamed(unit) ? unit : named.get(i);
         row.kind.textContent = isNamed(name) ? `${i} ${name.kind}` : `agent ${i}`;
-        row.action.textContent = dead ? "dead" : step.actions ? actionName(file.header, i, step.actions[i]) : "";
+        row.action.textContent = dead
+          ? "dead"
+          : (step.acts || [])[i] === 0
+            ? "–"
+            : step.actions
+              ? actionName(file.header, i, step.actions[i])
+              : "";
         row.button.classList.toggle("dead", dead);
         row.button.setAttribute("aria-pressed", String(i === agent));
         row.mark.style.backgroundColor = dead ? "transparent" : Replay.colourOf(unit || name || { team: 0 });
