@@ -16,6 +16,7 @@ def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path):
     config = compose_config("ppo", "dots").config | SETTINGS
     config["env_args"] |= {"executable": str(SIMULATORS / "ball_3d.py"), "time_limit": 25, "args": ["--seed", "{seed}"]}
     config |= {"t_max": 120, "batch_size_run": 2, "test_greedy": False, "minibatches": 2}
+    config["agent"] = "rnn"  # whose memory belongs to streams
     resumes_exactly(tmp_path, config, "dots", kills=1)
 
 
