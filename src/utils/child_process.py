@@ -61,10 +61,12 @@ class ChildProcess:
 
     def ended(self) -> str:
         """How a child ended that ended by itself; its group is killed."""
-        self._process.join(timeout=1)
+        self._process.join(timeout=CLOSE_TIMEOUT)
         code = self._process.exitcode
         self.kill()
-        return f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
+        if code is None:
+            return "it closed its connection and did not end"
+        return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
     def hangs(self, doing: str, seconds: float, key: str) -> str:
         """The end of a sentence about a child that did not answer for so long, which is killed.

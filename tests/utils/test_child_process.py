@@ -107,6 +107,14 @@ def test_a_child_that_does_not_end_is_killed_in_time():
     assert _gone(grandchild)
 
 
+def test_a_child_that_is_not_heard_of_but_lives_is_killed(monkeypatch):
+    monkeypatch.setattr(child_process, "CLOSE_TIMEOUT", 0.1)
+    child, pipe = _started(sleep_with_a_child)
+    pipe.recv()
+    assert child.ended() == "it closed its connection and did not end"
+    assert not child.alive
+
+
 @pytest.mark.parametrize(("code", "how"), [(3, "exit code 3"), (0, "exit code 0")])
 def test_how_a_child_died(code, how):
     child = ChildProcess(leave, (code,), "test")
