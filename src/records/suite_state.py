@@ -37,6 +37,7 @@ STATES = (RUNNING, DONE, FAILED, LOST, STOPPED, DROPPED)
 WAITING = "waiting"
 
 _ATTEMPT = re.compile(r"(?P<run>.+)\.(?P<number>[1-9]\d{0,8})\.json")
+_NO_JSON = "it is no JSON"
 
 
 @dataclass(frozen=True)
@@ -219,8 +220,9 @@ class SuiteFolder:
                 f"There is no suite '{shown(self.name)}' in {self.results / SUITES}.{suggestion(self.name, names, 20)}"
             ) from None
         except (OSError, ValueError, RecursionError) as error:
-            why = getattr(error, "strerror", None) or "it is no JSON"
-            raise ConfigError(f"{self.frozen} cannot be read: {why}.") from None
+            why = getattr(error, "strerror", None) or _NO_JSON
+            hint = " Without it, suite.py run makes it again: what is done stays done." if why == _NO_JSON else ""
+            raise ConfigError(f"{self.frozen} cannot be read: {why}.{hint}") from None
         if not isinstance(content, dict) or not isinstance(content.get("runs"), list):
             raise ConfigError(f"{self.frozen} is not the file of a suite.")
         if content.get("version") != VERSION:
