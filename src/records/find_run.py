@@ -13,7 +13,7 @@ from utils.nearest import suggestion
 from utils.plain_values import shown
 
 LATEST = "latest"
-ELSEWHERE = " Another folder is named by --results=FOLDER (watch.py) or local_results_path=FOLDER (main.py)."
+ELSEWHERE = " Another folder is named by --results=FOLDER or, of main.py, local_results_path=FOLDER."
 
 
 @dataclass(frozen=True)
