@@ -51,8 +51,10 @@ def replays_of(context: Context, run: str) -> list[ReplayFile]:
     Raises:
         UnknownRunError: there is no such run.
     """
-    trained, tokens = origin_of(context, token_of(context, run)), subfolders(context.root, REPLAYS)
+    token, tokens = token_of(context, run), subfolders(context.root, REPLAYS)
     recorded = {session.token for lineage in context.lineages() for session in lineage.sessions}
+    # what a run with a record has played is its own, also if it loaded another run's models to evaluate them
+    trained = token if token in recorded else origin_of(context, token)
     later = [one for one in tokens if one not in recorded and one != trained and origin_of(context, one) == trained]
     return _newest_first([file for one in (trained, *later) for file in _in_folder(context, one)])
 

@@ -53,6 +53,15 @@ def test_a_run_has_its_own_replays_and_those_played_with_its_models(results, run
     assert found == [("watched", "2000_0.jsonl"), ("trained", "2000_1.jsonl"), ("trained", "100_0.jsonl")]
 
 
+def test_an_evaluation_with_a_record_has_its_replays(results):
+    """`--evaluate=RUN with save_replay=True`: its own page said that there are none."""
+    write_run(results, 4, info={"unique_token": "evaluated"})
+    write_replay(results, "evaluated", "2000_0.jsonl", header={"checkpoint_path": "elsewhere/models/trained"})
+    context = Context(Results(results, cache=None))
+    assert names(replays_of(context, "4")) == [("evaluated", "2000_0.jsonl")]
+    assert len(replays_of(context, "3")) == 3
+
+
 def test_replays_of_checkpoints_belong_to_their_run(results):
     path = "elsewhere/runs/trained/checkpoints"
     write_replay(results, "later", "1_0.jsonl", header={"checkpoint_path": path})
