@@ -2,7 +2,7 @@
 
 import logging
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from envs.dots import side_channels
 from envs.dots.connecting import connect, forget
 from envs.dots.faults import SimulatorFault
 from envs.dots.fields import GroupFields, group_names
+from envs.dots.group import Group
 from envs.dots.group_play import GroupPlay
 from envs.dots.options import Options
 from envs.dots.session import Session
@@ -57,7 +58,7 @@ class DotsEnv:
                 *plugged,
             ]
         )
-        self._warned, self._ignored = False, set()
+        self._warned, self._ignored, self._found_stale = False, set(), False
         self._session: Session | None = None
         self._start()
         self.groups = {play.fields.name: play.fields.spec.max_agents for play in self._plays.values()}
@@ -215,6 +216,8 @@ class DotsEnv:
         groups = self._session.groups
         for name, play in self._plays.items():
             play.take(groups.get(name))
+        if self._session.protocol == "0.3.2" and not (self._found_stale or self._session.wakes):
+            self._look_for_stale(groups.values())
         if len(groups) > len(self._plays):
             self._ignore([name for name in groups if name not in self._plays])
 
@@ -231,6 +234,18 @@ class DotsEnv:
     def _act_nothing(self) -> None:
         for group in self._session.groups.values():
             group.act(None, None)
+
+    def _look_for_stale(self, groups: Iterable[Group]) -> None:
+        """Unity copies too little of all observations but the first; whoever knows wake-ups does not."""
+        for group in groups:
+            if len(group.spec.observations) > 1 and 0 < group.asking < group.spec.max_agents:
+                self._found_stale = True
+                log.warning(
+                    f"Only {group.asking} of {group.spec.max_agents} agents of '{group.spec.name}' ask, and they have "
+                    f"{len(group.spec.observations)} observations: Unity builds then write the first one only, and "
+                    "what is seen of the others is old. Let all ask in each turn, or put them into one observation."
+                )
+                return
 
     def _ignore(self, names: list[str]) -> None:
         """Behaviours that have appeared since the run began: its data has no place for them."""

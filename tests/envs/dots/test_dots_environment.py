@@ -141,6 +141,20 @@ def test_masks_and_branches_become_fields(made, tmp_path):
     assert (shown["Red_team_0/avail/0"].sum(axis=1) > 0).all()
 
 
+def test_observations_that_unity_would_not_write_are_warned_of_once(made, tmp_path, caplog):
+    scenario = tmp_path / "scenario.json"
+    red = {"name": "Red", "n": 4, "show": 3, "obs": [[3], [2]], "continuous": 1, "branches": []}
+    blue = red | {"obs": [[3]]}
+    for group, warnings in ((red, 1), (blue, 0)):
+        scenario.write_text(json.dumps({"groups": [group], "any_actions": True}))
+        env = made(str(STANDIN), args=[str(scenario)])
+        env.reset()
+        caplog.clear()
+        for _ in range(5):
+            env.step({"actions": np.zeros((4, 1), np.float32)})
+        assert [record.getMessage()[:5] for record in caplog.records] == ["Only "] * warnings
+
+
 def test_streams_keep_rows_and_lose_them_when_silent():
     streams = Streams(3)
     ask = lambda *ids: [x.tolist() for x in streams.ask(np.array(ids), np.ones(len(ids)))]  # noqa: E731
