@@ -29,8 +29,10 @@ def submit(
     claims = Claims(folder, options.lease, resources["losses"])
     wanted, failed = slurm.unfinished(folder, runs, claims, options.retry_failed)
     if not wanted:
-        done = sum(attempt.state == DONE for attempt in folder.newest().values())
-        print(f"Nothing to submit: {done} of {len(runs)} runs are done, the others have failed or are in the queue.")
+        newest = folder.newest()
+        done = sum(run.id in newest and newest[run.id].state == DONE for run in runs)
+        others = ", the others have failed or are in the queue" if done < len(runs) else ""
+        print(f"Nothing to submit: {done} of {len(runs)} runs are done{others}.")
         return
     program = [sys.executable, str(SRC / "suite.py"), "task"]
     job = slurm.submit(folder, wanted, failed, resources, program, options.lease)

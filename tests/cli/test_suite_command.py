@@ -171,7 +171,10 @@ def test_a_stop_leaves_a_mark_that_the_next_start_removes(suite, tmp_path, capsy
     assert suite("run", "tiny.yaml") == 0
     folder = SuiteFolder(tmp_path / "results", "tiny")
     assert suite("stop", "tiny") == 0
-    assert "All 4 runs of tiny are done: there is nothing to stop." in capsys.readouterr().out
+    assert suite("run", "tiny.yaml", "--launcher=slurm") == 0
+    said = capsys.readouterr().out
+    assert "All 4 runs of tiny are done: there is nothing to stop." in said
+    assert "Nothing to submit: 4 of 4 runs are done.\n" in said
     assert not folder.stop.exists()
     shutil.rmtree(folder.attempts)
     assert suite("stop", "tiny") == 0
