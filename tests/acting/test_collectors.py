@@ -259,6 +259,9 @@ def test_without_turns_a_resumed_run_says_what_is_not_repeated(caplog):
 
 def test_a_slow_collector_does_not_hold_up_the_others_before_its_rollout_gets_old():
     with closing(collectors(new_logger(), processes=2, max_lag=6, pause={"collector-1": 1.5})) as made:
+        made.take()
+        while (made._crew.board.states == STARTING).any():  # nobody waits for one that starts
+            time.sleep(0.01)
         order, lags = [], []
         for _ in range(12):
             experience = made.take()

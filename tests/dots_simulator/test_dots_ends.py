@@ -107,7 +107,7 @@ def test_a_simulator_without_an_argument_finds_the_trainer_that_waits_for_editor
     folder.mkdir()
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     nobody = subprocess.run(BASIC, env=environment, capture_output=True, text=True)
-    assert nobody.returncode == 1 and f"without --memory-path is {folder}/default, which is missing" in nobody.stderr
+    assert nobody.returncode == 2 and f"without --memory-path is {folder}/default, which is missing" in nobody.stderr
     trainer = kind(folder, name="default")
     process = subprocess.Popen(BASIC, env=environment)
     if kind is Trainer:

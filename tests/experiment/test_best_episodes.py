@@ -196,11 +196,11 @@ def test_one_that_was_being_replaced_when_the_process_died_is_found(tmp_path):
     assert record_of(folder)["least"] == 100
 
 
-def test_a_full_disk_is_a_warning(tmp_path, capsys):
+def test_a_full_disk_is_a_warning(tmp_path, caplog):
     (tmp_path / "runs" / "t").mkdir(parents=True)
     (tmp_path / "runs" / "t" / "best_episodes").write_text("no folder")
     saved(tmp_path, save_model=False).keep([episode(100)])
-    assert "could not be saved" in capsys.readouterr().out
+    assert "could not be saved" in caplog.text
 
 
 def test_other_folders_have_no_race(tmp_path):

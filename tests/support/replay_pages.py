@@ -9,12 +9,8 @@ from pathlib import Path
 import pytest
 
 CHROMIUM = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
-QUIET = (
-    "--force-prefers-reduced-motion",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--window-size=1300,950",
-)
+QUIET = ("--disable-background-networking", "--disable-component-update", "--window-size=1300,950")
+STILL = "--force-prefers-reduced-motion"
 
 
 def write_replay(results, token, name, steps=4, footer=True, header=None, unit=None):
@@ -75,15 +71,19 @@ def page_over(results):
 
 
 @contextmanager
-def chromium(profile):
-    """A new Chromium that keeps its console and network logs; without one the test is skipped."""
+def chromium(profile, still=False):
+    """A new Chromium that keeps its console and network logs; without one the test is skipped.
+
+    Args:
+        still: for a user who wants no animations: without them, there are no 60 pictures a second to draw.
+    """
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     binary, driver_binary = (shutil.which(name) for name in ("chromium", "chromedriver"))
     if not (binary and driver_binary):
         pytest.skip("chromium and chromedriver are not installed")
     options = webdriver.ChromeOptions()
     options.binary_location = binary
-    for argument in (*CHROMIUM, *QUIET, f"--user-data-dir={profile}"):
+    for argument in (*CHROMIUM, *QUIET, *([STILL] if still else []), f"--user-data-dir={profile}"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_binary))

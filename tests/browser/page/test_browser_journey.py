@@ -71,7 +71,7 @@ class Page:
 @pytest.fixture(scope="module")
 def window(tmp_path_factory):
     folder = tmp_path_factory.mktemp("chromium")
-    with chromium(folder / "profile") as driver:
+    with chromium(folder / "profile", still=True) as driver:
         (folder / "downloads").mkdir()
         where = {"behavior": "allow", "downloadPath": str(folder / "downloads")}
         driver.execute_cdp_cmd("Browser.setDownloadBehavior", where)

@@ -33,7 +33,8 @@ def served(tmp_path_factory):
     write_replay(root, "t", "0_0.jsonl")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        with page_over(root) as base, chromium(tmp_path_factory.mktemp("chromium") / "profile") as driver:
+        profile = tmp_path_factory.mktemp("chromium") / "profile"
+        with page_over(root) as base, chromium(profile, still=True) as driver:
             yield driver, base
             driver.get("about:blank")
 
