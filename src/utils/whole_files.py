@@ -13,7 +13,8 @@ def write_whole(path: str, content: bytes) -> None:
         OSError: it cannot be written; the old one is still there.
     """
     folder, name = os.path.split(path)
-    unfinished = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+    # processes of two machines that share a folder may have the same number
+    unfinished = os.path.join(folder, f".{name}.{os.urandom(4).hex()}.tmp")
     try:
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "wb") as file:
@@ -34,7 +35,6 @@ def create_whole(path: str, content: bytes) -> bool:
         OSError: it cannot be written.
     """
     folder, name = os.path.split(path)
-    # processes of two machines may have the same number
     whole = os.path.join(folder, f".{name}.{uuid.uuid4().hex}")
     write_whole(whole, content)
     try:

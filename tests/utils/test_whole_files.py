@@ -30,3 +30,17 @@ def test_setting_aside_overwrites_nothing(tmp_path):
         (tmp_path / "file").write_text(content)
         set_aside(str(tmp_path / "file"))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"file.1": "0", "file.2": "1"}
+
+
+def test_two_machines_whose_processes_have_the_same_number_write_one_file(tmp_path, monkeypatch):
+    """The other machine's process begins and ends while this one's content waits for its name."""
+    path, replace = tmp_path / "source.py", os.replace
+
+    def other_first(unfinished, name):
+        monkeypatch.setattr(os, "replace", replace)
+        write_whole(str(path), b"theirs")
+        replace(unfinished, name)
+
+    monkeypatch.setattr(os, "replace", other_first)
+    write_whole(str(path), b"ours")
+    assert os.listdir(tmp_path) == ["source.py"] and path.read_bytes() == b"ours"
