@@ -17,34 +17,15 @@ import argparse
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
 
+from peers.buffer_cases import BATCH, CAPACITY, CASES, microseconds
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 PEERS = ROOT / "benchmarks" / "peers" / "buffers.py"
-CAPACITY, BATCH = 20000, 256
-CASES = {
-    "vector": ((17,), "float32", 1, 1),
-    "rollouts of 32": ((17,), "float32", 1, 32),
-    "16 environments": ((17,), "float32", 16, 1),
-    "pictures": ((4, 84, 84), "uint8", 1, 1),
-}
-
-
-def microseconds(call, rounds: int) -> float:
-    """Of the processor, for a call: the least of five blocks, in which others disturbed it least."""
-    for _ in range(min(rounds, 50)):
-        call()
-    blocks = []
-    for _ in range(5):
-        start = time.process_time()
-        for _ in range(max(1, rounds // 5)):
-            call()
-        blocks.append((time.process_time() - start) / max(1, rounds // 5))
-    return 1e6 * min(blocks)
 
 
 def ours(rounds: int) -> dict[str, float]:

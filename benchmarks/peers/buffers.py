@@ -5,34 +5,14 @@ python buffers.py <rounds>
 
 import json
 import sys
-import time
 
 import numpy as np
 import torch as th
+from buffer_cases import BATCH, CAPACITY, CASES, microseconds
 from gymnasium import spaces
 
 th.set_num_threads(1)
 ROUNDS = int(sys.argv[1])
-CAPACITY, BATCH = 20000, 256
-CASES = {
-    "vector": ((17,), "float32", 1, 1),
-    "rollouts of 32": ((17,), "float32", 1, 32),
-    "16 environments": ((17,), "float32", 16, 1),
-    "pictures": ((4, 84, 84), "uint8", 1, 1),
-}
-
-
-def microseconds(call, rounds):
-    """Of the processor, for a call: the least of five blocks, in which others disturbed it least."""
-    for _ in range(min(rounds, 50)):
-        call()
-    blocks = []
-    for _ in range(5):
-        start = time.process_time()
-        for _ in range(max(1, rounds // 5)):
-            call()
-        blocks.append((time.process_time() - start) / max(1, rounds // 5))
-    return 1e6 * min(blocks)
 
 
 def frames(shape, dtype, number, rng):
