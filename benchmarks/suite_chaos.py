@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 from records.metric_rows import read_metric_log  # noqa: E402
-from records.suite_state import DONE, SuiteFolder  # noqa: E402
+from records.suite_state import DONE, FAILED, SuiteFolder  # noqa: E402
 
 LEASE = 8
 SUITE = """
@@ -103,9 +103,18 @@ def be_machine(folder: Path) -> int:
             pid, status = os.wait()
             if pid == launcher.pid:
                 break
-        if os.waitstatus_to_exitcode(status) in (0, 2):
-            return os.waitstatus_to_exitcode(status)
+        code = os.waitstatus_to_exitcode(status)
+        if code in (0, 2) or _has_ended(SuiteFolder(folder / "results", "chaos")):
+            return 2 if code == 2 else 0
         time.sleep(random.uniform(0.2, 3))
+
+
+def _has_ended(folder: SuiteFolder) -> bool:
+    """Whether nothing is left to be done: runs that failed are not tried again, and are reported at the end."""
+    if not folder.frozen.exists():  # the first launcher was killed at its start
+        return False
+    newest = folder.newest()
+    return all(run.id in newest and newest[run.id].state in (DONE, FAILED) for run in folder.runs())
 
 
 def disturb(machines: list[Machine], rng: random.Random) -> str:
