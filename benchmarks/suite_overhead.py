@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from records.suite_state import DONE, Attempt, SuiteFolder, SuiteRun  # noqa: E402
 from suites.claims import Claims  # noqa: E402
+from suites.launcher import Work  # noqa: E402
 from suites.local import LocalLauncher  # noqa: E402
 from suites.resources import Machine  # noqa: E402
 from suites.starter import Starter, serve  # noqa: E402
@@ -45,7 +46,7 @@ def sleeping(count: int, jobs: int, seconds: float) -> tuple[float, float]:
         runs = [SuiteRun(f"run-{i}", "sleep", "none", "", i, {}, 1, [str(seconds)]) for i in range(count)]
         machine = Machine({"jobs": jobs, "cores": 0, "gpus": None})
         start = lambda: Starter([sys.executable, __file__, "--serve"], {})  # noqa: E731
-        launcher = LocalLauncher(folder, runs, Claims(folder), machine, start, lambda _: None, lambda _: None)
+        launcher = LocalLauncher(Work(folder, runs, Claims(folder), lambda _: None, lambda _: None), machine, start)
         begun, used = time.perf_counter(), time.process_time()
         launcher.run()
         return time.perf_counter() - begun, time.process_time() - used

@@ -18,7 +18,7 @@ from records.suite_table import last_line, live
 from records.suite_trials import FAILED as TRIAL_FAILED
 from suites.claims import Claims
 from suites.freezing import freeze
-from suites.launcher import Launcher, Outcome
+from suites.launcher import Launcher, Outcome, Work
 from suites.local import LocalLauncher
 from suites.resources import Machine, thread_variables
 from suites.search import TPE
@@ -99,26 +99,19 @@ def _run_here(
     if learns:
         count, runs = count * suite.search.options["trials"], folder.runs()
     progress = Progress(folder, runs, sys.stdout, count)
+    claims = Claims(folder, options.lease, suite.resources["losses"])
+    work = Work(folder, runs, claims, progress.report, progress.look, options.retry_failed, is_current)
     if options.launcher == "ray":
         from cli.suite_ray import ray_launcher
 
-        launcher: Launcher = ray_launcher(folder, runs, suite.resources, options, progress.report, progress.look)
+        launcher: Launcher = ray_launcher(work, suite.resources, options)
     else:
         searcher = None
         if learns:
             searcher = Searcher(folder, suite.search, partial(trial_runs, suite), progress.say, options.retry_failed)
-        launcher = LocalLauncher(
-            folder,
-            runs,
-            Claims(folder, options.lease, suite.resources["losses"]),
-            machine,
-            partial(starter, suite.values("environment"), options.cold, thread_variables(suite.resources["threads"])),
-            progress.report,
-            progress.look,
-            options.retry_failed,
-            is_current,
-            searcher,
-        )
+        variables = thread_variables(suite.resources["threads"])
+        start = partial(starter, suite.values("environment"), options.cold, variables)
+        launcher = LocalLauncher(work, machine, start, searcher)
     with progress:
         outcome = launcher.run()
     _end(folder, folder.runs(), outcome)

@@ -2,14 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cli.suite_runs import is_current
 from cli.suite_starter import SRC
-from records.suite_state import Attempt, SuiteFolder, SuiteRun
-from suites.claims import Claims
-from suites.launcher import Launcher
+from suites.launcher import Launcher, Work
 from suites.one_run import keep_one
 from suites.ray_launcher import RayLauncher, needed
 from utils.errors import ConfigError
@@ -21,10 +19,7 @@ def require_for_launcher() -> None:
     require_ray("--launcher=ray")
 
 
-def ray_launcher(
-    folder: SuiteFolder, runs: list[SuiteRun], resources: Mapping[str, Any], options: argparse.Namespace,
-    report: Callable[[Attempt], Any], look: Callable[[dict[str, Attempt]], Any],
-) -> Launcher:  # fmt: skip
+def ray_launcher(work: Work, resources: Mapping[str, Any], options: argparse.Namespace) -> Launcher:
     """A launcher that is connected to its cluster.
 
     Raises:
@@ -40,12 +35,8 @@ def ray_launcher(
             cluster.close()
             raise ConfigError(f"resources: this machine has no room for a run: {asked}.")
         print(f"No machine of the cluster has room for a run ({asked}): they wait until one joins.", file=sys.stderr)
-    claims = Claims(folder, options.lease, resources["losses"])
     program = [str(SRC / "suite.py"), "keep"]
-    return RayLauncher(
-        folder, runs, claims, cluster, resources, jobs, program, options.lease, report, look, options.retry_failed,
-        is_current,
-    )  # fmt: skip
+    return RayLauncher(work, cluster, resources, jobs, program, options.lease)
 
 
 def keep(words: Sequence[str]) -> None:

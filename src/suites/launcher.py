@@ -34,10 +34,11 @@ class Outcome:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-class Launcher:
-    """Starts a suite's runs; where and how is for its children to say, in the methods at its end.
+@dataclass(frozen=True)
+class Work:
+    """What a launcher has to do, wherever it starts runs, and whom it reports to.
 
-    Args:
+    Attributes:
         folder: the suite's.
         runs: in the order in which they are wanted.
         claims: of this launcher.
@@ -47,27 +48,30 @@ class Launcher:
         is_current: whether a run would still have the config that it was frozen with; others are not begun.
     """
 
-    def __init__(
-        self,
-        folder: SuiteFolder,
-        runs: list[SuiteRun],
-        claims: Claims,
-        report: Callable[[Attempt], Any],
-        look: Callable[[dict[str, Attempt]], Any],
-        retry_failed: bool = False,
-        is_current: Callable[[SuiteRun], bool] = lambda run: True,
-    ):
-        self._folder, self._claims = folder, claims
-        self._runs = {run.id: run for run in runs}
-        self._report, self._look = report, look
-        self._is_current = is_current
+    folder: SuiteFolder
+    runs: list[SuiteRun]
+    claims: Claims
+    report: Callable[[Attempt], Any]
+    look: Callable[[dict[str, Attempt]], Any]
+    retry_failed: bool = False
+    is_current: Callable[[SuiteRun], bool] = lambda run: True
+
+
+class Launcher:
+    """Starts a suite's runs; where and how is for its children to say, in the methods at its end."""
+
+    def __init__(self, work: Work):
+        self._folder, self._claims = work.folder, work.claims
+        self._runs = {run.id: run for run in work.runs}
+        self._report, self._look = work.report, work.look
+        self._is_current = work.is_current
         # those that this launcher has begun, with what it knows of them
         self._mine: dict[str, Any] = {}
         self._signals: list[int] = []
         self._changed: list[str] = []
         self._refused: dict[str, str] = {}
-        failed = {run: attempt.number for run, attempt in folder.newest().items() if attempt.state == FAILED}
-        self._retried = failed if retry_failed else {}
+        failed = {run: attempt.number for run, attempt in work.folder.newest().items() if attempt.state == FAILED}
+        self._retried = failed if work.retry_failed else {}
 
     def run(self) -> Outcome:
         """Until every run is done or has failed, wherever it ran; or until it is stopped."""

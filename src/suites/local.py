@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
-from records.suite_state import LOST, RUNNING, Attempt, SuiteFolder, SuiteRun
-from suites.claims import Claim, Claims
+from records.suite_state import LOST, RUNNING, Attempt
+from suites.claims import Claim
 from suites.keeper import command_of
-from suites.launcher import Launcher
+from suites.launcher import Launcher, Work
 from suites.processes import is_alive
 from suites.resources import Machine
 from suites.searcher import Searcher
@@ -27,23 +26,10 @@ class LocalLauncher(Launcher):
         machine: what there is for runs.
         start: makes a starter.
         searcher: makes more runs as it learns from those that are done.
-        others: see `Launcher`.
     """
 
-    def __init__(
-        self,
-        folder: SuiteFolder,
-        runs: list[SuiteRun],
-        claims: Claims,
-        machine: Machine,
-        start: Callable[[], Starter],
-        report: Callable[[Attempt], Any],
-        look: Callable[[dict[str, Attempt]], Any],
-        retry_failed: bool = False,
-        is_current: Callable[[SuiteRun], bool] = lambda run: True,
-        searcher: Searcher | None = None,
-    ):
-        super().__init__(folder, runs, claims, report, look, retry_failed, is_current)
+    def __init__(self, work: Work, machine: Machine, start: Callable[[], Starter], searcher: Searcher | None = None):
+        super().__init__(work)
         self._machine, self._start, self._searcher = machine, start, searcher
         self._starter: Starter | None = None
         self._mine: dict[str, Attempt] = {}

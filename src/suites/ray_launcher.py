@@ -6,15 +6,14 @@ its run's file says.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from records.suite_state import FAILED, RUNNING, Attempt, SuiteFolder, SuiteRun
+from records.suite_state import FAILED, RUNNING, Attempt, SuiteRun
 from suites import ray_task
-from suites.claims import Claims
-from suites.launcher import Launcher
+from suites.launcher import Launcher, Work
 from suites.resources import thread_variables
 from utils.plain_values import escaped
 from utils.ray_cluster import RayCluster
@@ -46,32 +45,25 @@ class RayLauncher(Launcher):
         jobs: runs at a time; 0: as many as the cluster has room for.
         program: the script and the first words that call `suites.one_run.keep_one`.
         lease: seconds.
-        others: see `Launcher`.
     """
 
     def __init__(
         self,
-        folder: SuiteFolder,
-        runs: list[SuiteRun],
-        claims: Claims,
+        work: Work,
         cluster: RayCluster,
         resources: Mapping[str, Any],
         jobs: int,
         program: list[str],
         lease: float,
-        report: Callable[[Attempt], Any],
-        look: Callable[[dict[str, Attempt]], Any],
-        retry_failed: bool = False,
-        is_current: Callable[[SuiteRun], bool] = lambda run: True,
     ):
-        super().__init__(folder, runs, claims, report, look, retry_failed, is_current)
+        super().__init__(work)
         self._cluster, self._resources, self._program, self._lease = cluster, resources, program, lease
         self._most = jobs or resources["jobs"] or MOST
         self._mine: dict[str, _Task] = {}
         self._lost: dict[str, int] = {}
         self._stopped = 0
-        (folder.path / RAY).mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._stops_file = folder.path / RAY / f"{claims.launcher}.stops"
+        (work.folder.path / RAY).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._stops_file = work.folder.path / RAY / f"{work.claims.launcher}.stops"
         ray, wanted = cluster.ray, needed(resources)
         # by value: see there
         ray.cloudpickle.register_pickle_by_value(ray_task)

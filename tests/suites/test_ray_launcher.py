@@ -38,11 +38,8 @@ def launch(folder, runs, cluster=None, look=lambda newest: None, seen=None, leas
     resources = {**ASKED, **{key: options.pop(key) for key in list(options) if key in ASKED}}
     program = program or [suite_children.__file__, "keep"]
     report = (lambda attempt: None) if seen is None else seen.append
-    made = RayLauncher(
-        folder, runs, Claims(folder, lease), cluster or StandInCluster(), resources, 0, program, lease, report, look,
-        **options,
-    )  # fmt: skip
-    return made.run()
+    work = launchers.Work(folder, runs, Claims(folder, lease), report, look, **options)
+    return RayLauncher(work, cluster or StandInCluster(), resources, 0, program, lease).run()
 
 
 def require_done(folder, runs):

@@ -16,6 +16,7 @@ from records.suite_trials import SearchPlan
 from suites import keeper
 from suites import launcher as launchers
 from suites.claims import Claims
+from suites.launcher import Work
 from suites.local import LocalLauncher
 from suites.one_run import keep_one
 from suites.resources import Machine
@@ -83,11 +84,14 @@ def start():
     return Starter([sys.executable, __file__], {"PYTHONPATH": path})
 
 
-def launcher(folder, runs, seen=None, lease=300.0, losses=5, look=lambda newest: None, machine=None, **options):
+def launcher(
+    folder, runs, seen=None, lease=300.0, losses=5, look=lambda newest: None, machine=None, searcher=None, **options
+):
     """A launcher of pretended runs, which notes what it reports in the list `seen`."""
     claims = Claims(folder, lease, losses)
     report = (lambda attempt: None) if seen is None else seen.append
-    return LocalLauncher(folder, runs, claims, machine or Machine(RESOURCES), start, report, look, **options)
+    work = Work(folder, runs, claims, report, look, **options)
+    return LocalLauncher(work, machine or Machine(RESOURCES), start, searcher)
 
 
 def trace(results, token):
