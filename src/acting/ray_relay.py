@@ -54,7 +54,7 @@ class Relay:
         # messages by their number, until all before them were sent and the weights that they need are there
         self._waiting: dict[int, tuple[Any, int]] = {}
         self._sent, self._version = 0, 0
-        # of the board, when it was read last, and when the learner was told of it
+        # of the board, when it was read last, and when the learner last heard of it
         self._seen = self._told = (0, 0)
         self._connection, theirs = CONTEXT.Pipe()
         arguments = (theirs, bytes(job), self._memory, self._board.memory)

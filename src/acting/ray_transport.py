@@ -25,7 +25,7 @@ from utils.ray_cluster import RayCluster
 
 SOURCE = str(Path(__file__).resolve().parents[1])
 # calls that an actor answers beside `heard`, which waits for its collector
-GROUPS = {"told": 1, "weights": 1}
+GROUPS = {"orders": 1, "weights": 1}
 
 
 class OnRay:
@@ -105,7 +105,7 @@ class OnRay:
         """Take over what an actor says of its collector and its machine."""
         board = self.board
         if about.get("state", STARTING) != STARTING:
-            # one that does not play gets a version when it is told to
+            # one that does not play gets a version with the order to play
             if about["state"] in (PLAYING, SENDING):
                 board.versions[index] = about["version"]
             board.states[index] = about["state"]
@@ -150,7 +150,7 @@ class RayLink:
         if message[0] == PLAY:
             self.ship()
         content = np.frombuffer(pickle.dumps(message), np.uint8)
-        told = self._actor.tell.options(concurrency_group="told")
+        told = self._actor.tell.options(concurrency_group="orders")
         told.remote(self._sent, content, self._version)
         self._sent += 1
 
@@ -226,7 +226,7 @@ class RayLink:
         if self._held is not None:
             self.kill()
             return
-        ended = self._actor.end.options(concurrency_group="told").remote(seconds)
+        ended = self._actor.end.options(concurrency_group="orders").remote(seconds)
         self._ray.wait([ended], timeout=seconds + 1)
         self.kill()
 

@@ -37,7 +37,7 @@ STATES = (RUNNING, DONE, FAILED, LOST, STOPPED, DROPPED)
 WAITING = "waiting"
 
 _ATTEMPT = re.compile(r"(?P<run>.+)\.(?P<number>[1-9]\d{0,8})\.json")
-_NO_JSON = "it is no JSON"
+_NO_JSON = "it is not JSON"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ def attend(program: list[str], words: list[str], stops: str, variables: dict[str
     Args:
         program: the script to call with this machine's Python, and its first word.
         words: further ones, to which this process's number is added.
-        stops: a file with a byte for each time that runs are told to stop.
+        stops: a file with a byte for each time that runs are asked to stop.
         variables: of the environment of keeper and run.
 
     Returns:

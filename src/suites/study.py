@@ -1,4 +1,4 @@
-"""What Optuna knows of a search: its study, in a journal that can be made again from the files of the trials.
+"""What Optuna knows of a search: its study, in a journal that can be rebuilt from the files of the trials.
 
 Whoever calls this has the lock of the search: nobody else reads or writes the journal meanwhile.
 """
@@ -130,7 +130,7 @@ class Study:
         return self._study.get_trials(deepcopy=False)[self._numbers[trial.number]]
 
     def _opened(self) -> list[Any]:
-        """The trials of the journal, which is opened, or made, or opened again if another launcher has made it anew."""
+        """The trials of the journal, which is opened, or made, or opened again if another launcher has rebuilt it."""
         import optuna
         from optuna.storages import JournalStorage
         from optuna.storages.journal import JournalFileBackend

@@ -178,7 +178,7 @@ def _names(key: str, value: Any) -> list[str]:
         raise ConfigError(f"{key} {found}: expected a list of names, as in {key}: [a, b].")
     for name in value:
         if not isinstance(name, str) or not name:
-            raise ConfigError(f"{key}: {shown(name)} is no name; put names that look like numbers into quotes.")
+            raise ConfigError(f"{key}: {shown(name)} is not a name; put names that look like numbers into quotes.")
         if value.count(name) > 1:
             raise ConfigError(f"{key}: {shown(name)} is in the list twice.")
     return value

@@ -78,7 +78,7 @@ class Option:
             # the command line takes Python's literals, in which names have quotes
             example = f"'{key}=[\"staircase\", [0, 0.1], [1000, 0.01]]'"
             raise ConfigError(
-                f"{key}={shown(value)}: it is no list. A schedule's kind needs its own quotes: {example}."
+                f"{key}={shown(value)}: it is not a list. A schedule's kind needs its own quotes: {example}."
             )
         value = converted(key, value, self.example, self.kind)
         for wanted, holds in self.bounds().items():
@@ -149,7 +149,7 @@ def converted(key: str, value: Any, example: Any, kind: type | None = None) -> A
             if isinstance(value, str) and value.startswith("["):
                 # the command line takes Python's literals, in which texts have quotes
                 raise ConfigError(
-                    f"{key}={shown(value)}: it is no list. Texts in a list need quotes of their own: "
+                    f"{key}={shown(value)}: it is not a list. Texts in a list need quotes of their own: "
                     f'\'{key}=["first", {{"second": {{"size": 3}}}}]\'.'
                 )
             if isinstance(value, str):

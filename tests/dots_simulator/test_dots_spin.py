@@ -77,7 +77,7 @@ def impatient(monkeypatch):
     make_lost_wake_ups_slow()
 
     def give_up(*_):
-        raise TimeoutError(f"no end after {LIMIT_SECONDS:g} seconds: a side sleeps for ever")
+        raise TimeoutError(f"no end after {LIMIT_SECONDS:g} seconds: a side never wakes up")
 
     before = signal.signal(signal.SIGALRM, give_up)
     signal.setitimer(signal.ITIMER_REAL, LIMIT_SECONDS)

@@ -37,7 +37,7 @@ def test_maps_are_those_of_every_environment_or_of_each(tmp_path):
         ({"algorithms": None}, "algorithms is missing: expected a list of names"),
         ({"algorithms": "[]"}, "algorithms has []"),
         ({"algorithms": "[a, a]"}, "algorithms: a is in the list twice"),
-        ({"maps": "[3]"}, "maps: 3 is no name"),
+        ({"maps": "[3]"}, "maps: 3 is not a name"),
         ({"maps": "{skirmsh: [3m]}"}, "maps: 'skirmsh' is not among the environments"),
         ({"seeds": "0"}, "seeds=0: expected how many (1 to 1000)"),
         ({"seeds": "[1, 1]"}, "seeds: 1 is in the list twice"),

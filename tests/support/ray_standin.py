@@ -169,7 +169,7 @@ class _Actor:
     def __init__(self, make, room):
         self._make, self._room, self._lock, self.dead = make, room, threading.Lock(), False
         self.made = make() if room.is_set() else None
-        self._groups = {group: ThreadPoolExecutor(1) for group in ("", "told", "weights")}
+        self._groups = {group: ThreadPoolExecutor(1) for group in ("", "orders", "weights")}
 
     def __getattr__(self, name):
         def method(group=""):

@@ -71,9 +71,9 @@ def test_taken(option, value, expected):
         (Option("red", "", choices=("red", "blue")), "bleu", "key=bleu: no such choice. Did you mean 'blue'.*red"),
         (Option(True, "", choices=()), "on", "key=on: expected True or False"),
         (Option(None, "", kind=int, nullable=True), "x", "key=x: expected a whole number"),
-        (Option(0.1, "", schedule=True), "[linear,[0,1]]", r"it is no list.*own quotes: 'key=..staircase., "),
-        (Option(0.1, "", driven=True), "[linear,[0,1]]", r"it is no list.*own quotes: 'key=..staircase., "),
-        (Option([], ""), "[next_states, n_step]", r"it is no list. Texts in a list need quotes .*'key=..first., "),
+        (Option(0.1, "", schedule=True), "[linear,[0,1]]", r"it is not a list.*own quotes: 'key=..staircase., "),
+        (Option(0.1, "", driven=True), "[linear,[0,1]]", r"it is not a list.*own quotes: 'key=..staircase., "),
+        (Option([], ""), "[next_states, n_step]", r"it is not a list. Texts in a list need quotes .*'key=..first., "),
     ],
 )
 def test_refused(option, value, message):

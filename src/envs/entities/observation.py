@@ -39,7 +39,7 @@ class Observation:
 
     Raises:
         ValueError: both forms of entities are given, or a tuple of them is no pair.
-        TypeError: what should be a dict is none.
+        TypeError: an argument that should be a dict is not one.
     """
 
     def __init__(

@@ -80,7 +80,7 @@ def _numbers(where: str, given: Any) -> np.ndarray:
         with np.errstate(over="ignore"):  # the message says that it is not finite
             values = np.asarray(given, np.float32)
     except (TypeError, ValueError) as error:
-        raise MusterError(f"{where}: {shown(given)} is no array of numbers: {error}") from None
+        raise MusterError(f"{where}: {shown(given)} is not an array of numbers: {error}") from None
     if not np.isfinite(values).all():
         raise MusterError(f"{where}: a feature is not finite: {values[~np.isfinite(values)][0]}.")
     return values

@@ -55,6 +55,6 @@ def _check_names(where: str, names: Iterable[Any]) -> None:
         raise MusterError(f"{where}: expected a list of names, not {shown(names)}.")
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name or not name.isprintable():
-            raise MusterError(f"{where}: {shown(repr(name))} is no name.")
+            raise MusterError(f"{where}: {shown(repr(name))} is not a name.")
         if name in names[:i]:
             raise MusterError(f"{where}: '{name}' is there twice.")

@@ -87,4 +87,4 @@ def _read(path: Path, where: str) -> np.ndarray:
         hint = " Tracks by seed are seed:7 or seeds:0-99." if ":" in path.name else ""
         raise ConfigError(f"{where} cannot be read: {error.strerror or error}.{hint}") from None
     except (ValueError, EOFError) as error:
-        raise ConfigError(f"{where} is no file of centre points: {shown(str(error), 200).rstrip('.')}.") from None
+        raise ConfigError(f"{where} is not a file of centre points: {shown(str(error), 200).rstrip('.')}.") from None

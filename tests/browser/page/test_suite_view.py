@@ -88,7 +88,7 @@ def test_a_suite_that_is_not_there_is_a_sentence(folder):
 @pytest.mark.parametrize(
     "damage, message",
     [
-        ("{", "it is no JSON"),
+        ("{", "it is not JSON"),
         ("[]", "is not the file of a suite"),
         ('{"version": 9, "runs": []}', "has the version 9"),
         ('{"version": 1, "runs": [{"id": "x"}]}', "other fields"),

@@ -161,4 +161,4 @@ def test_an_environment_that_nobody_holds_is_ended(caplog):
     del env
     gc.collect()
     assert not process.alive
-    assert not caplog.records, "the simulator's offer of its state is no news"
+    assert not caplog.records, "the simulator's offer of its state is not worth a message"

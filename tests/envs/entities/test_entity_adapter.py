@@ -323,7 +323,7 @@ def spoilt(monkeypatch, after_step, **changes):
 SPOILT = [
     ({"features": {"Walker": [[1.0, 2.0]]}}, r"Entity type 'Walker' has features of shape \(1, 2\)"),
     ({"features": {"Walker": [[float("nan")]]}}, "Entity type 'Walker': a feature is not finite"),
-    ({"features": {"Walker": [["x"]]}}, "Entity type 'Walker': .* no array of numbers"),
+    ({"features": {"Walker": [["x"]]}}, "Entity type 'Walker': .* not an array of numbers"),
     ({"features": {"Walker": [[1.0]] * 3}, "ids": {}}, "'Walker' has 3 entities, more than its capacity of 2"),
     ({"ids": {"Walker": ["a", "b"]}}, "Entity type 'Walker' has 1 entities, and 2 ids"),
     ({"global_features": [1.0]}, r"global features of shape \(1,\)"),

@@ -65,7 +65,7 @@ def bad(points, at, value):
         (bad(circle(), 30, circle()[29]), r"points 29 and 30 are 0 m apart; neighbours must be 0.5 m apart"),
         (circle()[::2], "points 0 and 1 are 1 m apart"),
         (np.concatenate([circle(50.0), circle(50.0)[-2::-1]]), "turns back at point 94"),
-        (np.array(["a"] * 100), "no file of centre points"),
+        (np.array(["a"] * 100), "not a file of centre points"),
     ],
 )
 def test_bad_files_are_refused_with_the_point(tmp_path, points, message):
@@ -86,7 +86,7 @@ def test_other_files_are_refused(tmp_path, content, form):
 
 def test_pickles_are_not_opened(tmp_path):
     np.save(tmp_path / "code.npy", np.array([object()] * 50), allow_pickle=True)
-    with pytest.raises(ConfigError, match="no file of centre points"):
+    with pytest.raises(ConfigError, match="not a file of centre points"):
         RacingEnv.check_args(map_cycle=[str(tmp_path / "code.npy")])
 
 

@@ -69,7 +69,7 @@ def test_a_line_with_jumps_is_read(tmp_path):
         (lambda points: np.repeat(points, 2, axis=0), "points 0 and 1 are 0 m apart"),
         (lambda points: np.where(points == points[7], np.nan, points), "point 0 is"),
         (lambda points: np.concatenate([points, points[-2::-1]]), "turns back at point"),
-        (lambda points: points.astype(object), "is no file of centre points"),
+        (lambda points: points.astype(object), "is not a file of centre points"),
     ],
 )
 def test_files_that_are_no_line_are_refused(tmp_path, spoil, message):
