@@ -195,7 +195,7 @@ def test_a_report_has_the_runs_of_the_suite_and_no_others(suite, tmp_path, capsy
     results = tmp_path / "results"
     for number, (run, attempt) in enumerate(sorted(attempts(tmp_path).items()), 1):
         algorithm, _, seed = run.split("-")[:3]
-        config = {"name": "x", "label": algorithm, "seed": int(seed[1:]), "env": "two_step"}
+        config = {"name": "x", "label": algorithm, "seed": int(seed[1:]), "env": "two_step", "run_name": attempt.token}
         write_run(results, number, config=config, info={"unique_token": attempt.token})
         os.remove(results / "runs" / attempt.token / "metrics.csv")
         score = 8.0 if algorithm == "qmix" else 6.0
@@ -216,6 +216,11 @@ def test_a_report_has_the_runs_of_the_suite_and_no_others(suite, tmp_path, capsy
     assert exported["two_step"]["two_step"].keys() == {"qmix", "vdn"}
     page = (folder / "report.html").read_text()
     assert "tiny: 4 of 4 runs done" in page
+    assert "also differ" not in page, "each run of a suite has a name of its own"
+    made = SuiteFolder(results, "tiny")
+    write_whole(str(made.place(attempt.run, 2)), Attempt(attempt.run, 2, state="dropped").to_bytes())
+    assert suite("report", "tiny") == 0
+    assert "tiny: 3 of 4 runs done, 1 dropped with their trials" in (folder / "report.html").read_text()
 
 
 def test_a_search_ranks_its_trials(suite, tmp_path, capsys):

@@ -13,7 +13,10 @@ from utils.nearest import suggestion
 
 # where a run was written and what it was called says nothing about what was run
 BOOKKEEPING = frozenset(
-    "checkpoint_path label load_step local_results_path plugins repeat_id save_model save_replay unique_token".split()
+    """
+    checkpoint_path label load_step local_results_path message plugins repeat_id run_name save_model save_replay
+    unique_token
+    """.split()
 ).union(OPTIONS)
 # keys of all runs together that are offered and compared
 MOST_KEYS = 3000

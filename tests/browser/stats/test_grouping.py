@@ -57,7 +57,8 @@ def test_repeated_seeds_are_found_with_the_newest_first():
 
 
 def test_keys_that_vary_leave_out_seeds_and_places():
-    runs = [run(1, lr=1, gamma=0.9, local_results_path="a"), run(2, lr=2, gamma=0.9, local_results_path="b", extra=1)]
+    named = [{"local_results_path": name, "run_name": name, "message": name} for name in "ab"]  # as suites name runs
+    runs = [run(1, lr=1, gamma=0.9, **named[0]), run(2, lr=2, gamma=0.9, extra=1, **named[1])]
     assert varying_keys(runs) == ["extra", "lr"]
     found = differences(runs)
     assert found["lr"] == [1, 2] and found["seed"] == [1, 2] and str(found["extra"][0]) == "–"

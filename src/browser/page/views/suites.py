@@ -112,6 +112,7 @@ def shown(context: Context, name: str) -> list[Any]:
                 "done": f"{total.done} of {total.runs} runs",
                 "running": total.running,
                 "failed": total.failed or None,
+                "dropped": f"{total.dropped} with their trials" if total.dropped else None,
                 "left": f"about {about(left)}" if left and total.running else None,
                 "state": "stopping" if folder.stop.exists() and total.running else None,
             }
@@ -154,7 +155,7 @@ def _search(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> list[Any]:
         }
         for row in trials
     ]
-    return [card(f"Trials: {trials_summary(plan, trials)}", table("trial-grid", columns, rows))]
+    return [card(trials_summary(plan, trials), table("trial-grid", columns, rows))]
 
 
 def _cell(value: Any) -> Any:
@@ -193,5 +194,5 @@ def _line(context: Context, name: str) -> html.Td:
         return html.Td(str(error)[:300])
     total = suite_table(runs, newest).total
     parts = [f"{total.done} of {total.runs} runs done"]
-    parts += [f"{count} {what}" for what in ("running", "failed") if (count := getattr(total, what))]
+    parts += [f"{count} {what}" for what in ("running", "failed", "dropped") if (count := getattr(total, what))]
     return html.Td(", ".join(parts))
