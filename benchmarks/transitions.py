@@ -8,7 +8,7 @@ numbers of 1 or 16 environments, inserted after each step or 32 steps at a time,
 The peer's Python has stable-baselines3 and torchrl; all take turns, and the median over rounds counts. "ratio": the
 faster peer's time divided by ours.
 
-Everybody keeps float32 observations, actions of 6 numbers, a reward, an end and a time limit's end (torchrl: no time
+All three keep float32 observations, actions of 6 numbers, a reward, an end and a time limit's end (torchrl: no time
 limit), and gets what its own loop has at hand: stable-baselines3 both frames of a step as arrays, torchrl tensors in a
 TensorDict, ours a rollout of the runner, `[environments, steps + 1]`, which it compares with the frame that it holds.
 """

@@ -9,7 +9,7 @@ import pytest
 
 import suite_children
 from ray_standin import StandInCluster
-from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED
+from records.suite_state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt
 from suite_children import RESOURCES, folder_in, runs_of, trace, undisturbed
 from suites import launcher as launchers
 from suites import ray_launcher, ray_task
@@ -18,6 +18,7 @@ from suites.freezing import freeze
 from suites.ray_launcher import RayLauncher
 from suites.suite_file import read_suite
 from utils.ray_cluster import RayCluster
+from utils.whole_files import write_whole
 
 ASKED = {**RESOURCES, "jobs": 0, "cores": 1, "threads": 1, "memory": 0, "losses": 5}
 HAS_RAY = importlib.util.find_spec("ray") is not None
@@ -49,10 +50,12 @@ def require_done(folder, runs):
 
 
 def test_every_run_is_done_once_and_the_same_command_does_nothing_more(folder):
+    """That an earlier search has dropped one does not matter."""
     runs, cluster, seen = runs_of(3), StandInCluster(), []
+    write_whole(str(folder.place(runs[2].id, 1)), Attempt(runs[2].id, 1, state=DROPPED).to_bytes())
     assert not launch(folder, runs, cluster, seen=seen).refused
     require_done(folder, runs)
-    assert [one.number for one in folder.newest().values()] == [1, 1, 1]
+    assert [folder.newest()[run.id].number for run in runs] == [1, 1, 2]
     assert [one.state for one in seen].count(DONE) == 3
     assert cluster.closed and cluster.asked == {"num_cpus": 1, "num_gpus": 0, "memory": None, "max_retries": 0}
     assert list((folder.path / "ray").iterdir()) == []

@@ -2,12 +2,13 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import suite_children
-from records.suite_state import DONE, FAILED, RUNNING, STOPPED
+from records.suite_state import DONE, DROPPED, FAILED, RUNNING, STOPPED, Attempt
 from slurm_standin import PENDING, Cluster
 from suite_children import RESOURCES, folder_in, runs_of, trace, undisturbed
 from suites import slurm
@@ -15,6 +16,7 @@ from suites.claims import Claims
 from suites.freezing import freeze
 from suites.suite_file import read_suite
 from utils.errors import MusterError
+from utils.whole_files import write_whole
 
 PROGRAM = [sys.executable, suite_children.__file__, "task"]
 ASKED = {**RESOURCES, "threads": 1, "hours": 0, "memory": 0, "slurm": [], "losses": 5}
@@ -57,13 +59,15 @@ def require_done(folder, runs, numbers):
 
 
 def test_an_array_does_every_run_once(cluster, folder):
+    """That an earlier search has dropped one does not matter."""
     runs = runs_of(3)
+    write_whole(str(folder.place(runs[2].id, 1)), Attempt(runs[2].id, 1, state=DROPPED).to_bytes())
     job = submit(folder, runs, jobs=2)
     assert cluster.tasks() == {(job, str(task)): PENDING for task in range(3)}
     # in the queue already
     assert submit(folder, runs) == []
     cluster.run()
-    require_done(folder, runs, [1, 1, 1])
+    require_done(folder, runs, [1, 1, 2])
     assert submit(folder, runs) == []
 
 
@@ -96,10 +100,6 @@ def test_a_task_that_is_ended_from_outside_resumes_its_run(cluster, folder, how)
 
 def test_a_task_of_a_silent_machine_waits_for_the_lease(cluster, folder):
     """Its node may be cut off rather than dead: only then another attempt begins."""
-    from dataclasses import replace
-
-    from utils.whole_files import write_whole
-
     (run,) = runs_of(1)
     submit(folder, [run], lease=2)
     claim = Claims(folder, lease=2).claim(run, None, [], [])
