@@ -17,6 +17,7 @@ from records.layout import RUNS
 from records.metric_tail import progress
 from records.suite_state import DONE, DROPPED, FAILED, LOST, STOPPED, Attempt, SuiteFolder
 from suites.claims import IN_USE, RENEWALS
+from suites.places import KeptPlace
 from suites.processes import born, end_with_parent
 from utils.plain_values import escaped
 from utils.whole_files import write_whole
@@ -49,7 +50,7 @@ def keep(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Att
     """
     if _taken_over(folder, attempt):
         return attempt
-    signals = _Signals()
+    signals, place = _Signals(), KeptPlace(folder, attempt)
     begun = folder.output(attempt.run).stat().st_size if folder.output(attempt.run).exists() else 0
     parent = os.getpid()
     # a signal that comes to the run before it has let go of our handlers would be lost
@@ -82,6 +83,7 @@ def keep(folder: SuiteFolder, attempt: Attempt, start: Callable[[], int]) -> Att
             attempt = _with_progress(folder, attempt)
             _write(folder, attempt)
     signals.restore()
+    place.leave()
     if not taken_over and not _taken_over(folder, attempt):
         attempt = _ended(folder, attempt, os.waitstatus_to_exitcode(status), told > 0, begun)
         _write(folder, attempt)

@@ -12,6 +12,7 @@ from records.suite_state import LOST, RUNNING, Attempt
 from suites.claims import Claim
 from suites.keeper import command_of
 from suites.launcher import Launcher, Work
+from suites.places import Place, Places
 from suites.processes import is_alive
 from suites.resources import Machine
 from suites.searcher import Searcher
@@ -32,6 +33,7 @@ class LocalLauncher(Launcher):
         super().__init__(work)
         self._machine, self._start, self._searcher = machine, start, searcher
         self._starter: Starter | None = None
+        self._places = Places()
         self._mine: dict[str, Attempt] = {}
         self._told: dict[str, int] = {}
 
@@ -46,16 +48,30 @@ class LocalLauncher(Launcher):
             before = newest.get(run.id)
             if not self._is_free(run.id, before):
                 continue
-            everyones = [attempt for attempt in newest.values() if self._claims.is_here(attempt)]
-            place = self._machine.place([*everyones, *(one for one in here if one not in everyones)])
-            if place is None:
-                break
+            # before what takes longer: without room it comes to this at every look
+            with self._places.alone():
+                if self._machine.place(self._taken(newest, here)) is None:
+                    break
             if not self._still_current(run):
                 continue
-            if (claim := self._claims.claim(run, before, *place)) is not None and self._begin(claim):
+            with self._places.alone():
+                place = self._machine.place(self._taken(newest, here))
+                if place is None:
+                    break
+                claim = self._claims.claim(run, before, place.cores, place.gpus)
+                if claim is not None:
+                    self._places.take(self._folder, claim.attempt, place)
+            if claim is not None and self._begin(claim):
                 here.append(claim.attempt)
                 started = True
         return started
+
+    def _taken(self, newest: dict[str, Attempt], here: list[Attempt]) -> list[Place]:
+        """What runs have of this machine; without locks, those of this suite, as far as this launcher has read."""
+        if (taken := self._places.taken()) is not None:
+            return taken
+        everyones = [attempt for attempt in newest.values() if self._claims.is_here(attempt)]
+        return [*map(self._machine.place_of, [*everyones, *(one for one in here if one not in everyones)])]
 
     def _take_trials(self, newest: dict[str, Attempt], running: int) -> None:
         """Take up the runs that a search wants by now."""
@@ -98,6 +114,8 @@ class LocalLauncher(Launcher):
         for run, begun in list(self._mine.items()):
             now = newest.get(run, begun)
             never = now.number == begun.number and now.pid == os.getpid()
+            if not never:
+                self._places.give(self._folder, begun)
             if never and (self._starter is None or not self._starter.alive):
                 self._lose(now)
                 now = replace(now, state=LOST)
@@ -109,6 +127,7 @@ class LocalLauncher(Launcher):
                     self._report(now)
 
     def _lose(self, attempt: Attempt) -> None:
+        self._places.give(self._folder, attempt)
         path = self._folder.place(attempt.run, attempt.number)
         with suppress(OSError):
             write_whole(

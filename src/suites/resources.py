@@ -2,11 +2,12 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from records.suite_state import Attempt
+from suites.places import Place
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.options import Option
@@ -51,25 +52,29 @@ class Machine:
         self.each, self._pinned = resources["gpus"], resources["cores"]
         self.jobs = jobs or resources["jobs"] or max(len(self.cores) // max(resources["cores"], 1), 1)
 
-    def place(self, here: Iterable[Attempt]) -> tuple[list[int], list[str]] | None:
-        """Cores and cards for one run more, besides those that are under way here; None: there is no room on a card.
+    def place(self, taken: Sequence[Place]) -> Place | None:
+        """Cores and cards for one run more, besides those that are taken; None: there is no room on a card.
 
         Of cores those come first that the fewest runs are pinned to.
         """
-        here = list(here)
-        used = Counter(core for attempt in here for core in attempt.cores)
+        used = Counter(core for place in taken for core in place.cores)
         least_used = sorted(self.cores, key=lambda core: (used[core], core))
         cores = sorted(least_used[: self._pinned]) if self._pinned < len(self.cores) else []
         if not self.each:
-            return cores, []
+            return Place(cores)
         load: Counter = Counter()
-        for attempt in here:
-            load.update(dict.fromkeys(attempt.gpus, min(self.each, 1)))
-        room = [gpu for gpu in self.gpus if load[gpu] + min(self.each, 1) <= 1 + _ROUNDING]
+        for place in taken:
+            load.update(dict.fromkeys(place.gpus, place.share))
+        share = min(self.each, 1)
+        room = [gpu for gpu in self.gpus if load[gpu] + share <= 1 + _ROUNDING]
         wanted = max(int(self.each), 1)
         # shares of one card: the fullest with room, which leaves whole ones free
         room.sort(key=lambda gpu: (-load[gpu], self.gpus.index(gpu)))
-        return (cores, room[:wanted]) if len(room) >= wanted else None
+        return Place(cores, room[:wanted], share) if len(room) >= wanted else None
+
+    def place_of(self, attempt: Attempt) -> Place:
+        """What an attempt at a run of this suite has."""
+        return Place(attempt.cores, attempt.gpus, min(self.each or 0, 1))
 
     def has_room(self) -> bool:
         """Whether there are enough cards for a single run."""

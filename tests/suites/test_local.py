@@ -11,6 +11,7 @@ from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED
 from records.suite_table import suite_table
 from suite_children import folder_in, launcher, runs_of, start_launcher, trace
 from suites import launcher as launchers
+from suites.places import Place
 from suites.resources import Machine
 from utils.whole_files import write_whole
 
@@ -168,15 +169,14 @@ def test_a_run_that_ended_after_the_launcher_looked_is_not_taken_over(folder):
 def test_a_machine_with_cards_shares_them():
     machine = Machine({"jobs": 0, "cores": 2, "gpus": 0.5}, cores=[0, 1, 2, 3], gpus=["0", "1"])
     assert machine.jobs == 2
-    here = []
-    for expected in (([0, 1], ["0"]), ([2, 3], ["0"]), ([0, 1], ["1"]), ([2, 3], ["1"]), None):
-        place = machine.place(here)
-        assert place == expected
-        if place:
-            here.append(type("", (), {"cores": place[0], "gpus": place[1]}))
+    taken = []
+    for cores, gpus in (([0, 1], ["0"]), ([2, 3], ["0"]), ([0, 1], ["1"]), ([2, 3], ["1"])):
+        taken.append(machine.place(taken))
+        assert taken[-1] == Place(cores, gpus, 0.5)
+    assert machine.place(taken) is None
     assert machine.environment(["1"]) == {"CUDA_VISIBLE_DEVICES": "1"}
     whole = Machine({"jobs": 1, "cores": 0, "gpus": 2}, cores=[0], gpus=["0", "1"])
-    assert whole.place([]) == ([], ["0", "1"]) and whole.has_room()
+    assert whole.place([]) == Place([], ["0", "1"], 1) and whole.has_room()
     assert not Machine({"jobs": 1, "cores": 0, "gpus": 1}, cores=[0], gpus=[]).has_room()
     assert Machine({"jobs": 1, "cores": 0, "gpus": 0}, cores=[0], gpus=["0"]).environment([]) == {
         "CUDA_VISIBLE_DEVICES": ""
