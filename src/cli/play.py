@@ -13,7 +13,7 @@ from envs.entities.making import made
 from utils.config import config_path, recursive_dict_update
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import counted, shown
 from utils.yaml_files import load_yaml
 
 ENTITIES = "entities"
@@ -165,10 +165,8 @@ def _say_recorded(folder: str, recorder: Any) -> None:
     if not recorder.writer.episodes:
         print("Nothing was recorded.")
         return
-    print(
-        f"Recorded: {folder} has {recorder.writer.episodes} episodes, {recorder.writer.steps} steps. "
-        f"python src/clone.py {shlex.quote(folder)} learns from them."
-    )
+    recorded = counted(recorder.writer.episodes, "episode"), counted(recorder.writer.steps, "step")
+    print(f"Recorded: {folder} has {', '.join(recorded)}. python src/clone.py {shlex.quote(folder)} learns from them.")
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from suites.searcher import Searcher
 from suites.study import require_optuna
 from suites.suite_file import SuiteFile, read_suite, suite_path
 from utils.errors import ConfigError, MusterError
+from utils.plain_values import counted
 from utils.stop_signals import Interrupted
 
 
@@ -42,8 +43,8 @@ def launch(options: argparse.Namespace) -> None:
     machine = Machine(suite.resources, options.jobs)
     if options.launcher == "local" and not machine.has_room():
         raise ConfigError(
-            f"{suite.path}: resources.gpus={suite.resources['gpus']:g}: this machine has {len(machine.gpus)} GPUs. "
-            "With gpus: 0 runs use the processor."
+            f"{suite.path}: resources.gpus={suite.resources['gpus']:g}: this machine has "
+            f"{counted(len(machine.gpus), 'GPU')}. With gpus: 0 runs use the processor."
         )
     if options.launcher == "ray":
         from cli.suite_ray import require_for_launcher
@@ -62,14 +63,14 @@ def launch(options: argparse.Namespace) -> None:
     runs = _checked(suite)
     if options.dry_run:
         if learns:
-            print(f"{suite.search.options['trials']} trials of {len(runs)} runs each. At a corner of the space:")
+            print(f"{_trials(suite, runs)}. At a corner of the space:")
         for run in runs:
             print(run.id, " ".join(run.words))
         return
     folder = SuiteFolder(options.results.absolute(), suite.name)
     new, gone = freeze(folder, suite, runs)
     if new or gone:
-        print(f"The suite has changed: {new} runs are new, {gone} are no longer in it (their results stay).")
+        print(f"The suite has changed: {counted(new, 'new run')}, {gone} no longer in it (results stay).")
     with contextlib.suppress(FileNotFoundError):
         folder.stop.unlink()
     if options.launcher == "slurm":
@@ -80,14 +81,18 @@ def launch(options: argparse.Namespace) -> None:
     _run_here(folder, runs, suite, machine, options)
 
 
+def _trials(suite: SuiteFile, runs: list[SuiteRun]) -> str:
+    return f"{counted(suite.search.options['trials'], 'trial')} of {counted(len(runs), 'run')} each"
+
+
 def _checked(suite: SuiteFile) -> list[SuiteRun]:
     begun = time.monotonic()
     if suite.search is not None and suite.search.learns:
         runs = checked_search(suite)
-        what = f"{suite.search.options['trials']} trials of {len(runs)} runs"
+        what = _trials(suite, runs)
     else:
         runs = checked_runs(suite)
-        what = f"{len(runs)} runs"
+        what = counted(len(runs), "run")
     print(f"{suite.name}: {what}, checked in {time.monotonic() - begun:.1f} s", flush=True)
     return runs
 
@@ -120,34 +125,34 @@ def _run_here(
 def _end(folder: SuiteFolder, runs: list[SuiteRun], outcome: Outcome) -> None:
     states = [outcome.newest[run.id].state for run in runs if run.id in outcome.newest]
     done, failed = states.count(DONE), states.count(FAILED)
+    so_far = f"{done} of {counted(len(runs), 'run')} done"
     plan, trials = trial_rows(folder, live(folder, outcome.newest))
     if plan.method:
         print(trials_summary(plan, trials))
     if outcome.stopped:
         raise Interrupted(
             outcome.signum or signal.SIGTERM,
-            f"Stopped: {done} of {len(runs)} runs are done. The same command as before resumes the suite "
-            f"({command(folder, 'run')}).",
+            f"Stopped: {so_far}. The same command as before resumes the suite ({command(folder, 'run')}).",
         )
     if outcome.changed:
         raise MusterError(
-            f"{done} of {len(runs)} runs are done. {len(outcome.changed)} were not started: a file of their configs "
-            f"has changed since the suite was: {', '.join(outcome.changed[:3])}. The same command takes the change up."
+            f"{so_far}, {len(outcome.changed)} not started, since a file of the config has changed after the suite "
+            f"was started: {', '.join(outcome.changed[:3])}. The same command takes the change up."
         )
     if outcome.refused:
         run, reason = next(iter(outcome.refused.items()))
-        raise MusterError(
-            f"{done} of {len(runs)} runs are done. {len(outcome.refused)} could not be started: {run}: {reason}"
-        )
+        raise MusterError(f"{so_far}, {len(outcome.refused)} could not be started: {run}: {reason}")
     if failed:
         raise MusterError(
-            f"{done} of {len(runs)} runs are done, {failed} have failed: {command(folder, 'status')} shows the "
+            f"{so_far}, {failed} failed: {command(folder, 'status')} shows the "
             f"last errors, {folder.output('').parent} has all that they printed. --retry-failed tries them again."
         )
     if errors := [row.error for row in trials if row.state == TRIAL_FAILED]:
-        raise MusterError(f"{len(errors)} of {len(trials)} trials have failed, the last one: {last_line(errors[-1])}")
+        raise MusterError(
+            f"{len(errors)} of {counted(len(trials), 'trial')} failed, the last one: {last_line(errors[-1])}"
+        )
     dropped = len(runs) - done
-    print(f"All {done} runs are done." + (f" {dropped} were dropped with their trials." if dropped else ""))
+    print(f"{so_far}." if dropped == 0 else f"{so_far}, {dropped} dropped by the search.")
     if not is_older(folder, max(attempt.ended for attempt in outcome.newest.values())):
         print(f"Figures: {folder.path / PAGE} ({command(folder, 'report')})")
         return

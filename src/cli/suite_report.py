@@ -11,6 +11,7 @@ from records.suite_state import DONE, DROPPED, RUNNING, STOPPED, SuiteFolder
 from records.suite_table import live
 from records.suite_trials import AXIS, MINIMIZE, SearchPlan
 from utils.errors import ConfigError
+from utils.plain_values import counted
 
 if TYPE_CHECKING:
     from browser.report.content import Metric
@@ -42,7 +43,7 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
     shown = [newest[run.id] for run in runs if run.id in newest and newest[run.id].state in (DONE, RUNNING, STOPPED)]
     if not shown:
         raise ConfigError(f"No run of {folder.name} has got anywhere yet: {command(folder, 'status')}")
-    done = f"{sum(attempt.state == DONE for attempt in shown)} of {len(runs)} runs done"
+    done = f"{sum(attempt.state == DONE for attempt in shown)} of {counted(len(runs), 'run')} done"
     dropped = sum(run.id in newest and newest[run.id].state == DROPPED for run in runs)
     asked = Options(
         results=folder.results,
@@ -50,7 +51,7 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
         metrics=[key for keys in options.metrics for key in keys.split(",")],
         tokens=frozenset(attempt.token for attempt in shown),
         last=options.last,
-        title=f"{folder.name}: {done}" + (f", {dropped} dropped with their trials" if dropped else ""),
+        title=f"{folder.name}: {done}" + (f", {dropped} dropped by the search" if dropped else ""),
         out=folder.path / PAGE,
         png=folder.path / IMAGES if options.png else None,
         marl_eval=folder.path / EXPORT,

@@ -14,6 +14,7 @@ from records.suite_table import last_line
 from suites import slurm
 from suites.claims import Claims
 from utils.errors import MusterError
+from utils.plain_values import counted
 
 
 def submit(
@@ -31,12 +32,12 @@ def submit(
     if not wanted:
         newest = folder.newest()
         done = sum(run.id in newest and newest[run.id].state == DONE for run in runs)
-        others = ", the others have failed or are in the queue" if done < len(runs) else ""
-        print(f"Nothing to submit: {done} of {len(runs)} runs are done{others}.")
+        others = "; others have failed or are in the queue" if done < len(runs) else ""
+        print(f"Nothing to submit: {done} of {counted(len(runs), 'run')} done{others}.")
         return
     program = [sys.executable, str(SRC / "suite.py"), "task"]
     job = slurm.submit(folder, wanted, failed, resources, program, options.lease)
-    print(f"Job {job}: {len(wanted)} runs. {command(folder, 'status')} shows them.")
+    print(f"Job {job}: {counted(len(wanted), 'run')}. {command(folder, 'status')} shows them.")
 
 
 def task(words: Sequence[str]) -> None:

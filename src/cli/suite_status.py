@@ -13,6 +13,7 @@ from records.suite_trials import SearchPlan
 from suites.claims import Claims
 from suites.slurm import cancel_pending
 from utils.console import terminal_width
+from utils.plain_values import counted
 from utils.timehelper import about
 from utils.whole_files import write_whole
 
@@ -57,9 +58,13 @@ def status_text(folder: SuiteFolder, table: SuiteTable, width: int | None = None
 def summary(folder: SuiteFolder, table: SuiteTable) -> str:
     """One line about the whole suite."""
     total, left = table.total, table.seconds_left()
-    parts = [f"{total.done} of {total.runs} runs done", f"{total.running} running", f"{total.waiting} waiting"]
+    parts = [
+        f"{total.done} of {counted(total.runs, 'run')} done",
+        f"{total.running} running",
+        f"{total.waiting} waiting",
+    ]
     parts += [f"{total.failed} failed"] if total.failed else []
-    parts += [f"{total.dropped} dropped with their trials"] if total.dropped else []
+    parts += [f"{total.dropped} dropped by the search"] if total.dropped else []
     parts += [f"about {about(left)} left"] if left and total.running else []
     parts += ["stopping"] if folder.stop.exists() and total.running else []
     return f"{folder.name}: {', '.join(parts)}"
@@ -85,7 +90,7 @@ def stop(folder: SuiteFolder) -> None:
     claims, newest = Claims(folder), live(folder, folder.newest())
     total = suite_table(folder.runs(), newest).total
     if total.runs and not _unfinished(total, *trial_rows(folder, newest)) and not total.failed:
-        print(f"All {total.done} runs of {folder.name} are done: there is nothing to stop.")
+        print(f"{folder.name}: {total.done} of {counted(total.runs, 'run')} done: there is nothing to stop.")
         return
     write_whole(str(folder.stop), b"")
     for job in cancel_pending(folder):
@@ -95,7 +100,7 @@ def stop(folder: SuiteFolder) -> None:
         while running := [one for one in folder.newest().values() if one.state == RUNNING and not claims.is_over(one)]:
             if len(running) != last:
                 last = len(running)
-                print(f"{last} runs are stopping. Ctrl-C ends this wait, not the stop.", flush=True)
+                print(f"{counted(last, 'run')} to stop. Ctrl-C ends this wait, not the stop.", flush=True)
             time.sleep(LOOK)
     except KeyboardInterrupt:
         return

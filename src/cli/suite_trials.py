@@ -21,7 +21,7 @@ def trials_text(plan: SearchPlan, rows: Sequence[TrialRow], width: int | None = 
     headings, cells = trial_cells(plan, rows[:MOST_SHOWN])
     lines = [trials_summary(plan, rows), "", *aligned([headings, *cells], 2)]
     if len(rows) > MOST_SHOWN:
-        lines.append(f"... and {len(rows) - MOST_SHOWN} more: suite.py report lists them.")
+        lines.append(f"... and {len(rows) - MOST_SHOWN} more: suite.py report lists all.")
     return "\n".join(line[:width] for line in lines)
 
 

@@ -18,7 +18,7 @@ from records.suite_trials import DONE as TRIAL_DONE
 from records.suite_trials import FAILED, PRUNED, RUNNING, SearchPlan, Trial
 from records.tokens import is_token
 from utils.interquartile import iqm
-from utils.plain_values import shown
+from utils.plain_values import counted, shown
 from utils.regular_files import read_regular
 
 _ORDER = (TRIAL_DONE, RUNNING, WAITING, PRUNED, FAILED)
@@ -135,7 +135,7 @@ def trials_summary(plan: SearchPlan, rows: Sequence[TrialRow]) -> str:
     """One line: how many trials are in which state, and the best one."""
     states = [row.state for row in rows]
     parts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
-    line = f"{len(rows)} of {plan.trials} trials" + (f": {', '.join(parts)}" if parts else "")
+    line = f"{len(rows)} of {counted(plan.trials, 'trial')}" + (f": {', '.join(parts)}" if parts else "")
     if rows and rows[0].state == TRIAL_DONE and rows[0].value is not None:
         settings = " ".join(f"{key}={shown(value)}" for key, value in rows[0].trial.settings.items())
         line += f". The best: {rows[0].trial.name} with {rows[0].value:.4g} ({settings})"

@@ -53,6 +53,11 @@ def shown(value: Any, longest: int = 80) -> str:
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things: "1 run", "2 runs"; of nouns whose plural takes an s."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
 def escaped(text: str) -> str:
     """`text` with everything that a terminal would obey, except line ends, as `\\x1b` and the like."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

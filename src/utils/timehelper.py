@@ -2,6 +2,8 @@
 
 import time
 
+from utils.plain_values import counted
+
 # a longer estimate would say nothing
 LONGEST = 100 * 24 * 60 * 60
 
@@ -26,12 +28,12 @@ def time_to_go(elapsed: float, t_start: int, t_current: int, t_max: int) -> str:
 
 
 def time_str(s: float) -> str:
-    """Seconds as "1 days, 2 hours, 3 minutes, 4 seconds", without leading zeros."""
+    """Seconds as "1 day, 2 hours, 3 minutes, 4 seconds", without leading zeros."""
     minutes, seconds = divmod(int(s), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
-    parts = [f"{n} {unit}" for n, unit in ((days, "days"), (hours, "hours"), (minutes, "minutes")) if n > 0]
-    return ", ".join([*parts, f"{seconds} seconds"])
+    parts = [counted(n, unit) for n, unit in ((days, "day"), (hours, "hour"), (minutes, "minute")) if n > 0]
+    return ", ".join([*parts, counted(seconds, "second")])
 
 
 def about(seconds: float) -> str:

@@ -45,7 +45,7 @@ def attempts(tmp_path):
 def test_a_suite_runs_to_its_end_and_is_not_run_again(suite, tmp_path, capsys):
     assert suite("run", "tiny.yaml") == 0
     out = capsys.readouterr().out
-    assert "tiny: 4 runs, checked in" in out and "All 4 runs are done." in out
+    assert "tiny: 4 runs, checked in" in out and "\n4 of 4 runs done.\n" in out
     assert sorted(one.state for one in attempts(tmp_path).values()) == ["done"] * 4
     assert suite("status", "tiny") == 0
     lines = capsys.readouterr().out.splitlines()
@@ -64,12 +64,12 @@ def test_a_row_more_moves_nothing_and_a_changed_config_is_a_new_run(suite, tmp_p
     before = attempts(tmp_path)
     (tmp_path / "tiny.yaml").write_text(TINY.replace("[qmix, vdn]", "[iql, qmix, vdn]"))
     assert suite("run", "tiny.yaml") == 0
-    assert "The suite has changed: 2 runs are new, 0 are no longer in it" in capsys.readouterr().out
+    assert "The suite has changed: 2 new runs, 0 no longer in it" in capsys.readouterr().out
     after = attempts(tmp_path)
     assert before.items() <= after.items() and len(after) == 6
     (tmp_path / "tiny.yaml").write_text(TINY + "cases: [{when: {algorithm: vdn}, settings: {lr: 0.01}}]")
     assert suite("run", "tiny.yaml") == 0
-    assert "2 runs are new, 4 are no longer in it" in capsys.readouterr().out
+    assert "2 new runs, 4 no longer in it" in capsys.readouterr().out
     changed = attempts(tmp_path).keys() - after.keys()
     assert len(changed) == 2 and all(run.startswith("vdn-two_step-s") for run in changed)
 
@@ -148,10 +148,10 @@ def test_a_run_whose_config_changes_while_the_suite_runs_is_not_started(suite, t
         patch.setattr(suite_launch.LocalLauncher, "_begin", changing)
         assert suite("run", "tiny.yaml") == 1
     error = " ".join(capsys.readouterr().err.split())
-    assert "2 of 4 runs are done. 2 were not started: a file of their configs has changed" in error
+    assert "2 of 4 runs done, 2 not started, since a file of the config has changed" in error
     assert sorted(run[:4] for run in attempts(tmp_path)) == ["qmix", "qmix"]
     assert suite("run", "tiny.yaml") == 0
-    assert "2 runs are new, 2 are no longer in it" in capsys.readouterr().out
+    assert "2 new runs, 2 no longer in it" in capsys.readouterr().out
 
 
 def test_a_failed_run_is_an_error_with_the_way_to_its_output(suite, tmp_path, capsys):
@@ -162,7 +162,7 @@ def test_a_failed_run_is_an_error_with_the_way_to_its_output(suite, tmp_path, ca
     failed = Attempt(first, 1, state="failed", error="Traceback\nValueError: no", ended=1.0, token="x")
     write_whole(str(folder.place(first, 1)), failed.to_bytes())
     assert suite("run", "tiny.yaml") == 1
-    assert "stopped: 3 of 4 runs are done, 1 have failed" in capsys.readouterr().err
+    assert "stopped: 3 of 4 runs done, 1 failed" in capsys.readouterr().err
     assert suite("status", "tiny") == 0
     assert "ValueError: no" in capsys.readouterr().out
 
@@ -173,8 +173,8 @@ def test_a_stop_leaves_a_mark_that_the_next_start_removes(suite, tmp_path, capsy
     assert suite("stop", "tiny") == 0
     assert suite("run", "tiny.yaml", "--launcher=slurm") == 0
     said = capsys.readouterr().out
-    assert "All 4 runs of tiny are done: there is nothing to stop." in said
-    assert "Nothing to submit: 4 of 4 runs are done.\n" in said
+    assert "tiny: 4 of 4 runs done: there is nothing to stop." in said
+    assert "Nothing to submit: 4 of 4 runs done.\n" in said
     assert not folder.stop.exists()
     shutil.rmtree(folder.attempts)
     assert suite("stop", "tiny") == 0
@@ -220,7 +220,7 @@ def test_a_report_has_the_runs_of_the_suite_and_no_others(suite, tmp_path, capsy
     made = SuiteFolder(results, "tiny")
     write_whole(str(made.place(attempt.run, 2)), Attempt(attempt.run, 2, state="dropped").to_bytes())
     assert suite("report", "tiny") == 0
-    assert "tiny: 3 of 4 runs done, 1 dropped with their trials" in (folder / "report.html").read_text()
+    assert "tiny: 3 of 4 runs done, 1 dropped by the search" in (folder / "report.html").read_text()
 
 
 def test_a_search_ranks_its_trials(suite, tmp_path, capsys):
@@ -254,11 +254,11 @@ def test_a_search_that_learns_from_its_trials(suite, tmp_path, capsys):
     pytest.importorskip("optuna")
     (tmp_path / "tiny.yaml").write_text(TPE)
     assert suite("run", "tiny.yaml", "--dry-run") == 0
-    assert "tiny: 3 trials of 2 runs, checked in" in (out := capsys.readouterr().out)
+    assert "tiny: 3 trials of 2 runs each, checked in" in (out := capsys.readouterr().out)
     assert "qmix+t0-two_step-s2-" in out and not (tmp_path / "results").exists()
     assert suite("run", "tiny.yaml") == 0
     out = capsys.readouterr().out
-    assert "3 of 3 trials: 3 done. The best: t" in out and "All 6 runs are done." in out
+    assert "3 of 3 trials: 3 done. The best: t" in out and "6 of 6 runs done." in out
     folder = SuiteFolder(tmp_path / "results", "tiny")
     trials = {trial.name: trial for trial in folder.trials()}
     assert list(trials) == ["t1", "t2", "t3"] and all(
@@ -281,7 +281,7 @@ def test_a_search_that_learns_from_its_trials(suite, tmp_path, capsys):
     # another space is another search
     (tmp_path / "tiny.yaml").write_text(TPE.replace("0.1]", "0.01]"))
     assert suite("run", "tiny.yaml") == 0
-    assert "0 runs are new, 8 are no longer in it" in capsys.readouterr().out
+    assert "0 new runs, 8 no longer in it" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from utils.timehelper import time_left, time_str, time_to_go
 
-SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
+SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 
 
 @pytest.mark.parametrize(
@@ -16,10 +16,10 @@ SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
     [
         (0, "0 seconds"),
         (59.9, "59 seconds"),
-        (60, "1 minutes, 0 seconds"),
-        (3600 + 120 + 5, "1 hours, 2 minutes, 5 seconds"),
-        (86400, "1 days, 0 seconds"),
-        (86400 + 60, "1 days, 1 minutes, 0 seconds"),
+        (60, "1 minute, 0 seconds"),
+        (3600 + 120 + 5, "1 hour, 2 minutes, 5 seconds"),
+        (86400, "1 day, 0 seconds"),
+        (86400 + 60, "1 day, 1 minute, 0 seconds"),
         (2 * 86400 + 23 * 3600 + 59 * 60 + 59, "2 days, 23 hours, 59 minutes, 59 seconds"),
     ],
 )
@@ -30,8 +30,11 @@ def test_durations(seconds, words):
 @given(st.floats(0, 10**8))
 def test_words_add_up_to_the_seconds(seconds):
     parts = [part.split() for part in time_str(seconds).split(", ")]
-    assert sum(int(number) * SECONDS[unit] for number, unit in parts) == int(seconds)
-    assert all(int(number) < {"hours": 24, "minutes": 60, "seconds": 60}.get(unit, 10**9) for number, unit in parts)
+    assert sum(int(number) * SECONDS[unit.removesuffix("s")] for number, unit in parts) == int(seconds)
+    assert all(
+        int(number) < {"hour": 24, "minute": 60, "second": 60}.get(unit.removesuffix("s"), 10**9)
+        for number, unit in parts
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,8 +42,8 @@ def test_words_add_up_to_the_seconds(seconds):
     [
         (100, 400, 1000, "2 minutes, 0 seconds"),
         (0, 30, 45, "30 seconds"),
-        (-2001, 60, 120, "1 minutes, 0 seconds"),  # PyMARL's loop starts its counters below zero
-        (100, 100, 160, "1 hours, 0 seconds"),  # no step yet counts as one
+        (-2001, 60, 120, "1 minute, 0 seconds"),  # PyMARL's loop starts its counters below zero
+        (100, 100, 160, "1 hour, 0 seconds"),  # no step yet counts as one
         (0, 1, 10**12, "100 days, 0 seconds"),
         (0, 100, 100, "-"),
         (0, 105, 100, "-"),

@@ -139,5 +139,5 @@ def test_the_trials_of_a_search_are_a_table_with_the_best_first(tmp_path):
     ]  # fmt: skip
     assert "3 of 3 trials: 2 done, 1 failed. The best: t2 with 4" in str(list(walk(view.to_plotly_json())))
     write_whole(str(made.place("run-2", 2)), Attempt("run-2", 2, state="dropped").to_bytes())
-    assert "1 with their trials" in str(view_of(context_of(made), "/suites", "?suite=mine"))
+    assert "1 by the search" in str(view_of(context_of(made), "/suites", "?suite=mine"))
     assert "2 of 3 runs done, 1 dropped" in str(view_of(context_of(made), "/suites", ""))

@@ -19,6 +19,7 @@ from records.suite_table import SuiteTable, last_line, live, suite_table
 from records.suite_trials import SearchPlan
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.plain_values import counted
 from utils.plain_values import shown as plain
 from utils.timehelper import about
 
@@ -109,10 +110,10 @@ def shown(context: Context, name: str) -> list[Any]:
     return [
         facts(
             {
-                "done": f"{total.done} of {total.runs} runs",
+                "done": f"{total.done} of {counted(total.runs, 'run')}",
                 "running": total.running,
                 "failed": total.failed or None,
-                "dropped": f"{total.dropped} with their trials" if total.dropped else None,
+                "dropped": f"{total.dropped} by the search" if total.dropped else None,
                 "left": f"about {about(left)}" if left and total.running else None,
                 "state": "stopping" if folder.stop.exists() and total.running else None,
             }
@@ -193,6 +194,6 @@ def _line(context: Context, name: str) -> html.Td:
     except ConfigError as error:
         return html.Td(str(error)[:300])
     total = suite_table(runs, newest).total
-    parts = [f"{total.done} of {total.runs} runs done"]
+    parts = [f"{total.done} of {counted(total.runs, 'run')} done"]
     parts += [f"{count} {what}" for what in ("running", "failed", "dropped") if (count := getattr(total, what))]
     return html.Td(", ".join(parts))
