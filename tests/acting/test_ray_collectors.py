@@ -113,6 +113,21 @@ def test_weights_are_fetched_within_a_rollout(cluster):
         assert (late.lag, seen(late)[0]) == (1, 1)
 
 
+def test_a_collector_that_waited_for_a_machine_begins_with_the_weights_of_then(cluster):
+    """Not with those of the order to play, which it got before: a learner that waits for it sends no newer ones."""
+    with closing(on_ray(processes=1, queue=0)) as made:
+        cluster.room.clear()
+        made._weights.publish()
+        made._begin()
+        for _ in range(5):
+            learn(made)
+            made._weights.publish()
+            made._crew.publish()
+        cluster.room.set()
+        experience = made.take()
+    assert (experience.lag, seen(experience)[0]) == (0, 5)
+
+
 @pytest.mark.parametrize("what", ["exit", "hang", "raise"])
 def test_a_failed_collector_is_restarted(cluster, tmp_path, caplog, what):
     faults = {"collector-1": (2, what, str(tmp_path / "failed"))}
