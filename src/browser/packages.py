@@ -1,10 +1,15 @@
 """The packages that a part of the browser needs and a run does not."""
 
-import importlib
+import importlib.util
 
 from utils.errors import ConfigError
 
 REQUIREMENTS = "requirements-browser.txt"
+
+
+def missing(*modules: str) -> list[str]:
+    """Those that are not installed; none is imported."""
+    return [module for module in modules if importlib.util.find_spec(module) is None]
 
 
 def require(needed_by: str, *modules: str) -> None:

@@ -7,9 +7,10 @@ import sys
 import time
 from functools import partial
 
+from browser.packages import REQUIREMENTS, missing
 from cli.suite_hints import command
 from cli.suite_progress import Progress
-from cli.suite_report import PAGE, is_older, report
+from cli.suite_report import PACKAGES, PAGE, is_older, report
 from cli.suite_runs import checked_runs, checked_search, is_current, trial_runs
 from cli.suite_starter import starter
 from records.suite_scores import trial_rows, trials_summary
@@ -100,6 +101,11 @@ def _checked(suite: SuiteFile) -> list[SuiteRun]:
 def _run_here(
     folder: SuiteFolder, runs: list[SuiteRun], suite: SuiteFile, machine: Machine, options: argparse.Namespace
 ) -> None:
+    if absent := missing(*PACKAGES):
+        print(
+            f"The page of figures at the end needs packages that are not installed: {', '.join(absent)}. Install them "
+            f"meanwhile with: pip install -r {REQUIREMENTS}"
+        )
     learns, count = suite.search is not None and suite.search.learns, len(runs)
     if learns:
         count, runs = count * suite.search.options["trials"], folder.runs()

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from browser.report.content import Metric
 
 PAGE, TABLE, EXPORT, IMAGES = "report.html", "table.md", "marl_eval.json", "figures"
-
-
+# that runs do not need
+PACKAGES = ("scipy", "plotly")
 # a run's score is the mean of so many last values
 LAST = 5
 USUAL = argparse.Namespace(metrics=[], last=LAST, png=False)
@@ -32,7 +32,7 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
     """
     from browser.packages import require
 
-    require("suite.py report", "scipy", "plotly")
+    require("suite.py report", *PACKAGES)
     if options.png:
         require("--png", "matplotlib")
     from browser.report import content
@@ -51,6 +51,8 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
         metrics=[key for keys in options.metrics for key in keys.split(",")],
         tokens=frozenset(attempt.token for attempt in shown),
         last=options.last,
+        # few seeds: Student's interval would be wider than what there is
+        band="iqm",
         title=f"{folder.name}: {done}" + (f", {dropped} dropped by the search" if dropped else ""),
         out=folder.path / PAGE,
         png=folder.path / IMAGES if options.png else None,

@@ -42,7 +42,8 @@ def attempts(tmp_path):
     return SuiteFolder(tmp_path / "results", "tiny").newest()
 
 
-def test_a_suite_runs_to_its_end_and_is_not_run_again(suite, tmp_path, capsys):
+def test_a_suite_runs_to_its_end_and_is_not_run_again(suite, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("plotly")
     assert suite("run", "tiny.yaml") == 0
     out = capsys.readouterr().out
     assert "tiny: 4 runs, checked in" in out and "\n4 of 4 runs done.\n" in out
@@ -55,7 +56,12 @@ def test_a_suite_runs_to_its_end_and_is_not_run_again(suite, tmp_path, capsys):
         ["qmix", "two_step", "2/2", "100", "%", "10"],
         ["vdn", "two_step", "2/2", "100", "%", "10"],
     ]
+    assert "packages that are not installed" not in out
+    monkeypatch.setitem(sys.modules, "plotly", None)
     assert suite("run", "tiny.yaml") == 0
+    before, _, after = capsys.readouterr().out.partition("4 of 4 runs done.")
+    assert "not installed: plotly. Install them meanwhile with: pip install -r requirements-browser.txt\n" in before
+    assert "'plotly', which is not installed" in after and "Then: python src/suite.py report tiny\n" in after
     assert {one.number for one in attempts(tmp_path).values()} == {1}
 
 
@@ -217,6 +223,7 @@ def test_a_report_has_the_runs_of_the_suite_and_no_others(suite, tmp_path, capsy
     page = (folder / "report.html").read_text()
     assert "tiny: 4 of 4 runs done" in page
     assert "also differ" not in page, "each run of a suite has a name of its own"
+    assert "interquartile mean with 95 % bootstrap interval" in page and "Student" not in page
     made = SuiteFolder(results, "tiny")
     write_whole(str(made.place(attempt.run, 2)), Attempt(attempt.run, 2, state="dropped").to_bytes())
     assert suite("report", "tiny") == 0

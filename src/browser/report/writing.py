@@ -102,7 +102,7 @@ def _say(page: Page, sentences: Iterable[Caution]) -> None:
     """Cautions, with the options of the command line that remedy them."""
     for caution in sentences:
         options = [remedy.option for remedy in caution.remedies if remedy.option]
-        page.text(caution.text + (f" Remedy: {' or '.join(options)}." if options else ""))
+        page.text(caution.text + (f" Remedy: report.py {' or '.join(options)}." if options else ""))
 
 
 def _map_title(name: str) -> str:

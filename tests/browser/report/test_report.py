@@ -121,7 +121,7 @@ def test_groups_that_mix_settings_are_pointed_out(tmp_path):
         write_run(tmp_path, run_id, config={"seed": run_id, "lr": lr}, info={"loss": [1.0], "loss_T": [5]})
     page = report(tmp_path, tmp_path)
     assert "Runs of qmix on the same map also differ in lr" in page
-    assert "Remedy: --group-by name,lr." in page
+    assert "Remedy: report.py --group-by name,lr." in page
     assert "also differ" not in report(tmp_path, tmp_path, "--group-by", "name,lr")
 
 
@@ -130,7 +130,7 @@ def test_only_the_newest_of_a_repeated_seed(tmp_path):
         info = {"loss": [value], "loss_T": [5]}
         write_run(tmp_path, run_id, info=info, started=START + timedelta(hours=run_id))
     page = report(tmp_path, tmp_path)
-    assert "Seeds repeat: qmix on two_step (seed 1)." in page and "Remedy: --only newest." in page
+    assert "Seeds repeat: qmix on two_step (seed 1)." in page and "Remedy: report.py --only newest." in page
     page = report(tmp_path, tmp_path, "--only", "newest")
     assert "1 older run is left out" in page and [row[0] for row in table_after(page, "Runs")[1:]] == ["1"]
 
