@@ -21,6 +21,7 @@ from suites.claims import Claims
 from suites.freezing import freeze
 from suites.launcher import Launcher, Outcome, Work
 from suites.local import LocalLauncher
+from suites.metrics import doubt_about
 from suites.resources import Machine, thread_variables
 from suites.search import TPE
 from suites.searcher import Searcher
@@ -62,6 +63,8 @@ def launch(options: argparse.Namespace) -> None:
                 "beforehand. Start the local launcher, on as many machines as share the folder of results."
             )
     runs = _checked(suite)
+    if suite.search is not None and (doubt := doubt_about(suite.search.options["metric"], options.results)):
+        print(f"warning: {suite.path}: {doubt}", file=sys.stderr)
     if options.dry_run:
         if learns:
             print(f"{_trials(suite, runs)}. At a corner of the space:")

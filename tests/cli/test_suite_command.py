@@ -291,6 +291,22 @@ def test_a_search_that_learns_from_its_trials(suite, tmp_path, capsys):
     assert "0 new runs, 8 no longer in it" in capsys.readouterr().out
 
 
+def test_a_statistic_that_no_run_has_logged_is_doubted_before_anything_starts(suite, tmp_path, capsys):
+    def doubts(metric):
+        (tmp_path / "tiny.yaml").write_text(TPE.replace("tpe, trials", f"random, metric: {metric}, trials"))
+        assert suite("run", "tiny.yaml", "--dry-run") == 0
+        return " ".join(capsys.readouterr().err.split())
+
+    assert doubts("tset_return_mean") == (
+        "warning: tiny.yaml: search.metric=tset_return_mean: no run in results has logged it so far. "
+        "Did you mean 'test_return_mean'? A trial whose runs do not log it has no value."
+    )
+    # of runners; a part may log whatever it likes, and when it has, that is known
+    assert doubts("test_ep_length_mean") == "" and "no run in results has logged it so far. A" in doubts("qqq")
+    write_log(tmp_path / "results", "earlier", [(0, 0, 0, "qqq", 1.0)])
+    assert doubts("qqq") == "" and "Did you mean 'qqq'?" in doubts("qqqq")
+
+
 @pytest.mark.parametrize(
     "changes, words, message",
     [
