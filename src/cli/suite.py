@@ -22,6 +22,7 @@ COMMANDS = {
     "report": "figures, a table and marl-eval's JSON of the runs that are done",
     "list": "the suites there are",
 }
+LAUNCHERS = ("local", "slurm", "ray")
 EPILOG = """\
 commands:
 {commands}
@@ -120,7 +121,8 @@ def _parser(command: str) -> _Parser:
     add("suite", metavar="SUITE", help="a name, or the path of a file")
     if command == "run":
         add("--jobs", type=_number(1, 4096, whole=True), default=0, metavar="N", help="runs at a time on this machine")
-        add("--launcher", choices=("local", "slurm", "ray"), default="local", help="where runs start (default: local)")
+        add("--launcher", type=_launcher, default=LAUNCHERS[0], metavar="|".join(LAUNCHERS),
+            help="where runs start (default: local)")  # fmt: skip
         add(
             "--address",
             metavar="HOST:PORT",
@@ -144,6 +146,12 @@ def _parser(command: str) -> _Parser:
         )
         add("--png", action="store_true", help="also write the figures as images")
     return parser
+
+
+def _launcher(text: str) -> str:
+    if text not in LAUNCHERS:
+        raise argparse.ArgumentTypeError(f"there is no '{shown(text)}'.{suggestion(text, LAUNCHERS)}".rstrip("."))
+    return text
 
 
 def _number(least: float, most: float, whole: bool = False) -> Any:
