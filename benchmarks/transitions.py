@@ -10,7 +10,8 @@ faster peer's time divided by ours.
 
 All three keep float32 observations, actions of 6 numbers, a reward, an end and a time limit's end (torchrl: no time
 limit), and gets what its own loop has at hand: stable-baselines3 both frames of a step as arrays, torchrl tensors in a
-TensorDict, ours a rollout of the runner, `[environments, steps + 1]`, which it compares with the frame that it holds.
+TensorDict, ours a rollout as the runner lays it out, `[environments, steps + 1]`, which it compares with the frame that
+it holds.
 """
 
 import argparse
@@ -34,8 +35,9 @@ def ours(rounds: int) -> dict[str, float]:
     import torch as th
 
     from components.buffers.transitions import TransitionReplay
-    from components.episode_batch import EpisodeBatch
+    from components.record_batch import RecordBatch
     from components.scheme import scheme_of
+    from components.step_records import step_layout
     from envs.fields import EnvSpec, FieldSpec
 
     th.set_num_threads(1)
@@ -51,7 +53,8 @@ def ours(rounds: int) -> dict[str, float]:
         scheme["hidden_before"] = {"vshape": (1,), "group": "agents", "episode_const": True}
         capacity = 2000 if dtype == "uint8" else CAPACITY
         args = {"buffer_size": capacity, "batch_size": BATCH, "batch_size_run": number, "device": "cpu"}
-        batch = EpisodeBatch(scheme, groups, number, steps + 1, preprocess=preprocess)
+        layout = step_layout(scheme, groups, preprocess)
+        batch = RecordBatch(layout, scheme, groups, number, steps + 1, preprocess)
         batch["filled"].fill_(1)
         for key in ("obs", "actions"):  # the same before and after: each step continues the last
             values = batch[key]

@@ -14,7 +14,9 @@ from checks.options import layer_widths
 from checks.plugins import import_plugins
 from checks.registries import chosen, chosen_name
 from checks.teams import of_team
+from components.buffers import REGISTRY as buffer_REGISTRY
 from components.buffers.contract import Buffer
+from components.buffers.transition_room import device_of
 from components.buffers.with_units import build_buffer
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
@@ -32,6 +34,7 @@ from records.logger import Logger
 from runners import REGISTRY as r_REGISTRY
 from utils import lazy_dynamo
 from utils.available_memory import require_memory
+from utils.config import with_defaults
 from utils.devices import acting_device, device_memory
 from utils.errors import ConfigError
 from utils.random_streams import GlobalGenerators, RandomStream
@@ -138,6 +141,8 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
             acting_mac = copy.deepcopy(mac)
             if acting_device(args) == "cuda":
                 acting_mac.cuda()
+        if hasattr(runner, "side_by_side"):
+            runner.side_by_side = _stored_as_played(teams)
         runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=acting_mac)
     except BaseException:
         runner.close_env()
@@ -219,6 +224,13 @@ def _add_learner(team: Member, scheme: dict, players: Players, columns: int, log
         team.learner.cuda()
     if args.compile == "on":
         _compile(team.learner)
+
+
+def _stored_as_played(teams: list[Member]) -> bool:
+    """Whether rollouts go as they are into a ring of steps in main memory."""
+    if len(teams) > 1 or teams[0].view is not None or chosen_name(vars(teams[0].args), "buffer") != "transitions":
+        return False
+    return device_of(with_defaults(teams[0].args, buffer_REGISTRY.entry("transitions").defaults)) == "cpu"
 
 
 def _require_memory_for_networks(

@@ -2,14 +2,18 @@
 
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import torch as th
 
 from components.buffers.next_steps import NextSteps, equal
+from components.buffers.waiting import WaitingSteps
 from components.episode_batch import EpisodeBatch
 from components.scheme import shape_at_a_step
+from components.step_records import StepRecords, step_layout
 from components.storage import lazy_zeros, require_range, storage_dtype
 from utils.schemes import observed_fields, state_fields
 
@@ -44,22 +48,12 @@ class FrameRing:
         self.scheme = EpisodeBatch(plain, groups, 1, 1, preprocess=preprocess, device="meta").scheme
         self.groups, self.preprocess, self.capacity, self.device = groups, dict(preprocess), capacity, device
         self._folder = folder
-        derived = {new for new, _ in self.preprocess.values()} | {"filled"}
         self._ones = th.ones(1, 1, 1, dtype=th.long, device=device)
-        self.data = {
-            key: _zeros((capacity, *shape_at_a_step(info, groups)), storage_dtype(key, info), device, folder)
-            for key, info in self.scheme.items()
-            if key not in derived
-        }
         self._observed = [*observed_fields(self.scheme), *state_fields(self.scheme)]
-        self._take_arrays()
+        self._allocate(capacity)
         # of steps that were ever written; and no step below `least` is held, since the ring was smaller once
         self.stop = self.least = 0
-        self.ahead = np.zeros(capacity, dtype=np.int32)
-        # by source, of each row of its last rollout: the number of its last step, if that waits for actions; else -1
-        self.waiting: dict[int, np.ndarray] = {}
-        # by source, the last ones among them that all waited: their numbers, without a gap, and the first one
-        self.blocks: dict[int, tuple[np.ndarray, int]] = {}
+        self.waiting = WaitingSteps()
         # called before steps are overwritten, with the number of the first one that stays
         self.before_overwrite: Callable[[int], None] = lambda first_kept: None
 
@@ -71,7 +65,7 @@ class FrameRing:
     @property
     def complete(self) -> int:
         """No step below this number changes any more."""
-        waiting = [number for rows in self.waiting.values() for number in rows.tolist() if number >= self.first]
+        waiting = [number for rows in self.waiting.all().values() for number in rows.tolist() if number >= self.first]
         return min(waiting, default=self.stop)
 
     def resize(self, capacity: int) -> None:
@@ -79,27 +73,46 @@ class FrameRing:
         kept = np.arange(max(self.first, self.stop - capacity), self.stop)
         old, new = th.from_numpy(kept % self.capacity), th.from_numpy(kept % capacity)
         self.before_overwrite(self.stop - capacity)
+        held, ahead = self.data, self.ahead
+        self._allocate(capacity)
         for key, stored in self.data.items():
-            self.data[key] = _zeros((capacity, *stored.shape[1:]), stored.dtype, self.device, self._folder)
-            self.data[key][new.to(self.device)] = stored[old.to(self.device)]
-        self._take_arrays()
-        ahead = np.zeros(capacity, dtype=np.int32)
-        ahead[new] = self.ahead[old]
+            stored[new.to(self.device)] = held[key][old.to(self.device)]
+        self.ahead[new] = ahead[old]
         self.least = max(self.first, self.stop - capacity)
-        self.ahead, self.capacity = ahead, capacity
+        self.capacity = capacity
 
-    def _take_arrays(self) -> None:
-        """The same memory, through which NumPy reads and writes small things in a third of the time."""
-        self._arrays = {key: x.numpy() for key, x in self.data.items()} if self.device == "cpu" else {}
-        self._next_steps = NextSteps(self, self._arrays, self._observed) if self._arrays else None
+    def _allocate(self, capacity: int) -> None:
+        """Make `data`, the fields `[capacity, ...]`, of zeros: in main memory side by side (`layout`).
 
-    def insert_next(self, batch: EpisodeBatch, source: int = 0) -> int:
-        """`insert` a rollout of one step that continues the last one in all rows (`components.buffers.next_steps`).
-
-        Returns:
-            the number of its first step, after which those of the other rows follow; -1 if it is no such rollout.
+        `insert_next(batch, source)` is made for them: it inserts rollouts of one step that continue the last one in all
+        rows, and returns the number of the first step, after which those of the other rows follow; -1 if it does not.
         """
-        return -1 if self._next_steps is None else self._next_steps.put(batch, source)
+        self.ahead = np.zeros(capacity, dtype=np.int32)
+        derived = {new for new, _ in self.preprocess.values()} | {"filled"}
+        kept = {key: info for key, info in self.scheme.items() if key not in derived}
+        if self.device != "cpu":
+            self.data = {
+                key: lazy_zeros((capacity, *shape_at_a_step(info, self.groups)), storage_dtype(key, info), self.device)
+                for key, info in kept.items()
+            }
+            self.layout, self._arrays, self.insert_next = None, {}, lambda batch, source: -1
+            return
+        self.layout = step_layout(self.scheme, self.groups, self.preprocess)
+        records = StepRecords(self.layout, (capacity,), partial(_zeros, folder=self._folder))
+        self.data = {key: th.from_numpy(records.arrays[key]) for key in kept}
+        # the same memory, through which NumPy reads and writes small things in a third of the time
+        self._arrays, self.insert_next = records.arrays, NextSteps(self, records).put
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: x for key, x in vars(self).items() if key not in ("layout", "_arrays", "insert_next")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Of a copy, which has memory of its own."""
+        vars(self).update(state)
+        self._allocate(self.capacity)
+        for key, stored in state["data"].items():
+            self.data[key].copy_(stored)
+        self.ahead[:] = state["ahead"]
 
     def insert(self, batch: EpisodeBatch, rollout: bool, source: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Write a batch of B rows and T columns over the oldest steps.
@@ -145,13 +158,11 @@ class FrameRing:
 
         What follows an end, bool `[B]`, shows how it ended, and gets no actions.
         """
-        self.waiting[source] = waiting = np.where(ended, -1, numbers)
-        if (waiting >= 0).all():  # new frames, all in one column: without a gap
-            self.blocks[source] = waiting, int(waiting[0])
+        self.waiting.put(source, np.where(ended, -1, numbers))
 
     def _waiting_of(self, source: int, rows: int, most: int) -> np.ndarray:
         """The numbers that wait in the rows of a source, without those that up to `most` new steps would overwrite."""
-        waiting = self.waiting.get(source)
+        waiting = self.waiting.of(source)
         if waiting is None or len(waiting) != rows:
             return np.full(rows, -1)
         return np.where(waiting >= self.stop + most - self.capacity, waiting, -1)
@@ -228,10 +239,10 @@ def _course(batch: EpisodeBatch, rollout: bool) -> tuple[np.ndarray, np.ndarray,
     return filled, ended, valid, begins
 
 
-def _zeros(shape: tuple[int, ...], dtype: th.dtype, device: str, folder: str) -> th.Tensor:
+def _zeros(size: int, folder: str) -> np.ndarray:
+    """So many bytes, uint8."""
     if not folder:
-        return lazy_zeros(shape, dtype, device)
-    kind = th.empty(0, dtype=dtype).numpy().dtype
+        return lazy_zeros((size,), th.uint8, "cpu").numpy()
     with tempfile.TemporaryFile(dir=folder) as file:
-        file.truncate(max(1, int(np.prod(shape)) * kind.itemsize))
-        return th.from_numpy(np.memmap(file, dtype=kind, mode="r+", shape=shape))
+        file.truncate(max(1, size))
+        return np.memmap(file, dtype=np.uint8, mode="r+", shape=(size,))

@@ -16,6 +16,11 @@ from utils.sizes import readable_size
 BYTES_BESIDE = 30
 
 
+def device_of(args: Any) -> str:
+    """Where the buffer keeps its fields; a folder is mapped into main memory."""
+    return "cpu" if args.buffer_cpu_only or args.buffer_folder else args.device
+
+
 def require_room(
     scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, device: str, capacity: int
 ) -> int:

@@ -8,11 +8,13 @@ import numpy as np
 import torch as th
 
 from components.buffers import REGISTRY
+from components.buffers.flat_memory import FlatMemory
 from components.buffers.frame_ring import FrameRing
 from components.buffers.number_queue import NumberQueue
 from components.buffers.sum_tree import SumTree
 from components.buffers.transition_journal import TransitionJournal
-from components.buffers.transition_room import require_room
+from components.buffers.transition_room import device_of, require_room
+from components.buffers.waiting import WaitingSteps
 from components.episode_batch import EpisodeBatch
 from components.sampling.drawn import Drawn
 from utils.config import with_defaults
@@ -24,6 +26,7 @@ from utils.sizes import readable_size
 LEAST_PRIORITY = 1e-6
 # what a step is: no transition starts there; one to learn from does; one that is held out does
 NOTHING, LEARNED, HELD_OUT = 0, 1, 2
+NOTHING_BYTE, LEARNED_BYTE = bytes([NOTHING]), bytes([LEARNED])
 
 
 class TransitionReplay:
@@ -43,19 +46,24 @@ class TransitionReplay:
         self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        device = "cpu" if args.buffer_cpu_only else args.device
+        device = device_of(args)
         self._room = partial(require_room, scheme, groups, columns, preprocess, args, device)
         size = self._room(args.buffer_size)
         logger.console_logger.info(f"Replay buffer: {args.buffer_size} steps, up to {readable_size(size)}")
         self.ring = FrameRing(scheme, groups, preprocess, args.buffer_size, device, args.buffer_folder)
         self.scheme, self.groups, self.preprocess = self.ring.scheme, groups, preprocess
-        self.kinds = np.zeros(args.buffer_size, dtype=np.uint8)
+        self._kinds = FlatMemory(np.zeros(args.buffer_size, dtype=np.uint8))
         self.learned, self.held_out = NumberQueue(args.buffer_size), NumberQueue(args.buffer_size)
         # by source, whether the stretches that continue in the rows of its rollouts are held out
         self._row_held_out: dict[int, np.ndarray] = {}
         self._tree = SumTree(args.buffer_size) if args.priority_alpha else None
         self._largest_priority = 1.0
         self.journal = TransitionJournal(self)
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """What each place holds, uint8 `[buffer_size]`: NOTHING, LEARNED or HELD_OUT."""
+        return self._kinds.array
 
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
         if (first := self.ring.insert_next(batch, source)) >= 0:
@@ -80,12 +88,15 @@ class TransitionReplay:
 
     def _take_next(self, first: int, rows: int, source: int) -> None:
         """What `insert` does for the steps from number `first` on, one of each row, and as many new frames."""
-        ring, kinds, tree = self.ring, self.kinds, self._tree
-        oldest, place, new = ring.first, first % ring.capacity, (ring.stop - rows) % ring.capacity
-        # one place is written faster than a slice of one
-        kinds[new if rows == 1 else slice(new, new + rows)] = NOTHING
-        self.learned.drop_below(oldest, rows)
-        self.held_out.drop_below(oldest, rows)
+        kinds, tree, stop, size = self._kinds.view, self._tree, self.ring.stop, self.ring.capacity
+        place, new = first % size, (stop - rows) % size
+        if new == place + rows:
+            kinds[place : new + rows] = LEARNED_BYTE * rows + NOTHING_BYTE * rows
+        else:
+            kinds[new : new + rows] = NOTHING_BYTE * rows
+            kinds[place : place + rows] = LEARNED_BYTE * rows
+        self.learned.drop_below(stop - size, rows)
+        self.held_out.drop_below(stop - size, rows)
         if self.args.hold_out:
             if tree is not None:
                 tree.put_block(new, rows, 0.0)
@@ -94,7 +105,6 @@ class TransitionReplay:
             self._add(numbers[held_out], HELD_OUT)
             self._add(numbers[~held_out], LEARNED)
             return
-        kinds[place if rows == 1 else slice(place, place + rows)] = LEARNED
         self.learned.append_block(first, rows)
         if tree is not None:
             if new != place + rows:
@@ -155,7 +165,7 @@ class TransitionReplay:
         self.ring.resize(capacity)
         kinds = np.zeros(capacity, dtype=np.uint8)
         kinds[new] = self.kinds[old]
-        self.kinds = kinds
+        self._kinds = FlatMemory(kinds)
         for queue in (self.learned, self.held_out):
             queue.resize(capacity, self.ring.first)
         if self._tree is not None:
@@ -226,7 +236,7 @@ class TransitionReplay:
             "capacity": ring.capacity,
             "stop": ring.stop,
             "least": ring.least,
-            "waiting": dict(ring.waiting),
+            "waiting": ring.waiting.all(),
             "tail": {key: stored[th.from_numpy(tail)].clone() for key, stored in ring.data.items()},
             "tail_ahead": ring.ahead[tail],
             "tail_kinds": self.kinds[tail],
@@ -244,7 +254,7 @@ class TransitionReplay:
             raise ValueError("the buffer has other fields")
         if state["capacity"] != ring.capacity:
             self._resize(int(state["capacity"]))
-        ring.stop, ring.waiting = int(state["stop"]), dict(state["waiting"])
+        ring.stop, ring.waiting = int(state["stop"]), WaitingSteps(state["waiting"])
         ring.least = int(state["least"])
         tail = np.arange(ring.complete, ring.stop) % ring.capacity
         for key, stored in ring.data.items():

@@ -8,10 +8,12 @@ import torch as th
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.buffers.next_steps import equal, same
+from components.buffers.next_steps import equal
 from components.buffers.transitions import TransitionReplay
 from components.episode_batch import EpisodeBatch
+from components.record_batch import RecordBatch
 from components.scheme import scheme_of
+from components.step_records import step_layout
 from components.storage import narrowed
 from envs.fields import pymarl_spec
 from fakes import RecordingLogger
@@ -20,6 +22,9 @@ from numbered_play import GROUPS, PREPROCESS, ROLLOUT_SCHEME, SIZES, NumberedPla
 from utils.errors import MusterError
 
 HALF = scheme_of(pymarl_spec(SIZES), "float16")[0] | {"hidden_before": ROLLOUT_SCHEME["hidden_before"]}
+
+
+DERIVED = {"filled", *(new for new, _ in PREPROCESS.values())}
 
 
 def new_buffer(rows, capacity, scheme=ROLLOUT_SCHEME, **changes):
@@ -40,13 +45,24 @@ def slow_and_fast(rows, capacity, **changes):
     return slow, fast, taken
 
 
+def as_records(batch):
+    """The batch as runners bring it for a buffer of transitions."""
+    scheme = {key: info for key, info in batch.scheme.items() if key not in DERIVED}
+    made = RecordBatch(
+        step_layout(scheme, GROUPS, PREPROCESS), scheme, GROUPS, batch.batch_size, batch.max_seq_length, PREPROCESS
+    )
+    for key, values in batch.data.transition_data.items():
+        made[key].copy_(values)
+    return made
+
+
 def content(buffer):
     """Everything that the buffer keeps, as bytes."""
     ring, tree = buffer.ring, buffer._tree
     arrays = [x.numpy() for x in ring.data.values()] + [ring.ahead, buffer.kinds]
     arrays += [] if tree is None else tree._levels
     queues = [queue[np.arange(len(queue))] for queue in (buffer.learned, buffer.held_out)]
-    waiting = {source: numbers.tolist() for source, numbers in ring.waiting.items()}
+    waiting = {source: numbers.tolist() for source, numbers in ring.waiting.all().items()}
     return [x.tobytes() for x in (*arrays, *queues)], waiting, ring.stop, buffer._row_held_out.keys()
 
 
@@ -71,9 +87,10 @@ def test_both_ways_keep_the_same(seed, rows, more, changes, lossy):
         source, steps = int(rng.random() < 0.2), 1 + 2 * (rng.random() < 0.1)
         batch, draws = plays[source].rollout(steps), int(rng.integers(2**32))
         added = []
-        for buffer in (slow, fast):
+        laid_out = as_records(batch) if rng.random() < 0.7 else batch
+        for buffer, brought in ((slow, batch), (fast, laid_out)):
             np.random.seed(draws)
-            added.append(buffer.insert(batch, source))
+            added.append(buffer.insert(brought, source))
         assert added[0] == added[1]
         assert content(slow) == content(fast)
         if "priority_alpha" in changes:
@@ -82,15 +99,16 @@ def test_both_ways_keep_the_same(seed, rows, more, changes, lossy):
                 buffer.update_priorities(ids, ids * 0.37 + 0.1)
 
 
+@pytest.mark.parametrize("records", [False, True])
 @pytest.mark.parametrize("rows", [1, 3])
-def test_steps_within_episodes_take_the_short_way(rows):
+def test_steps_within_episodes_take_the_short_way(rows, records):
     slow, fast, taken = slow_and_fast(rows, 60)
     play = NumberedPlay(rows, np.random.default_rng(0), longest=1)
     for row in range(rows):
         play.present[row][1] = 10**6
     for _ in range(200):
         batch = play.rollout(1)
-        assert slow.insert(batch) == fast.insert(batch) == rows
+        assert slow.insert(batch) == fast.insert(as_records(batch) if records else batch) == rows
     assert content(slow) == content(fast)
     # all but the first, and where a block would go around the end of the ring
     assert taken.count(-1) == 1 + (2 * 200 * rows // 60 if rows > 1 and 60 % rows else 0)
@@ -112,8 +130,9 @@ def test_a_buffer_that_loads_forgets_what_it_waited_for():
     assert (ring.stop, ring.ahead[:4].tolist()) == (slow.ring.stop, slow.ring.ahead[:4].tolist()) == (4, [1, 0, 1, 0])
 
 
-def test_a_frame_that_differs_or_a_void_one_does_not_continue():
-    for change in ("obs", "filled"):
+@pytest.mark.parametrize("records", [False, True])
+def test_a_frame_that_differs_or_a_void_one_does_not_continue(records):
+    for change in ("obs", "state", "filled"):
         slow, fast, taken = slow_and_fast(2, 60)
         play = NumberedPlay(2, np.random.default_rng(0), longest=1)
         for row in range(2):
@@ -123,16 +142,47 @@ def test_a_frame_that_differs_or_a_void_one_does_not_continue():
             if number == 2:
                 batch[change][1, 0] = 0
             slow.insert(batch)
-            fast.insert(batch)
+            fast.insert(as_records(batch) if records else batch)
         assert content(slow) == content(fast)
         assert [number >= 0 for number in taken] == [False, True, False, True] or change == "filled"
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_a_frame_of_other_bytes_that_shows_the_same_continues(records):
+    slow, fast, taken = slow_and_fast(2, 60)
+    play = NumberedPlay(2, np.random.default_rng(0), longest=1)
+    for row in range(2):
+        play.present[row][1] = 99
+    for number in range(4):
+        batch = play.rollout(1)
+        batch["obs"][:, :, 0, 0] = np.nan
+        batch["obs"][:, :, 1, 1] = (0.0, -0.0)[number % 2]
+        slow.insert(batch)
+        fast.insert(as_records(batch) if records else batch)
+    assert content(slow) == content(fast)
+    assert [number >= 0 for number in taken] == [False, True, True, True]
+
+
+def test_a_tensor_that_somebody_gave_the_batch_counts():
+    slow, fast, taken = slow_and_fast(2, 60)
+    play = NumberedPlay(2, np.random.default_rng(0), longest=1)
+    for row in range(2):
+        play.present[row][1] = 99
+    for number in range(4):
+        batch = play.rollout(1)
+        laid_out = as_records(batch)
+        if number == 2:
+            batch["reward"][:] = 7
+            laid_out.data.transition_data["reward"] = th.full((2, 2, 1), 7.0)
+        slow.insert(batch)
+        fast.insert(laid_out)
+    assert content(slow) == content(fast)
+    assert taken.count(-1) == 1
 
 
 def test_nan_and_zeros_of_either_sign_are_the_same_frame():
     now, then = np.array([np.nan, 0.0, 1.0]), np.array([np.nan, -0.0, 1.0])
     assert equal(now, then).tolist() == [True, True, True]
-    assert same(now, then) and same(now, now.copy()) and not same(now, np.array([np.nan, 0.0, 2.0]))
-    assert same(np.array([1, 2], np.uint8), np.array([1, 2], np.uint8))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The buffer of transitions against a list of everything that was played."""
 
+import copy
 import os
 
 import numpy as np
@@ -391,6 +392,24 @@ def test_records_that_were_written_do_not_change():
         for offset, number in enumerate(range(journal.first, journal.first + len(held.get("kind", ())))):
             record = {key: array[offset].tolist() for key, array in held.items()}
             assert written.setdefault(number, record) == record
+
+
+@pytest.mark.parametrize("changes", [{}, {"buffer_folder": "TMP"}])
+def test_a_copy_has_its_own_memory_and_continues(changes, tmp_path):
+    changes = {key: str(tmp_path) for key in changes}
+    play, buffer = NumberedPlay(ROWS, np.random.default_rng(5), longest=30), new_buffer(40, **changes)
+    for _ in range(9):
+        buffer.insert(play.rollout(1))
+    copied = copy.deepcopy(buffer)
+    held, rollouts = frames_in(buffer.ring), [play.rollout(1) for _ in range(20)]
+    for rollout in rollouts:
+        buffer.insert(rollout)
+    assert frames_in(copied.ring) == held
+    for rollout in rollouts:
+        copied.insert(rollout)
+    for one in (buffer, copied):
+        require_transitions(one, play)
+    assert frames_in(copied.ring) == frames_in(buffer.ring)
 
 
 def test_damaged_blocks_are_refused():
