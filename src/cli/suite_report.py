@@ -101,7 +101,9 @@ def ranking(metric: "Metric", trial_of: Mapping[str, str], plan: SearchPlan, tri
     """
     from browser.figures.wording import lower_is_better
 
-    values = metric.aggregates["iqm"]
+    values, alone = metric.aggregates["iqm"], len({name for row in metric.matrix.values() for name in row}) == 1
+    if alone:  # in the statistic's own unit
+        values = {name: next(iter(row.values())) for name, row in metric.matrix.items() if row}
     lower = plan.direction == MINIMIZE if metric.key == plan.metric else lower_is_better(metric.key)
     settings = {row.trial.name: row.trial.settings for row in trials}
     unfinished = {row.trial.name: row for row in trials if row.state != DONE}
@@ -114,8 +116,9 @@ def ranking(metric: "Metric", trial_of: Mapping[str, str], plan: SearchPlan, tri
     for name, row in unfinished.items():
         at = "" if row.value is None else f" at {row.value:.4f}"
         rows.append([name, *(str(settings[name].get(key, "")) for key in keys), row.state + at])
-    scaled = ", scaled to 0-1 on every map," if metric.normalised else ""
-    heading = f"Trials by {metric.key}: interquartile mean over seeds and maps{scaled} with a 95 % bootstrap interval"
+    scaled = ", scaled to 0-1 on every map," if metric.normalised and not alone else ""
+    over = "seeds" if alone else f"seeds and maps{scaled}"
+    heading = f"Trials by {metric.key}: interquartile mean over {over} with a 95 % bootstrap interval"
     return "\n".join([heading, "", *map(_line, rows), ""])
 
 
