@@ -43,7 +43,7 @@ environments: two_step
 seeds: {runs}
 t_max: {steps}
 settings: {{test_nepisode: 2, use_cuda: False, checkpoint_interval: 300, test_interval: 1000, batch_size: 8}}
-resources: {{jobs: 1, cores: 0, gpus: 0, losses: 1000}}
+resources: {{jobs: 1, gpus: 0, losses: 1000}}
 """
 EVENTS = {
     "run killed": 5,
