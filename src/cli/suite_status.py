@@ -105,4 +105,4 @@ def stop(folder: SuiteFolder) -> None:
     except KeyboardInterrupt:
         return
     # launchers end when they see the mark; the next start removes it
-    print(f"{folder.name} is stopped; {command(folder, 'run')} resumes it.")
+    print(f"{folder.name} is stopped; the command that started it resumes it, such as {command(folder, 'run')}")

@@ -185,7 +185,7 @@ def test_a_stop_leaves_a_mark_that_the_next_start_removes(suite, tmp_path, capsy
     shutil.rmtree(folder.attempts)
     assert suite("stop", "tiny") == 0
     # by its file: no name would be found
-    assert "tiny is stopped; python src/suite.py run tiny.yaml resumes it." in capsys.readouterr().out
+    assert "started it resumes it, such as python src/suite.py run tiny.yaml\n" in capsys.readouterr().out
     assert folder.stop.exists()
     begun = {path: path.stat().st_mtime_ns for path in tmp_path.glob("results/runs/*")}
     assert suite("run", "tiny.yaml") == 0
