@@ -84,8 +84,9 @@ class FrameRing:
     def _allocate(self, capacity: int) -> None:
         """Make `data`, the fields `[capacity, ...]`, of zeros: in main memory side by side (`layout`).
 
-        `insert_next(batch, source)` is made for them: it inserts rollouts of one step that continue the last one in all
-        rows, and returns the number of the first step, after which those of the other rows follow; -1 if it does not.
+        `insert_next(batch, source)` is made for them (`components.buffers.next_steps`): it inserts rollouts that
+        continue the last ones in all rows, and in which no episode ends before the last step, and returns the number
+        of the first step; -1 if it did not.
         """
         self.ahead = np.zeros(capacity, dtype=np.int32)
         derived = {new for new, _ in self.preprocess.values()} | {"filled"}

@@ -75,11 +75,12 @@ class NumberQueue:
         if self._least >= limit:
             return
         held, stop = self._held.view, self._first + at_most
-        if stop <= self._stop and held[(stop - 1) % len(held)] < limit:
+        size = len(held)
+        if stop <= self._stop and held[(stop - 1) % size] < limit:
             self._first = stop
         else:
-            self._first += int(np.count_nonzero(self[np.arange(min(at_most, len(self)))] < limit))
-        self._find_least()
+            stop = self._first = self._first + int(np.count_nonzero(self[np.arange(min(at_most, len(self)))] < limit))
+        self._least = held[stop % size] if stop != self._stop else NONE
 
     def _find_least(self) -> None:
         held = self._held.view

@@ -1,6 +1,6 @@
 """The buffer of learners from single steps: the last transitions, each frame once."""
 
-from functools import partial
+from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,7 +26,12 @@ from utils.sizes import readable_size
 LEAST_PRIORITY = 1e-6
 # what a step is: no transition starts there; one to learn from does; one that is held out does
 NOTHING, LEARNED, HELD_OUT = 0, 1, 2
-NOTHING_BYTE, LEARNED_BYTE = bytes([NOTHING]), bytes([LEARNED])
+
+
+@lru_cache(16)
+def _kinds_of_next(rows: int, steps: int) -> bytes:
+    """Of so many steps of each row, and of the frames after them."""
+    return bytes([LEARNED] * (rows * steps) + [NOTHING] * rows)
 
 
 class TransitionReplay:
@@ -67,8 +72,7 @@ class TransitionReplay:
 
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
         if (first := self.ring.insert_next(batch, source)) >= 0:
-            self._take_next(first, batch.batch_size, source)
-            return batch.batch_size
+            return self._take_next(first, batch.batch_size, batch.max_seq_length - 1, source)
         before = self.ring.stop
         numbers, valid, begins = self.ring.insert(batch, is_rollout(batch), source)
         places = np.arange(before, self.ring.stop) % self.ring.capacity
@@ -86,31 +90,43 @@ class TransitionReplay:
             self._add(np.sort(numbers[valid]), LEARNED)
         return int(valid.sum())
 
-    def _take_next(self, first: int, rows: int, source: int) -> None:
-        """What `insert` does for the steps from number `first` on, one of each row, and as many new frames."""
+    def _take_next(self, first: int, rows: int, steps: int, source: int) -> int:
+        """What `insert` does behind `FrameRing.insert_next`. Returns the number of transitions, `rows` times `steps`.
+
+        The first step of each row is one from number `first` on; the others, and the frames after them, are the newest.
+        """
         kinds, tree, stop, size = self._kinds.view, self._tree, self.ring.stop, self.ring.capacity
-        place, new = first % size, (stop - rows) % size
-        if new == place + rows:
-            kinds[place : new + rows] = LEARNED_BYTE * rows + NOTHING_BYTE * rows
+        count = rows * steps
+        place, new = first % size, (stop - count) % size
+        in_a_row = new == place + rows
+        if in_a_row:
+            kinds[place : new + count] = _kinds_of_next(rows, steps)
         else:
-            kinds[new : new + rows] = NOTHING_BYTE * rows
-            kinds[place : place + rows] = LEARNED_BYTE * rows
-        self.learned.drop_below(stop - size, rows)
-        self.held_out.drop_below(stop - size, rows)
+            self.kinds[place : place + rows] = LEARNED
+            self.kinds[new : new + count] = np.frombuffer(_kinds_of_next(rows, steps), np.uint8)[rows:]
+        self.learned.drop_below(stop - size, count)
+        self.held_out.drop_below(stop - size, count)
         if self.args.hold_out:
             if tree is not None:
-                tree.put_block(new, rows, 0.0)
-            held_out = self._held_out(np.zeros((rows, 2), dtype=bool), source)[:, 0]
-            numbers = np.arange(first, first + rows)
+                tree.put_block(new, count, 0.0)
+            held_out = self._held_out(np.zeros((rows, steps + 1), dtype=bool), source)[:, :-1].T.reshape(-1)
+            numbers = np.append(np.arange(first, first + rows), np.arange(stop - count, stop - rows))
             self._add(numbers[held_out], HELD_OUT)
             self._add(numbers[~held_out], LEARNED)
-            return
-        self.learned.append_block(first, rows)
+            return count
+        if in_a_row:
+            self.learned.append_block(first, count)
+        else:
+            self.learned.append_block(first, rows)
+            self.learned.append_block(stop - count, count - rows)
         if tree is not None:
-            if new != place + rows:
-                tree.put_block(new, rows, 0.0)
             priority = self._largest_priority**self.args.priority_alpha
-            tree.put_block(place, rows, priority, zeros=rows if new == place + rows else 0)
+            if in_a_row:
+                tree.put_block(place, count, priority, zeros=rows)
+            else:
+                tree.put_block(new, count - rows, priority, zeros=rows)
+                tree.put_block(place, rows, priority)
+        return count
 
     def _held_out(self, begins: np.ndarray, source: int) -> np.ndarray:
         """Which steps are held out, bool `[B, T]`: drawn where an episode or another stretch begins."""

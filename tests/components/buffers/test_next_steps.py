@@ -84,7 +84,7 @@ def test_both_ways_keep_the_same(seed, rows, more, changes, lossy):
         NumberedPlay(rows, np.random.default_rng([seed, k]), longest=12, lossy=lossy, count=1000 * k) for k in (0, 1)
     ]
     for _ in range(30):
-        source, steps = int(rng.random() < 0.2), 1 + 2 * (rng.random() < 0.1)
+        source, steps = int(rng.random() < 0.2), 1 + 2 * (rng.random() < 0.3)
         batch, draws = plays[source].rollout(steps), int(rng.integers(2**32))
         added = []
         laid_out = as_records(batch) if rng.random() < 0.7 else batch
@@ -100,18 +100,20 @@ def test_both_ways_keep_the_same(seed, rows, more, changes, lossy):
 
 
 @pytest.mark.parametrize("records", [False, True])
+@pytest.mark.parametrize("changes", [{}, {"priority_alpha": 0.6}])
+@pytest.mark.parametrize("steps", [1, 4])
 @pytest.mark.parametrize("rows", [1, 3])
-def test_steps_within_episodes_take_the_short_way(rows, records):
-    slow, fast, taken = slow_and_fast(rows, 60)
+def test_steps_within_episodes_take_the_short_way(rows, steps, changes, records):
+    slow, fast, taken = slow_and_fast(rows, 60, **changes)
     play = NumberedPlay(rows, np.random.default_rng(0), longest=1)
     for row in range(rows):
         play.present[row][1] = 10**6
-    for _ in range(200):
-        batch = play.rollout(1)
-        assert slow.insert(batch) == fast.insert(as_records(batch) if records else batch) == rows
+    for _ in range(100):
+        batch = play.rollout(steps)
+        assert slow.insert(batch) == fast.insert(as_records(batch) if records else batch) == rows * steps
     assert content(slow) == content(fast)
-    # all but the first, and where a block would go around the end of the ring
-    assert taken.count(-1) == 1 + (2 * 200 * rows // 60 if rows > 1 and 60 % rows else 0)
+    # all but the first, and those that would go around the end of the ring
+    assert taken.count(-1) == 1 + (100 * rows * steps // 60 if steps > 1 else 0)
 
 
 def test_a_buffer_that_loads_forgets_what_it_waited_for():

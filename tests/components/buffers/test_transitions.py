@@ -401,6 +401,7 @@ def test_a_copy_has_its_own_memory_and_continues(changes, tmp_path):
     for _ in range(9):
         buffer.insert(play.rollout(1))
     copied = copy.deepcopy(buffer)
+    require_transitions(copied, play)
     held, rollouts = frames_in(buffer.ring), [play.rollout(1) for _ in range(20)]
     for rollout in rollouts:
         buffer.insert(rollout)
