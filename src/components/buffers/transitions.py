@@ -106,11 +106,11 @@ class TransitionReplay:
             self.kinds[new : new + count] = np.frombuffer(_kinds_of_next(rows, steps), np.uint8)[rows:]
         self.learned.drop_below(stop - size, count)
         self.held_out.drop_below(stop - size, count)
-        if self.args.hold_out:
+        if self.args.hold_out and (held_out := self._held_out(np.zeros((rows, steps + 1), bool), source)[:, :-1]).any():
             if tree is not None:
                 tree.put_block(new, count, 0.0)
-            held_out = self._held_out(np.zeros((rows, steps + 1), dtype=bool), source)[:, :-1].T.reshape(-1)
             numbers = np.append(np.arange(first, first + rows), np.arange(stop - count, stop - rows))
+            held_out = held_out.T.reshape(-1)
             self._add(numbers[held_out], HELD_OUT)
             self._add(numbers[~held_out], LEARNED)
             return count
@@ -137,6 +137,9 @@ class TransitionReplay:
             redrawn = np.random.random(begins.shape) < self.args.hold_out_redraw
             redrawn[:, 0] = False  # as the last column of the rollout before, it was
             begins = begins | redrawn
+        if not np.count_nonzero(begins):
+            self._row_held_out[source] = before
+            return np.repeat(before[:, None], begins.shape[1], axis=1)
         drawn = np.zeros_like(begins)
         drawn[begins] = np.random.random(int(begins.sum())) < self.args.hold_out
         begun = np.maximum.accumulate(np.where(begins, np.arange(begins.shape[1]), -1), axis=1)

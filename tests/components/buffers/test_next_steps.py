@@ -63,13 +63,19 @@ def content(buffer):
     arrays += [] if tree is None else tree._levels
     queues = [queue[np.arange(len(queue))] for queue in (buffer.learned, buffer.held_out)]
     waiting = {source: numbers.tolist() for source, numbers in ring.waiting.all().items()}
-    return [x.tobytes() for x in (*arrays, *queues)], waiting, ring.stop, buffer._row_held_out.keys()
+    return (
+        [x.tobytes() for x in (*arrays, *queues)],
+        waiting,
+        ring.stop,
+        {source: held.tolist() for source, held in buffer._row_held_out.items()},
+    )
 
 
 SETTINGS = (
     {},
     {"scheme": HALF},
     {"priority_alpha": 0.6},
+    {"hold_out": 0.3},
     {"priority_alpha": 0.6, "hold_out": 0.3, "hold_out_redraw": 0.2},
 )
 
