@@ -207,7 +207,9 @@ class FrameRing:
         places = th.from_numpy(numbers.reshape(-1) % self.capacity).to(self.device)
         data: dict[str, th.Tensor] = {}
         for key, stored in self.data.items():
-            values = stored.index_select(0, places).to(self.scheme[key].get("dtype", th.float32))
+            values = stored.index_select(0, places)
+            if (dtype := self.scheme[key].get("dtype", th.float32)) is not stored.dtype:
+                values = values.to(dtype)
             data[key] = values.view(size, columns, *stored.shape[1:])
         for key, (new_key, transforms) in self.preprocess.items():
             derived = data[key]

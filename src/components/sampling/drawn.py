@@ -1,7 +1,6 @@
 """Steps drawn from a buffer of transitions, before the fields around them are read."""
 
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,19 +27,21 @@ class Drawn:
 
     def window(self, steps: int) -> EpisodeBatch:
         """Each step with the `steps` after it, `[B, steps + 1, ...]`: not filled beyond the end of its episode."""
-        columns, known = [self.numbers], [np.ones(len(self.numbers), dtype=bool)]
-        for _ in range(steps):
-            after = self.ring.following(columns[-1])
-            known.append(after != columns[-1])
-            columns.append(after)
-        batch = self.ring.batch(np.stack(columns, axis=1), np.stack(known, axis=1))
-        scheme = {
-            key: {"vshape": x.shape[1:], "dtype": x.dtype, "episode_const": True} for key, x in self.constant.items()
-        }
-        data = SimpleNamespace(transition_data=batch.data.transition_data, episode_data=dict(self.constant))
-        batch = EpisodeBatch(
-            {**batch.scheme, **scheme}, batch.groups, len(self.numbers), steps + 1, data=data, device=batch.device
-        )
+        numbers = np.empty((len(self.numbers), steps + 1), dtype=np.int64)
+        known = np.ones(numbers.shape, dtype=bool)
+        numbers[:, 0] = self.numbers
+        for column in range(steps):
+            before = numbers[:, column]
+            numbers[:, column + 1] = after = self.ring.following(before)
+            known[:, column + 1] = after != before
+        batch = self.ring.batch(numbers, known)
+        if self.constant:
+            scheme = {
+                key: {"vshape": x.shape[1:], "dtype": x.dtype, "episode_const": True}
+                for key, x in self.constant.items()
+            }
+            batch.scheme |= scheme
+            batch.data.episode_data |= self.constant
         if str(batch.device) != self.device:
             batch.to(self.device)
         return batch
