@@ -34,7 +34,10 @@ def pi_max(policy: Joint, spread: Callable[[th.Tensor], th.Tensor]) -> Callable[
     """Computes the probability of the likeliest action, `spread` over a batch, where an action is one choice."""
     if list(policy.branches) != ["actions"] or not hasattr(policy.branches["actions"], "probs"):
         return None
-    return lambda: spread(policy.branches["actions"].probs.detach().amax(dim=-1))
+    choice = policy.branches["actions"]
+    if hasattr(choice, "log_probs"):  # the power of the largest only: that of illegal actions takes ten times as long
+        return lambda: spread(choice.log_probs.detach().amax(dim=-1).exp())
+    return lambda: spread(choice.probs.detach().amax(dim=-1))
 
 
 @th.no_grad()

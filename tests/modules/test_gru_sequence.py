@@ -59,3 +59,15 @@ def test_mixed_precision_has_the_cells_values():
         rounded = gru_sequence(cell, x, SIZES, hidden)
     th.testing.assert_close(rounded.float(), exact, atol=0.03, rtol=0.03)
     assert not th.equal(rounded.float(), exact)
+
+
+@pytest.mark.parametrize("block_rows", [1, 6, 100])
+def test_without_gradients_states_are_the_same_bits_in_less_memory(block_rows, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_ROWS", block_rows)
+    cell, x, hidden = _inputs(th.float32)
+    expected, rows = gru_sequence(cell, x, SIZES, hidden), []
+    buffers = module._gate_buffers
+    monkeypatch.setattr(module, "_gate_buffers", lambda x, h, most: rows.append(most) or buffers(x, h, most))
+    with th.no_grad():
+        assert th.equal(gru_sequence(cell, x, SIZES, hidden), expected)
+    assert rows == [{1: 5, 6: 8, 100: sum(SIZES)}[block_rows]]
