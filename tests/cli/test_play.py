@@ -60,7 +60,7 @@ def test_the_games_of_an_environment_config(monkeypatch, capsys, tmp_path):
     code, shown = played(monkeypatch, capsys, ["--env-config", str(tmp_path / "my.yaml")], "hot")
     assert code == 0
     assert "classify of 0 Player: 0 not_hotdog, 1 hotdog" in shown.out
-    assert "in 1 steps." in shown.out
+    assert "in 1 step." in shown.out
 
 
 def test_ones_own_environment(monkeypatch, capsys, tmp_path):
@@ -115,9 +115,9 @@ def test_episodes_are_added_to_a_recording_of_the_same_game(monkeypatch, capsys,
     game = ["MineSweeper", "--seed", "3", "--record", str(tmp_path)]
     assert "Nothing was recorded." in played(monkeypatch, capsys, game, "q")[1].out
     assert not any(tmp_path.iterdir())
-    for episodes in (1, 2):
+    for total in ("1 episode, 1 step", "2 episodes, 2 steps"):
         shown = played(monkeypatch, capsys, game, "4", "4", "q")[1]  # broken off after a step of two robots
-        assert f"has {episodes} episodes, {episodes} steps" in shown.out
+        assert f"has {total}. " in shown.out
     found = read_recording(tmp_path)
     assert found.steps["episode"].tolist() == [0, 1]
     assert found.steps["actions"].flatten().tolist() == [4, 4, 4, 4]
@@ -156,7 +156,7 @@ def test_the_policy_of_a_run_advises(monkeypatch, capsys, weights, words):
     assert "expected return " in shown.out
     (first, second) = re.search(r"output: 0 0 ([\d.]+)%, 1 1 ([\d.]+)%", shown.out).groups()
     assert abs(float(first) + float(second) - 100) < 0.2
-    assert "There is no choice 'maybe'." in shown.out and "in 1 steps." in shown.out
+    assert "There is no choice 'maybe'." in shown.out and "in 1 step." in shown.out
 
 
 def test_code_that_a_record_names_must_be_named(monkeypatch, capsys, weights, tmp_path):

@@ -22,9 +22,14 @@ MUTANTS = (
         "pass",
         BUFFER,
     ),
-    Edit("transitions: no room for a block", "before < stop + 2 * rows - size or ", "", NEXT),
-    Edit("transitions: a time limit waits for actions", "or ends[1].item(0)", "", NEXT),
-    Edit("transitions: a resumed one remembers a block", "waiting is not ring.waiting.get(source) or ", "", NEXT),
+    Edit("transitions: no room for a block", " or before < stop + count + rows - size", "", NEXT),
+    Edit("transitions: a time limit waits for actions", "layout.ends :]", "layout.ends : self._layout.ends + 1]", NEXT),
+    Edit(
+        "transitions: a resumed one remembers a block",
+        'ring.stop, ring.waiting = int(state["stop"]), WaitingSteps(state["waiting"])',
+        'ring.stop, ring.waiting._numbers = int(state["stop"]), dict(state["waiting"])',
+        NEXT,
+    ),
     Edit("transitions: new frames keep priorities", "self._levels[0][first + count : last + 1] = 0.0", "pass", NEXT),
     Edit("batches: copies write elsewhere", 'return {**vars(self), "_arrays": {}}', "return vars(self)", NEXT),
     Edit("transitions: nothing continues", "rows = np.flatnonzero(filled & (waiting >= 0))", "rows = []", BUFFER),
@@ -47,8 +52,8 @@ MUTANTS = (
     Edit("transitions: no weights", "likelier**-self.args.priority_beta", "likelier**0", BUFFER),
     Edit(
         "transitions: a resumed one waits for nothing",
-        'ring.waiting = int(state["stop"]), dict(state["waiting"])',
-        'ring.waiting = int(state["stop"]), {}',
+        'int(state["stop"]), WaitingSteps(state["waiting"])',
+        'int(state["stop"]), WaitingSteps()',
         BUFFER,
     ),
     Edit(

@@ -21,7 +21,7 @@ from envs.entities.observation import Observation
 from envs.entities.printing import choices_of, question, seen_text, spaces_text
 from utils.console import fitted, terminal_width
 from utils.nearest import suggestion
-from utils.plain_values import shown
+from utils.plain_values import counted, shown
 
 QUIT = ("q", "quit")
 # the position of the choice, and the probabilities of all, if they are known
@@ -103,7 +103,8 @@ class CliRunner:
             total += seen.reward
         _print(f"\nstep {steps}  reward {seen.reward:.4g}  return {total:.4g}")
         _print(seen_text(seen, self._obs_space))
-        _print(f"{'The episode is over' if seen.done else 'Time is up'}: return {total:.4g} in {steps} steps.")
+        end = "The episode is over" if seen.done else "Time is up"
+        _print(f"{end}: return {total:.4g} in {counted(steps, 'step')}.")
 
     def _choices(self, seen: Seen, advice: Mapping[str, Action] | None) -> dict[str, list[int]]:
         chosen: dict[str, list[int]] = {}

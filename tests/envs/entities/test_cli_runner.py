@@ -91,7 +91,7 @@ def test_entities_and_choices_are_shown_by_number(monkeypatch, capsys):
     assert "bark of 1 Dog: 0 left, 2 leap" in lines
     assert "fetch of 2 Dog: 1 Dog, 0 Ball" in shown
     assert "day: 0 sun, 1 rain" in shown
-    assert lines[-1] == "Time is up: return 1 in 1 steps."
+    assert lines[-1] == "Time is up: return 1 in 1 step."
     (actions,) = env.done_so_far
     assert (actions["bark"].actors, actions["bark"].labels) == (["Bello", "Rex"], ["leap", "up"])
     assert (actions["fetch"].actors, actions["fetch"].actees) == (["Rex"], [("Ball", 0)])
@@ -144,7 +144,7 @@ def test_it_waits_where_there_is_nothing_to_choose(monkeypatch, capsys):
     env.rest = True
     _, shown = run(monkeypatch, capsys, "", env=env)
     assert "There is nothing to choose. Enter continues: " in shown
-    assert shown.endswith("Time is up: return 1 in 1 steps.\n")
+    assert shown.endswith("Time is up: return 1 in 1 step.\n")
 
 
 def test_it_begins_again_until_one_quits(monkeypatch, capsys):
