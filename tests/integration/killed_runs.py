@@ -1,6 +1,8 @@
 """Runs in separate processes that can be killed, and their results."""
 
-import time
+import os
+import signal
+import threading
 from pathlib import Path
 
 import torch as th
@@ -8,8 +10,14 @@ import torch as th
 from forked import fork_grandchildren, start_forked
 
 
-def play(config: dict, outcome: Path, resumed: bool) -> None:
-    """Run `config`, or resume the newest run in its results, and write the outcome."""
+def play(config: dict, outcome: Path, resumed: bool, killed_after: float | None = None) -> None:
+    """Run `config`, or resume the newest run in its results, and write the outcome.
+
+    Args:
+        killed_after: if given, the process kills itself so many seconds after a checkpoint: a resumed one after the
+            first that it begins, whole or not; another after the first that is whole, without which it could only
+            restart.
+    """
     import logging
 
     from checkpoints.resumption import Resumption
@@ -21,20 +29,22 @@ def play(config: dict, outcome: Path, resumed: bool) -> None:
     th.set_num_threads(1)
     logging.getLogger().setLevel("WARNING")
     finish = TrainingLoop._finish
-    begin = CheckpointWriter.begin
     kept = {}
 
     def keep(loop):
         finish(loop)
         kept.update(_outcome(loop))
 
-    def count(writer, *arguments):
-        begin(writer, *arguments)
-        with (outcome.parent / "begun").open("a") as file:
-            file.write("x")
-
     TrainingLoop._finish = keep
-    CheckpointWriter.begin = count
+    if killed_after is not None:
+        method = "begin" if resumed else "_write"
+        checkpoint = getattr(CheckpointWriter, method)
+
+        def count_down(writer, *arguments):
+            checkpoint(writer, *arguments)
+            threading.Timer(killed_after, os.kill, [os.getpid(), signal.SIGKILL]).start()
+
+        setattr(CheckpointWriter, method, count_down)
     if resumed:
         resume = Resumption.of("latest", config["local_results_path"])
         # plugins are imported only if the command line names them
@@ -69,48 +79,25 @@ def _outcome(loop) -> dict:
 def finished(config: dict, folder: Path) -> dict:
     """The outcome of an undisturbed run."""
     folder.mkdir()
-    process = start(config, folder, resumed=False)
-    process.join(120)
-    return th.load(folder / "outcome")
+    return _outcome_of(start(config, folder, resumed=False), folder)
 
 
-def start(config: dict, folder: Path, resumed: bool):
-    """A run in a process."""
-    return start_forked(play, config, folder / "outcome", resumed)
+def start(config: dict, folder: Path, resumed: bool, killed_after: float | None = None):
+    """A run in a process; see `play`."""
+    return start_forked(play, config, folder / "outcome", resumed, killed_after)
 
 
-def killed_and_resumed(config: dict, folder: Path, kills: int, rng) -> tuple[dict, int]:
-    """The outcome of a run that is killed, with SIGKILL at a random moment, `kills` times, and resumed each time.
-
-    Returns:
-        the outcome; how often the run was killed and resumed.
-    """
+def killed_and_resumed(config: dict, folder: Path, kills: int, rng) -> dict:
+    """The outcome of a run that is killed, with SIGKILL at a random moment, `kills` times, and resumed each time."""
     folder.mkdir()
-    killed = 0
-    process = start(config, folder, resumed=False)
-    deadline = time.monotonic() + 200
-    while True:
-        assert time.monotonic() < deadline
-        begun = _begun(folder)
-        # a checkpoint more than there was: each session gets a little further
-        while process.is_alive() and (killed == kills or _begun(folder) <= begun):
-            process.join(0.002)
-        if process.is_alive():
-            process.join(rng.uniform(0, 0.08))
-        if not process.is_alive():
-            process.join()
-            assert process.exitcode == 0
-            return th.load(folder / "outcome"), killed
-        process.kill()
-        process.join()
-        # before its first checkpoint is whole, a run restarts
-        resumed = any((folder / "results" / "runs").glob("*/checkpoints/[0-9]*/manifest.json"))
-        killed += resumed
-        process = start(config, folder, resumed)
+    for kill in range(kills):
+        process = start(config, folder, resumed=kill > 0, killed_after=rng.uniform(0, 0.08))
+        process.join(120)
+        assert process.exitcode == -signal.SIGKILL, "the run ended before it was killed"
+    return _outcome_of(start(config, folder, resumed=True), folder)
 
 
-def _begun(folder: Path) -> int:
-    try:
-        return (folder / "begun").stat().st_size
-    except FileNotFoundError:
-        return 0
+def _outcome_of(process, folder: Path) -> dict:
+    process.join(120)
+    assert process.exitcode == 0
+    return th.load(folder / "outcome")
