@@ -14,11 +14,11 @@ from forked import Command, run_command
 
 pytestmark = pytest.mark.slow
 
-RUN = ["--config=vdn", "--env-config=two_step", "with", "batch_size=4", "buffer_size=16", "seed=7", "test_interval=500"]
-ENDLESS = ["t_max=100000000", "log_interval=500", "runner_log_interval=100", "learner_log_interval=100"]
+RUN = ["--config=vdn", "--env-config=two_step", "with", "batch_size=4", "buffer_size=16", "seed=7", "test_interval=100"]
+ENDLESS = ["t_max=100000000", "log_interval=100", "runner_log_interval=20", "learner_log_interval=20"]
 
 
-def begin(*words, cwd, ready="Test after 5"):
+def begin(*words, cwd, ready="Test after 1"):
     """Start a run and wait until it has printed `ready`."""
     return Command(*words, cwd=cwd).wait_for(ready)
 
@@ -56,7 +56,7 @@ def test_an_interrupted_run_resumes(tmp_path, name):
     results = tmp_path / "results"
     assert load(results / "sacred" / "1" / "run.json")["status"] == "INTERRUPTED"
 
-    done = run_command(told[3], "with", f"t_max={stopped + 300}", cwd=tmp_path)
+    done = run_command(told[3], "with", f"t_max={stopped + 60}", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Finished Training" in done.stdout
     info = load(results / "sacred" / "2" / "info.json")
@@ -68,7 +68,7 @@ def test_an_interrupted_run_resumes(tmp_path, name):
     assert steps["test_return_mean"] == info["test_return_mean_T"] == sorted(set(steps["test_return_mean"]))
     assert steps["test_return_mean"][0] == 2
     assert steps["test_return_mean"][-1] > stopped
-    assert {b - a for a, b in zip(steps["loss"], steps["loss"][1:], strict=False)} == {100}
+    assert {b - a for a, b in zip(steps["loss"], steps["loss"][1:], strict=False)} == {20}
     (folder,) = (results / "tb_logs").iterdir()
     events = EventAccumulator(str(folder), size_guidance={"scalars": 0})
     events.Reload()
@@ -79,12 +79,13 @@ def test_sigusr1_writes_a_checkpoint_and_training_continues(tmp_path):
     process = begin(*RUN, *ENDLESS, cwd=tmp_path)
     process.send_signal(signal.SIGUSR1)
     deadline = time.monotonic() + 240
-    while not list(tmp_path.glob("results/runs/*/checkpoints/*/manifest.json")):
+    while not (written := list(tmp_path.glob("results/runs/*/checkpoints/*/manifest.json"))):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert process.is_running()
     process.kill()
-    done = run_command("--resume=latest", "with", "t_max=1000", cwd=tmp_path)
+    step = int(written[0].parent.name)
+    done = run_command("--resume=latest", "with", f"t_max={step + 20}", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -136,7 +137,7 @@ def test_settings_that_may_change_and_settings_that_may_not(tmp_path):
         assert all(part in done.stderr for part in told), done.stderr
         assert "Traceback" not in done.stderr
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
-    done = run_command("--resume=1", "with", "t_max=600", "log_interval=50", "label=later", cwd=tmp_path)
+    done = run_command("--resume=1", "with", "t_max=300", "log_interval=50", "label=later", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -158,7 +159,7 @@ def test_runs_that_are_not_there(tmp_path, words, told):
 
 
 def test_the_checkpoint_before_a_damaged_one(tmp_path):
-    process = begin(*RUN, *ENDLESS, "checkpoint_interval=200", cwd=tmp_path)
+    process = begin(*RUN, *ENDLESS, "checkpoint_interval=40", cwd=tmp_path)
     process.send_signal(signal.SIGTERM)
     process.end()
     newest = max(tmp_path.glob("results/runs/*/checkpoints/*"), key=lambda path: int(path.name))
@@ -172,7 +173,7 @@ def test_the_checkpoint_before_a_damaged_one(tmp_path):
 
 
 def test_a_run_continues_in_one_process_only(tmp_path):
-    process = begin(*RUN, *ENDLESS, "checkpoint_interval=200", cwd=tmp_path)
+    process = begin(*RUN, *ENDLESS, "checkpoint_interval=40", cwd=tmp_path)
     try:
         done = run_command("--resume=1", cwd=tmp_path)
         assert done.returncode == 1
@@ -189,7 +190,7 @@ def test_an_unobserved_run_can_be_resumed(tmp_path):
     assert os.listdir(tmp_path / "results") == ["runs"]
     (command,) = re.findall(r"--resume=\S+", done.stderr)
     step = int(re.search(r"checkpoint of step (\d+)", done.stderr)[1])
-    done = run_command(command, "-u", "with", f"t_max={step + 300}", cwd=tmp_path)
+    done = run_command(command, "-u", "with", f"t_max={step + 60}", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     steps = figures(tmp_path / "results")["loss"]
     assert steps == sorted(set(steps))
@@ -199,14 +200,14 @@ def test_an_unobserved_run_can_be_resumed(tmp_path):
 def test_a_finished_run_can_be_made_longer(tmp_path):
     """And is then what it would have been at once, but for the test at the end of the first part."""
     curves = []
-    for t_max in (150, 300):
+    for t_max in (60, 120):
         where = f"local_results_path={t_max}"
-        words = [*RUN, f"t_max={t_max}", "checkpoint_interval=60", "test_interval=100", where]
+        words = [*RUN, f"t_max={t_max}", "checkpoint_interval=25", "test_interval=40", where]
         done = run_command(*words, "learner_log_interval=1", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    done = run_command("--resume=1", "with", "local_results_path=150", "t_max=300", cwd=tmp_path)
+    done = run_command("--resume=1", "with", "local_results_path=60", "t_max=120", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for name in ("150", "300"):
+    for name in ("60", "120"):
         (log,) = (tmp_path / name).glob("runs/*/metrics.csv")
         rows = [line.split(",") for line in log.read_text().splitlines()[1:]]
         curves.append([(t_env, key, value) for t_env, _, _, key, value in rows if not key.startswith("episode")])
@@ -221,7 +222,7 @@ class Frail(TwoStepGame):
     steps = 0
     def step(self, actions):
         self.steps += 1
-        if self.steps == 150 and not os.path.exists("broke"):
+        if self.steps == 60 and not os.path.exists("broke"):
             open("broke", "w").close()
             raise RuntimeError("the simulator lost its map")
         return super().step(actions)
@@ -232,19 +233,19 @@ REGISTRY["frail"] = Frail
 @pytest.mark.parametrize("runner", ["runner=episode", "runner=parallel"])
 def test_a_fault_that_ends_a_run_leaves_a_checkpoint(tmp_path, runner):
     (tmp_path / "frail.py").write_text(FRAIL)
-    settings = ["plugins=['frail.py']", "env=frail", "env_args={}", "on_worker_fault=stop", "t_max=500", runner]
+    settings = ["plugins=['frail.py']", "env=frail", "env_args={}", "on_worker_fault=stop", "t_max=100", runner]
     done = run_command(*RUN, *settings, cwd=tmp_path)
     assert done.returncode == 1
     assert "the simulator lost its map" in done.stderr
     told = done.stdout + done.stderr
     (step,) = set(re.findall(r"Everything up to step (\d+) is kept", told))
-    assert 140 <= int(step) <= 150
+    assert 50 <= int(step) <= 60
     assert load(tmp_path / "results" / "sacred" / "1" / "run.json")["status"] == "FAILED"
     (command,) = set(re.findall(r"python src/main.py (--resume=.*)", told))
     assert command.endswith("""with 'plugins=["frail.py"]'""")
     done = run_command(*shlex.split(command), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert figures(tmp_path / "results")["test_return_mean"][-1] == 502
+    assert figures(tmp_path / "results")["test_return_mean"][-1] == 102
 
 
 UNSAVABLE = """
@@ -259,7 +260,7 @@ REGISTRY["unsavable"] = Unsavable
 
 def test_a_run_that_cannot_be_saved_warns_and_continues(tmp_path):
     (tmp_path / "unsavable.py").write_text(UNSAVABLE)
-    settings = ["plugins=['unsavable.py']", "env=unsavable", "env_args={}", "t_max=200", "checkpoint_interval=20"]
+    settings = ["plugins=['unsavable.py']", "env=unsavable", "env_args={}", "t_max=60", "checkpoint_interval=20"]
     done = run_command(*RUN, *settings, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("No checkpoint can be written of this run: state") == 1
