@@ -221,7 +221,7 @@ def test_sigusr1_stops_where_it_is_asked_to(here, choice, code):
     sender = threading.Thread(target=send, daemon=True)
     sender.start()
     words = [word for word in WORDS if not word.startswith("t_max")]
-    assert main([*words, "t_max=1500", "run_name=first", f"sigusr1={choice}"]) == code
+    assert main([*words, "t_max=300", "run_name=first", f"sigusr1={choice}"]) == code
     sender.join()
     assert (here / "results" / "runs" / "first" / "checkpoints").is_dir()
     assert (here / "results" / "runs" / "first" / "done.json").exists() == (choice == "save")

@@ -43,7 +43,7 @@ def seen(monkeypatch):
 
 @pytest.mark.parametrize(("runner", "algorithm"), ALONE.items())
 def test_one_set_of_weights_plays_both_sides(tmp_path, logged, seen, runner, algorithm):
-    run(alone(tmp_path, "duel", algorithm, runner=runner, t_max=400, save_model=True, **POOL, **PPO))
+    run(alone(tmp_path, "duel", algorithm, runner=runner, t_max=250, save_model=True, **POOL, **PPO))
     rows = {(frozenset(learning), count) for learning, _, count in seen}
     assert rows == {(frozenset({"red", "blue"}), 8), (frozenset({"red"}), 4), (frozenset({"blue"}), 4)}
     for key in ("test_win_rate_past_1", "test_win_rate_past_2", "test_win_rate_pool"):
@@ -58,7 +58,7 @@ def test_one_set_of_weights_plays_both_sides(tmp_path, logged, seen, runner, alg
 
 @pytest.mark.parametrize("runner", ["rollout", "episodes"])
 def test_each_team_has_its_own_past(tmp_path, logged, seen, monkeypatch, runner):
-    config = alone(tmp_path, "duel", "vdn", runner=runner, t_max=400, save_model=True, teams=TWO, **POOL)
+    config = alone(tmp_path, "duel", "vdn", runner=runner, t_max=200, save_model=True, teams=TWO, **POOL)
     run(config)
     assert {(frozenset(learning), team, count) for learning, team, count in seen} == {
         *((frozenset({"red", "blue"}), team, 2) for team in TWO),
@@ -102,7 +102,7 @@ def test_the_past_is_what_the_model_was(tmp_path, monkeypatch):
         members.append((newest, stand_in and [x.clone() for x in stand_in.parameters()], self._playing.get("blue")))
 
     monkeypatch.setattr(SelfPlay, "draw", listen)
-    run(alone(tmp_path, "duel", "vdn", runner="rollout", t_max=300, teams=TWO, **{**POOL, "opponent_interval": 10**6}))
+    run(alone(tmp_path, "duel", "vdn", runner="rollout", t_max=160, teams=TWO, **{**POOL, "opponent_interval": 10**6}))
     same = lambda one, other: all(th.equal(x, y) for x, y in zip(one, other, strict=True))  # noqa: E731
     first = members[0][0]
     played = [stand_in for _, stand_in, name in members if name is not None]
@@ -177,11 +177,9 @@ def test_learning_shows_in_win_rates_against_the_past(tmp_path, logged, teams, p
     ("runner", "changes"),
     [
         ("rollout", {"teams": TWO}),
-        ("episodes", {"teams": TWO}),
-        ("rollout", {"config": "ippo"}),
         ("episodes", {"config": "vdn", "acting": "ahead"}),
     ],
-    ids=["rollout-two", "episodes-two", "rollout-one", "ahead-one"],
+    ids=["rollout-two", "ahead-one"],
 )
 def test_killed_runs_end_as_undisturbed_ones(tmp_path, runner, changes):
     changes = dict(changes)
