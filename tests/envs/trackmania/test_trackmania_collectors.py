@@ -108,7 +108,7 @@ def test_games_that_crash_in_every_state_cost_their_races_only(stand_in, line_fi
     def done(watch):
         struck = all(game.faults.struck == len(STATES) for game in games)
         watch.more = getattr(watch, "more", 0) + struck
-        return watch.more > 60  # rollouts: some races after the last crash
+        return watch.more > 20  # rollouts: some races after the last crash
 
     watch = Watch(monkeypatch, done)
     env_args = {"map_cycle": [{"map": "A", "line": line_file}], "port": port, **VIEW}
@@ -145,15 +145,15 @@ def test_a_killed_collector_takes_its_game_along_and_another_starts_both(launche
     killed = []
 
     def done(watch):
-        if not killed and len(watch.rollouts[0]) >= 3 and len(watch.rollouts[1]) >= 3:
+        if not killed and len(watch.rollouts[0]) >= 1 and len(watch.rollouts[1]) >= 1:
             killed.append(watch.crew.members[0].process.pid)
             watch.games = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
             os.kill(killed[0], signal.SIGKILL)
             watch.before = len(watch.rollouts[0])
-        return killed and watch.crew.restarts == 1 and len(watch.rollouts[0]) > watch.before + 6
+        return killed and watch.crew.restarts == 1 and len(watch.rollouts[0]) > watch.before + 1
 
     watch = Watch(monkeypatch, done)
-    env_args = {"map_cycle": [{"map": "A", "line": line_file}], **own, "time_limit": 20, "game_timeout": 20.0}
+    env_args = {"map_cycle": [{"map": "A", "line": line_file}], **own, "time_limit": 4, "game_timeout": 20.0}
     with nothing_is_left():
         run(config_of(tmp_path, env_args))
     games = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
