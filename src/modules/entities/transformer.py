@@ -99,7 +99,8 @@ class Transformer(nn.Module):
         self.drop = nn.Dropout(options.embd_pdrop)
         self.blocks = nn.ModuleList(Block(options) for _ in range(options.n_layer))
         for module in self.modules():
-            if isinstance(module, nn.Linear):
+            # on the device `meta` there is nothing to fill, and to do so takes the time in which torch imports sympy
+            if isinstance(module, nn.Linear) and not module.weight.is_meta:
                 nn.init.normal_(module.weight, std=0.02)
                 nn.init.zeros_(module.bias)
 

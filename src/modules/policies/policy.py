@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import log, prod
 from types import SimpleNamespace
 
+import numpy as np
 import torch as th
 import torch.nn as nn
 
@@ -87,8 +88,9 @@ class Policy(nn.Module):
             if len(info["vshape"]) > 1:
                 self._shapes[path] = tuple(info["vshape"])
             low, high = _bounds(path, info, numbers, self._squash)
-            self.register_buffer(_buffer("centre", path), (low + high) / 2, persistent=False)
-            self.register_buffer(_buffer("scale", path), (high - low) / 2, persistent=False)
+            # not by torch: on the device `meta`, its arithmetic takes the third of a second in which sympy is imported
+            self.register_buffer(_buffer("centre", path), th.as_tensor((low + high) / 2), persistent=False)
+            self.register_buffer(_buffer("scale", path), th.as_tensor((high - low) / 2), persistent=False)
             if not (self._network_deviates or self._deterministic):
                 self.log_std[path.replace(".", "_")] = nn.Parameter(th.full((numbers,), self._log_std_offset))
         self.branches[path] = branch
@@ -125,13 +127,13 @@ def plain(field: th.Tensor, lead: int) -> th.Tensor:
     return numbers if field.is_floating_point() else numbers.squeeze(-1)
 
 
-def _bounds(path: str, info: dict, numbers: int, squash: str) -> tuple[th.Tensor, th.Tensor]:
+def _bounds(path: str, info: dict, numbers: int, squash: str) -> tuple[np.ndarray, np.ndarray]:
     low, high = info.get("low"), info.get("high")
     if low is None or high is None:
         if squash == "tanh":
             raise ConfigError(f"squash=tanh: the action '{path}' has no bounds. Use squash=clip.")
         low, high = -1.0, 1.0  # in its own units
-    return tuple(th.as_tensor(x, dtype=th.float32).expand(numbers).clone() for x in (low, high))
+    return tuple(np.broadcast_to(np.asarray(x, np.float32), numbers) for x in (low, high))
 
 
 def _buffer(name: str, path: str) -> str:
