@@ -35,7 +35,7 @@ def test_the_environment_can_be_learned(tmp_path):
 def test_the_environment_of_entities_can_be_learned(tmp_path):
     """Random miners collect two thirds of the nuggets."""
     game = "env_args.environment=docs/examples/gold_rush.py:GoldRush"
-    settings = ["t_max=9000", "test_nepisode=64", "test_interval=100000", "seed=1", "batch_size_run=32"]
+    settings = ["t_max=6000", "test_nepisode=64", "test_interval=100000", "seed=1", "batch_size_run=32"]
     learning = ["epochs=4", "minibatches=4", "lr=0.003", "entropy_coef=0.02"]
     assert (
         _final_return(tmp_path, "--config=enn_ppo", "--env-config=entities", "with", game, *settings, *learning) > 0.9

@@ -21,7 +21,7 @@ from small_training import suited
 from trackmania_game.examples import free_port
 from trackmania_game.faults import STATES
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("spawned")]
+pytestmark = pytest.mark.slow
 SMALL = {"batch_size": 4, "rnn_hidden_dim": 8, "seed": 1, "test_nepisode": 1, "test_interval": 10**6, "t_max": 10**5}
 SMALL |= {"batch_size_run": 1, "rollout_steps": 5, "runner": "collectors", "vector_env": "in_process"}
 SMALL |= {"runner_log_interval": 1, "log_interval": 10**6, "checkpoint_minutes": 0}
@@ -87,9 +87,10 @@ def nothing_is_left():
 
 def _runs(process):
     try:
-        # the servers of multiprocessing start with the first child, and stay
-        served = {"forkserver", "resource_tracker"} & set(" ".join(process.cmdline()).replace(".", " ").split())
-        return process.status() != psutil.STATUS_ZOMBIE and not served
+        # the servers of multiprocessing start with the first child, and stay; what forks from one is called like it
+        names = {"forkserver", "resource_tracker"} & set(" ".join(process.cmdline()).replace(".", " ").split())
+        server = names and process.ppid() == os.getpid()
+        return process.status() != psutil.STATUS_ZOMBIE and not server
     except psutil.NoSuchProcess:
         return False
 
