@@ -22,10 +22,12 @@ from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / "benchmarks" / "peers"
-# the network, environments, rollouts, epochs and minibatches of JaxMARL's file for SMAX
+# the network, environments, rollouts, epochs and minibatches of JaxMARL's file for SMAX; as there, agents do not see
+# their numbers, and advantages come from the values of acting
 ITS_NETWORK = (
     f'plugins=["{PEERS / "two_headed.py"}"] agent=two_headed rnn_hidden_dim=128 '
-    "batch_size_run=128 rollout_steps=128 epochs=4 minibatches=4"
+    "batch_size_run=128 rollout_steps=128 epochs=4 minibatches=4 "
+    "obs_agent_id=False values_from_acting=True keep_memory=True"
 )
 CLEANRLS = "batch_size_run=4 rollout_steps=128 epochs=4 minibatches=4"
 

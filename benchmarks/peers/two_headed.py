@@ -3,9 +3,13 @@ value."""
 
 import torch as th
 import torch.nn as nn
+import torch.nn.functional as F
 
 from modules.agents import REGISTRY
 from modules.agents.rnn_agent import RNNAgent
+
+# of the first layer's outputs, as many as a core's cache holds between the layers
+CACHED_ROWS = 1024
 
 
 class TwoHeadedAgent(RNNAgent):
@@ -18,7 +22,12 @@ class TwoHeadedAgent(RNNAgent):
         self.value = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
 
     def _values(self, hidden: th.Tensor) -> th.Tensor:
-        return th.cat([self.fc2(hidden), self.value(hidden)], dim=-1)
+        """Both heads in one product a layer; the second layer's weights are 0 between the heads."""
+        (policy, _, logits), (value, _, number) = self.fc2, self.value
+        first = th.cat([policy.weight, value.weight]), th.cat([policy.bias, value.bias])
+        second = th.block_diag(logits.weight, number.weight), th.cat([logits.bias, number.bias])
+        parts = [F.linear(F.linear(rows, *first).relu_(), *second) for rows in hidden.split(CACHED_ROWS)]
+        return parts[0] if len(parts) == 1 else th.cat(parts)
 
 
 REGISTRY["two_headed"] = TwoHeadedAgent

@@ -77,8 +77,8 @@ PPO = {
     ),
     "values_from_acting": Option(
         False,
-        "critic=trunk of a controller without a memory: advantages come from the values of acting; False: of another "
-        "pass over the rollout, with the present weights",
+        "critic=trunk of a controller without a memory or with keep_memory: advantages come from the values of acting; "
+        "False: of another pass over the rollout, with the present weights",
     ),
     "recompute_log_prob": Option(
         False, "compute the old policy's log-probabilities before the first epoch; False: keep those of acting"

@@ -6,12 +6,16 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
+from controllers.hidden_states import memory_before
+from controllers.inputs import known_before_columns
 from controllers.unroll import BatchUnroll
 from learners import recurrent_critic
 from learners.evaluation import field_of
 from learners.recurrent_critic import CriticMemory
 from utils.errors import ConfigError
-from utils.schemes import is_rollout
+from utils.rl_utils import memory_starts
+from utils.schemes import AGENTS, MEMORY, is_rollout
+from utils.tensor_trees import map_tree
 
 Field = Callable[[str], th.Tensor]
 
@@ -37,10 +41,14 @@ class StateValues:
         """Take the values of a rollout's states from the field "value", which decisions brought.
 
         Raises:
-            ConfigError: the controller may have a memory, which the state after the last decision needs.
+            ConfigError: the controller may have a memory, which the state after the last decision needs, and batches
+                do not keep it.
         """
-        if not getattr(self._mac, "memoryless", False):
-            raise ConfigError("values_from_acting=True needs a controller without a memory, such as mac=entity_mac.")
+        if not (getattr(self._mac, "memoryless", False) or getattr(self._mac, "keeps_memory", False)):
+            raise ConfigError(
+                "values_from_acting=True needs a controller without a memory, such as mac=entity_mac, or "
+                "keep_memory=True, by which the state after the last decision is known."
+            )
         self._from_acting = True
 
     def of(self, batch: Any, critic: nn.Module | None = None) -> th.Tensor:
@@ -53,10 +61,24 @@ class StateValues:
             return self.memory.values(self._critic, batch, self._seen(batch))
         if self._from_acting and is_rollout(batch) and "value" in batch.scheme:
             acted = self._of_outputs(batch["value"][:, :-1]) * batch["filled"][:, :-1]
-            return th.cat([acted, self._of_trunk(batch[:, -1:])], dim=1)
+            return th.cat([acted, self._of_trunk(self._last_column(batch))], dim=1)
         if self.shared_trunk:
             return self._of_trunk(batch)
         return self._forward((critic or self._critic).values, self._seen(batch), 2)
+
+    def _last_column(self, batch: Any) -> Any:
+        """The last column of a rollout, which starts from the memory after the decision before it."""
+        last = batch[:, -1:]
+        if getattr(self._mac, "memoryless", False):
+            return last
+        rows, two = batch.batch_size, batch[:, -2:]
+        self._mac.init_hidden(rows)
+        initial = self._mac.hidden_states
+        after = memory_before(two, initial, MEMORY)  # each decision; the last column has none
+        memory = map_tree(lambda x: x.reshape(rows, 2, batch.groups[AGENTS], -1), after)
+        known = known_before_columns(two, memory, initial, memory_starts(batch)[:, -2:], th.tensor([1]))
+        last.data.episode_data |= {key: x[:, 0] for key, x in known.items()}
+        return last
 
     def _of_trunk(self, batch: Any) -> th.Tensor:
         unroll = BatchUnroll(batch, self._mac)

@@ -144,5 +144,7 @@ def test_values_of_acting_spare_a_pass_over_the_rollout():
 def test_values_of_acting_are_refused_where_they_are_not_enough():
     with pytest.raises(ConfigError, match="estimate_each_epoch=True needs values of the present weights"):
         parts_of(estimate_each_epoch=True)
-    with pytest.raises(ConfigError, match="values_from_acting=True needs a controller without a memory"):
+    with pytest.raises(
+        ConfigError, match="needs a controller without a memory, such as mac=entity_mac, or keep_memory=True"
+    ):
         StateValues(SimpleNamespace(of_outputs=None), SimpleNamespace(), None, 1).take_from_acting()
