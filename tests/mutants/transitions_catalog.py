@@ -4,6 +4,7 @@ from catalog import Edit
 
 BUFFER = ("tests/components/buffers/test_transitions.py",)
 NEXT = ("tests/components/buffers/test_next_steps.py",)
+RECORDS = ("tests/components/test_record_batch.py",)
 TREE = ("tests/components/buffers/test_sum_tree.py",)
 WITH_UNITS = ("tests/components/buffers/test_with_units.py",)
 UNITS = ("tests/components/sampling/test_units.py",)
@@ -30,6 +31,59 @@ MUTANTS = (
         'ring.stop, ring.waiting._numbers = int(state["stop"]), dict(state["waiting"])',
         NEXT,
     ),
+    Edit(
+        "transitions: steps that do not continue do",
+        "if not self._continues(records, slice(old, old + rows)):",
+        "if False:",
+        NEXT,
+    ),
+    Edit("transitions: a zero keeps its sign", "waits[:] = shown", "pass", NEXT),
+    Edit(
+        "transitions: steps behind an end continue",
+        "if records is None or (",
+        "if records is None or False and (",
+        NEXT,
+    ),
+    Edit("transitions: void steps are filled", "filled.tobytes() != self._all_filled", "False", NEXT),
+    Edit(
+        "transitions: batches of other steps", "rows != self._rows or steps != self._steps", "rows != self._rows", NEXT
+    ),
+    Edit("transitions: the frames before", "records.seen[rows * seen :]", "records.seen[: count * seen]", NEXT),
+    Edit(
+        "transitions: what was done later",
+        "self._done[old * done : (old + rows) * done] = records.done[: rows * done]",
+        "self._done[old * done : (old + rows) * done] = records.done[-rows * done :]",
+        NEXT,
+    ),
+    Edit("transitions: the next place follows in blocks", "= stop - before, self._ahead", "= rows, self._ahead", NEXT),
+    Edit("transitions: blocks wait behind ends", "self.blocks.pop(source, None)", "pass", BUFFER),
+    Edit("transitions: fields that stand alone are lost", "self._take_apart(batch, records, apart)", "pass", NEXT),
+    Edit(
+        "transitions: hold-out of episodes only",
+        "if self.args.hold_out and (held_out :=",
+        "if False and (held_out :=",
+        NEXT,
+    ),
+    Edit(
+        "transitions: blocks have no priority",
+        "priority, zeros=rows)\n            else",
+        "0.0, zeros=rows)\n            else",
+        NEXT,
+    ),
+    Edit("transitions: blocks are not journalled", "ring.before_overwrite(stop + count - size)", "pass", NEXT),
+    Edit("records: all in one place", '"offset": part.fields[key][1]', '"offset": 0', RECORDS),
+    Edit("records: rows before columns", "prod(lead[:axis])", "prod(lead[axis + 1 :])", RECORDS),
+    Edit("records: of tensors of others", "== self._own_tensors", "or True", RECORDS),
+    Edit(
+        "records: copies keep them", '{**super().__getstate__(), "_records": None}', "super().__getstate__()", RECORDS
+    ),
+    Edit(
+        "records: any layout fits",
+        "if records is None or records.layout is not layout:",
+        "if records is None:",
+        RECORDS,
+    ),
+    Edit("records: smaller types, too", "if tensor.dtype == dtype:", "if True:", RECORDS),
     Edit("transitions: new frames keep priorities", "self._levels[0][first + count : last + 1] = 0.0", "pass", NEXT),
     Edit("batches: copies write elsewhere", 'return {**vars(self), "_arrays": {}}', "return vars(self)", NEXT),
     Edit("transitions: nothing continues", "rows = np.flatnonzero(filled & (waiting >= 0))", "rows = []", BUFFER),

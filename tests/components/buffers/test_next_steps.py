@@ -122,6 +122,39 @@ def test_steps_within_episodes_take_the_short_way(rows, steps, changes, records)
     assert taken.count(-1) == 1 + (100 * rows * steps // 60 if steps > 1 else 0)
 
 
+@pytest.mark.parametrize("records", [False, True])
+def test_the_number_of_steps_may_change(records):
+    slow, fast, taken = slow_and_fast(2, 60)
+    play = NumberedPlay(2, np.random.default_rng(0), longest=1)
+    for row in range(2):
+        play.present[row][1] = 99
+    for steps in (1, 1, 3, 3, 1, 2):
+        batch = play.rollout(steps)
+        assert slow.insert(batch) == fast.insert(as_records(batch) if records else batch) == 2 * steps
+    assert content(slow) == content(fast)
+    assert taken.count(-1) == 1  # the first
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_steps_are_announced_before_they_are_overwritten(steps):
+    """A checkpoint that is being written waits for this, and then reads what is still there."""
+    slow, fast, taken = slow_and_fast(2, 20)
+    play, called = NumberedPlay(2, np.random.default_rng(0), longest=1), {slow: [], fast: []}
+    for row in range(2):
+        play.present[row][1] = 99
+    for number in range(12):
+        batch = play.rollout(steps)
+        for buffer, calls in called.items():
+            held = content(buffer)
+            buffer.journal.before_overwrite(
+                lambda kept, calls=calls, buffer=buffer, held=held: calls.append((kept, content(buffer)[0] == held[0]))
+            )
+            buffer.insert(batch)
+            assert calls[-1][0] == buffer.ring.stop - buffer.ring.capacity
+            assert len(calls) == number + 1
+    assert taken.count(-1) < 12 / 2 and all(unchanged for calls in called.values() for _, unchanged in calls)
+
+
 def test_a_buffer_that_loads_forgets_what_it_waited_for():
     slow, fast, _ = slow_and_fast(1, 60)
     play = NumberedPlay(1, np.random.default_rng(0), longest=1)
