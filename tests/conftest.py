@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 import forked
+import unrecorded_sources  # noqa: F401
 from utils import child_process, yaml_files
 
 # a busy machine is not a failure; in CI the same examples are tried every time

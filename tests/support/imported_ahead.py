@@ -10,6 +10,7 @@ import pytest  # noqa: F401
 import cli.experiment
 import cli.summary  # noqa: F401 - with the line above: Sacred and Pandas
 import run  # noqa: F401
+import unrecorded_sources  # noqa: F401
 from checks.registries import REGISTRIES
 from envs.skirmish.batch import BatchedSkirmish
 from utils.code_version import code_version
