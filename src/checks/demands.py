@@ -18,6 +18,12 @@ ASKED = {
     "absent_agents": ("mixer",),
     "entities": ("mac", "learner", "critic"),
 }
+# what to use where no part of a kind takes a feature
+INSTEAD = {
+    ("agent_rewards", "mixer"): (
+        "Use mixer=null, with which each agent learns from its own reward, as the presets iql and epymarl_iql do"
+    ),
+}
 
 
 def demands_of(spec: EnvSpec) -> dict[str, str]:
@@ -57,7 +63,13 @@ def check_demands(spec: EnvSpec, config: Mapping[str, Any]) -> None:
                 continue
             registry = REGISTRIES[key]
             taking = [name for name in registry if demand in registry.entry(name).traits.get("takes", ())]
-            raise ConfigError(
-                f"{key}={config[key]} does not go with env={config['env']}, which has {why}. "
-                + (f"These do: {', '.join(taking)}." if taking else f"No {registry.kind} that is built in does.")
-            )
+            remedy = f"These do: {', '.join(taking)}." if taking else _remedy(demand, key, registry.kind, config)
+            raise ConfigError(f"{key}={config[key]} does not go with env={config['env']}, which has {why}. {remedy}")
+
+
+def _remedy(demand: str, key: str, kind: str, config: Mapping[str, Any]) -> str:
+    """What to use, since no part of its kind takes what is asked for."""
+    if (demand, key) not in INSTEAD:
+        return f"No {kind} that is built in does."
+    shared = demand == "agent_rewards" and not config.get("common_reward", True)
+    return INSTEAD[demand, key] + (", or common_reward=True, for the team's reward." if shared else ".")

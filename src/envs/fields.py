@@ -41,7 +41,7 @@ class FieldSpec:
         dtype: NumPy's name: float32, float64, uint8, int64, bool ...
         group: of the agents that have an entry each; None: the environment has one.
         n: of a categorical action, the number of choices 0 .. n - 1; a continuous action has none.
-        low, high: bounds of a continuous action or of an observation, if there are.
+        low, high: bounds of a continuous action or of an observation, if there are; infinite where a number has none.
         capacity: of a ragged field, the most rows of `shape` that an entry has; their number is the field
             `<path>/count`. None: an entry is one array of `shape`.
         of: of a mask, the path of the categorical action whose legal choices it marks.
@@ -121,10 +121,10 @@ class EnvSpec:
         return {
             path: tuple(
                 np.reshape(bound, spec.shape if np.ndim(bound) else ()).astype(np.float32)
-                for bound in (spec.low, spec.high)
+                for bound in (-np.inf if spec.low is None else spec.low, np.inf if spec.high is None else spec.high)
             )
             for path, spec in self.of_kind("action").items()
-            if not spec.categorical and spec.low is not None and spec.high is not None
+            if not spec.categorical and (spec.low, spec.high) != (None, None)
         }
 
     def actions_of(self, decisions: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -95,7 +95,7 @@ def _action(path: str, space: "Space", group: str) -> FieldSpec:
     if isinstance(space, spaces.Discrete):
         return FieldSpec("action", (), "int64", group, n=int(space.n))
     if isinstance(space, spaces.Box):
-        low, high = _bounds(space)
+        low, high = _bounds(space, partly=True)
         return FieldSpec("action", space.shape, space.dtype.name, group, low=low, high=high)
     raise ConfigError(
         f"The action '{path}' is the space {type(space).__name__}; actions are made of Discrete, Box, MultiDiscrete, "
@@ -103,13 +103,14 @@ def _action(path: str, space: "Space", group: str) -> FieldSpec:
     )
 
 
-def _bounds(space: Any) -> tuple[Bound, Bound]:
-    return _bound(space.low), _bound(space.high)
+def _bounds(space: Any, partly: bool = False) -> tuple[Bound, Bound]:
+    """Both bounds, one number where all are equal; None unless all are finite or, with `partly`, if none is."""
+    return tuple(_bound(limits, partly) for limits in (space.low, space.high))
 
 
-def _bound(limits: np.ndarray) -> Bound:
-    """One number where all are equal; None unless all are finite."""
-    if not np.isfinite(limits).all():
+def _bound(limits: np.ndarray, partly: bool) -> Bound:
+    finite = np.isfinite(limits)
+    if not (finite.any() if partly else finite.all()):
         return None
     numbers = tuple(float(limit) for limit in limits.reshape(-1))
     return numbers[0] if len(set(numbers)) == 1 else numbers

@@ -3,6 +3,7 @@
 import pytest
 
 from checks.demands import check_demands
+from cli.compose import compose_config
 from envs.fields import FieldSpec, pymarl_spec
 from utils.errors import ConfigError
 
@@ -21,3 +22,22 @@ def test_mixers_of_agents_that_come_and_go(mixer):
             check_demands(spec, config)
     else:
         check_demands(spec, config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "remedy"),
+    [
+        ({}, r"as the presets iql and epymarl_iql do\.$"),
+        ({"common_reward": False}, r"iql and epymarl_iql do, or common_reward=True, for the team's reward\.$"),
+    ],
+)
+@pytest.mark.parametrize("preset", ["epymarl_vdn", "epymarl_qmix", "vdn"])
+def test_mixers_of_rewards_for_each_agent_name_a_remedy_that_works(preset, changes, remedy):
+    config = compose_config(preset, "lbf").config | changes
+    spec = pymarl_spec(SIZES)
+    spec.fields["reward"] = FieldSpec("outcome", (), group="agents")
+    with pytest.raises(ConfigError, match=f"which has a reward for each agent. Use mixer=null, .* {remedy}"):
+        check_demands(spec, config)
+    check_demands(spec, config | {"mixer": None})
+    for other in ("iql", "epymarl_iql"):
+        check_demands(spec, compose_config(other, "lbf").config | changes)

@@ -41,6 +41,15 @@ def test_actions_are_branches_and_continuous_ones():
     assert list(actions("on", spaces.MultiBinary(3))) == ["on/0", "on/1", "on/2"]
 
 
+def test_actions_keep_the_bounds_of_one_side():
+    space = spaces.Box(np.float32([0, -np.inf, -1]), np.float32([np.inf, np.inf, 1]))
+    assert actions("actions", space) == {
+        "actions": FieldSpec("action", (3,), "float32", low=(0.0, -np.inf, -1.0), high=(np.inf, np.inf, 1.0))
+    }
+    above = actions("actions", spaces.Box(2, np.inf, (2,)))["actions"]
+    assert (above.low, above.high) == (2.0, None)
+
+
 @pytest.mark.parametrize(
     ("words", "space"), [(observations, spaces.Sequence(spaces.Box(0, 1))), (actions, spaces.Text(3))]
 )
@@ -56,6 +65,8 @@ def test_spaces_without_a_fixed_shape_are_refused_by_name(words, space):
         (observations, spaces.Box(0, 255, (4, 4, 3), np.uint8)),
         (actions, spaces.Discrete(7)),
         (actions, spaces.Box(np.float32([-1, 0]), np.float32([1, 2]))),
+        (actions, spaces.Box(np.float32([-np.inf, 0, -1]), np.float32([9, np.inf, 1]))),
+        (actions, spaces.Box(0, np.inf, (2,))),
         (actions, spaces.Dict(aim=spaces.Box(-1, 1, (2,)), tool=spaces.Discrete(3))),
         (observations, spaces.Dict(a=spaces.Dict(b=spaces.Box(-np.inf, np.inf, (1,))))),
     ],

@@ -32,7 +32,7 @@ class Policy(nn.Module):
     """The distribution of all actions of an agent, as independent branches (`Joint`).
 
     A categorical branch takes a logit of each choice (with `bernoulli`, one logit where there are two choices); a
-    continuous one the mean of each number, in units of half its range from the middle where it has bounds, and with
+    continuous one the mean of each number, in units of half its range from the middle where it has two bounds, and with
     `deviation=network` the logarithm of its deviation. With `deviation=parameter` that is a weight, `log_std.<branch>`;
     with `deviation=none` there is one action and no distribution.
 
@@ -128,12 +128,30 @@ def plain(field: th.Tensor, lead: int) -> th.Tensor:
 
 
 def _bounds(path: str, info: dict, numbers: int, squash: str) -> tuple[np.ndarray, np.ndarray]:
-    low, high = info.get("low"), info.get("high")
-    if low is None or high is None:
-        if squash == "tanh":
-            raise ConfigError(f"squash=tanh: the action '{path}' has no bounds. Use squash=clip.")
-        low, high = -1.0, 1.0  # in its own units
-    return tuple(np.broadcast_to(np.asarray(x, np.float32), numbers) for x in (low, high))
+    """Of each number, `[numbers]`: one without both bounds is in its own units, around 0 or the bound nearest to it.
+
+    Raises:
+        ConfigError: squashing needs a bound that is missing.
+    """
+    low, high = (
+        np.broadcast_to(np.asarray(otherwise if bound is None else bound, np.float32), numbers)
+        for bound, otherwise in ((info.get("low"), -np.inf), (info.get("high"), np.inf))
+    )
+    bounded = np.isfinite(low) & np.isfinite(high)
+    if squash == "tanh" and not bounded.all():
+        raise ConfigError(f"squash=tanh: {_missing_bounds(path, low, high)}. Use squash=clip.")
+    middle = np.clip(np.float32(0), low, high)
+    return np.where(bounded, low, middle - 1), np.where(bounded, high, middle + 1)
+
+
+def _missing_bounds(path: str, low: np.ndarray, high: np.ndarray) -> str:
+    """Which number of an action lacks which bound, in words."""
+    below, above = ~np.isfinite(low), ~np.isfinite(high)
+    if (below & above).all():
+        return f"the action '{path}' has no bounds"
+    first = int(np.flatnonzero(below | above)[0])
+    lacks = "bounds" if below[first] and above[first] else "lower bound" if below[first] else "upper bound"
+    return f"number {first} of the action '{path}' has no {lacks}"
 
 
 def _buffer(name: str, path: str) -> str:
