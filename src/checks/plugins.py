@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from inspect import signature
 from pathlib import Path
 
 from utils.errors import ConfigError
@@ -24,10 +25,10 @@ def import_plugins(plugins: Sequence[str] | str | None) -> None:
 
 
 def function_of(option: str, name: str) -> Callable:
-    """The user's function `module:function` or `file.py:function`.
+    """The user's function of one argument, `module:function` or `file.py:function`.
 
     Raises:
-        ConfigError: there is no such module or function; the message names `option`.
+        ConfigError: there is no such module or function, or it takes something else; the message names `option`.
     """
     module, _, function = name.rpartition(":")
     if not module or not function:
@@ -38,7 +39,14 @@ def function_of(option: str, name: str) -> Callable:
         raise ConfigError(
             f"{option}: '{module}' has no function '{shown(function)}'.{suggestion(function, functions, 5)}"
         )
-    return getattr(found, function)
+    function = getattr(found, function)
+    try:
+        signature(function).bind(None)
+    except TypeError as error:
+        raise ConfigError(f"{option}={shown(name)} is called with one argument: {error}.") from None
+    except ValueError:  # written in C, it may have no signature
+        pass
+    return function
 
 
 def plugin_files(plugins: Sequence[str]) -> list[Path]:

@@ -14,10 +14,14 @@ from utils.regular_files import open_regular
 
 @dataclass
 class SavedModel:
-    """A model that `find_checkpoint(folder, step)` finds, and the result of its test."""
+    """A model that `find_checkpoint(folder, step)` finds, and the result of its test.
+
+    `itself`: whether this very model was tested, and not the run some steps before or after.
+    """
 
     folder: Path
     model: RankedModel
+    itself: bool = True
 
     @property
     def step(self) -> int:
@@ -27,12 +31,13 @@ class SavedModel:
 def find_best_model(run: FoundRun) -> SavedModel:
     """The saved model that tested best (see `RankedModel.rank`); without tests, the newest.
 
-    The folder `best/` and checkpoints contain their figures; for others, the test nearest to their step counts.
+    The folder `best/` and checkpoints contain their figures; for others, the test nearest to their step counts. Of
+    equals, one that was tested itself wins, then the newest: a checkpoint has the figures of the last test before it.
 
     Raises:
         ConfigError: the run has saved none.
     """
-    return max(_saved_models(run), key=lambda saved: saved.model.rank)
+    return max(_saved_models(run), key=lambda saved: (*saved.model.rank[:-1], saved.itself, saved.step))
 
 
 def find_newest_model(run: FoundRun) -> SavedModel:
@@ -48,9 +53,9 @@ def _saved_models(run: FoundRun) -> list[SavedModel]:
     models, checkpoints = run.models, run.folder / CHECKPOINTS
     tests = _tests(run)
     told = {step: _told(manifest) for step, manifest in manifests(checkpoints).items()}
-    found = [SavedModel(models, RankedModel(step, _nearest(tests, step))) for step in _steps(models)]
+    found = [SavedModel(models, RankedModel(step, _nearest(tests, step)), step in tests) for step in _steps(models)]
     found += [
-        SavedModel(checkpoints, RankedModel(step, _nearest(tests, step) | told.get(step, {})))
+        SavedModel(checkpoints, RankedModel(step, _nearest(tests, step) | told.get(step, {})), step in tests)
         for step in _steps(checkpoints)
     ]
     if (best := best_of(models)) is not None:

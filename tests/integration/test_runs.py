@@ -157,6 +157,10 @@ def measure(run):
     return {"episodes": len(lengths), "steps": sum(lengths), "weights": sum(w.numel() for w in run.mac.parameters())}
 
 
+def of_two(run, other):
+    return 1
+
+
 def broken(run):
     raise ValueError("no such thing")
 """
@@ -180,6 +184,7 @@ def test_a_function_is_called_on_a_loaded_run(trained, capsys):
         ("none.py:measure", "there is no file"),
         ("no.module:f", "No module named"),
         ("functions.py", "expected module:function"),
+        ("functions.py:of_two", "is called with one argument: missing a required argument: 'other'"),
     ):
         assert said in refused(["--evaluate=first", f"--custom={name}"], capsys, trained)
     with pytest.raises(ValueError, match="no such thing"):

@@ -148,6 +148,15 @@ def test_a_checkpoint_that_tests_better_than_all_models(results):
     assert (model.folder, model.step) == (results / "runs" / "old" / "checkpoints", 35)
 
 
+def test_a_model_that_was_tested_wins_over_a_later_one_with_the_same_figures(results):
+    """A checkpoint repeats the figures of the last test, whatever was learned since."""
+    put(results / "runs" / "old" / "metrics.csv", "t_env,episode,seconds,key,value\n10,1,0.1,test_return_mean,9.5\n")
+    put(results / "models" / "old" / "best" / "agent.th")
+    put(results / "models" / "old" / "best" / "best.json", json.dumps({"step": 10, "test_return_mean": 9.5}))
+    checkpoint(results, "old", 35, test_return_mean=9.5)
+    assert find_best_model(find_run("old", results)).step == 10
+
+
 def test_it_plays_a_checkpoint_of_an_unobserved_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     settings = "t_max=30 test_interval=10 test_nepisode=1 checkpoint_interval=10 seed=3"
