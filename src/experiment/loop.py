@@ -12,6 +12,7 @@ from components.sampling.chain import Minibatches
 from experiment.assembly import Parts
 from experiment.best_episodes import SavedBestEpisodes
 from experiment.inspection import Inspection
+from experiment.rare_infos import RareInfos
 from experiment.replay_recording import save_replay
 from experiment.saved_models import SavedModels
 from experiment.saving import RunSaver
@@ -47,6 +48,7 @@ class TrainingLoop:
         self._best = SavedBestEpisodes(args, parts.models, logger)
         faults = Path(args.local_results_path, RUNS, args.unique_token, FAULTS)
         self._inspection = Inspection(faults, parts.models, self.console)
+        self._rare_infos = RareInfos(parts.runner, self.console)
         self._freed_memory = FreedMemory()
         self._start_time = self._last_time = time.monotonic()
 
@@ -118,6 +120,7 @@ class TrainingLoop:
             experience = self.acting.take()
         self._best.keep(experience.best)
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
+        self._rare_infos.look(batch, experience.episodes)
         parts.diagnostics.t_env, parts.diagnostics.updates = t_env, state.updates
         if state.last_test_T is None or t_env - state.last_test_T >= args.test_interval:
             state.last_test_T = t_env
@@ -200,6 +203,7 @@ class TrainingLoop:
         with timed("test"):
             self._play_test()
         self.logger.print_test(self.acting.t_env)
+        self._rare_infos.tell()
         if self.args.save_model:
             self._models.save_best(self.acting.t_env)
 
@@ -237,6 +241,7 @@ class TrainingLoop:
         save_replay(args, self.parts.runner, self.logger)
         if state.last_log_T != t_env:
             self._log_summary(t_env)
+        self._rare_infos.tell(at_end=True)
         self.logger.close()
         self._mark_done()
 

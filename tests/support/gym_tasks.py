@@ -49,4 +49,21 @@ class Kinds(gymnasium.Env):
         return self.seen(), self.t / 2, *ends, {"distance": self.t, "action_mask": mask, **at_times}
 
 
+class Bonus(gymnasium.Env):
+    """Episodes of three steps, the last of which has the info `bonus`."""
+
+    observation_space, action_space = spaces.Box(0.0, 3.0, (1,), np.float32), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.t += 1
+        over = self.t == 3
+        return np.full(1, self.t, np.float32), 1.0, over, False, {"bonus": 0.5} if over else {}
+
+
+gymnasium.register("Bonus-v0", entry_point=Bonus, max_episode_steps=6)
 gymnasium.register("Kinds-v0", entry_point=Kinds, max_episode_steps=6)
