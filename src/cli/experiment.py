@@ -3,6 +3,7 @@
 import copy
 import functools
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,8 +34,8 @@ from records.sacred_files import RunRecorder, check_run_id
 from records.sacred_mongo import mongo_recorder
 from replays.best_model import find_best_model, find_newest_model
 from utils.config import default_config, recursive_dict_update
-from utils.errors import ConfigError
-from utils.stop_signals import StopSignals
+from utils.errors import ConfigError, MusterError
+from utils.stop_signals import Interrupted, StopSignals
 
 # prints of this process go to the console and into cout.txt; output of environment processes goes to the console only
 SETTINGS.CAPTURE_MODE = "sys"
@@ -108,7 +109,18 @@ def _kept_or_not(arguments: Arguments) -> Iterator[None]:
         before = [] if "with" in arguments.sacred else ["with"]
         arguments.settings = {**arguments.settings, **nowhere}
         arguments.sacred = ["-u", *arguments.sacred, *before, *(f"{key}={value}" for key, value in nowhere.items())]
-        yield
+        try:
+            yield
+        except Interrupted as stopped:  # its message says how to resume
+            signum = stopped.exit_code - 128
+            message = f"Interrupted by {signal.Signals(signum).name}. With {option}, nothing is kept."
+            raise Interrupted(signum, message) from None
+        except MusterError as error:
+            if not isinstance(error, ConfigError):
+                error.args = (f"{error}\nWith {option}, nothing of this is kept.",)
+            raise
+        if arguments.dry_run:
+            get_logger().info("Dry run: these results are removed.")
 
 
 def _evaluation(arguments: Arguments, results: str) -> dict:

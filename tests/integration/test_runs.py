@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from experiment.loop import TrainingLoop
 from main import main
 from records.run_folder import RunFolder
 from refusals import refused
@@ -126,9 +127,18 @@ def test_a_dry_run_leaves_nothing(here, capsys):
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert "Dry run: nothing is kept" in shown and "Finished Training" in shown
+    assert "Dry run: these results are removed." in shown
     assert list(here.iterdir()) == []
     temporary = next(line for line in shown.splitlines() if "/runs/" in line).split()[-1]
     assert not os.path.exists(temporary)
+
+
+def test_a_dry_run_that_is_interrupted_promises_nothing(here, capsys, monkeypatch):
+    monkeypatch.setattr(TrainingLoop, "_log_summary", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    assert main(["--dry-run", *WORDS]) == 128 + signal.SIGINT
+    shown = capsys.readouterr().err
+    assert "Interrupted by SIGINT. With --dry-run, nothing is kept." in shown and "Resume" not in shown
+    assert list(here.iterdir()) == []
 
 
 @pytest.mark.parametrize(
