@@ -24,6 +24,7 @@ from suites.search import read_search
 from suites.searcher import Searcher
 from suites.slurm import run_task
 from suites.starter import Starter, serve
+from utils.whole_files import write_whole
 
 # where the pretended runs of a search do best
 BEST_RATE = 0.003
@@ -60,7 +61,8 @@ def searched(results, search, name="mine", runs_per_trial=1, said=None, **option
     read, folder = read_search(search), folder_in(results, name)
     options = {"steps": 20, "pause": 0.002, **options}
     plan = SearchPlan(read.options["method"], read.options["trials"], last=read.options["last"], folder="0" * 8)
-    folder.frozen.write_text(json.dumps({"version": 1, "runs": [], "search": asdict(plan)}))
+    # whole: others read it while this launcher starts
+    write_whole(str(folder.frozen), json.dumps({"version": 1, "runs": [], "search": asdict(plan)}).encode())
     folder.trial_folder(plan).path.mkdir(parents=True, exist_ok=True)
 
     def make(trial, settings):
