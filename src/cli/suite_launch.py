@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import signal
 import sys
 import time
@@ -42,6 +43,8 @@ def launch(options: argparse.Namespace) -> None:
     """
     # before anything is imported that may be interrupted in the middle
     suite = read_suite(suite_path(options.suite))
+    if not (options.dry_run or hasattr(os, "fork")):
+        raise ConfigError("suite.py run forks a process for each run, which this system cannot. On Windows, use WSL 2.")
     machine = Machine(suite.resources, options.jobs)
     if options.launcher == "local" and not machine.has_room():
         raise ConfigError(

@@ -12,9 +12,8 @@ from acting.contract import Acting, Opponents
 from checkpoints.journal import Journal
 from checks.options import layer_widths
 from checks.plugins import import_plugins
-from checks.registries import chosen, chosen_name
+from checks.registries import chosen, chosen_entry, chosen_name
 from checks.teams import of_team
-from components.buffers import REGISTRY as buffer_REGISTRY
 from components.buffers.contract import Buffer
 from components.buffers.transition_room import device_of
 from components.buffers.with_units import build_buffer
@@ -227,10 +226,14 @@ def _add_learner(team: Member, scheme: dict, players: Players, columns: int, log
 
 
 def _stored_as_played(teams: list[Member]) -> bool:
-    """Whether rollouts go as they are into a ring of steps in main memory."""
-    if len(teams) > 1 or teams[0].view is not None or chosen_name(vars(teams[0].args), "buffer") != "transitions":
+    """Whether rollouts go as they are into a buffer that keeps the fields of a step side by side in main memory."""
+    team = teams[0]
+    if len(teams) > 1 or team.view is not None:
         return False
-    return device_of(with_defaults(teams[0].args, buffer_REGISTRY.entry("transitions").defaults)) == "cpu"
+    entry = chosen_entry(vars(team.args), "buffer")
+    if entry is None or entry.traits.get("stores") != "records":
+        return False
+    return device_of(with_defaults(team.args, entry.defaults)) == "cpu"
 
 
 def _require_memory_for_networks(

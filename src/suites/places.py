@@ -20,7 +20,7 @@ from utils.regular_files import read_regular
 
 try:
     import fcntl
-except ImportError:  # Windows
+except ImportError:  # Windows, where suites are looked at and no run starts
     fcntl = None
 
 LOCK = "lock"

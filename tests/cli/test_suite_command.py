@@ -111,6 +111,14 @@ def test_a_suite_is_refused_before_anything_starts(suite, tmp_path, capsys, old,
     assert not (tmp_path / "results").exists()
 
 
+def test_a_system_that_cannot_fork_is_refused(suite, tmp_path, monkeypatch, capsys):
+    monkeypatch.delattr(os, "fork")
+    assert suite("run", "tiny.yaml") == 2
+    assert "error: suite.py run forks a process for each run, which this system cannot." in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
+    assert suite("run", "tiny.yaml", "--dry-run") == 0
+
+
 @pytest.mark.parametrize(
     "words, message",
     [

@@ -1,37 +1,18 @@
 """`keep_memory`: batches with the agents' memory after each decision."""
 
-from contextlib import contextmanager
-from types import SimpleNamespace
-
 import pytest
 import torch as th
 
-from checks import check_config
 from cli.compose import compose_config
 from controllers.unroll import unroll_mac
-from experiment.assembly import assemble
-from fakes import RecordingLogger
 from modules.agents import REGISTRY as agents
 from modules.agents.ff_agent import FFAgent
-from small_training import suited
+from small_training import assembled, suited
 from team_runs import config_of
 from utils.errors import ConfigError
 from utils.tensor_trees import leaves
 
 SMALL = {"batch_size_run": 3, "vector_env": "in_process", "minibatches": 1, "rnn_hidden_dim": 8, "rollout_steps": 7}
-
-
-@contextmanager
-def assembled(config, seed=4):
-    config = check_config(config)
-    th.manual_seed(seed)
-    config["env_args"]["seed"] = config["seed"] = seed
-    parts = assemble(SimpleNamespace(**config, device="cpu", unique_token="token"), RecordingLogger())
-    try:
-        yield parts
-    finally:
-        parts.acting.close()
-        parts.runner.close_env()
 
 
 def two_step(folder, algorithm, **changes):

@@ -1,40 +1,25 @@
 """Rollouts in the memory layout of the buffer that stores them."""
 
-from contextlib import contextmanager
-from types import SimpleNamespace
-
 import pytest
 
-from checks import check_config
 from cli.compose import compose_config
 from components.episode_batch import EpisodeBatch
 from components.record_batch import RecordBatch
-from experiment.assembly import assemble
-from fakes import RecordingLogger
-from small_training import suited
+from small_training import assembled, suited
 
 SMALL = {"batch_size_run": 2, "vector_env": "in_process", "rnn_hidden_dim": 8, "batch_size": 4}
 
 
-@contextmanager
-def assembled(algorithm, environment, folder, **changes):
+def config_of(algorithm, environment, folder, **changes):
     config = compose_config(algorithm, environment).config
-    suited(config, {**SMALL, "local_results_path": str(folder), **changes})
-    config = check_config(config)
-    config["env_args"]["seed"] = config["seed"] = 3
-    parts = assemble(SimpleNamespace(**config, device="cpu", unique_token="token"), RecordingLogger())
-    try:
-        yield parts
-    finally:
-        parts.acting.close()
-        parts.runner.close_env()
+    return suited(config, {**SMALL, "local_results_path": str(folder), **changes})
 
 
 @pytest.mark.parametrize(
     "algorithm, env_args", [("sac", {"key": "Pendulum-v1"}), ("sac_discrete", {"key": "MountainCar-v0"})]
 )
 def test_steps_of_a_run_are_inserted_by_one_copy(tmp_path, algorithm, env_args):
-    with assembled(algorithm, "gymnasium", tmp_path, env_args=env_args) as parts:
+    with assembled(config_of(algorithm, "gymnasium", tmp_path, env_args=env_args)) as parts:
         buffer, taken = parts.learning[0].buffer, []
         insert_next, layout = buffer.ring.insert_next, buffer.ring.layout
 
@@ -52,6 +37,6 @@ def test_steps_of_a_run_are_inserted_by_one_copy(tmp_path, algorithm, env_args):
 
 
 def test_batches_of_other_buffers_are_contiguous(tmp_path):
-    with assembled("mappo", "two_step", tmp_path, rollout_steps=4) as parts:
+    with assembled(config_of("mappo", "two_step", tmp_path, rollout_steps=4)) as parts:
         batch = parts.acting.take().batch
         assert type(batch) is EpisodeBatch and batch["obs"].is_contiguous()

@@ -1,12 +1,19 @@
 """Short runs of any algorithm on any environment, and what their updates did."""
 
+from contextlib import contextmanager
 from functools import cache
+from types import SimpleNamespace
 
+import torch as th
+
+from checks import check_config
 from checks.options import completed
 from checks.registries import chosen_name
 from cli.compose import compose_config
 from envs import REGISTRY as environments
 from envs.sizes import spec_of
+from experiment.assembly import assemble
+from fakes import RecordingLogger
 from learners import REGISTRY as learners
 from run import run
 from utils.config import config_names, recursive_dict_update
@@ -68,6 +75,20 @@ def suited(config, settings):
         config["buffer_min"] = config["hold_out"] = 0
         config["random_steps"] = min(config.get("random_steps", 0), 2)
     return config
+
+
+@contextmanager
+def assembled(config, seed=4):
+    """The parts of a run, closed at the end."""
+    config = check_config(config)
+    th.manual_seed(seed)
+    config["env_args"]["seed"] = config["seed"] = seed
+    parts = assemble(SimpleNamespace(**config, device="cpu", unique_token="token"), RecordingLogger())
+    try:
+        yield parts
+    finally:
+        parts.acting.close()
+        parts.runner.close_env()
 
 
 def needs_continuous_actions(algorithm):

@@ -1,4 +1,9 @@
-"""Buffers: the kept experience, and the part of it that a learner gets."""
+"""Buffers: the kept experience, and the part of it that a learner gets.
+
+Traits:
+    gives: "drawn": a sample is of steps, whose fields the sample units read; none: of whole columns
+    stores: "records": the fields of a step stand side by side in memory, and runners bring them so
+"""
 
 from utils.options import EPISODES, EXPERIENCE, FREE, SHARED, Option
 from utils.registry import Registry, lazy_classes
@@ -53,6 +58,7 @@ REGISTRY.declare(
     "components.buffers.transitions:TransitionReplay",
     "the last buffer_size steps, each frame once; a sample is batch_size transitions, uniform or by priority",
     gives="drawn",
+    stores="records",
     options={
         "batch_size": BATCH_SIZE,
         **CAPACITY,

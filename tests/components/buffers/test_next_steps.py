@@ -45,6 +45,14 @@ def slow_and_fast(rows, capacity, **changes):
     return slow, fast, taken
 
 
+def endless_play(rows):
+    """Play in which no episode ends."""
+    play = NumberedPlay(rows, np.random.default_rng(0), longest=1)
+    for row in range(rows):
+        play.present[row][1] = 10**6
+    return play
+
+
 def as_records(batch):
     """The batch as runners bring it for a buffer of transitions."""
     scheme = {key: info for key, info in batch.scheme.items() if key not in DERIVED}
@@ -111,9 +119,7 @@ def test_both_ways_keep_the_same(seed, rows, more, changes, lossy):
 @pytest.mark.parametrize("rows", [1, 3])
 def test_steps_within_episodes_take_the_short_way(rows, steps, changes, records):
     slow, fast, taken = slow_and_fast(rows, 60, **changes)
-    play = NumberedPlay(rows, np.random.default_rng(0), longest=1)
-    for row in range(rows):
-        play.present[row][1] = 10**6
+    play = endless_play(rows)
     for _ in range(100):
         batch = play.rollout(steps)
         assert slow.insert(batch) == fast.insert(as_records(batch) if records else batch) == rows * steps
@@ -125,9 +131,7 @@ def test_steps_within_episodes_take_the_short_way(rows, steps, changes, records)
 @pytest.mark.parametrize("records", [False, True])
 def test_the_number_of_steps_may_change(records):
     slow, fast, taken = slow_and_fast(2, 60)
-    play = NumberedPlay(2, np.random.default_rng(0), longest=1)
-    for row in range(2):
-        play.present[row][1] = 99
+    play = endless_play(2)
     for steps in (1, 1, 3, 3, 1, 2):
         batch = play.rollout(steps)
         assert slow.insert(batch) == fast.insert(as_records(batch) if records else batch) == 2 * steps
@@ -139,9 +143,7 @@ def test_the_number_of_steps_may_change(records):
 def test_steps_are_announced_before_they_are_overwritten(steps):
     """A checkpoint that is being written waits for this, and then reads what is still there."""
     slow, fast, taken = slow_and_fast(2, 20)
-    play, called = NumberedPlay(2, np.random.default_rng(0), longest=1), {slow: [], fast: []}
-    for row in range(2):
-        play.present[row][1] = 99
+    play, called = endless_play(2), {slow: [], fast: []}
     for number in range(12):
         batch = play.rollout(steps)
         for buffer, calls in called.items():
@@ -157,8 +159,7 @@ def test_steps_are_announced_before_they_are_overwritten(steps):
 
 def test_a_buffer_that_loads_forgets_what_it_waited_for():
     slow, fast, _ = slow_and_fast(1, 60)
-    play = NumberedPlay(1, np.random.default_rng(0), longest=1)
-    play.present[0][1] = 99
+    play = endless_play(1)
     begun = [play.rollout(1) for _ in range(4)]
     for buffer in (slow, fast):
         buffer.insert(begun[0])
@@ -175,9 +176,7 @@ def test_a_buffer_that_loads_forgets_what_it_waited_for():
 def test_a_frame_that_differs_or_a_void_one_does_not_continue(records):
     for change in ("obs", "state", "filled"):
         slow, fast, taken = slow_and_fast(2, 60)
-        play = NumberedPlay(2, np.random.default_rng(0), longest=1)
-        for row in range(2):
-            play.present[row][1] = 99
+        play = endless_play(2)
         for number in range(4):
             batch = play.rollout(1)
             if number == 2:
@@ -191,9 +190,7 @@ def test_a_frame_that_differs_or_a_void_one_does_not_continue(records):
 @pytest.mark.parametrize("records", [False, True])
 def test_a_frame_of_other_bytes_that_shows_the_same_continues(records):
     slow, fast, taken = slow_and_fast(2, 60)
-    play = NumberedPlay(2, np.random.default_rng(0), longest=1)
-    for row in range(2):
-        play.present[row][1] = 99
+    play = endless_play(2)
     for number in range(4):
         batch = play.rollout(1)
         batch["obs"][:, :, 0, 0] = np.nan
@@ -206,9 +203,7 @@ def test_a_frame_of_other_bytes_that_shows_the_same_continues(records):
 
 def test_a_tensor_that_somebody_gave_the_batch_counts():
     slow, fast, taken = slow_and_fast(2, 60)
-    play = NumberedPlay(2, np.random.default_rng(0), longest=1)
-    for row in range(2):
-        play.present[row][1] = 99
+    play = endless_play(2)
     for number in range(4):
         batch = play.rollout(1)
         laid_out = as_records(batch)
