@@ -112,11 +112,12 @@ class Soak:
                 continue
             events = [event for event in EVENTS if self.disk_is_small or event != "disk full"]
             event = self.rng.choices(events, [EVENTS[event] for event in events])[0]
-            self.happened[event] += 1
-            print(f"{time.strftime('%H:%M:%S')} {event}", flush=True)
-            self._do(event)
+            self.do(event)
 
-    def _do(self, event: str) -> None:
+    def do(self, event: str) -> None:
+        """Let one of `EVENTS` happen."""
+        self.happened[event] += 1
+        print(f"{time.strftime('%H:%M:%S')} {event}", flush=True)
         if event.startswith("environment process"):
             # the other children are Python's own
             workers = [p for p in self._children() if "spawn_main" in _command(p)]

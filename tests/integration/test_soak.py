@@ -1,9 +1,10 @@
-"""Some of what can happen to a run, at random; `benchmarks/soak.py` does all of it for longer."""
+"""Faults of a run, one after another; `benchmarks/soak.py` has all of them, at random and for longer."""
 
 import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -48,7 +49,14 @@ def _train(words, output, folder):
     sys.exit(main(words))
 
 
-def test_faults_at_random_lose_nothing(tmp_path, monkeypatch):
+def logged_beyond_a_checkpoint(results):
+    """Whether the run has logged statistics that its newest checkpoint lacks, which a resumed run logs again."""
+    saved = [int(path.parent.name) for path in results.glob("runs/*/checkpoints/[0-9]*/manifest.json")]
+    rows = [line for log in results.glob("runs/*/metrics.csv") for line in log.read_text().splitlines()[1:]]
+    return saved and max(int(row.partition(",")[0]) for row in rows[:-1]) > max(saved)
+
+
+def test_faults_lose_nothing_and_repeat_nothing(tmp_path, monkeypatch):
     # last: the folder has modules with the names of our packages
     monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT / "benchmarks")])
     import soak
@@ -56,10 +64,16 @@ def test_faults_at_random_lose_nothing(tmp_path, monkeypatch):
     with soak.small_disk(tmp_path / "disk") as mounted:
         trial = soak.Soak(tmp_path / "disk", mounted, seed=1, pause=0.3, session=Session)
         try:
-            trial.play(0.8)
+            deadline = time.monotonic() + 120
+            for event in ("run killed", "SIGTERM"):
+                trial.play(0)
+                while not logged_beyond_a_checkpoint(trial.results):
+                    assert time.monotonic() < deadline and trial.process.poll() is None
+                    time.sleep(0.02)
+                trial.do(event)
             trial.finish()
             trial.check()
         finally:
             trial.process.kill()
     assert trial.problems == []
-    assert sum(trial.happened.values()) >= 2 and trial.sessions >= 2
+    assert trial.sessions == 4
