@@ -14,6 +14,7 @@ from envs.entities.picture import snapshot
 from envs.entities.reading import metrics
 from envs.entities.shares import ChoiceShares
 from envs.entities.sizes import Sizes, layout_of
+from envs.entities.together import together
 from envs.fields import FieldSpec, declared_spec
 from envs.seeds import copies_seeds
 from envs.validation import InvalidEnvironmentError
@@ -55,6 +56,8 @@ class EntityBatch:
         self.groups = self.layout.groups
         self.episode_limit = episode_limit or _own_limit(first.env) or EPISODE_LIMIT
         self._encoder = Encoder(declared_spec(self), self.layout, batch_size)
+        self._together = together(self._copies, self.layout, self._encoder.arrays)
+        # of copies that play one after the other
         self._observations: list[Observation | None] = [None] * batch_size
         # of copies that were restored, whose observations are gone
         self._offered: list[Offered | None] = [None] * batch_size
@@ -83,6 +86,10 @@ class EntityBatch:
                 self._observations[row] = copy.env.reset()
         self._steps[rows], self._playing[rows] = 0, True
         self._shares.begin(rows)
+        if self._together is not None:
+            self._together.take(rows)
+            self._together.write(rows)
+            return
         self._encode(rows)
         for row in rows.tolist():
             if self._observations[row].done or self._observations[row].truncated:
@@ -101,20 +108,13 @@ class EntityBatch:
         self._shares.take(rows, self._encoder.arrays["acts"][rows], chosen[rows])
         terminated, truncated = np.zeros(len(self._copies), bool), np.zeros(len(self._copies), bool)
         self._steps[rows] += 1
-        for row in rows.tolist():
-            copy, seen = self._copies[row], self._observations[row]
-            offered = self._offered[row] or offered_in(self.layout, seen, self._encoder.numbered[row])
-            taken = actions_of(self.layout, offered, chosen[row])
-            if copy.random is None:
-                self._observations[row] = copy.env.act(taken)
-            else:
-                with copy.random:
-                    self._observations[row] = copy.env.act(taken)
-        self._encode(rows)
-        for row in rows.tolist():
-            seen = self._observations[row]
-            self._rewards[row], terminated[row], truncated[row] = float(seen.reward), seen.done, seen.truncated
-            self._infos[row] = self._metrics_of(row) if seen.metrics else {}
+        if self._together is None:
+            self._act(rows, chosen, terminated, truncated)
+        else:
+            self._rewards[rows], terminated[rows], truncated[rows] = self._together.act(rows, chosen[rows])
+            self._together.write(rows)
+            for row in rows.tolist():
+                self._infos[row] = {}
         truncated[rows] |= (self._steps[rows] >= self.episode_limit) & ~terminated[rows]
         ended = terminated | truncated
         self._playing &= ~ended
@@ -156,6 +156,8 @@ class EntityBatch:
         Raises:
             NotImplementedError: an environment cannot be saved.
         """
+        if self._together is not None:
+            self._together.give_back(np.arange(len(self._copies)))
         offered = [saved(self._offered_to(row), copy.module) for row, copy in enumerate(self._copies)]
         return {
             "copies": [copy.state_dict() for copy in self._copies],
@@ -176,14 +178,35 @@ class EntityBatch:
             array[...] = state["arrays"][path]
         self._steps[:], self._playing[:] = state["steps"], state["playing"]
         self._shares.load_state_dict(state["shares"])
+        if self._together is not None:
+            self._together.take(np.arange(len(self._copies)))
 
     def close(self) -> None:
         for copy in self._copies:
             copy.env.close()
 
+    def _act(self, rows: np.ndarray, chosen: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
+        """Let these copies act one after the other, and write what is seen, rewards, ends and infos."""
+        for row in rows.tolist():
+            copy, seen = self._copies[row], self._observations[row]
+            offered = self._offered[row] or offered_in(self.layout, seen, self._encoder.numbered[row])
+            taken = actions_of(self.layout, offered, chosen[row])
+            if copy.random is None:
+                self._observations[row] = copy.env.act(taken)
+            else:
+                with copy.random:
+                    self._observations[row] = copy.env.act(taken)
+        self._encode(rows)
+        for row in rows.tolist():
+            seen = self._observations[row]
+            self._rewards[row], terminated[row], truncated[row] = float(seen.reward), seen.done, seen.truncated
+            self._infos[row] = self._metrics_of(row) if seen.metrics else {}
+
     def _offered_to(self, row: int) -> Offered | None:
         if not self._playing[row]:
             return None
+        if self._together is not None:
+            return offered_in(self.layout, self._copies[row].env.observe(), None)
         return self._offered[row] or offered_in(self.layout, self._observations[row], self._encoder.numbered[row])
 
     def _encode(self, rows: np.ndarray) -> None:

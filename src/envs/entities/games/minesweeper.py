@@ -45,6 +45,8 @@ class MineSweeper(SeededGame):
         ConfigError: the field is too small, or a number is too small.
     """
 
+    played_together = "envs.entities.games.mine_fields:MineFields"
+
     def __init__(
         self,
         width: int = 6,
