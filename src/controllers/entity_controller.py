@@ -51,7 +51,7 @@ class EntityMAC(OneNetwork):
     @th.no_grad()
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`, with the extras "log_prob", "entropy" and, if it has, "value"."""
-        outputs = self.forward(batch, t, test_mode=test_mode)[rows]
+        outputs = self._outputs(self._arguments(lambda key: batch[key][rows, t]))
         policy = self.distribution(outputs, {"avail_actions": batch["avail_actions"][rows, t]})
         actions = policy.mode() if test_mode and self.args.test_greedy else policy.sample()
         extras = {

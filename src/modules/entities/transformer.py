@@ -32,7 +32,7 @@ class Attention(nn.Module):
     ) -> th.Tensor:
         """Tokens `[tokens, d_model]` to tokens."""
         x = layout.rectangle(x)
-        query, key, value = self._projected(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4).unbind()
+        query, key, value = _Three.apply(self._projected(x).unflatten(-1, (3, self.heads, -1)))
         drop = self.drop if self.training else 0.0
         if pairs is None:
             y = F.scaled_dot_product_attention(query, key, value, attn_mask=layout.mask, dropout_p=drop)
@@ -44,6 +44,21 @@ class Attention(nn.Module):
         """Queries, keys and values side by side, `[..., 3 * d_model]`: one product is faster than three."""
         parts = self.query, self.key, self.value
         return F.linear(x, th.cat([part.weight for part in parts]), th.cat([part.bias for part in parts]))
+
+
+class _Three(th.autograd.Function):
+    """Queries, keys and values side by side, `[P, W, 3, heads, D]`, as three views `[P, heads, W, D]`.
+
+    Their gradients are copied side by side once; those of `unbind` are stacked first, and then transposed.
+    """
+
+    @staticmethod
+    def forward(ctx, together: th.Tensor) -> tuple[th.Tensor, ...]:
+        return together.permute(2, 0, 3, 1, 4).unbind()
+
+    @staticmethod
+    def backward(ctx, *gradients: th.Tensor) -> th.Tensor:
+        return th.stack([gradient.transpose(1, 2) for gradient in gradients], 2)
 
 
 def _relative_attention(
