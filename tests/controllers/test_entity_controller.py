@@ -62,6 +62,15 @@ def test_learning_sees_the_policy_and_the_values_of_acting(played):
     assert now.values.shape == (sample.batch_size, 1, 1)
 
 
+def test_a_decision_for_some_episodes_is_that_among_all(played):
+    mac, _, batch = played
+    everyone, some = (mac.decide(batch, 2, 0, rows) for rows in (slice(None), [1, 3]))
+    assert some.actions["actions"].shape == (2, 3)
+    for key in ("probs", "value"):
+        th.testing.assert_close(some.extra(key), everyone.extra(key)[[1, 3]], rtol=1e-5, atol=1e-6)
+    assert not th.equal(everyone.extra("value")[0], everyone.extra("value")[1])
+
+
 def test_frames_that_are_not_filled_are_left_out(played):
     mac, _, batch = played
     gaps = batch[:, :3]
