@@ -1,24 +1,23 @@
 """A group of an attached simulator: where its arrays lie, and its rows of the turn."""
 
-import struct
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dots_simulator.groups import GroupLayout, GroupSpec
+from envs.dots.block import Block, Piece
 from envs.dots.faults import SimulatorFault
 from envs.dots.shared_file import SharedFile
 
-_INT = struct.Struct("<i")
-# bytes of a group that are read in one piece, also where not all agents ask
-AT_ONCE = 2**15
-COUNTS = ("decisions/count", "ended/count")
+# bytes of agents that ask, up to which those of a group are read as a whole
+AT_ONCE = 2**16
+# most turns end nobody, so no more than this is read of ended agents before it is known that there are some
+AT_ONCE_OF_ENDED = 2**12
 
 
-@dataclass
+@dataclass(slots=True)
 class Rows:
-    """Some agents of a group, in arrays that belong to whoever holds them.
+    """Some agents of a group, in arrays that belong to whoever holds them, unless they were asked for without a copy.
 
     Args:
         obs: one array for each observation, float32 `[k, *shape]`.
@@ -50,104 +49,88 @@ class Group:
     def __init__(self, layout: GroupLayout, file: SharedFile, begin: int):
         self.spec: GroupSpec = layout.spec
         self._file, self._old = file, layout.protocol == "0"
-        # by name: offset in the file, dtype, shape of one agent's entry
-        self._arrays = {
-            name: (begin + array.offset, np.dtype(array.dtype), array.shape[1:])
-            for name, array in layout.arrays.items()
-        }
-        # all that changes with a turn, from the first count to the actions, if it is not much
-        ends = [begin + layout.arrays[name].offset for name in ("decisions/count", "actions/continuous")]
-        self._begin, self.end = ends
-        self._at_once = self.end - self._begin <= AT_ONCE
-        # bytes of this turn, and where in the file they begin
-        self._block: np.ndarray | None = None
-        self._from = self._begin
-        self._observations = range(len(self.spec.observations))
-        self._counts = [self._arrays[name][0] for name in COUNTS if name in self._arrays]
+        self._decisions = Block(file, layout, begin, "decisions", AT_ONCE)
+        # in protocol 0, agents that have ended are among those that ask
+        self._ended = self._decisions if self._old else Block(file, layout, begin, "ended", AT_ONCE_OF_ENDED)
+        # kinds of actions that there are: which, offset in the file, dtype, of one agent
+        self._takes = [
+            (which, begin + array.offset, np.dtype(array.dtype), array.shape[1])
+            for which, array in enumerate(layout.arrays.get(f"actions/{kind}") for kind in ("continuous", "discrete"))
+            if array is not None and array.shape[1]
+        ]
         # protocol 0: the rows of the decision block whose agents continue, and of those that have ended
         self._asking = self._over = None
         self.asking = self.ended = 0
 
-    def take_turn(self, turn: np.ndarray | None = None) -> None:
-        """Look at how many rows there are, after the simulator has passed the turn.
+    @property
+    def pieces(self) -> list[Piece]:
+        """Of the file, that have to be read before `take_turn`."""
+        return [self._decisions.piece] if self._old else [self._decisions.piece, self._ended.piece]
 
-        Args:
-            turn: what was read of the file, uint8 from its begin to the last group's `end` at least; or None.
+    def take_turn(self) -> None:
+        """Look at how many rows there are, after the simulator has passed the turn and `pieces` were read.
 
         Raises:
             SimulatorFault: more than the group may have.
         """
-        if self._at_once:
-            if turn is None:
-                turn, self._from = self._file.fill(np.empty(self.end - self._begin, np.uint8), self._begin), self._begin
-            else:
-                self._from = 0
-            self._block = turn
-            count, ended = ([_INT.unpack_from(turn, at - self._from)[0] for at in self._counts] + [0])[:2]
-        else:
-            count, ended = ([_INT.unpack(self._file[at : at + 4])[0] for at in self._counts] + [0])[:2]
-        if not (0 <= count <= self.spec.max_agents and 0 <= ended <= self.spec.max_agents):
+        most, count, ended = self.spec.max_agents, self._decisions.count, 0 if self._old else self._ended.count
+        if not (0 <= count <= most and 0 <= ended <= most):
             raise SimulatorFault(
                 f"The simulator shows {count} agents that ask and {ended} that have ended in '{self.spec.name}', which "
-                f"has at most {self.spec.max_agents}"
+                f"has at most {most}"
             )
         if self._old:
             self._shown = count
-            done = self._read("decisions/done", count) != 0
+            done = self._decisions.rows("done", count, copy=False) != 0
             self._asking, self._over = np.flatnonzero(~done), np.flatnonzero(done)
             count, ended = len(self._asking), len(self._over)
         self.asking, self.ended = count, ended
 
-    def decisions(self, by_branch: bool = False) -> Rows:
-        """The agents that ask, copied.
+    def decisions(self, by_branch: bool = False, copy: bool = True) -> Rows:
+        """The agents that ask.
 
         Args:
             by_branch: masks were written a block for each branch, and not agent by agent as Unity does.
+            copy: False: what the rows hold may change with the next turn.
         """
         mask = None
         if not self._old and self.spec.branches:
             if by_branch:
-                mask = _agent_by_agent(self._read("decisions/mask", self.spec.max_agents), self.spec.branches)
-                mask = mask[: self.asking] != 0
+                mask = self._decisions.rows("mask", self.spec.max_agents, copy=False)
+                mask = _agent_by_agent(mask, self.spec.branches)[: self.asking] != 0
             else:
-                mask = self._read("decisions/mask", self.asking) != 0
-        return Rows(*self._common("decisions", self._asking, self.asking), mask=mask)
+                mask = self._decisions.rows("mask", self.asking, copy=False) != 0
+        *obs, reward, agent_id = self._common(self._decisions, self._asking, self.asking, copy)
+        return Rows(obs, reward, agent_id, mask)
 
-    def endings(self) -> Rows:
-        """The agents that have ended, copied."""
-        block, status = ("decisions", "decisions/max_step") if self._old else ("ended", "ended/status")
-        interrupted = self._of(status, self._over, self.ended) != 0
-        return Rows(*self._common(block, self._over, self.ended), interrupted=interrupted)
+    def endings(self, copy: bool = True) -> Rows:
+        """The agents that have ended; without `copy` as of `decisions`."""
+        if self._old:
+            interrupted = self._ended.rows("max_step", self._shown, copy=False)[self._over] != 0
+        else:
+            interrupted = self._ended.rows("status", self.ended, copy=False) != 0
+        *obs, reward, agent_id = self._common(self._ended, self._over, self.ended, copy)
+        return Rows(obs, reward, agent_id, None, interrupted)
 
     def act(self, continuous: np.ndarray | None, discrete: np.ndarray | None) -> None:
         """Write the actions of the agents that ask, in the order of `decisions`; None: zeros."""
-        for name, actions in (("actions/continuous", continuous), ("actions/discrete", discrete)):
-            offset, dtype, (size,) = self._arrays[name]
-            if not size:
-                continue
+        for which, offset, dtype, size in self._takes:
+            actions = discrete if which else continuous
             if self._asking is None and actions is not None:
-                rows = np.ascontiguousarray(actions, dtype).reshape(self.asking, size)
+                rows = np.ascontiguousarray(actions, dtype)
+                if rows.shape != (self.asking, size):
+                    rows = rows.reshape(self.asking, size)
             else:
                 rows = np.zeros((self.asking if self._asking is None else self._shown, size), dtype)
                 if actions is not None:
                     rows[self._asking] = actions
             self._file.write(offset, rows)
 
-    def _common(self, block: str, rows: np.ndarray | None, count: int) -> tuple[list[np.ndarray], Any, Any]:
-        obs = [self._of(f"{block}/obs/{i}", rows, count) for i in self._observations]
-        return obs, self._of(f"{block}/reward", rows, count), self._of(f"{block}/agent_id", rows, count)
-
-    def _of(self, name: str, rows: np.ndarray | None, count: int) -> np.ndarray:
-        """Of protocol 0, some of the rows that are shown."""
-        return self._read(name, count) if rows is None else self._read(name, self._shown)[rows]
-
-    def _read(self, name: str, count: int) -> np.ndarray:
-        offset, dtype, shape = self._arrays[name]
-        if self._at_once:
-            # memory of this turn's own; behind masks, which are bytes, numbers are not aligned
-            found = np.ndarray((count, *shape), dtype, self._block, offset - self._from)
-            return found if found.flags.aligned else found.copy()
-        return self._file.fill(np.empty((count, *shape), dtype), offset)
+    def _common(self, block: Block, rows: np.ndarray | None, count: int, copy: bool) -> list[np.ndarray]:
+        if rows is None:
+            return block.common(count, copy)
+        # of protocol 0, some of the rows that are shown
+        return [array[rows] for array in block.common(self._shown, copy=False)]
 
 
 def _agent_by_agent(masks: np.ndarray, branches: tuple[int, ...]) -> np.ndarray:

@@ -75,7 +75,7 @@ class GroupPlay:
         group.act(floats, choices)
 
     def _end(self, group: Group) -> None:
-        fields, ended = self.fields, group.endings()
+        fields, ended = self.fields, group.endings(copy=False)
         rows, known = self.streams.end(ended.agent_id, ended.reward)
         self.outcomes[fields.reward][rows] += ended.reward[known]
         interrupted = ended.interrupted[known]
@@ -85,7 +85,7 @@ class GroupPlay:
             self.shown[path][rows] = seen[known]
 
     def _ask(self, group: Group) -> None:
-        fields, asking = self.fields, group.decisions(self._by_branch)
+        fields, asking = self.fields, group.decisions(self._by_branch, copy=False)
         rows, begins = self.streams.ask(asking.agent_id, asking.reward)
         self._asking = rows
         self.outcomes[fields.reward][rows[~begins]] += asking.reward[~begins]

@@ -18,6 +18,7 @@ from dots_simulator.layout import (
     groups_start_0,
     grown_capacity,
 )
+from envs.dots.block import TurnReader
 from envs.dots.faults import SimulatorFault
 from envs.dots.session import CLOSE_SECONDS, Session
 from envs.dots.shared_file import SharedFile, remove
@@ -33,12 +34,14 @@ class Session0(Session):
     """See `Session`. The simulator comes with its first answer; until then it cannot be told from one that hangs."""
 
     protocol = "0"
+    _side_length_at = SIDE_OFFSET_0
 
     def _make(self) -> None:
         self._current = self.path
         self._files = 0
         self._side, self._bytes = 4, FIRST_BYTES_0
         self._data = SharedFile.create(self.path, first_file_0())
+        self._reader = TurnReader(self._data, [self._side_piece()])
 
     def _is_ours(self) -> bool:
         return os.pread(self._data.descriptor, 1, TURN) in (OFF, b"")
@@ -78,9 +81,9 @@ class Session0(Session):
         self._came()
         if has_followed:
             self._read_groups(groups_start_0(self._side), self._bytes)
-        length = int.from_bytes(self._data[SIDE_OFFSET_0:SIDE_START_0], "little", signed=True)
+        self._reader.read()
         payload = b""
-        if length:
+        if length := self._side_length[0]:
             if not 0 < length <= self._side - 4:
                 raise SimulatorFault(f"The simulator's side channels carry {length} bytes, where {self._side - 4} fit")
             payload = self._data[SIDE_START_0 : SIDE_START_0 + length]

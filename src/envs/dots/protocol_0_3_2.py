@@ -3,8 +3,6 @@
 import os
 import struct
 
-import numpy as np
-
 from dots_simulator.layout import (
     FIRST_SIDE_CAPACITY,
     HEADER,
@@ -42,6 +40,8 @@ class Session032(Session):
         self._number, self._side, self._group_bytes = 1, 0, 0
         # the header as it was when it was our turn; and whether the side channel is known to be empty
         self._seen, self._silent = b"", False
+        # the header of a turn in which nothing has happened but the turn itself
+        self._usual = b""
         self._data = SharedFile.create(self._data_path(1), b"", FIRST_SIDE_CAPACITY)
         self._header = SharedFile.create(self.path, first_header())
         self._sizes = _NUMBERS.pack(1, 0, 0)
@@ -51,7 +51,7 @@ class Session032(Session):
 
     def _is_ours(self) -> bool:
         self._seen = seen = os.pread(self._header.descriptor, HEADER_BYTES, 0)
-        return len(seen) < HEADER_BYTES or not seen[TRAINER_BLOCKED] or bool(seen[CLOSED])
+        return seen == self._usual or len(seen) < HEADER_BYTES or not seen[TRAINER_BLOCKED] or bool(seen[CLOSED])
 
     def _attach(self, seconds: float) -> None:
         self._waiter.until(self._is_ours, "before it attached to its file", seconds)
@@ -67,31 +67,32 @@ class Session032(Session):
         if payload or not self._silent:
             self._data.write(0, len(payload).to_bytes(SIDE_START, "little") + payload)
             self._silent = not payload
-        header.write(TRAINER_BLOCKED, ON)
+        os.pwrite(header.descriptor, ON, TRAINER_BLOCKED)
         if query:
             header.write(QUERY, ON)
         if reset:
             header.write(RESET, ON)
-        header.write(SIMULATOR_BLOCKED, OFF)
+        os.pwrite(header.descriptor, OFF, SIMULATOR_BLOCKED)
         self._waiter.give()
 
     def _take(self, doing: str) -> bytes:
         self._waiter.until(self._is_ours, doing)
-        self._require_open()
-        if self._seen[SIZES] != self._sizes:
-            self._follow()
+        if self._seen != self._usual:
+            self._require_open()
+            if self._seen[SIZES] != self._sizes:
+                self._follow()
+            self._usual = self._seen
         payload = b""
         self._silent = True
-        turn = self._data.fill(np.empty(self._turn_bytes, np.uint8), 0) if self._turn_bytes else None
-        if (written := self._data[:SIDE_START] if turn is None else turn[:SIDE_START].tobytes()) != NOTHING:
-            length = int.from_bytes(written, "little", signed=True)
+        self._reader.read()
+        if length := self._side_length[0]:
             if not 0 < length <= self._side - SIDE_START:
                 raise SimulatorFault(
                     f"The simulator's side channels carry {length} bytes, where {self._side - SIDE_START} fit"
                 )
             payload = self._data[SIDE_START : SIDE_START + length]
             self._data.write(0, NOTHING)
-        self._look(turn)
+        self._look()
         return payload
 
     def _say_closed(self) -> None:

@@ -3,14 +3,13 @@
 import re
 from pathlib import Path
 
-import numpy as np
-
 from dots_simulator import wake
 from dots_simulator.groups import read_groups
 from dots_simulator.layout import MAX_SIDE_BYTES, LayoutError
 from dots_simulator.slices import take_short_slices, take_slices
+from envs.dots.block import Piece, TurnReader
 from envs.dots.faults import SimulatorFault
-from envs.dots.group import AT_ONCE, Group
+from envs.dots.group import Group
 from envs.dots.places import Place
 from envs.dots.process import SimulatorProcess
 from envs.dots.shared_file import SharedFile
@@ -32,6 +31,8 @@ class Session:
     """
 
     protocol = ""
+    # where in the data file the length of the side channel's messages is
+    _side_length_at = 0
 
     def __init__(self, place: Place, seconds: float, wakes: bool = True):
         self.place = place
@@ -42,7 +43,9 @@ class Session:
         self._failed = False
         self._closed = False
         self._data: SharedFile | None = None
-        self._turn_bytes = 0
+        # how many bytes the side channel's messages have, as the simulator says
+        self._side_length = memoryview(bytearray(4)).cast("i")
+        self._reader: TurnReader | None = None
         # of this thread's slices, before the simulator came
         self._nanoseconds: int | None = None
         wake.remove(place.path)
@@ -165,13 +168,16 @@ class Session:
         if specs.keys() != self.groups.keys():
             self.generation += 1
         self.groups = {layout.spec.name: Group(layout, self._data, begin) for begin, layout in found}
-        # all that changes with a turn, if it is not much
-        size = max((group.end for group in self.groups.values()), default=0)
-        self._turn_bytes = size if size <= AT_ONCE else 0
+        pieces = [piece for group in self.groups.values() for piece in group.pieces]
+        self._reader = TurnReader(self._data, [self._side_piece(), *pieces])
 
-    def _look(self, turn: np.ndarray | None = None) -> None:
+    def _side_piece(self) -> Piece:
+        at = self._side_length_at
+        return Piece(at, at + 4, [self._side_length])
+
+    def _look(self) -> None:
         for group in self.groups.values():
-            group.take_turn(turn)
+            group.take_turn()
 
     def _report(self, error: Exception) -> SimulatorFault:
         """The fault, with the simulator's end and last words in its message."""

@@ -105,7 +105,7 @@ class SharedFile:
         while len(found) < size:  # the system reads at most 2 GB at once
             more = os.pread(self.descriptor, size - len(found), begin + len(found))
             if not more:
-                raise self._shorter(begin + size)
+                raise self.shorter(begin + size)
             found += more
         return found
 
@@ -118,7 +118,7 @@ class SharedFile:
         if array.nbytes:
             found = os.preadv(self.descriptor, [array], offset)
             if found < array.nbytes:
-                raise self._shorter(offset + array.nbytes)
+                raise self.shorter(offset + array.nbytes)
         return array
 
     def write(self, offset: int, content: bytes | np.ndarray) -> None:
@@ -132,7 +132,8 @@ class SharedFile:
             os.close(self.descriptor)
             self.descriptor = -1
 
-    def _shorter(self, needed: int) -> SimulatorFault:
+    def shorter(self, needed: int) -> SimulatorFault:
+        """What to raise where bytes up to `needed` could not be read."""
         size = os.fstat(self.descriptor).st_size
         return SimulatorFault(f"the file {self.path} has shrunk to {size} bytes; {needed} are needed")
 

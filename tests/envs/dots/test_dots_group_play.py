@@ -17,7 +17,7 @@ class AskingGroup:
     def __init__(self, *ids):
         self.ids, self.asking, self.acted = ids, len(ids), None
 
-    def decisions(self, by_branch):
+    def decisions(self, by_branch, copy):
         seen = np.array(self.ids, np.float32)[:, None]
         return Rows([seen], np.zeros(len(self.ids), np.float32), np.array(self.ids, np.int32))
 
