@@ -1,4 +1,8 @@
-"""What `learning.py` trains on the games of entities, with the settings of enn-trainer's own configs."""
+"""What `learning.py` trains on the games of entities, with the settings of enn-trainer's own configs.
+
+For MineSweeper it has none. With its defaults, `128 16 minibatches=2` and 1,000,000 steps, one seed of three reached
+0.95 after 454,000 steps and one 0.99 after 656,000 only: minibatches of half the size and an end at 610,000 are better.
+"""
 
 NET = "d_model=16 n_layer=1"
 
@@ -30,7 +34,7 @@ GAMES = {
         100_000,
         "above 4.5",
     ),
-    "minesweeper": ("MineSweeper", "128 16 minibatches=2", 1_000_000, "0.95 by 400,000, 0.99 by 610,000"),
+    "minesweeper": ("MineSweeper", "128 16 minibatches=4", 610_000, "0.95 by 400,000, 0.99 by 610,000"),
     "cherry_pick": ("CherryPick", "128 16 d_model=128 value_coef=0.125", 250_000, "above 0.99"),
     "pick_matching_balls": (
         "PickMatchingBalls env_args.kwargs.one_hot=True env_args.kwargs.randomize=True",
