@@ -48,7 +48,7 @@ class EntityMAC(OneNetwork):
         # fields that it sees, beside those of every controller
         self.input_fields = self.fields.paths
 
-    @th.no_grad()
+    @th.inference_mode()
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`, with the extras "log_prob", "entropy" and, if it has, "value"."""
         outputs = self._outputs(self._arguments(lambda key: batch[key][rows, t]))
