@@ -37,7 +37,8 @@ class Block:
 
     def __init__(self, file: SharedFile, layout: GroupLayout, begin: int, name: str, at_once: int):
         self._file = file
-        self._count = memoryview(bytearray(4)).cast("i")
+        # of one number: rows that the simulator shows, as it says
+        self.count = memoryview(bytearray(4)).cast("i")
         # protocol 0 has masks, which nobody writes where they belong
         arrays = {
             path.removeprefix(f"{name}/"): array
@@ -55,7 +56,7 @@ class Block:
         size = 4 + sum(sizes.values())
         # None: rows are read when they are asked for
         self._staged: dict[str, np.ndarray] | None = None
-        buffers: list[memoryview | bytearray] = [self._count]
+        buffers: list[memoryview | bytearray] = [self.count]
         if size <= at_once:
             self._staged = {key: np.zeros((n, *shape), dtype) for key, (_, dtype, shape) in self._places.items()}
             buffers += [memoryview(array.reshape(-1).view(np.uint8)) for array in self._staged.values() if array.nbytes]
@@ -63,11 +64,6 @@ class Block:
         self._common = [key for key in self._places if key.startswith("obs/")] + ["reward", "agent_id"]
         self._arrays = None if self._staged is None else [self._staged[key] for key in self._common]
         self.piece = Piece(begin, begin + (4 if self._staged is None else size), buffers)
-
-    @property
-    def count(self) -> int:
-        """Rows that the simulator shows, as it says."""
-        return self._count[0]
 
     def rows(self, name: str, count: int, copy: bool = True) -> np.ndarray:
         """The first rows of an array; without `copy`, perhaps in memory that the next turn fills again."""

@@ -48,6 +48,7 @@ class Group:
 
     def __init__(self, layout: GroupLayout, file: SharedFile, begin: int):
         self.spec: GroupSpec = layout.spec
+        self._most = layout.spec.max_agents
         self._file, self._old = file, layout.protocol == "0"
         self._decisions = Block(file, layout, begin, "decisions", AT_ONCE)
         # in protocol 0, agents that have ended are among those that ask
@@ -73,7 +74,7 @@ class Group:
         Raises:
             SimulatorFault: more than the group may have.
         """
-        most, count, ended = self.spec.max_agents, self._decisions.count, 0 if self._old else self._ended.count
+        most, count, ended = self._most, self._decisions.count[0], 0 if self._old else self._ended.count[0]
         if not (0 <= count <= most and 0 <= ended <= most):
             raise SimulatorFault(
                 f"The simulator shows {count} agents that ask and {ended} that have ended in '{self.spec.name}', which "

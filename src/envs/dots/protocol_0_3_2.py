@@ -22,6 +22,8 @@ SIMULATOR_BLOCKED, TRAINER_BLOCKED, RESET, CLOSED, QUERY = (
     HEADER[name].offset for name in ("simulator_blocked", "trainer_blocked", "reset", "closed", "query")
 )
 ON, OFF = b"\1", b"\0"
+# of both blocked bytes, which are neighbours: it is the simulator's turn
+THEIRS = OFF + ON
 # of the header: file number, side capacity, group bytes
 SIZES = slice(HEADER["file_number"].offset, HEADER["group_bytes"].offset + 4)
 # these, or the version
@@ -51,7 +53,11 @@ class Session032(Session):
 
     def _is_ours(self) -> bool:
         self._seen = seen = os.pread(self._header.descriptor, HEADER_BYTES, 0)
-        return seen == self._usual or len(seen) < HEADER_BYTES or not seen[TRAINER_BLOCKED] or bool(seen[CLOSED])
+        if seen == self._usual or len(seen) < HEADER_BYTES:
+            return True
+        # see `_give`
+        passed = seen[SIMULATOR_BLOCKED] if self._waiter.joined else not seen[TRAINER_BLOCKED]
+        return bool(passed or seen[CLOSED])
 
     def _attach(self, seconds: float) -> None:
         self._waiter.until(self._is_ours, "before it attached to its file", seconds)
@@ -67,12 +73,16 @@ class Session032(Session):
         if payload or not self._silent:
             self._data.write(0, len(payload).to_bytes(SIDE_START, "little") + payload)
             self._silent = not payload
-        os.pwrite(header.descriptor, ON, TRAINER_BLOCKED)
+        joined = self._waiter.joined
+        if not joined:
+            os.pwrite(header.descriptor, ON, TRAINER_BLOCKED)
         if query:
             header.write(QUERY, ON)
         if reset:
             header.write(RESET, ON)
-        os.pwrite(header.descriptor, OFF, SIMULATOR_BLOCKED)
+        # in one call of the system: a simulator that knows wake-ups sets both bytes when it passes the turn, so that its
+        # own says as much. Should it do so between these two, the trainer's tells nothing, and nothing is lost
+        os.pwrite(header.descriptor, THEIRS if joined else OFF, SIMULATOR_BLOCKED)
         self._waiter.give()
 
     def _take(self, doing: str) -> bytes:

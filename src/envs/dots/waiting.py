@@ -50,7 +50,19 @@ class Waiter:
                 return
         if (not self.joined or self.wake.fall_asleep()) and is_ours():
             return
-        seconds = self.seconds if seconds is None else seconds
+        if self.joined:  # most waits end with the first wake-up
+            self.wake.wait(CHECK_SECONDS)
+            if is_ours():
+                return
+        self._wait_long(is_ours, doing, self.seconds if seconds is None else seconds)
+
+    def give(self) -> None:
+        """Wake the simulator, after the turn was passed to it."""
+        if self.joined:
+            self.wake.signal()
+
+    def _wait_long(self, is_ours: Callable[[], bool], doing: str, seconds: float) -> None:
+        """See `until`."""
         begun = checked = time.monotonic()
         naps = Naps()
         while True:
@@ -69,11 +81,6 @@ class Waiter:
                 return
             if now - begun > seconds:
                 self._give_up(doing, seconds)
-
-    def give(self) -> None:
-        """Wake the simulator, after the turn was passed to it."""
-        if self.joined:
-            self.wake.signal()
 
     def _nap(self, seconds: float) -> bool:
         """Sleep; whether the process has ended meanwhile."""
