@@ -94,8 +94,9 @@ class Behaviour:
 
     def count(self, decisions: int, ended: int) -> None:
         """Say in the arrays how many rows the trainer shall see."""
-        self.decisions.count(decisions)
-        self.ended.count(ended)
+        for rows, shown in ((self.decisions, decisions), (self.ended, ended)):
+            if rows.counted[0] != shown:
+                rows.counted[0] = shown
 
     def clear(self) -> None:
         """Forget the rows of this turn."""

@@ -54,7 +54,7 @@ class Link:
         self._ours = self._is_our_turn
         self._unchanged = b""
         self._open(FIRST_SIDE_CAPACITY)
-        self._pass()
+        self.give()
 
     def wait(self) -> int:
         """Wait for the simulator's turn: STEP, RESET, QUERY or CLOSE.
@@ -80,7 +80,10 @@ class Link:
     def give(self) -> None:
         """It is the trainer's turn."""
         self._has_grown = False
-        self._pass()
+        header = self._header
+        header[SIMULATOR_BLOCKED] = 1
+        header[TRAINER_BLOCKED] = 0
+        self._watch.signal()
 
     @property
     def closed(self) -> bool:
@@ -171,12 +174,6 @@ class Link:
 
     def _is_our_turn(self) -> bool:
         return not self._header[SIMULATOR_BLOCKED] or bool(self._header[CLOSED])
-
-    def _pass(self) -> None:
-        header = self._header
-        header[SIMULATOR_BLOCKED] = 1
-        header[TRAINER_BLOCKED] = 0
-        self._watch.signal()
 
     def _data_path(self) -> Path:
         return Path(f"{self._path}{'_' * self._number}")

@@ -24,14 +24,15 @@ class Rows:
         self._most = -1
         self._observations: list[np.ndarray] = []
         self._rewards = self._ids = np.zeros(0)
-        self._count = memoryview(bytearray(4)).cast("i")
+        # of one number, in the arrays: how many rows the trainer shall see
+        self.counted = memoryview(bytearray(4)).cast("i")
 
     def bind(self, views: dict[str, np.ndarray]) -> None:
         """Write into these arrays, named as `GroupLayout` names those of protocol 0.3.2."""
         block = self._block
         self._observations = [views[f"{block}/obs/{i}"] for i in range(len(self._shapes))]
         self._rewards, self._ids = views[f"{block}/reward"], views[f"{block}/agent_id"]
-        self._count = memoryview(views[f"{block}/count"].reshape(1).view(np.uint8)).cast("i")
+        self.counted = memoryview(views[f"{block}/count"].reshape(1).view(np.uint8)).cast("i")
         self._most = self._spec.max_agents
 
     def write(
@@ -53,14 +54,9 @@ class Rows:
         self.shown = end
         return rows
 
-    def count(self, shown: int) -> None:
-        """Say in the arrays how many rows the trainer shall see."""
-        if self._count[0] != shown:
-            self._count[0] = shown
-
     def recall(self) -> None:
         """Take the number of rows from the arrays."""
-        self.shown = self._count[0]
+        self.shown = self.counted[0]
 
     def _refuse(self, end: int, observations: int) -> None:
         name = f"'{self._spec.name}'"

@@ -64,10 +64,11 @@ class TrainerWatch:
             if self._spin.look(our_turn):
                 return
         if woken:
-            if self._wake.fall_asleep() and our_turn():
+            wake = self._wake
+            if wake.is_awake and wake.fall_asleep() and our_turn():
                 return
             while True:
-                self._wake.wait(CHECK_SECONDS)
+                wake.wait(CHECK_SECONDS)
                 if our_turn():
                     return
                 self._require_trainer(our_turn)

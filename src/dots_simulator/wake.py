@@ -73,7 +73,7 @@ class Wake:
             self._flags = os.open(f"{path}{AWAKE}", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         self._own, self._other = own, other
         # whether the other side knows that this one is awake
-        self._is_awake = False
+        self.is_awake = False
         self._lock = threading.Lock()
         self._poll = select.poll()
         self._poll.register(self._read, select.POLLIN)
@@ -121,7 +121,7 @@ class Wake:
     def signal(self) -> None:
         """Wake the other side, after the turn was given, unless it is awake."""
         # who has had to be woken itself does not ask: the other side has slept as well, most likely
-        if self._is_awake:
+        if self.is_awake:
             self._fence()
             if os.pread(self._flags, 1, self._other) == _AWAKE:
                 return
@@ -134,18 +134,18 @@ class Wake:
 
     def stay_awake(self) -> bool:
         """Let the other side know that this one looks at the turn by itself; False: there is no way to say so."""
-        if self._flags is not None and not self._is_awake:
+        if self._flags is not None and not self.is_awake:
             os.pwrite(self._flags, _AWAKE, self._own)
-            self._is_awake = True
-        return self._is_awake
+            self.is_awake = True
+        return self.is_awake
 
     def fall_asleep(self) -> bool:
         """Before `wait`: the other side has to wake this one. True: it did not know so far, and may have passed the
         turn without, so look at the turn once more."""
-        if not self._is_awake:
+        if not self.is_awake:
             return False
         os.pwrite(self._flags, _ASLEEP, self._own)
-        self._is_awake = False
+        self.is_awake = False
         self._fence()
         return True
 

@@ -101,16 +101,20 @@ class Group:
                 mask = _agent_by_agent(mask, self.spec.branches)[: self.asking] != 0
             else:
                 mask = self._decisions.rows("mask", self.asking, copy=False) != 0
-        *obs, reward, agent_id = self._common(self._decisions, self._asking, self.asking, copy)
+        if self._old:
+            *obs, reward, agent_id = self._picked(self._asking)
+        else:
+            *obs, reward, agent_id = self._decisions.common(self.asking, copy)
         return Rows(obs, reward, agent_id, mask)
 
     def endings(self, copy: bool = True) -> Rows:
         """The agents that have ended; without `copy` as of `decisions`."""
         if self._old:
             interrupted = self._ended.rows("max_step", self._shown, copy=False)[self._over] != 0
+            *obs, reward, agent_id = self._picked(self._over)
         else:
             interrupted = self._ended.rows("status", self.ended, copy=False) != 0
-        *obs, reward, agent_id = self._common(self._ended, self._over, self.ended, copy)
+            *obs, reward, agent_id = self._ended.common(self.ended, copy)
         return Rows(obs, reward, agent_id, None, interrupted)
 
     def act(self, continuous: np.ndarray | None, discrete: np.ndarray | None) -> None:
@@ -127,11 +131,9 @@ class Group:
                     rows[self._asking] = actions
             self._file.write(offset, rows)
 
-    def _common(self, block: Block, rows: np.ndarray | None, count: int, copy: bool) -> list[np.ndarray]:
-        if rows is None:
-            return block.common(count, copy)
-        # of protocol 0, some of the rows that are shown
-        return [array[rows] for array in block.common(self._shown, copy=False)]
+    def _picked(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Of protocol 0, some of the rows that are shown."""
+        return [array[rows] for array in self._decisions.common(self._shown, copy=False)]
 
 
 def _agent_by_agent(masks: np.ndarray, branches: tuple[int, ...]) -> np.ndarray:

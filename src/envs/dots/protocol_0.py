@@ -88,7 +88,8 @@ class Session0(Session):
                 raise SimulatorFault(f"The simulator's side channels carry {length} bytes, where {self._side - 4} fit")
             payload = self._data[SIDE_START_0 : SIDE_START_0 + length]
             self._data.write(SIDE_OFFSET_0, bytes(4))
-        self._look()
+        for group in self.groups.values():
+            group.take_turn()
         return payload
 
     def _say_closed(self) -> None:

@@ -83,7 +83,8 @@ class Session032(Session):
         # in one call of the system: a simulator that knows wake-ups sets both bytes when it passes the turn, so that its
         # own says as much. Should it do so between these two, the trainer's tells nothing, and nothing is lost
         os.pwrite(header.descriptor, THEIRS if joined else OFF, SIMULATOR_BLOCKED)
-        self._waiter.give()
+        if joined:
+            self._waiter.wake.signal()
 
     def _take(self, doing: str) -> bytes:
         self._waiter.until(self._is_ours, doing)
@@ -102,7 +103,8 @@ class Session032(Session):
                 )
             payload = self._data[SIDE_START : SIDE_START + length]
             self._data.write(0, NOTHING)
-        self._look()
+        for group in self.groups.values():
+            group.take_turn()
         return payload
 
     def _say_closed(self) -> None:

@@ -175,10 +175,6 @@ class Session:
         at = self._side_length_at
         return Piece(at, at + 4, [self._side_length])
 
-    def _look(self) -> None:
-        for group in self.groups.values():
-            group.take_turn()
-
     def _report(self, error: Exception) -> SimulatorFault:
         """The fault, with the simulator's end and last words in its message."""
         self._failed = True

@@ -123,7 +123,8 @@ class SharedFile:
 
     def write(self, offset: int, content: bytes | np.ndarray) -> None:
         """Write bytes, or those of a contiguous array."""
-        if len(content):
+        size = content.nbytes if isinstance(content, np.ndarray) else len(content)
+        if size and os.pwrite(self.descriptor, content, offset) != size:
             _write(self.descriptor, content, offset)
 
     def close(self) -> None:

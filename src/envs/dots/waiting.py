@@ -43,15 +43,16 @@ class Waiter:
         Raises:
             SimulatorFault: its process has ended, or it took too long and was killed.
         """
+        wake = self.wake if self.joined else None
         if self._spin.due():
-            if self.joined:
-                self.wake.stay_awake()
+            if wake is not None:
+                wake.stay_awake()
             if self._spin.look(is_ours):
                 return
-        if (not self.joined or self.wake.fall_asleep()) and is_ours():
+        if (wake is None or (wake.is_awake and wake.fall_asleep())) and is_ours():
             return
-        if self.joined:  # most waits end with the first wake-up
-            self.wake.wait(CHECK_SECONDS)
+        if wake is not None:  # most waits end with the first wake-up
+            wake.wait(CHECK_SECONDS)
             if is_ours():
                 return
         self._wait_long(is_ours, doing, self.seconds if seconds is None else seconds)
