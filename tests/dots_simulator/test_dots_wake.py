@@ -4,8 +4,11 @@ import threading
 import time
 
 import pytest
+from test_dots_c import SIMULATORS
 
 from dots_simulator import wake
+from dots_simulator.layout import HEADER
+from envs.dots.connecting import Wanted, connect
 
 
 @pytest.fixture
@@ -57,3 +60,38 @@ def test_nudges_do_not_pile_up_while_nobody_sleeps(sides, monkeypatch):
     trainer.wait()
     time.sleep(0.05)
     assert 0.003 < seconds_of(trainer.wait) < 0.1
+
+
+BLOCKED = slice(HEADER["simulator_blocked"].offset, HEADER["trainer_blocked"].offset + 1)
+
+
+def blocked_bytes(session, content=None):
+    """The simulator's and the trainer's, and perhaps others in their place."""
+    with open(session.path, "r+b") as header:
+        found = header.read(BLOCKED.stop)[BLOCKED]
+        if content is not None:
+            header.seek(BLOCKED.start)
+            header.write(content)
+    return found
+
+
+def test_a_turn_is_passed_by_both_bytes_and_never_lost(tmp_path):
+    session = connect(Wanted(str(SIMULATORS / "basic.py"), protocol="0.3.2", folder=str(tmp_path), timeout=5.0))
+    session.give(reset=True)
+    session.take()
+    assert session.wakes and blocked_bytes(session) == b"\1\0"
+    given, signal = [], session._waiter.wake.signal
+    session._waiter.wake.signal = lambda: (given.append(blocked_bytes(session)), signal())
+    for late in (False, True, True, False):
+        session.groups["Basic"].act(None, None)
+        session.give()
+        if late:
+            # the simulator has answered before the trainer's own byte was written
+            limit = time.monotonic() + 5.0
+            while blocked_bytes(session) != b"\1\0":
+                assert time.monotonic() < limit
+            blocked_bytes(session, b"\1\1")
+        assert session.take() == b""
+    session.close()
+    # the simulator may have passed it back already
+    assert set(given) <= {b"\0\1", b"\1\0", b"\1\1"}

@@ -80,8 +80,8 @@ class Session032(Session):
             header.write(QUERY, ON)
         if reset:
             header.write(RESET, ON)
-        # in one call of the system: a simulator that knows wake-ups sets both bytes when it passes the turn, so that its
-        # own says as much. Should it do so between these two, the trainer's tells nothing, and nothing is lost
+        # both bytes in one call of the system. Should a simulator pass the turn back between the two, the trainer's
+        # stays 1, and its own alone says so: those that know wake-ups set it each time
         os.pwrite(header.descriptor, THEIRS if joined else OFF, SIMULATOR_BLOCKED)
         if joined:
             self._waiter.wake.signal()
