@@ -50,7 +50,7 @@ class Block:
         self._places = {
             key: (begin + array.offset, np.dtype(array.dtype), array.shape[1:]) for key, array in arrays.items()
         }
-        n = layout.spec.max_agents
+        n = self._most = layout.spec.max_agents
         sizes = {key: n * dtype.itemsize * int(np.prod(shape)) for key, (_, dtype, shape) in self._places.items()}
         begin += count.offset
         size = 4 + sum(sizes.values())
@@ -77,9 +77,8 @@ class Block:
         """`rows` of the observations, "reward" and "agent_id"."""
         if self._arrays is None:
             return [self.rows(name, count) for name in self._common]
-        if copy:
-            return [array[:count].copy() for array in self._arrays]
-        return [array[:count] for array in self._arrays]
+        shown = self._arrays if count == self._most else [array[:count] for array in self._arrays]
+        return [array.copy() for array in shown] if copy else shown
 
 
 class TurnReader:

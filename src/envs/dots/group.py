@@ -101,21 +101,18 @@ class Group:
                 mask = _agent_by_agent(mask, self.spec.branches)[: self.asking] != 0
             else:
                 mask = self._decisions.rows("mask", self.asking, copy=False) != 0
-        if self._old:
-            *obs, reward, agent_id = self._picked(self._asking)
-        else:
-            *obs, reward, agent_id = self._decisions.common(self.asking, copy)
-        return Rows(obs, reward, agent_id, mask)
+        found = self._picked(self._asking) if self._old else self._decisions.common(self.asking, copy)
+        return Rows(found[:-2], found[-2], found[-1], mask)
 
     def endings(self, copy: bool = True) -> Rows:
         """The agents that have ended; without `copy` as of `decisions`."""
         if self._old:
             interrupted = self._ended.rows("max_step", self._shown, copy=False)[self._over] != 0
-            *obs, reward, agent_id = self._picked(self._over)
+            found = self._picked(self._over)
         else:
             interrupted = self._ended.rows("status", self.ended, copy=False) != 0
-            *obs, reward, agent_id = self._ended.common(self.ended, copy)
-        return Rows(obs, reward, agent_id, None, interrupted)
+            found = self._ended.common(self.ended, copy)
+        return Rows(found[:-2], found[-2], found[-1], None, interrupted)
 
     def act(self, continuous: np.ndarray | None, discrete: np.ndarray | None) -> None:
         """Write the actions of the agents that ask, in the order of `decisions`; None: zeros."""
