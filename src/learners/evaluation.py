@@ -32,9 +32,9 @@ def field_of(batch: Any, key: str) -> th.Tensor:
 
 def pi_max(policy: Joint, spread: Callable[[th.Tensor], th.Tensor]) -> Callable[[], th.Tensor] | None:
     """Computes the probability of the likeliest action, `spread` over a batch, where an action is one choice."""
-    if list(policy.branches) != ["actions"] or not hasattr(policy.branches["actions"], "probs"):
+    choice = policy.branches["actions"] if list(policy.branches) == ["actions"] else None
+    if not hasattr(type(choice), "probs"):  # of the class: that of the object would be computed
         return None
-    choice = policy.branches["actions"]
     if hasattr(choice, "log_probs"):  # the power of the largest only: that of illegal actions takes ten times as long
         return lambda: spread(choice.log_probs.detach().amax(dim=-1).exp())
     return lambda: spread(choice.probs.detach().amax(dim=-1))
