@@ -52,7 +52,8 @@ def _governs(kind: str, key: str) -> bool:
 
 
 def _inert_keys(config: Mapping) -> list[str]:
-    keys = [key for key in config if key in inert_keys(config)]
+    inert = inert_keys(config)
+    keys = [key for key in config if key in inert]
     return [f"Nothing reads {', '.join(keys)}, as in PyMARL, where its files have them, too."] if keys else []
 
 

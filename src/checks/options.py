@@ -8,7 +8,7 @@ from typing import Any
 from checks.experiment_options import OPTIONS as OF_EXPERIMENTS
 from checks.registries import REGISTRIES, chosen_entry, has_foreign_part, reads
 from records.options import OPTIONS as OF_RECORDS
-from utils.config import default_config
+from utils.config import shared_defaults
 from utils.errors import ConfigError
 from utils.options import SHAPES, SHARED, WIDTH, Option
 
@@ -43,7 +43,7 @@ def declared(config: Mapping[str, Any] | None = None) -> dict[str, Option]:
     Raises:
         ConfigError: two chosen parts declare a key differently, or a shared key has no default.
     """
-    shared = default_config()
+    shared = shared_defaults()
     options = dict.fromkeys(shared, _ADDED)
     first: dict[str, Option] = {}
     for _, _, key, option in readings():

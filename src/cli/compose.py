@@ -11,7 +11,7 @@ from typing import Any
 from checks.options import completed, declared
 from checks.plugins import import_plugins
 from cli.parameter_files import load_parameters
-from utils.config import CONFIG_DIR, config_names, config_path, default_config, recursive_dict_update
+from utils.config import CONFIG_DIR, config_names, config_path, default_config, recursive_dict_update, shared_defaults
 from utils.errors import ConfigError
 from utils.plain_values import shown
 from utils.yaml_files import load_yaml
@@ -135,7 +135,7 @@ def _load(path: Path) -> dict:
 
 def _checked(path: Path, config: dict) -> dict:
     """The config of a file, whose mappings are ones, and whose plugins are found from it."""
-    defaults = default_config()
+    defaults = shared_defaults()
     for key, value in config.items():
         if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):
             raise ConfigError(f"{path}: '{key}' must be a mapping of keys to values, found {shown(value)}.")

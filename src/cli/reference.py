@@ -12,7 +12,7 @@ from typing import Any
 
 from checks.options import ROOMS, readings
 from checks.registries import AUTO, REGISTRIES
-from utils.config import CONFIG_DIR, default_config
+from utils.config import CONFIG_DIR, shared_defaults
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.options import FREE, SHARED, Option
@@ -47,7 +47,7 @@ class Key:
 
     @property
     def default(self) -> Any:
-        return default_config()[self.name] if self.option.default is SHARED else self.option.default
+        return shared_defaults()[self.name] if self.option.default is SHARED else self.option.default
 
     @property
     def values(self) -> str:

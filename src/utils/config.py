@@ -51,13 +51,14 @@ def config_path(name: str, family: str) -> Path:
 
 
 @functools.cache
-def _default_config() -> dict:
+def shared_defaults() -> Mapping[str, Any]:
+    """config/default.yaml, read once: not to be changed."""
     return load_yaml(CONFIG_DIR / "default.yaml")
 
 
 def default_config() -> dict:
     """A copy of config/default.yaml, the keys that parts share; `checks.options` adds those of single parts."""
-    return copy.deepcopy(_default_config())
+    return copy.deepcopy(shared_defaults())
 
 
 def recursive_dict_update(base: dict, update: Mapping) -> dict:
@@ -92,7 +93,7 @@ def with_defaults(args: Any, own: Mapping[str, Any] | None = None) -> SimpleName
     Args:
         own: the defaults that the part declares (`Registry.defaults_of`).
     """
-    defaults = {**_default_config(), **(own or {})}
+    defaults = {**shared_defaults(), **(own or {})}
     missing = {key: value for key, value in defaults.items() if not hasattr(args, key)}
     if not missing:
         return args
