@@ -11,7 +11,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # modules are compiled when they are first imported: compiling all of them takes as long as installing them
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
-# small networks are fastest with one thread; two tests run side by side
+# what tests import, and the simulators' machine code: made while packages are installed, which takes one core
+COMPILE := import cli.experiment, run, envs.racing.batch, envs.skirmish.batch as skirmish; envs.racing.batch.prepare(); skirmish.prepare()
+# small networks are fastest with one thread; three processes of tests keep two cores busy, since many tests wait
 export OMP_NUM_THREADS ?= 1
 # the tests start hundreds of processes, each of which would compile the sources
 unexport PYTHONDONTWRITEBYTECODE
@@ -41,10 +43,10 @@ lint: $(VENV)/.dev
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
 check-tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 check-fast: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow"
 
 reference: $(VENV)/.core
 	PYTHONPATH=src $(BIN)/python -m cli.reference
@@ -72,5 +74,6 @@ $(VENV)/.browser: requirements-browser.txt $(VENV)/.core
 
 $(VENV)/.dev: requirements-envs.txt requirements-browser.txt requirements-dev.txt $(VENV)/.core
 	@echo "Installing the optional environments, the run browser and the development tools"
-	$(PIP) -r requirements.txt -r requirements-envs.txt -r requirements-browser.txt -r requirements-dev.txt
+	@{ $(BIN)/python -m compileall -q src; PYTHONPATH=src $(BIN)/python -c "$(COMPILE)"; } & \
+		$(PIP) -r requirements.txt -r requirements-envs.txt -r requirements-browser.txt -r requirements-dev.txt && wait
 	@touch $@

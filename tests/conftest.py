@@ -1,6 +1,5 @@
 """Settings of all tests."""
 
-import copy
 import gc
 import logging
 import os
@@ -8,15 +7,15 @@ import re
 import signal
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 import forked
+import parsed_once  # noqa: F401
 import unrecorded_sources  # noqa: F401
-from utils import child_process, yaml_files
+from utils import child_process
 
 # a busy machine is not a failure; in CI the same examples are tried every time
 settings.register_profile("muster", deadline=None, derandomize="CI" in os.environ)
@@ -37,11 +36,6 @@ def pytest_sessionstart(session):
             "import envs.racing.batch, envs.skirmish.batch; envs.racing.batch.prepare(); envs.skirmish.batch.prepare()"
         )
         subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=quiet, stderr=quiet)
-
-
-# PyYAML parses slowly, and hundreds of tests compose configs from the same files
-_parsed_once = cache(yaml_files._parsed)
-yaml_files._parsed = lambda path, text: copy.deepcopy(_parsed_once(path, text))
 
 
 # children of tests fork from a server that has imported everything; `spawned` is for the tests of how they really start

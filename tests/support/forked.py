@@ -35,8 +35,7 @@ def _as_its_parent(mask, server, environment, folder, target, args, kwargs):
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     _SERVERS.append(server)
     np.random.seed()  # as in a new interpreter: all children would draw what the server would
-    os.environ.clear()
-    os.environ.update(environment)
+    _set_environment(environment)
     os.chdir(folder)
     target(*args, **kwargs)
 
@@ -45,6 +44,7 @@ class _Context(ForkServerContext):
     Process = _Process
 
 
+_AT_IMPORT = dict(os.environ)
 # in a child: the address of the server that it was forked by
 _SERVERS: list[str] = []
 
@@ -68,16 +68,20 @@ CONTEXT.set_forkserver_preload(["imported_ahead"])
 def _start_server():
     if _SERVERS:
         return
-    path = os.environ.get("PYTHONPATH")
+    now = dict(os.environ)
+    # what the first test to start a process has set is its own: with another cache, the simulators would be compiled
+    _set_environment(_AT_IMPORT)
     # Python 3.11 does not give the server our sys.path, and does not say so when an import fails there
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*sys.path, path]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*sys.path, now.get("PYTHONPATH")]))
     try:
         forkserver.ensure_running()
     finally:
-        if path is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = path
+        _set_environment(now)
+
+
+def _set_environment(variables):
+    os.environ.clear()
+    os.environ.update(variables)
 
 
 def start_forked(target, *arguments):

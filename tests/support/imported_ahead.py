@@ -8,10 +8,12 @@ import numpy as np
 import pytest  # noqa: F401
 
 import cli.experiment
-import cli.summary  # noqa: F401 - with the line above: Sacred and Pandas
+import cli.summary
+import parsed_once  # noqa: F401
 import run  # noqa: F401
 import unrecorded_sources  # noqa: F401
 from checks.registries import REGISTRIES
+from cli.compose import compose_config
 from envs.skirmish.batch import BatchedSkirmish
 from utils.code_version import code_version
 
@@ -23,6 +25,8 @@ code_version()
 battles = BatchedSkirmish(batch_size=1, map_name="3m", seed=0)
 battles.reset()
 battles.step(np.ones((1, battles.n_agents), dtype=int))
+# Sacred looks for the file of every module, which is then known
+cli.experiment.build_experiment(compose_config("vdn", "two_step"))
 # children share these pages: the garbage collector, which writes into what it looks at, would copy them
 gc.collect()
 gc.freeze()

@@ -10,6 +10,18 @@ from forked import Command, run_command
 ALGORITHMS = ("qmix", "vdn", "iql")
 GAMES = ("two_step", "matrix")
 SEEDS = (1, 2)
+UNHURRIED = """
+import time
+from envs import REGISTRY
+from envs.two_step import TwoStepGame
+
+class Unhurried(TwoStepGame):
+    def step(self, actions):
+        time.sleep(0.01)  # and leave the processor to whoever watches
+        return super().step(actions)
+
+REGISTRY.declare("unhurried", Unhurried, "the two-step game, at most a hundred steps a second")
+"""
 
 
 def command(results, algorithm, game, seed, t_max=100, **changes):
@@ -67,4 +79,7 @@ def shared_runs(tmp_path_factory):
 
 def start_training(results):
     """A training that continues until it is ended."""
-    return Command(*command(results, "vdn", "two_step", 9, t_max=10_000_000), cwd=results)
+    plugin = results.parent / "unhurried.py"
+    plugin.write_text(UNHURRIED)
+    words = command(results, "vdn", "two_step", 9, t_max=10_000_000, plugins=f'["{plugin}"]', env="unhurried")
+    return Command(*words, cwd=results)

@@ -1,9 +1,12 @@
 """Imported by a process, Sacred records no sources of its runs: to hash and copy 700 takes longer than a short run.
 
-Runs of a real interpreter have them (`tests/integration/test_command_line.py`).
+Runs of a real interpreter have them (`tests/integration/test_command_line.py`). git is asked once for the commit.
 """
 
-from sacred.dependencies import source_discovery_strategies as strategies
+from functools import cache
 
-OF_THE_FOLDER = strategies["dir"]
-strategies["dir"] = strategies["none"]
+from sacred import dependencies
+
+OF_THE_FOLDER = dependencies.source_discovery_strategies["dir"]
+dependencies.source_discovery_strategies["dir"] = dependencies.source_discovery_strategies["none"]
+dependencies.get_commit_if_possible = cache(dependencies.get_commit_if_possible)
