@@ -156,7 +156,7 @@ def contenders(options: argparse.Namespace) -> dict[str, Callable]:
         import grpc  # noqa: F401
 
         found["gRPC"] = by_grpc
-    return found
+    return {name: one for name, one in found.items() if name in ("pipe", *(options.only or found))}
 
 
 def rate(trip: Callable[[], None], seconds: float) -> float:
@@ -186,6 +186,9 @@ def main() -> None:
     # they take turns: other work of the machine slows all alike
     parser.add_argument("--turns", type=int, default=8, help="of each contender")
     parser.add_argument("--seconds", type=float, default=0.5, help="of each turn")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help="contenders beside the pipe, as they are called above"
+    )
     parser.add_argument("--loads", nargs="+", choices=("quiet", "busy"), default=["quiet", "busy"], help="of the cores")
     parser.add_argument("--real-package", help="folder with mlagents_dots_envs; mlagents_envs must be importable")
     options = parser.parse_args()
