@@ -18,7 +18,7 @@ import unrecorded_sources  # noqa: F401
 from utils import child_process
 
 # a busy machine is not a failure; in CI the same examples are tried every time
-settings.register_profile("muster", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("muster", deadline=None, derandomize="CI" in os.environ, max_examples=50)
 settings.load_profile("muster")
 
 
