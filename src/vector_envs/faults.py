@@ -56,9 +56,9 @@ class Fault:
 
     def warning(self, restarts: int, max_restarts: int) -> str:
         """The log message of restart number `restarts`, which recovered from it."""
-        what = "a new process has" if self.index is None else "it has"
+        what = "process" if self.index is None else "environment"
         return (
-            f"{self.text.rstrip()}\n{what.capitalize()} taken its place (restart {restarts} of "
+            f"{self.text.rstrip()}\nA new {what} has taken its place (restart {restarts} of "
             f"max_worker_restarts={max_restarts}); an unfinished episode is dropped and played again."
         )
 
