@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 CHROMIUM = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
-QUIET = ("--disable-background-networking", "--disable-component-update", "--window-size=1300,950")
-STILL = "--force-prefers-reduced-motion"
+# a window without tabs opens no page of Chromium's own, which would cost as much as the tests' first
+QUIET = ("--disable-background-networking", "--disable-component-update", "--app=data:,")
+# the ports of pages that have ended: a page at the same address finds its scripts in the browser, and compiled
+_PORTS: list[int] = []
 
 
 def write_replay(results, token, name, steps=4, footer=True, header=None, unit=None):
@@ -59,7 +61,7 @@ def page_over(results):
     """The page's address, while it is served."""
     from browser.page.opening import find_or_start
 
-    port, server = find_or_start(Path(results), 0)
+    port, server = find_or_start(Path(results), _PORTS.pop() if _PORTS else 0)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -68,22 +70,19 @@ def page_over(results):
         server.shutdown()
         thread.join()
         server.server_close()
+        _PORTS.append(port)
 
 
 @contextmanager
-def chromium(profile, still=False):
-    """A new Chromium that keeps its console and network logs; without one the test is skipped.
-
-    Args:
-        still: for a user who wants no animations: without them, there are no 60 pictures a second to draw.
-    """
+def chromium(profile):
+    """A new Chromium that keeps its console and network logs; without one the test is skipped."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     binary, driver_binary = (shutil.which(name) for name in ("chromium", "chromedriver"))
     if not (binary and driver_binary):
         pytest.skip("chromium and chromedriver are not installed")
     options = webdriver.ChromeOptions()
     options.binary_location = binary
-    for argument in (*CHROMIUM, *QUIET, *([STILL] if still else []), f"--user-data-dir={profile}"):
+    for argument in (*CHROMIUM, *QUIET, f"--user-data-dir={profile}"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver_binary))
@@ -91,6 +90,29 @@ def chromium(profile, still=False):
         yield driver
     finally:
         driver.quit()
+
+
+def as_new(driver, width=1300, height=950, still=False):
+    """The browser as the next file of tests finds it: an empty window of that size, and empty logs.
+
+    Args:
+        still: for a user who wants no animations: without them, there are no 60 pictures a second to draw.
+    """
+    driver.get("about:blank")
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    driver.set_window_size(width, height)
+    look(driver, still=still)
+    driver.get_log("browser")
+    requested(driver)
+    return driver
+
+
+def look(driver, scheme="light", still=True):
+    """What the user asks of all pages."""
+    motion = "reduce" if still else "no-preference"
+    features = [("prefers-color-scheme", scheme), ("prefers-reduced-motion", motion)]
+    named = [{"name": name, "value": value} for name, value in features]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
 
 
 def requested(driver):

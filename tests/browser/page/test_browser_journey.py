@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from browser_folders import write_log, write_run
-from replay_pages import chromium, page_over, requested
+from replay_pages import as_new, page_over, requested
 from small_runs import shared_runs, start_training
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
@@ -69,14 +69,10 @@ class Page:
 
 
 @pytest.fixture(scope="module")
-def window(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("chromium")
-    with chromium(folder / "profile", still=True) as driver:
-        (folder / "downloads").mkdir()
-        where = {"behavior": "allow", "downloadPath": str(folder / "downloads")}
-        driver.execute_cdp_cmd("Browser.setDownloadBehavior", where)
-        driver.set_window_size(1440, 1000)
-        yield driver, folder / "downloads"
+def window(driver, tmp_path_factory):
+    downloads = tmp_path_factory.mktemp("downloads")
+    driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(downloads)})
+    return as_new(driver, 1440, 1000, still=True), downloads
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from browser_folders import write_log, write_run, write_seeds
-from replay_pages import chromium, page_over, write_replay
+from replay_pages import as_new, look, page_over, write_replay
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
@@ -22,7 +22,7 @@ SCORES = {"qmix": {"3m": [0.9, 0.95], "8m": [0.5, 0.7]}, "vdn": {"3m": [0.8, 0.8
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(driver, tmp_path_factory):
     root = tmp_path_factory.mktemp("look") / "results"
     write_seeds(root, SCORES, key="test_battle_won_mean")
     rows = [
@@ -33,9 +33,8 @@ def served(tmp_path_factory):
     write_replay(root, "t", "0_0.jsonl")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        profile = tmp_path_factory.mktemp("chromium") / "profile"
-        with page_over(root) as base, chromium(profile, still=True) as driver:
-            yield driver, base
+        with page_over(root) as base:
+            yield as_new(driver), base
             driver.get("about:blank")
 
 
@@ -48,8 +47,7 @@ def view(request):
 def show(served, view, width=1400, scheme="light"):
     """Load a view; if it is there already, it has to follow the changed window, as a user's does."""
     driver, base = served
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    look(driver, scheme)
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     if driver.current_url != base + view:

@@ -13,7 +13,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from cli.arguments import parse_arguments
 from cli.experiment import run_experiment
-from replay_pages import chromium, page_over, requested, write_replay
+from replay_pages import as_new, page_over, requested, write_replay
 from replays.reader import read_replay
 
 pytestmark = pytest.mark.slow
@@ -34,9 +34,8 @@ def page(results):
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with chromium(tmp_path_factory.mktemp("profile")) as driver:
-        yield driver
+def browser(driver):
+    return as_new(driver)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from envs.racing.batch import BatchedRaces
 from envs.racing.driver import Driver, Style
 from envs.racing.snapshots import ACTION_NAMES, scene, snapshot
-from replay_pages import chromium, page_over
+from replay_pages import as_new, page_over
 from replays.writer import ReplayWriter
 
 NAME = "900_0.jsonl"
@@ -54,9 +54,8 @@ def page(results):
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with chromium(tmp_path_factory.mktemp("profile")) as driver:
-        yield driver
+def browser(driver):
+    return as_new(driver)
 
 
 def wait(browser, script, seconds=10):
