@@ -97,58 +97,7 @@ def nothing_from_elsewhere_and_no_complaints(window):
     assert [entry for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
 
 
-def test_from_all_runs_to_a_comparison_and_its_files(page):
-    page.open()
-    page.says("#runs-count", "12 runs")
-    page.find(".ag-floating-filter input[aria-label^=Algorithm]").send_keys("qmix")
-    page.says("#runs-count", "4 of 12 runs")
-    page.until(lambda driver: "qmix" in page.query().get("filter", ""))
-
-    for row in range(3):
-        page.click(f'.ag-row[row-index="{row}"] .ag-selection-checkbox input')
-    page.says("#runs-compare", "Compare ticked (3)")
-    ticked = page.query()["runs"].split(",")
-    assert len(ticked) == 3
-
-    page.click('button[data-table="csv"]')
-    rows = list(csv.DictReader(page.file("runs.csv").open(encoding="utf-8-sig")))
-    assert len(rows) in (3, 4) and {row["Algorithm"] for row in rows} == {"qmix"}
-
-    page.click("#runs-compare")
-    page.find("#compare-figures .js-plotly-plot .scatterlayer")
-    assert urlsplit(page.driver.current_url).path == "/compare" and page.query()["runs"].split(",") == ticked
-    assert page.texts("#compare-legend a") == ["qmix"]
-    assert sorted(page.texts("#compare-figures .tools .count")) == ["n = 1", "n = 2"]
-    assert page.driver.find_elements("css selector", ".modebar-btn[data-title*=Plotly]") == []
-    names = page.texts('#compare-configs .ag-pinned-left-cols-container [col-id="name"]')
-    assert "seed" in names and "env" in names
-
-    page.click("#compare-csv")
-    curves = list(csv.DictReader(page.file("curves.csv").open()))
-    assert {row["algorithm"] for row in curves} == {"qmix"} and {row["map"] for row in curves} == {
-        "matrix/climbing",
-        "two_step",
-    }
-    page.click('button[data-png="curves-0"]')
-    name = "test_return_mean_matrix_climbing.png"
-    assert page.file(name).read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_matrix_leads_to_its_runs_and_into_a_paper(page):
-    page.open("/matrix")
-    page.find("table.matrix td a")
-    assert page.texts("table.matrix th[scope=row]") == ["iql", "qmix", "vdn"]
-    page.click("#matrix-latex")
-    assert page.file("matrix.tex").read_text().startswith(r"\begin{tabular}{lrr}")
-    page.click("#matrix-json")
-    cells = json.loads(page.file("matrix.json").read_text())
-    assert len(cells) == 6 and all(cell["n"] == 2 for cell in cells)
-    page.click("table.matrix td a")
-    page.find("#compare-figures .js-plotly-plot .scatterlayer")
-    assert len(page.query()["runs"].split(",")) == 2
-    assert page.texts("#compare-legend a") == ["iql"] and page.texts("#compare-figures .tools .count") == ["n = 2"]
-
-
+# first the pages over other folders: each is at the address of the one before it, as is that over the shared runs
 def test_a_caution_is_remedied_with_a_click(window, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     root = tmp_path / "results"
@@ -173,41 +122,6 @@ def test_a_caution_is_remedied_with_a_click(window, tmp_path, monkeypatch):
         page.click("#compare-only input")  # a control beside the address keeps what is hidden
         page.until(lambda driver: "newest" in page.query()["only"] and page.query().get("hide") == "qmix · 1")
         page.driver.get("about:blank")
-
-
-def test_an_address_brings_a_view_back(page):
-    address = "/compare?runs=1,2,3&metric=loss&axis=episodes&band=median&smoothing=3"
-    page.open(address)
-    page.find("#compare-figures .js-plotly-plot .scatterlayer")
-    assert "loss" in page.find("#compare-figures .ytitle").text
-    assert "episodes" in page.find("#compare-figures .xtitle").text
-    page.open("/?sort=t_env:asc&columns=config:lr&runs=4,5")
-    page.says("#runs-count", "12 runs, 2 ticked")
-    assert page.find('.ag-header-cell[col-id="config:lr"]').text == "lr"
-    assert page.query() == {"sort": "t_env:asc", "columns": "config:lr", "runs": "5,4"} or page.query()["runs"] == "4,5"
-
-
-def test_the_window_is_called_like_the_view(page):
-    page.open("/run?run=1")
-    page.until(lambda driver: driver.title == "Run · Muster")
-    for view in ("Runs", "Compare", "Matrix", "Replays", "Suites"):
-        page.click(f"#nav-{view.lower()}")
-        page.until(lambda driver, view=view: driver.title == f"{view} · Muster")
-    page.open("/elsewhere")
-    page.until(lambda driver: driver.title == "Not found · Muster")
-
-
-def test_a_run_has_all_that_is_known_of_it(page):
-    page.open("/run?run=1")
-    page.find("#run-figures .js-plotly-plot")
-    page.says("#run-console", "Finished Training")
-    view = page.find("main").text
-    assert "1 · qmix · two_step · seed 1" in view and "completed" in view
-    page.click("table.replays a")
-    page.find("#replay[data-step]")
-    assert page.query()["run"] == "1"
-    page.open("/run?run=99")
-    page.says("main", "There is no run '99'")
 
 
 def test_a_training_is_watched_while_it_runs(window, tmp_path, monkeypatch):
@@ -277,3 +191,90 @@ def test_content_of_runs_is_text_and_nothing_else(window, tmp_path, monkeypatch)
         page.says("main", "There is no run")
         assert page.script("return window.hacked") is None
         page.driver.get("about:blank")
+
+
+def test_from_all_runs_to_a_comparison_and_its_files(page):
+    page.open()
+    page.says("#runs-count", "12 runs")
+    page.find(".ag-floating-filter input[aria-label^=Algorithm]").send_keys("qmix")
+    page.says("#runs-count", "4 of 12 runs")
+    page.until(lambda driver: "qmix" in page.query().get("filter", ""))
+
+    for row in range(3):
+        page.click(f'.ag-row[row-index="{row}"] .ag-selection-checkbox input')
+    page.says("#runs-compare", "Compare ticked (3)")
+    ticked = page.query()["runs"].split(",")
+    assert len(ticked) == 3
+
+    page.click('button[data-table="csv"]')
+    rows = list(csv.DictReader(page.file("runs.csv").open(encoding="utf-8-sig")))
+    assert len(rows) in (3, 4) and {row["Algorithm"] for row in rows} == {"qmix"}
+
+    page.click("#runs-compare")
+    page.find("#compare-figures .js-plotly-plot .scatterlayer")
+    assert urlsplit(page.driver.current_url).path == "/compare" and page.query()["runs"].split(",") == ticked
+    assert page.texts("#compare-legend a") == ["qmix"]
+    assert sorted(page.texts("#compare-figures .tools .count")) == ["n = 1", "n = 2"]
+    assert page.driver.find_elements("css selector", ".modebar-btn[data-title*=Plotly]") == []
+    names = page.texts('#compare-configs .ag-pinned-left-cols-container [col-id="name"]')
+    assert "seed" in names and "env" in names
+
+    page.click("#compare-csv")
+    curves = list(csv.DictReader(page.file("curves.csv").open()))
+    assert {row["algorithm"] for row in curves} == {"qmix"} and {row["map"] for row in curves} == {
+        "matrix/climbing",
+        "two_step",
+    }
+    page.click('button[data-png="curves-0"]')
+    name = "test_return_mean_matrix_climbing.png"
+    assert page.file(name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_matrix_leads_to_its_runs_and_into_a_paper(page):
+    page.open("/matrix")
+    page.find("table.matrix td a")
+    assert page.texts("table.matrix th[scope=row]") == ["iql", "qmix", "vdn"]
+    page.click("#matrix-latex")
+    assert page.file("matrix.tex").read_text().startswith(r"\begin{tabular}{lrr}")
+    page.click("#matrix-json")
+    cells = json.loads(page.file("matrix.json").read_text())
+    assert len(cells) == 6 and all(cell["n"] == 2 for cell in cells)
+    page.click("table.matrix td a")
+    page.find("#compare-figures .js-plotly-plot .scatterlayer")
+    assert len(page.query()["runs"].split(",")) == 2
+    assert page.texts("#compare-legend a") == ["iql"] and page.texts("#compare-figures .tools .count") == ["n = 2"]
+
+
+def test_an_address_brings_a_view_back(page):
+    address = "/compare?runs=1,2,3&metric=loss&axis=episodes&band=median&smoothing=3"
+    page.open(address)
+    page.find("#compare-figures .js-plotly-plot .scatterlayer")
+    assert "loss" in page.find("#compare-figures .ytitle").text
+    assert "episodes" in page.find("#compare-figures .xtitle").text
+    page.open("/?sort=t_env:asc&columns=config:lr&runs=4,5")
+    page.says("#runs-count", "12 runs, 2 ticked")
+    assert page.find('.ag-header-cell[col-id="config:lr"]').text == "lr"
+    assert page.query() == {"sort": "t_env:asc", "columns": "config:lr", "runs": "5,4"} or page.query()["runs"] == "4,5"
+
+
+def test_the_window_is_called_like_the_view(page):
+    page.open("/run?run=1")
+    page.until(lambda driver: driver.title == "Run · Muster")
+    for view in ("Runs", "Compare", "Matrix", "Replays", "Suites"):
+        page.click(f"#nav-{view.lower()}")
+        page.until(lambda driver, view=view: driver.title == f"{view} · Muster")
+    page.open("/elsewhere")
+    page.until(lambda driver: driver.title == "Not found · Muster")
+
+
+def test_a_run_has_all_that_is_known_of_it(page):
+    page.open("/run?run=1")
+    page.find("#run-figures .js-plotly-plot")
+    page.says("#run-console", "Finished Training")
+    view = page.find("main").text
+    assert "1 · qmix · two_step · seed 1" in view and "completed" in view
+    page.click("table.replays a")
+    page.find("#replay[data-step]")
+    assert page.query()["run"] == "1"
+    page.open("/run?run=99")
+    page.says("main", "There is no run '99'")
