@@ -1,9 +1,12 @@
 """Replays of races: the track, the line by speed, inputs and values over time, and another run as a ghost."""
 
+import base64
+import io
 import json
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from envs.racing.batch import BatchedRaces
 from envs.racing.driver import Driver, Style
@@ -73,11 +76,9 @@ def opened(browser, page, **query):
 
 def drawn(browser, selector):
     """The pixels of a canvas, `[height, width, 4]`."""
-    script = """const canvas = document.querySelector(arguments[0]);
-    const {width, height} = canvas;
-    return [width, height, Array.from(canvas.getContext("2d").getImageData(0, 0, width, height).data)];"""
-    width, height, data = browser.execute_script(script, selector)
-    return np.array(data, dtype=np.uint8).reshape(height, width, 4)
+    url = browser.execute_script("return document.querySelector(arguments[0]).toDataURL('image/png')", selector)
+    with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
+        return np.array(picture.convert("RGBA"))
 
 
 def count(picture, colour):
