@@ -69,7 +69,7 @@ def test_a_module_that_a_record_names_as_environment_is_imported_only_if_it_is_n
     (tmp_path / "elsewhere.py").write_text("open('imported', 'w').close()\nfrom mpe2.simple_spread_v3 import *\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    words = "t_max=40 batch_size=4 buffer_size=8 seed=1 checkpoint_interval=10 save_model=True".split()
+    words = "t_max=40 batch_size=4 buffer_size=8 seed=1 test_nepisode=1 checkpoint_interval=10 save_model=True".split()
     assert main(["--config=vdn", "--env-config=mpe", "with", "env_args.key=elsewhere", *words]) == 0
     os.unlink("imported")
     for door in ("--resume=latest", "--evaluate=1"):
