@@ -155,11 +155,17 @@ def test_lengths_that_are_none(tmp_path):
             read(path)
 
 
+@pytest.fixture(scope="module")
+def a_file(tmp_path_factory):
+    """Where it is, and what it has when it is whole."""
+    path = one_file(tmp_path_factory.mktemp("bytes"))
+    return path, path.read_bytes()
+
+
 @pytest.mark.slow
 @given(st.binary(max_size=100), st.integers(0, 400))
-def test_any_bytes(tmp_path_factory, data, position):
-    path = one_file(tmp_path_factory.mktemp("bytes"))
-    whole = path.read_bytes()
+def test_any_bytes(a_file, data, position):
+    path, whole = a_file
     for damaged in (data, whole[:position] + data + whole[position + len(data) :], whole[:position]):
         path.write_bytes(damaged)
         try:
