@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # modules are compiled when they are first imported: compiling all of them takes as long as installing them
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
-# what tests import, and the simulators' machine code: made while packages are installed, which takes one core
+# what tests import, and the simulators' machine code: made in the background, since installing packages takes one core
 COMPILE := import cli.experiment, run, envs.racing.batch, envs.skirmish.batch as skirmish; envs.racing.batch.prepare(); skirmish.prepare()
 # small networks are fastest with one thread; three processes of tests keep two cores busy, since many tests wait
 export OMP_NUM_THREADS ?= 1
@@ -75,5 +75,5 @@ $(VENV)/.browser: requirements-browser.txt $(VENV)/.core
 $(VENV)/.dev: requirements-envs.txt requirements-browser.txt requirements-dev.txt $(VENV)/.core
 	@echo "Installing the optional environments, the run browser and the development tools"
 	@{ $(BIN)/python -m compileall -q src; PYTHONPATH=src $(BIN)/python -c "$(COMPILE)"; } & \
-		$(PIP) -r requirements.txt -r requirements-envs.txt -r requirements-browser.txt -r requirements-dev.txt && wait
+		$(PIP) -r requirements.txt -r requirements-envs.txt -r requirements-browser.txt -r requirements-dev.txt
 	@touch $@

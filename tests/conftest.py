@@ -15,7 +15,7 @@ from hypothesis import settings
 import forked
 import parsed_once  # noqa: F401
 import unrecorded_sources  # noqa: F401
-from utils import child_process
+from utils import child_process, lazy_dynamo
 
 # a busy machine is not a failure; in CI the same examples are tried every time
 settings.register_profile("muster", deadline=None, derandomize="CI" in os.environ, max_examples=50)
@@ -36,6 +36,10 @@ def pytest_sessionstart(session):
             "import envs.racing.batch, envs.skirmish.batch; envs.racing.batch.prepare(); envs.skirmish.batch.prepare()"
         )
         subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=quiet, stderr=quiet)
+
+
+# tests that make an optimiser themselves import torch's compiler no more than runs do
+lazy_dynamo.defer()
 
 
 # children of tests fork from a server that has imported everything; `spawned` is for the tests of how they really start
