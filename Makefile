@@ -11,8 +11,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 # modules are compiled when they are first imported: compiling all of them takes as long as installing them
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
-# what tests import, and the simulators' machine code: made in the background, since installing packages takes one core
-COMPILE := import cli.experiment, run, envs.racing.batch, envs.skirmish.batch as skirmish; envs.racing.batch.prepare(); skirmish.prepare()
 # small networks are fastest with one thread; three processes of tests keep two cores busy, since many tests wait
 export OMP_NUM_THREADS ?= 1
 # the tests start hundreds of processes, each of which would compile the sources
@@ -74,6 +72,8 @@ $(VENV)/.browser: requirements-browser.txt $(VENV)/.core
 
 $(VENV)/.dev: requirements-envs.txt requirements-browser.txt requirements-dev.txt $(VENV)/.core
 	@echo "Installing the optional environments, the run browser and the development tools"
-	@{ $(BIN)/python -m compileall -q src; PYTHONPATH=src $(BIN)/python -c "$(COMPILE)"; } & \
+	@# meanwhile, since installing takes one core only: sources, the simulators, and what all tests import
+	@{ $(BIN)/python -m compileall -q src; export PYTHONPATH=src; \
+		$(BIN)/python tests/support/simulators_ahead.py; $(BIN)/python -W ignore -c "import cli.experiment, run"; } & \
 		$(PIP) -r requirements.txt -r requirements-envs.txt -r requirements-browser.txt -r requirements-dev.txt
 	@touch $@

@@ -1,5 +1,7 @@
 """Fields of MineSweeper that are played together play as they do one after the other."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -96,7 +98,7 @@ class Slow(MineSweeper):
 
 @pytest.mark.parametrize("environment", ["slow_mines:Slow", "MineSweeper"])
 def test_a_class_that_inherits_from_the_game_plays_by_itself(monkeypatch, environment):
-    monkeypatch.setitem(__import__("sys").modules, "slow_mines", __import__("sys").modules[__name__])
+    monkeypatch.setitem(sys.modules, "slow_mines", sys.modules[__name__])
     assert (EntityBatch(2, environment)._together is None) is (environment != "MineSweeper")
 
 

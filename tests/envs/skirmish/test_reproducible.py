@@ -94,7 +94,7 @@ def test_plain_python_plays_the_same():
         "import hashlib, sys; sys.path[:0] = ['src', 'tests/envs/skirmish']\n"
         "from test_reproducible import BatchedSkirmish, play\n"
         "for name in sys.argv[1:]:\n"
-        "    seen = play(BatchedSkirmish(2, seed=1, map_name=name, prob_obs_enemy=0.7), 6)\n"
+        "    seen = play(BatchedSkirmish(2, seed=1, map_name=name, prob_obs_enemy=0.7), 12)\n"
         "    print(hashlib.sha256(b''.join(map(b''.join, seen))).hexdigest())\n"
     )
     digests = set()
