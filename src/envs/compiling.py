@@ -48,7 +48,7 @@ class Kernel:
             digest.update(path.read_bytes())
         return _base_folder() / f"{self._name}-{digest.hexdigest()[:16]}"
 
-    def compiled(self, parallel: bool = False) -> Callable:
+    def compiled(self) -> Callable:
         """A decorator that compiles a function at its first call, or takes it from the cache.
 
         With NUMBA_DISABLE_JIT=1 in the environment the function stays plain Python, for debugging.
@@ -59,11 +59,10 @@ class Kernel:
             numba.config.CACHE_DIR = str(self.folder)
             try:
                 # no kernel function makes arrays, so those it is given need not be counted: three times as fast
-                counting = {} if parallel else {"_nrt": False}
                 # an array is handed over as seven numbers; without calls nothing is handed over: 1.2 to 1.8 times as
                 # fast
-                options = {"nogil": True, "error_model": "numpy", "forceinline": True, **counting}
-                return numba.njit(cache=True, parallel=parallel, **options)(function)
+                options = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
+                return numba.njit(cache=True, **options)(function)
             finally:
                 numba.config.CACHE_DIR = before
 

@@ -30,7 +30,7 @@ class BattlesOnMaps:
     Args:
         batch_size: B.
         seed: as of `BatchedSkirmish`.
-        threads: numba threads that share the battles.
+        threads: that share the battles; 1: the calling one.
         places: for each battle its number among those that share the list, and how many these are.
         env_args: see `map_list.args_by_map`.
     """

@@ -126,7 +126,7 @@ class SeveralMapsBatch(SeveralMaps):
 
     Args:
         batch_size: B.
-        threads: numba threads that share the battles.
+        threads: that share the battles; 1: the calling one.
         place: for each battle what `Options.place` says.
     """
 

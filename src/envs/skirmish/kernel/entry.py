@@ -1,7 +1,5 @@
 """The functions that Python calls: one step, one view, one check of many battles."""
 
-import numba
-
 from envs.skirmish.jit import compiled
 from envs.skirmish.kernel.battle import GOES_ON, WON, standing, step
 from envs.skirmish.kernel.legality import write_avail_actions
@@ -40,13 +38,6 @@ def step_battle(b, battles, game, actions, outputs):
 def step_in_turn(battles, game, actions, outputs):
     """One environment step of all battles, in this thread."""
     for b in range(battles.battle.size):
-        step_battle(b, battles, game, actions, outputs)
-
-
-@compiled(parallel=True)
-def step_in_threads(battles, game, actions, outputs):
-    """One environment step of all battles, in numba's threads. No battle knows of another, so nothing else changes."""
-    for b in numba.prange(battles.battle.size):
         step_battle(b, battles, game, actions, outputs)
 
 
