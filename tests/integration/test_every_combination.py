@@ -1,9 +1,15 @@
-"""Every algorithm on every small environment, every runner under every algorithm; new entries are covered at once."""
+"""Every algorithm on every small environment, every runner under every learner and agent; new entries are covered.
+
+Where three kinds of parts meet, every pair of parts is trained, not every three: see `covering`.
+"""
+
+from itertools import combinations, product
 
 import pytest
 
 from checks.registries import REGISTRIES
 from cli.compose import compose_config
+from covering import covering
 from envs import batched_names
 from envs.skirmish import maps
 from learners import REGISTRY as learners
@@ -15,6 +21,7 @@ from small_training import (
     episode_limit,
     needs_continuous_actions,
     preset_of,
+    preset_on_lbf,
     sees_entities,
     train,
 )
@@ -47,7 +54,7 @@ def _presets_and_environments():
     """One preset for each choice of parts on all environments; the others, which differ in numbers, on one each."""
     seen, others = set(), 0
     for algorithm in sorted(config_names("algs"), key=len):
-        config = compose_config(algorithm, "lbf").config
+        config = preset_on_lbf(algorithm)
         parts = tuple(config.get(key) for key in REGISTRIES if key not in ("env", "runner"))
         if parts not in seen:
             seen.add(parts)
@@ -94,7 +101,7 @@ def test_every_kind_of_policy_trains_on_continuous_actions(tmp_path, monkeypatch
 def _presets_for_rewards_of_agents():
     """Those whose learner takes them, and that mix nothing."""
     for algorithm in config_names("algs"):
-        config = compose_config(algorithm, "lbf").config
+        config = preset_on_lbf(algorithm)
         takes = learners.entry(config["learner"]).traits.get("takes", ())
         suits = not (needs_continuous_actions(algorithm) or sees_entities(algorithm))
         if config["mixer"] is None and "agent_rewards" in takes and suits:
@@ -109,40 +116,49 @@ def test_every_algorithm_learns_from_a_reward_for_each_agent(tmp_path, monkeypat
     assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
 
 
-@pytest.mark.parametrize("runner", sorted(runners))
-@pytest.mark.parametrize("learner", sorted(learners))
-@pytest.mark.parametrize("agent", sorted(REGISTRIES["agent"]))
-def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, runner, learner, agent):
-    algorithm = preset_of(learner)
+def refusal(runner, learner, agent):
+    """What the message says if this combination is refused on two_step, else None; two of the three decide."""
+    if agent == "rogue_net":  # needs entities: below
+        return r"agent=rogue_net does not go with (mac|learner)="
+    runs, learns, plays = runners.entry(runner).traits, learners.entry(learner).traits, AGENTS.entry(agent).traits
+    if agent not in learns.get("agents", (agent,)) or learner not in plays.get("learners", (learner,)):
+        return f"agent={agent} does not go with learner={learner}"
+    if runs.get("cuts_episodes") and learns.get("needs_episodes"):
+        return f"learner={learner} .* runner={runner}"
+    actor_mac = learns.get("controllers") == ("actor_mac",)
+    # test_digideep_files.py trains the agent for pictures, test_teams_of_entities.py that for units
+    unsuited = {
+        f"agent={agent} has a memory": actor_mac and plays.get("memory"),
+        "shows no picture": plays.get("needs_pictures"),
+        "shows no units": plays.get("needs_entities"),
+        "deviation=none does not suit": actor_mac and needs_continuous_actions(preset_of(learner)),
+    }
+    return next((fault for fault, holds in unsuited.items() if holds), None)
+
+
+AGENTS = REGISTRIES["agent"]
+COMBINATIONS = list(product(sorted(runners), sorted(learners), sorted(AGENTS)))
+TRAINED = [names for names in COMBINATIONS if refusal(*names) is None]
+# with the message, as a fourth choice: every kind of refusal is seen for every part that it concerns
+REFUSED = [(*names, message) for names in COMBINATIONS if (message := refusal(*names))]
+
+
+def _train_on_two_steps(tmp_path, monkeypatch, runner, learner, agent):
     environments = 1 if runners.entry(runner).traits.get("max_environments") == 1 else 2
     changes = {"runner": runner, "agent": agent, "batch_size_run": environments}
-    if agent == "rogue_net":  # below
-        with pytest.raises(ConfigError, match=r"agent=rogue_net does not go with (mac|learner)="):
-            train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
-        return
-    pairs = learners.entry(learner).traits.get("agents"), REGISTRIES["agent"].entry(agent).traits.get("learners")
-    if any(wanted is not None and name not in wanted for wanted, name in zip(pairs, (agent, learner), strict=True)):
-        with pytest.raises(ConfigError, match=f"agent={agent} does not go with learner={learner}"):
-            train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
-        return
-    if runners.entry(runner).traits.get("cuts_episodes") and learners.entry(learner).traits.get("needs_episodes"):
-        with pytest.raises(ConfigError, match=f"learner={learner} .* runner={runner}"):
-            train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
-        return
-    traits = REGISTRIES["agent"].entry(agent).traits
-    actor_mac = learners.entry(learner).traits.get("controllers") == ("actor_mac",)
-    # tests/integration/test_digideep_files.py trains the first of these, test_teams_of_entities.py the second
-    unsuited = {
-        f"agent={agent} has a memory": actor_mac and traits.get("memory"),
-        "shows no picture": traits.get("needs_pictures"),
-        "shows no units": traits.get("needs_entities"),
-        "deviation=none does not suit": actor_mac and needs_continuous_actions(algorithm),
-    }
-    if fault := next((fault for fault, holds in unsuited.items() if holds), None):
-        with pytest.raises(ConfigError, match=fault):
-            train(tmp_path, monkeypatch, algorithm, "two_step", **changes)
-        return
-    assert_learnt(train(tmp_path, monkeypatch, algorithm, "two_step", **changes), UPDATES)
+    return train(tmp_path, monkeypatch, preset_of(learner), "two_step", **changes)
+
+
+@pytest.mark.parametrize(("runner", "learner", "agent"), covering(TRAINED))
+def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, runner, learner, agent):
+    """Each runner with each learner, each runner with each agent, each learner with each agent: `covering` says why."""
+    assert_learnt(_train_on_two_steps(tmp_path, monkeypatch, runner, learner, agent), UPDATES)
+
+
+@pytest.mark.parametrize(("runner", "learner", "agent"), [names for *names, _ in covering(REFUSED)])
+def test_every_combination_that_cannot_train_is_refused(tmp_path, monkeypatch, runner, learner, agent):
+    with pytest.raises(ConfigError, match=refusal(runner, learner, agent)):
+        _train_on_two_steps(tmp_path, monkeypatch, runner, learner, agent)
 
 
 @pytest.mark.parametrize("runner", sorted(runners))
@@ -160,16 +176,30 @@ def _sources(environment):
     return [name for name in SOURCES if name != "native" or config["env"] in batched_names()]
 
 
+PLAYED = [
+    (environment, source, runner)
+    for environment in ("skirmish", "racing", "lbf", "two_step", "mpe")
+    for source in _sources(environment)
+    for runner in SCHEDULES
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("runner", SCHEDULES)
-@pytest.mark.parametrize(
-    ("environment", "source"), [(e, s) for e in ("skirmish", "racing", "lbf", "two_step", "mpe") for s in _sources(e)]
-)
+@pytest.mark.parametrize(("environment", "source", "runner"), covering(PLAYED))
 def test_every_schedule_plays_on_every_source(tmp_path, monkeypatch, environment, source, runner):
     """`pqn_vdn` with rollouts, which is how it plays, and `vdn` with episodes. StarCraft's are with its other tests."""
     algorithm, schedule = SCHEDULES[runner]
     changes = {"runner": runner, "batch_size_run": 2, **schedule, **SOURCES[source]}
     assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
+
+
+@pytest.mark.parametrize("choices", [TRAINED, REFUSED, PLAYED], ids=["trained", "refused", "played"])
+def test_every_pair_of_choices_is_tried(choices):
+    tried = covering(choices)
+    assert set(tried) < set(choices)
+    for places in combinations(range(len(choices[0])), 2):
+        pairs, pairs_tried = ({tuple(case[i] for i in places) for case in cases} for cases in (choices, tried))
+        assert pairs_tried == pairs
 
 
 @pytest.mark.parametrize("units", [[], [{"window": {"steps": 2}}, {"n_step": {"steps": 2}}]])

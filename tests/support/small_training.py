@@ -54,13 +54,15 @@ SOURCES = {
 
 
 @cache
+def preset_on_lbf(algorithm):
+    """The config of an algorithm, composed once to look at: not to be changed."""
+    return compose_config(algorithm, "lbf").config
+
+
+@cache
 def preset_of(learner):
     """The plainest preset of a learner: the one of the shortest name."""
-    return next(
-        name
-        for name in sorted(config_names("algs"), key=len)
-        if compose_config(name, "lbf").config["learner"] == learner
-    )
+    return next(name for name in sorted(config_names("algs"), key=len) if preset_on_lbf(name)["learner"] == learner)
 
 
 def suited(config, settings):
@@ -93,13 +95,13 @@ def assembled(config, seed=4):
 
 def needs_continuous_actions(algorithm):
     """Whether a preset's policy, or its gradient, is of continuous actions only."""
-    config = compose_config(algorithm, "lbf").config
+    config = preset_on_lbf(algorithm)
     return config.get("deviation") == "none" or config.get("policy_gradient") == "score"
 
 
 def sees_entities(algorithm):
     """Whether a preset's network takes entities, and nothing else."""
-    return compose_config(algorithm, "lbf").config["mac"] == "entity_mac"
+    return preset_on_lbf(algorithm)["mac"] == "entity_mac"
 
 
 @cache
