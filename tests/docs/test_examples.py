@@ -20,7 +20,8 @@ def _final_return(tmp_path, *words):
 
 def test_the_learner_finds_the_best_action_of_the_climbing_game(tmp_path):
     """Independent Q-learning settles for less: its agents fear the -30 beside the 11."""
-    words = ["--env-config=matrix", "with", "env_args.game=climbing", "t_max=500", "lr=0.001", "seed=1"]
+    game = ["--env-config=matrix", "with", "env_args.game=climbing", "t_max=500", "seed=1"]
+    words = [*game, "runner=batched", "batch_size_run=4", "lr=0.003"]
     assert _final_return(tmp_path / "own", "--config=docs/examples/hysteretic.yaml", *words) == 11
     assert _final_return(tmp_path / "plain", "--config=iql", *words, "epsilon_finish=1.0") < 11
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 NARROW, WIDE = 80, 150
 README = (ROOT / "README.md").read_text()
 # the README's, but for a moment
-SHORT = ["t_max=1500", "test_interval=500", "log_interval=700", "test_nepisode=8", "batch_size=16"]
+SHORT = ["t_max=450", "test_interval=150", "log_interval=200", "test_nepisode=4", "batch_size=16"]
 
 
 def _shortened(pattern):

@@ -17,22 +17,23 @@ from envs.two_step import TwoStepGame
 
 class Unhurried(TwoStepGame):
     def step(self, actions):
-        time.sleep(0.01)  # and leave the processor to whoever watches
+        time.sleep(0.03)  # and leave the processor to whoever watches
         return super().step(actions)
 
-REGISTRY.declare("unhurried", Unhurried, "the two-step game, at most a hundred steps a second")
+REGISTRY.declare("unhurried", Unhurried, "the two-step game, at most thirty steps a second")
 """
 
 
-def command(results, algorithm, game, seed, t_max=100, **changes):
-    """The words of a command line that trains for a hundred steps and logs often."""
+def command(results, algorithm, game, seed, t_max=40, **changes):
+    """The words of a command line that trains for forty steps and logs often."""
     settings = {
         "t_max": t_max,
-        "test_interval": 50,
-        "log_interval": 50,
-        "runner_log_interval": 25,
-        "learner_log_interval": 25,
-        "epsilon_anneal_time": 50,
+        "batch_size": 16,
+        "test_interval": 20,
+        "log_interval": 20,
+        "runner_log_interval": 10,
+        "learner_log_interval": 10,
+        "epsilon_anneal_time": 20,
         "seed": seed,
         "local_results_path": results,
         **changes,
