@@ -61,7 +61,7 @@ def test_training_continues_without_its_results(tmp_path, monkeypatch, caplog, h
     recursive_dict_update(config, load_yaml(config_path("two_step", "envs")))
     recursive_dict_update(config, load_yaml(config_path("vdn", "algs")))
     with small_disk(tmp_path / "disk", "128k") as disk:
-        small = {"t_max": 200, "batch_size": 4, "buffer_size": 16, "seed": 7, "test_interval": 40, "log_interval": 20}
+        small = {"t_max": 130, "batch_size": 4, "buffer_size": 16, "seed": 7, "test_interval": 40, "log_interval": 20}
         often = {
             "learner_log_interval": 2,
             "runner_log_interval": 2,
@@ -88,7 +88,7 @@ def _trained_on(disk, monkeypatch, fill, free, **changes):
     config = default_config()
     recursive_dict_update(config, load_yaml(config_path("two_step", "envs")))
     recursive_dict_update(config, load_yaml(config_path("vdn", "algs")))
-    small = {"t_max": 400, "batch_size": 4, "buffer_size": 16, "seed": 7, "test_interval": 100, "log_interval": 20}
+    small = {"t_max": 200, "batch_size": 4, "buffer_size": 16, "seed": 7, "test_interval": 50, "log_interval": 20}
     config |= {**small, "checkpoint_interval": 20, "local_results_path": str(disk / "results"), **changes}
     train = QLearner.train
     filler = []
@@ -128,16 +128,16 @@ def test_a_run_continues_if_the_disk_has_room_again(tmp_path, monkeypatch, caplo
         caplog.clear()
         assert _trained_on(disk, monkeypatch, fill=100, free=122) == expected
         newest, _ = newest_checkpoint(next((disk / "results" / "runs").iterdir()))
-        assert newest.manifest["t_env"] > 400
+        assert newest.manifest["t_env"] > 200
     assert "A checkpoint could not be written" in caplog.text
     assert caplog.text.count("Checkpoints can be written again") == 1
 
 
 def test_models_that_cannot_be_saved_do_not_end_the_training(tmp_path, monkeypatch, caplog):
     with small_disk(tmp_path / "disk", "1m") as disk:
-        settings = {"checkpoint_interval": 0, "save_model": True, "save_model_interval": 100}
-        _trained_on(disk, monkeypatch, fill=150, free=350, **settings)
+        settings = {"checkpoint_interval": 0, "save_model": True, "save_model_interval": 50}
+        _trained_on(disk, monkeypatch, fill=80, free=180, **settings)
         saved = sorted(int(path.name) for path in (disk / "results").glob("models/*/[0-9]*"))
-    assert saved == [2, 102, 402]
+    assert saved == [2, 52, 202]
     assert caplog.text.count("The models of step") == 2
     assert "The best models, of step" in caplog.text

@@ -2,15 +2,20 @@
 
 import os
 import stat
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from forked import start_forked
+
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
+
+def _main_of_a_careless_shell(words, folder):
+    from main import main
+
+    os.chdir(folder)
+    os.umask(0)
+    raise SystemExit(main(words))
 
 
 def test_everything_a_run_writes_is_private(tmp_path):
@@ -18,11 +23,9 @@ def test_everything_a_run_writes_is_private(tmp_path):
     settings += "use_tensorboard=True save_model=True local_results_path=results".split()
     name = "../../out /" + "x" * 300
     words = ["--config=vdn", "--env-config=two_step", "with", *settings, f"name={name}"]
-    command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, preexec_fn=lambda: os.umask(0)
-    )
-    assert done.returncode == 0, done.stderr
+    process = start_forked(_main_of_a_careless_shell, words, tmp_path)
+    process.join(120)
+    assert process.exitcode == 0
     assert os.listdir(tmp_path) == ["results"]
     written = list((tmp_path / "results").rglob("*"))
     assert {path.name for path in (tmp_path / "results").iterdir()} == {"sacred", "runs", "tb_logs", "models"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forked import run_command
+from forked import run_command, start_forked
 from helpers import hear_ctrl_c
 
 pytestmark = pytest.mark.slow
@@ -26,6 +26,7 @@ def send(happened, arguments):
     if happened == event and name in str(arguments[0]) and threading.current_thread() is threading.main_thread():
         left -= 1
         if left == 0:
+            os.write(2, b"the moment has come\\n")
             os.kill(os.getpid(), int(signum))
 if event == "exit":
     atexit.register(os.kill, os.getpid(), int(signum))
@@ -35,6 +36,15 @@ sys.argv[:] = sys.argv[5:]
 sys.path.insert(0, os.path.dirname(main))
 runpy.run_path(main, run_name="__main__")
 """
+
+
+def _driven_here(words, folder, printed):
+    """As by a new interpreter, but for its imports."""
+    os.chdir(folder)
+    for number in (1, 2):
+        os.dup2(os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    sys.argv = ["-c", *words]
+    exec(DRIVER, {})
 
 
 @pytest.mark.parametrize(
@@ -49,12 +59,20 @@ runpy.run_path(main, run_name="__main__")
     ],
 )
 def test_a_signal_at_any_moment_is_recorded(tmp_path, event, name, count, signum, recorded):
-    command = [sys.executable, "-c", DRIVER, event, name, str(count), str(int(signum)), str(MAIN), *WORDS]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, preexec_fn=hear_ctrl_c, env=os.environ
-    )
-    assert "Traceback" not in done.stdout + done.stderr
-    assert done.returncode == (0 if recorded == "COMPLETED" else 128 + signum), done.stderr
+    words, printed = [event, name, str(count), str(int(signum)), str(MAIN), *WORDS], tmp_path / "printed"
+    if event == "open":  # moments that are neither an import nor the end of the interpreter
+        process = start_forked(_driven_here, words, tmp_path, printed)
+        process.join(120)
+        code = process.exitcode
+    else:
+        command = [sys.executable, "-c", DRIVER, *words]
+        with open(printed, "w") as file:
+            code = subprocess.run(
+                command, cwd=tmp_path, stdout=file, stderr=file, timeout=120, preexec_fn=hear_ctrl_c
+            ).returncode
+    assert "Traceback" not in printed.read_text()
+    assert event == "exit" or "the moment has come" in printed.read_text()
+    assert code == (0 if recorded == "COMPLETED" else 128 + signum), printed.read_text()
     records = [json.loads(path.read_text()) for path in tmp_path.glob("results/sacred/*/run.json")]
     assert [record["status"] for record in records] == ([recorded] if recorded else [])
     if recorded == "COMPLETED":
