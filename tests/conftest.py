@@ -17,6 +17,9 @@ import parsed_once  # noqa: F401
 import unrecorded_sources  # noqa: F401
 from utils import child_process, lazy_dynamo
 
+# importing and collecting thousands of tests makes no garbage, only more objects to look at
+gc.disable()
+
 # a busy machine is not a failure; in CI the same examples are tried every time
 settings.register_profile("muster", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("muster")
@@ -69,6 +72,7 @@ def pytest_collection_finish(session):
     """What is imported now stays: the garbage collector need not look at it after each of thousands of tests."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
