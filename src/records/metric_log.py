@@ -1,11 +1,11 @@
-"""Writing the full series of a run: one line of metrics.csv for each value that was logged (`records.metric_rows`)."""
+"""Writing the full series of a run: one line of metrics.csv for each value that was logged (`records.metric_lines`)."""
 
 import logging
 import os
 import zlib
 
 from records.append_file import AppendFile
-from records.metric_rows import HEADER, MetricRow, parse_metric_log, quoted
+from records.metric_lines import HEADER, MetricRow, parse_metric_log, quoted
 from utils.regular_files import open_regular
 
 

@@ -1,46 +1,24 @@
-"""The form of a run's metric log, `runs/<token>/metrics.csv`, and how it is read: a row for each logged value.
+"""A metric log (`records.metric_lines`) as it is read: all its rows, or arrays of the rows of its keys."""
 
-    t_env,episode,seconds,key,value
-    2048,64,3.512,return_mean,11.25
-
-`pandas.read_csv(path)` reads it, and so does `read_metric_log`. `records.metric_log` writes it.
-"""
-
-import csv
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from records.limits import LONGEST_KEY, MOST_METRICS
-
-HEADER = b"t_env,episode,seconds,key,value\n"
-_QUOTE = b'"'
-# more steps than any run takes, and as int64 exact
-LARGEST_STEP = 2.0**53
-# bytes of a line that can be a row; bytes of a block
-LONGEST_LINE = 8 * LONGEST_KEY
-_PART = 4 * 2**20
-
-
-class MetricRow(NamedTuple):
-    """One logged value.
-
-    Attributes:
-        t_env: environment steps when it was logged, at most 2**53.
-        episode: training episodes that the loop had counted.
-        seconds: training seconds of all sessions of the run.
-        key: the statistic's name.
-        value: a float, exactly as it was logged; may be nan or infinite.
-    """
-
-    t_env: int
-    episode: int
-    seconds: float
-    key: str
-    value: float
+from records.metric_lines import (
+    HEADER,
+    LARGEST_STEP,
+    LONGEST_LINE,
+    QUOTE,
+    MetricRow,
+    numbers_in,
+    parse_metric_log,
+    parts_of,
+    quoted,
+    rows_in,
+)
 
 
 class Rows(NamedTuple):
@@ -60,22 +38,6 @@ def read_metric_log(path: str | Path) -> list[MetricRow]:
     """
     with open(path, "rb") as file:
         return parse_metric_log(file.read())
-
-
-def parse_metric_log(content: bytes) -> list[MetricRow]:
-    """The rows of a metric log's bytes, with or without the header, as `read_metric_log`."""
-    rows = []
-    for part in _parts(content[: content.rfind(b"\n") + 1].removeprefix(HEADER)):
-        (*counts, values), keys = _rows_in(part)
-        for t_env, episode, seconds, key, value in zip(*counts, keys, values, strict=True):
-            if abs(t_env) <= LARGEST_STEP and abs(episode) <= LARGEST_STEP:
-                rows.append(MetricRow(int(t_env), int(episode), float(seconds), key, float(value)))
-    return rows
-
-
-def quoted(key: str) -> str:
-    """A key as it stands in a row: in quotes if it has a comma, a quote or a line's end."""
-    return '"' + key.replace('"', '""') + '"' if any(c in key for c in ',"\r\n') else key
 
 
 def whole_lines(data: bytes) -> bytes | None:
@@ -117,9 +79,9 @@ def read_rows(body: bytes, keys: Iterable[str] | None = None, resumed: bool = Fa
 def keys_of(body: bytes) -> list[str]:
     """The keys that have rows, sorted; at most MOST_METRICS."""
     keys: set[str] = set()
-    for part in _parts(body):
-        if _QUOTE in part:
-            keys.update(_rows_in(part)[1])
+    for part in parts_of(body):
+        if QUOTE in part:
+            keys.update(rows_in(part)[1])
         else:
             found = {line.split(b",", 4)[3] for line in part.splitlines() if line.count(b",") == 4}
             keys.update(key.decode("utf-8", "replace") for key in found)
@@ -134,9 +96,9 @@ def last_values(body: bytes, keys: Iterable[str]) -> tuple[int | None, dict[str,
     for key in keys:
         mark = _mark(key)
         at = body.rfind(mark)
-        if at >= 0 and (numbers := _numbers([body[at + len(mark) : body.find(b"\n", at)]])) is not None:
+        if at >= 0 and (numbers := numbers_in([body[at + len(mark) : body.find(b"\n", at)]])) is not None:
             values[key] = numbers[0]
-    last = _numbers([body[body.rfind(b"\n", 0, -1) + 1 :].partition(b",")[0]])
+    last = numbers_in([body[body.rfind(b"\n", 0, -1) + 1 :].partition(b",")[0]])
     return (int(last[0]) if last is not None and abs(last[0]) <= LARGEST_STEP else None), values
 
 
@@ -150,18 +112,19 @@ def _rows_of(body: bytes, key: str) -> Rows:
         if end - start <= LONGEST_LINE:
             fields += (body[start:at], body[at + len(mark) : end])
         at = body.find(mark, end)
-    numbers = _numbers(b",".join(fields).split(b",")) if fields else []
+    numbers = numbers_in(b",".join(fields).split(b",")) if fields else []
     if numbers is None or len(numbers) != 2 * len(fields):
         lines = [b"%s,%s" % pair for pair in zip(fields[::2], fields[1::2], strict=True)]
-        numbers = [n for line in lines if (four := _numbers(line.split(b","))) and len(four) == 4 for n in four]
+        numbers = [n for line in lines if (four := numbers_in(line.split(b","))) and len(four) == 4 for n in four]
     return _up_to_date(Rows(*np.array(numbers, dtype=np.float64).reshape(-1, 4).T))
 
 
 def _all_rows(body: bytes) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Every well-formed row: numbers [4, rows], and which of the keys each has [rows]; at most MOST_METRICS keys."""
     tables, names, codes = [np.empty((4, 0))], [np.empty(0, np.int32)], {}
-    for part in _parts(body):
-        table, keys = _rows_in(part)
+    for part in parts_of(body):
+        numbers, keys = rows_in(part)
+        table = np.array(numbers, dtype=np.float64)
         for key in dict.fromkeys(keys):
             if len(codes) < MOST_METRICS:
                 codes.setdefault(key, len(codes))
@@ -171,57 +134,9 @@ def _all_rows(body: bytes) -> tuple[np.ndarray, np.ndarray, list[str]]:
     return np.concatenate(tables, axis=1), np.concatenate(names), list(codes)
 
 
-def _parts(body: bytes) -> Iterator[bytes]:
-    """The log a few thousand lines at a time: as Python's objects they take twenty times the memory."""
-    start = 0
-    while start < len(body):
-        end = body.rfind(b"\n", start, start + _PART) + 1 or body.find(b"\n", start) + 1 or len(body)
-        while body.count(_QUOTE, start, end) % 2 and end < len(body):  # within a key that has a line's end
-            end = body.find(b"\n", end) + 1 or len(body)
-        if end - start <= 2 * _PART:
-            yield body[start:end]
-        start = end
-
-
-def _rows_in(part: bytes) -> tuple[np.ndarray, list[str]]:
-    """Every well-formed row of whole lines: numbers [4, rows], and keys."""
-    text = part.decode("utf-8", "replace")
-    if _QUOTE in part:
-        return _table([row for row in _csv_rows(text) if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None])
-    cells = text.replace("\n", ",").split(",")[:-1]
-    numbers = [_numbers(cells[column::5]) for column in (0, 1, 2, 4)]
-    if len(cells) % 5 or any(column is None for column in numbers):
-        rows = [line.split(",") for line in text.split("\n")]  # not splitlines: keys may have other ends of lines
-        return _table([row for row in rows if len(row) == 5 and _numbers(row[:3] + row[4:]) is not None])
-    return np.array(numbers, dtype=np.float64), cells[3::5]
-
-
-def _csv_rows(text: str) -> Iterator[list[str]]:
-    rows = csv.reader(io.StringIO(text, newline=""))
-    while True:
-        try:
-            yield next(rows)
-        except StopIteration:
-            return
-        except csv.Error:  # a cell that is longer than the module reads
-            continue
-
-
-def _table(rows: list[list[str]]) -> tuple[np.ndarray, list[str]]:
-    numbers = np.array([_numbers(row[:3] + row[4:]) for row in rows], dtype=np.float64).reshape(-1, 4).T
-    return numbers, [row[3] for row in rows]
-
-
 def _mark(key: str) -> bytes:
     """How a row shows that it is the key's."""
     return f",{quoted(key)},".encode()
-
-
-def _numbers(cells: list[bytes] | list[str]) -> list[float] | None:
-    try:
-        return list(map(float, cells))
-    except ValueError:
-        return None
 
 
 def _never_undercut(counter: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from records.layout import METRICS, RUNS
-from records.metric_rows import parse_metric_log
+from records.metric_lines import parse_metric_log
 from records.tokens import is_token
 from utils.regular_files import open_regular
 

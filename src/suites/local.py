@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from records.suite_state import LOST, RUNNING, Attempt
 from suites.claims import Claim
@@ -15,9 +16,11 @@ from suites.launcher import Launcher, Work
 from suites.places import Place, Places
 from suites.processes import is_alive
 from suites.resources import Machine
-from suites.searcher import Searcher
 from suites.starter import Request, Starter
 from utils.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from suites.searcher import Searcher
 
 
 class LocalLauncher(Launcher):
@@ -29,7 +32,7 @@ class LocalLauncher(Launcher):
         searcher: makes more runs as it learns from those that are done.
     """
 
-    def __init__(self, work: Work, machine: Machine, start: Callable[[], Starter], searcher: Searcher | None = None):
+    def __init__(self, work: Work, machine: Machine, start: Callable[[], Starter], searcher: "Searcher | None" = None):
         super().__init__(work)
         self._machine, self._start, self._searcher = machine, start, searcher
         self._starter: Starter | None = None

@@ -19,9 +19,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from records.suite_trials import MAXIMIZE, MINIMIZE, MOST_TRIALS
 from suites.resources import require_known
@@ -29,6 +27,9 @@ from utils.config import recursive_dict_update
 from utils.errors import ConfigError
 from utils.options import Option
 from utils.plain_values import shown
+
+if TYPE_CHECKING:
+    import numpy as np
 
 GRID, RANDOM, TPE = "grid", "random", "tpe"
 NO_PRUNING = "none"
@@ -157,11 +158,13 @@ def _grid(space: Mapping[Path, tuple[str, list]]) -> list[dict[Path, Any]]:
 
 
 def _drawn(space: Mapping[Path, tuple[str, list]], seed: int, number: int) -> dict[Path, Any]:
+    import numpy as np  # not by every process that begins a run: it takes a tenth of a second
+
     rng = np.random.default_rng([seed, number])
     return {path: _value(rng, kind, bounds) for path, (kind, bounds) in space.items()}
 
 
-def _value(rng: np.random.Generator, kind: str, bounds: list) -> Any:
+def _value(rng: "np.random.Generator", kind: str, bounds: list) -> Any:
     match kind:
         case "choice":
             return bounds[int(rng.integers(len(bounds)))]

@@ -49,6 +49,7 @@ if multiprocessing.parent_process() is not None:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", RUNS)
 def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path, monkeypatch):
     driven, races_of = {}, {}
@@ -74,7 +75,7 @@ def test_the_fastest_race_of_each_map_is_driven_again_bit_for_bit(kind, tmp_path
     algorithm, settings = RUNS[kind]
     config = compose_config(algorithm, "racing").config
     config["env_args"] |= {"metres": 60.0, "zones_ahead": 2, "map_cycle": ["seeds:1-2"], "time_limit": 300}
-    config |= {"batch_size_run": 3, "t_max": 4000, "seed": 1, "rnn_hidden_dim": 8, "test_interval": 1000, **settings}
+    config |= {"batch_size_run": 3, "t_max": 2000, "seed": 1, "rnn_hidden_dim": 8, "test_interval": 1000, **settings}
     config |= {"local_results_path": str(tmp_path), "save_model": True, "test_nepisode": 2, "epsilon_finish": 1.0}
     run(config)
     folders = {path.name: path for path in tmp_path.glob("runs/*/best_episodes/*")}

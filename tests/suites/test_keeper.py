@@ -2,12 +2,15 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
 import pytest
 
 from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder
+from standins import ROOT
 from suite_children import folder_in, launcher, runs_of
 from suites import launcher as launchers
 from suites.keeper import _ended, command_of, keep
@@ -89,3 +92,12 @@ def test_the_words_of_an_attempt(tmp_path):
     resume = f"--resume={folder.results}/runs/mine_a"
     assert command_of(folder.results, again, ["--config=qmix"], []) == [resume]
     assert command_of(folder.results, again, [], ["plugins=['x']"]) == [resume, "with", "plugins=['x']"]
+
+
+def test_what_keeps_a_run_imports_no_numpy():
+    """There is a keeper for each run, and NumPy takes as long to import as all else that it needs."""
+    code = "import sys, suites.local, suites.one_run; sys.exit(any(name in sys.modules for name in ('numpy', 'torch')))"
+    assert (
+        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT / "src")}).returncode
+        == 0
+    )

@@ -21,7 +21,6 @@ from suites.local import LocalLauncher
 from suites.one_run import keep_one
 from suites.resources import Machine
 from suites.search import read_search
-from suites.searcher import Searcher
 from suites.slurm import run_task
 from suites.starter import Starter, serve
 from utils.whole_files import write_whole
@@ -58,6 +57,8 @@ def searched(results, search, name="mine", runs_per_trial=1, said=None, **option
     Returns:
         the suite's folder, and the searcher.
     """
+    from suites.searcher import Searcher  # with NumPy, which pretended runs do without
+
     read, folder = read_search(search), folder_in(results, name)
     options = {"steps": 20, "pause": 0.002, **options}
     plan = SearchPlan(read.options["method"], read.options["trials"], last=read.options["last"], folder="0" * 8)

@@ -10,7 +10,8 @@ import numpy as np
 
 from browser.records.json_files import JsonObject, plain
 from records.limits import LONGEST_KEY, MOST_METRICS
-from records.metric_rows import LARGEST_STEP, Rows
+from records.metric_lines import LARGEST_STEP
+from records.metric_rows import Rows
 
 # the axes of a curve, and their units
 AXES = {

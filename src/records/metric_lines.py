@@ -1,0 +1,106 @@
+"""The form of a run's metric log, `runs/<token>/metrics.csv`: a row for each logged value.
+
+    t_env,episode,seconds,key,value
+    2048,64,3.512,return_mean,11.25
+
+`pandas.read_csv(path)` reads it, and so does `records.metric_rows.read_metric_log`. `records.metric_log` writes it.
+Keepers of runs read its end, and do without NumPy, whose import takes longer than all else that they import.
+"""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from records.limits import LONGEST_KEY
+
+HEADER = b"t_env,episode,seconds,key,value\n"
+QUOTE = b'"'
+# more steps than any run takes, and as int64 exact
+LARGEST_STEP = 2.0**53
+# bytes of a line that can be a row; bytes of a block
+LONGEST_LINE = 8 * LONGEST_KEY
+_PART = 4 * 2**20
+
+
+class MetricRow(NamedTuple):
+    """One logged value.
+
+    Attributes:
+        t_env: environment steps when it was logged, at most 2**53.
+        episode: training episodes that the loop had counted.
+        seconds: training seconds of all sessions of the run.
+        key: the statistic's name.
+        value: a float, exactly as it was logged; may be nan or infinite.
+    """
+
+    t_env: int
+    episode: int
+    seconds: float
+    key: str
+    value: float
+
+
+def parse_metric_log(content: bytes) -> list[MetricRow]:
+    """The rows of a metric log's bytes, with or without the header, as `read_metric_log`."""
+    rows = []
+    for part in parts_of(content[: content.rfind(b"\n") + 1].removeprefix(HEADER)):
+        (*counts, values), keys = rows_in(part)
+        for t_env, episode, seconds, key, value in zip(*counts, keys, values, strict=True):
+            if abs(t_env) <= LARGEST_STEP and abs(episode) <= LARGEST_STEP:
+                rows.append(MetricRow(int(t_env), int(episode), float(seconds), key, float(value)))
+    return rows
+
+
+def quoted(key: str) -> str:
+    """A key as it stands in a row: in quotes if it has a comma, a quote or a line's end."""
+    return '"' + key.replace('"', '""') + '"' if any(c in key for c in ',"\r\n') else key
+
+
+def parts_of(body: bytes) -> Iterator[bytes]:
+    """The log a few thousand lines at a time: as Python's objects they take twenty times the memory."""
+    start = 0
+    while start < len(body):
+        end = body.rfind(b"\n", start, start + _PART) + 1 or body.find(b"\n", start) + 1 or len(body)
+        while body.count(QUOTE, start, end) % 2 and end < len(body):  # within a key that has a line's end
+            end = body.find(b"\n", end) + 1 or len(body)
+        if end - start <= 2 * _PART:
+            yield body[start:end]
+        start = end
+
+
+def rows_in(part: bytes) -> tuple[list[list[float]], list[str]]:
+    """Every well-formed row of whole lines: numbers [4, rows], and keys."""
+    text = part.decode("utf-8", "replace")
+    if QUOTE in part:
+        return _table([row for row in _csv_rows(text) if len(row) == 5 and numbers_in(row[:3] + row[4:]) is not None])
+    cells = text.replace("\n", ",").split(",")[:-1]
+    numbers = [numbers_in(cells[column::5]) for column in (0, 1, 2, 4)]
+    if len(cells) % 5 or any(column is None for column in numbers):
+        rows = [line.split(",") for line in text.split("\n")]  # not splitlines: keys may have other ends of lines
+        return _table([row for row in rows if len(row) == 5 and numbers_in(row[:3] + row[4:]) is not None])
+    return numbers, cells[3::5]
+
+
+def _csv_rows(text: str) -> Iterator[list[str]]:
+    rows = csv.reader(io.StringIO(text, newline=""))
+    while True:
+        try:
+            yield next(rows)
+        except StopIteration:
+            return
+        except csv.Error:  # a cell that is longer than the module reads
+            continue
+
+
+def _table(rows: list[list[str]]) -> tuple[list[list[float]], list[str]]:
+    numbers = [[float(row[column]) for row in rows] for column in (0, 1, 2, 4)]
+    return numbers, [row[3] for row in rows]
+
+
+def numbers_in(cells: list[bytes] | list[str]) -> list[float] | None:
+    """The cells as numbers; None if one is something else."""
+    try:
+        return list(map(float, cells))
+    except ValueError:
+        return None
