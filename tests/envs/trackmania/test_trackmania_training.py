@@ -1,19 +1,14 @@
 """Learning from the game's environment, on the stand-in: schedules, sources, learners, and the command line."""
 
 import csv
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import psutil
 import pytest
 
+from forked import run_command
 from small_training import SCHEDULES, SOURCES, UPDATES, train
 from trackmania_game.examples import PATHS, free_port
 from watched_training import assert_learnt
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -55,7 +50,7 @@ def test_quantiles_are_learnt_from_floats_and_from_pictures(games, tmp_path, mon
 
 
 @pytest.mark.slow
-def test_the_command_line_trains_on_games_that_it_starts(launcher, tmp_path, line_file):
+def test_the_command_line_trains_on_games_that_it_starts(launcher, tmp_path, monkeypatch, line_file):
     own = launcher()
     words = [
         "--config=iql",
@@ -77,9 +72,8 @@ def test_the_command_line_trains_on_games_that_it_starts(launcher, tmp_path, lin
         "runner=parallel",
         "separate_test_env=False",
     ]
-    command = [sys.executable, str(ROOT / "src/main.py"), *words]
-    environment = {**os.environ, "PYTHONPATH": PATHS}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
+    monkeypatch.setenv("PYTHONPATH", PATHS)  # of the games
+    done = run_command(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     (metrics,) = (tmp_path / "results").rglob("metrics.csv")
     with metrics.open() as file:
