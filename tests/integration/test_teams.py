@@ -20,20 +20,27 @@ pytestmark = pytest.mark.usefixtures("team_parts")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runner", SCHEDULES)
-@pytest.mark.parametrize(("source", "transport", "count"), SOURCES)
-def test_every_team_learns_on_every_schedule_and_source(tmp_path, logged, runner, source, transport, count):
-    changes = {"vector_env": source, "env_transport": transport, "envs_per_worker": count}
-    assert run(config_of(tmp_path, runner, **changes)) is not None
-    for team in ("drones", "trucks"):
-        losses = logged[f"{team}/loss"]
-        assert len(losses) >= 3
-        assert all(map(math.isfinite, losses))
-    assert len(set(logged["trucks/epsilon"])) > 1
-    assert logged["drones/return_mean"] and logged["test_trucks/return_mean"]
-    assert "loss" not in logged
-    if runner != "episodes_continuous":  # in which episodes outlast updates
-        # training sees the same weights as acting
-        assert max(logged["drones/off_policy"]) < 1e-4
+def test_every_team_learns_on_every_schedule_and_source(tmp_path, logged, runner):
+    """With the same seed, all figures are the same wherever the environments live."""
+    seen = {}
+    for source, transport, count in SOURCES:
+        logged.clear()
+        folder, changes = tmp_path / source / transport, {"vector_env": source, "env_transport": transport}
+        assert run(config_of(folder, runner, **changes, envs_per_worker=count)) is not None
+        for team in ("drones", "trucks"):
+            losses = logged[f"{team}/loss"]
+            assert len(losses) >= 3
+            assert all(map(math.isfinite, losses))
+        assert len(set(logged["trucks/epsilon"])) > 1
+        assert logged["drones/return_mean"] and logged["test_trucks/return_mean"]
+        assert "loss" not in logged
+        if runner != "episodes_continuous":  # in which episodes outlast updates
+            # training sees the same weights as acting
+            assert max(logged["drones/off_policy"]) < 1e-4
+        seen[source, transport] = {key: list(values) for key, values in logged.items()}
+    first, *others = seen
+    for other in others:
+        assert seen[other] == seen[first], other
 
 
 @pytest.mark.parametrize("runner", ["rollout", "episodes"])
@@ -77,17 +84,6 @@ def test_teams_that_act_ahead(tmp_path, logged, runner):
     run(alone(tmp_path, "duel", "vdn", runner=runner, acting="ahead", teams=teams))
     assert len(logged["red/loss"]) >= 3 and len(logged["blue/loss"]) >= 3
     assert set(logged["weight_lag"]) <= {0, 1}
-
-
-@pytest.mark.slow
-def test_schedules_and_sources_play_the_same(tmp_path, logged):
-    """With the same seed, wherever the environments live."""
-    seen = []
-    for k, (source, transport, count) in enumerate(SOURCES):
-        logged.clear()
-        run(config_of(tmp_path / str(k), "episodes", vector_env=source, env_transport=transport, envs_per_worker=count))
-        seen.append({key: list(values) for key, values in logged.items()})
-    assert all(other == seen[0] for other in seen[1:])
 
 
 def test_models_lie_in_a_folder_for_each_team_and_can_be_played(tmp_path, logged):
