@@ -95,13 +95,16 @@ def test_chunks_that_do_not_divide_a_rollout_are_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("algorithm", "changes"), [("ippo", {}), ("mappo", {"chunk_length": 3, "agent": "lstm"})])
+@pytest.mark.parametrize(
+    ("algorithm", "changes"),
+    [("ippo", {"t_max": 8000}), ("mappo", {"t_max": 15000, "chunk_length": 3, "agent": "lstm"})],
+)
 def test_it_learns_to_remember(algorithm, changes, monkeypatch, tmp_path):
     """Rollouts of six steps, and parts of three, cut the episodes of four; without memory a quarter is the best."""
     monkeypatch.setitem(REGISTRY._entries, "recall", None)
     REGISTRY.declare("recall", Recall, "recall", batched=RecallBatch)
     config = recursive_dict_update(default_config(), load_yaml(config_path(algorithm, "algs")))
     sizes = {"batch_size_run": 32, "rollout_steps": 6, "rnn_hidden_dim": 16, "lr": 0.002, "critic_lr": 0.002}
-    experiment = {"env": "recall", "t_max": 15000, "test_interval": 20000, "test_nepisode": 64, "seed": 1}
+    experiment = {"env": "recall", "test_interval": 20000, "test_nepisode": 64, "seed": 1}
     recursive_dict_update(config, {**sizes, **experiment, **changes, "local_results_path": str(tmp_path)})
     assert run(config) > 0.9
