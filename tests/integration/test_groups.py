@@ -50,9 +50,9 @@ def test_a_team_plays_against_its_earlier_self(tmp_path, logged, monkeypatch):
 @pytest.mark.parametrize("runner", ["episodes", "rollout"])
 def test_pictures_rewards_by_agent_and_agents_that_come_and_go_need_no_team(tmp_path, logged, runner):
     algorithm = {"episodes": "iql", "rollout": "pqn_vdn"}[runner]
-    changes = {"mixer": None, "minibatches": 1, "t_max": 6000, "lr": 0.005, "rnn_hidden_dim": 32, "test_nepisode": 30}
-    changes |= {"batch_size_run": 8, "batch_size": 16, "buffer_size": 400, "rollout_steps": 8, "test_interval": 3000}
-    changes |= {"epsilon_anneal_time": 3000, "epsilon_finish": 0.02, "td_lambda": 0.0, "double_q": True}
+    changes = {"mixer": None, "minibatches": 1, "t_max": 3000, "lr": 0.005, "rnn_hidden_dim": 32, "test_nepisode": 30}
+    changes |= {"batch_size_run": 8, "batch_size": 16, "buffer_size": 400, "rollout_steps": 8, "test_interval": 1500}
+    changes |= {"epsilon_anneal_time": 1500, "epsilon_finish": 0.02, "td_lambda": 0.0, "double_q": True}
     run(alone(tmp_path, "scouts", algorithm, runner=runner, **changes))
     # nine agents' steps of an episode are theirs, and the brightest column is right; absent ones are right by chance
     assert logged["test_return_mean"][0] < 6

@@ -163,7 +163,7 @@ def test_testing_against_opponents_changes_nothing_else(tmp_path, logged):
 @pytest.mark.parametrize(("teams", "prefix"), [({}, ""), (TWO, "red/")], ids=["one team", "two teams"])
 def test_learning_shows_in_win_rates_against_the_past(tmp_path, logged, teams, prefix):
     """The larger sum of actions wins: a model that has learned beats the untrained one, and draws with itself."""
-    changes = {**POOL, "opponent_interval": 10**6, "opponent_nepisode": 60, "test_interval": 3000, "t_max": 6000}
+    changes = {**POOL, "opponent_interval": 10**6, "opponent_nepisode": 60, "test_interval": 1500, "t_max": 3000}
     changes |= {"test_greedy": False, "lr": 0.005, "rnn_hidden_dim": 32, "batch_size_run": 16, "critic_lr": 0.005}
     run(alone(tmp_path, "duel", "ippo", runner="rollout", teams=teams, rollout_steps=8, minibatches=2, **changes))
     rates = logged[f"{prefix}test_win_rate_past_1"]
