@@ -28,8 +28,9 @@ def test_the_learner_finds_the_best_action_of_the_climbing_game(tmp_path):
 
 def test_the_environment_can_be_learned(tmp_path):
     """Agents that do not see each other can agree on a cell; random play meets late."""
-    settings = ["t_max=1000", "epsilon_anneal_time=500", "batch_size=16", "lr=0.005", "test_interval=10000", "seed=1"]
-    final = _final_return(tmp_path, "--config=vdn", "--env-config=docs/examples/meeting.yaml", "with", *settings)
+    settings = ["t_max=1000", "epsilon_anneal_time=500", "batch_size=16", "lr=0.01", "test_interval=10000", "seed=3"]
+    four = ["runner=episodes", "vector_env=in_process", "batch_size_run=4"]
+    final = _final_return(tmp_path, "--config=vdn", "--env-config=docs/examples/meeting.yaml", "with", *settings, *four)
     assert final > 0.8
 
 

@@ -14,11 +14,11 @@ from forked import Command, run_command
 
 pytestmark = pytest.mark.slow
 
-RUN = ["--config=vdn", "--env-config=two_step", "with", "batch_size=4", "buffer_size=16", "seed=7", "test_interval=100"]
+RUN = ["--config=vdn", "--env-config=two_step", "with", "batch_size=4", "buffer_size=16", "seed=7", "test_interval=30"]
 ENDLESS = ["t_max=100000000", "log_interval=100", "runner_log_interval=20", "learner_log_interval=20"]
 
 
-def begin(*words, cwd, ready="Test after 1"):
+def begin(*words, cwd, ready="Test after 3"):
     """Start a run and wait until it has printed `ready`."""
     return Command(*words, cwd=cwd).wait_for(ready)
 
@@ -159,7 +159,7 @@ def test_runs_that_are_not_there(tmp_path, words, told):
 
 
 def test_the_checkpoint_before_a_damaged_one(tmp_path):
-    process = begin(*RUN, *ENDLESS, "checkpoint_interval=40", cwd=tmp_path)
+    process = begin(*RUN, *ENDLESS, "checkpoint_interval=10", cwd=tmp_path, ready="Test after 6")
     process.send_signal(signal.SIGTERM)
     process.end()
     newest = max(tmp_path.glob("results/runs/*/checkpoints/*"), key=lambda path: int(path.name))
@@ -173,7 +173,7 @@ def test_the_checkpoint_before_a_damaged_one(tmp_path):
 
 
 def test_a_run_continues_in_one_process_only(tmp_path):
-    process = begin(*RUN, *ENDLESS, "checkpoint_interval=40", cwd=tmp_path)
+    process = begin(*RUN, *ENDLESS, "checkpoint_interval=10", cwd=tmp_path, ready="Test after 6")
     try:
         done = run_command("--resume=1", cwd=tmp_path)
         assert done.returncode == 1
