@@ -39,14 +39,16 @@ def listed_units(key: str, listed: Any, form: str, last: Sequence[str]) -> list[
         last: the forms that may come out in the end.
 
     Raises:
-        ConfigError: an unknown unit or option, or one that does not take the form that the one before gives.
+        ConfigError: an unknown unit or option, one that does not take the form that the one before gives, or n_step
+            behind fewer steps than it adds up.
     """
     if not isinstance(listed, list | tuple):
         raise ConfigError(f"{key}={shown(listed)}: expected a list of sample units, as in [next_states, check_nan].")
-    units, before = [], ""
+    units, before, following = [], "", None
     for entry in listed:
         unit = _unit(key, entry)
         form, before = _form_after(key, unit, form, before), unit.name
+        following = _following(key, unit, following)
         for earlier in units:
             if earlier.name in unit.entry.traits.get("undoes", ()):
                 remedy = "once is enough" if earlier.name == unit.name else "put it before"
@@ -118,6 +120,28 @@ def _form_after(key: str, unit: Listed, form: str, before: str) -> str:
         hint = hint or " Put it before the unit that changes them." * (before != "")
         raise ConfigError(f"{key}: '{unit.name}' stands {after}; it takes {_forms(takes)}.{hint}")
     return traits.get("gives") or form
+
+
+def _following(key: str, unit: Listed, before: int | None) -> int | None:
+    """How many steps a unit leaves after each that was drawn, where `before` were; None: not known."""
+    steps = unit.options.get("steps")
+    match unit.name:
+        case "next_states":
+            return 1
+        case "window":
+            return steps
+        case "last_chunk" if before is not None:
+            return min(before, steps)
+        case "truncate" if before is not None:
+            return max(0, before - unit.options["columns"])
+        case "n_step":
+            if before is not None and steps > before:
+                raise ConfigError(
+                    f"{key}: n_step.steps={steps} adds up {steps} rewards, but the units before it leave {before}. "
+                    f"Put window: {{steps: {steps}}} before it."
+                )
+            return 1
+    return before
 
 
 def _forms(forms: Sequence[str]) -> str:

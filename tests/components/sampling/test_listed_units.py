@@ -28,16 +28,30 @@ CATALOGUE = [
     ),
     (
         "transitions",
-        {"sample_units": ["next_states", "n_step", "potential_shaping", "mini_race"]},
+        {"sample_units": ["next_states", {"n_step": {"steps": 1}}, "potential_shaping", "mini_race"]},
         r"'mini_race' stands after 'potential_shaping', whose rewards it would replace; put it before",
     ),
     (
         "transitions",
-        {"sample_units": ["next_states", "n_step", "mini_race", "check_nan", "mini_race"]},
+        {"sample_units": ["next_states", {"n_step": {"steps": 1}}, "mini_race", "check_nan", "mini_race"]},
         r"'mini_race' stands after 'mini_race', .* once is enough",
     ),
     ("transitions", {"sample_units": ["check_nan"]}, r"must end with .* End with next_states or window"),
     ("transitions", {"sample_units": ["next_states", "window"]}, r"'window' stands after 'next_states'"),
+    *(
+        (
+            "transitions",
+            {"sample_units": [*before, {"n_step": {"steps": 5}}]},
+            rf"n_step\.steps=5 adds up 5 rewards, but .* leave {left}\. Put window: \{{steps: 5\}} before it",
+        )
+        for before, left in (
+            (["next_states"], 1),
+            ([{"window": {"steps": 4}}], 4),
+            ([{"window": {"steps": 6}}, {"truncate": {"columns": 2}}], 4),
+            ([{"window": {"steps": 6}}, {"last_chunk": {"steps": 3}}], 3),
+            ([{"window": {"steps": 6}}, {"n_step": {"steps": 2}}], 1),
+        )
+    ),
     ("episodes", {"sample_units": ["next_states"]}, r"'next_states' stands first, on the buffer's rows of several"),
     ("episodes", {"store_units": ["flatten"]}, r"store_units ends with single steps.* Leave flatten out"),
     ("episodes", {"sample_units": ["cut_rows"]}, r"only learners call 'cut_rows'"),
@@ -58,6 +72,8 @@ def test_wrong_lists_are_refused(buffer, changes, message):
         ("transitions", []),
         ("transitions", ["next_states", "check_nan"]),
         ("transitions", ["check_nan", {"window": {"steps": 3}}, {"n_step": None}]),
+        ("transitions", [{"window": {"steps": 9}}, {"truncate": {"columns": 4}}, {"n_step": {"steps": 5}}]),
+        ("episodes", [{"last_chunk": {"steps": 2}}, {"n_step": {"steps": 5}}]),
         ("episodes", ["truncate", "flatten", {"shuffled_minibatches": {"parts": 2}}, "check_stats"]),
         ("rollout", [{"recurrent_minibatches": {"parts": 2}}]),
     ],
