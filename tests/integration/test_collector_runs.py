@@ -12,7 +12,7 @@ from killed_runs import finished, start
 from test_exact_resume import metric_log
 
 from cli.compose import compose_config
-from forked import Command
+from forked import Command, start_forked
 from run import run
 from small_training import suited
 from trees import differences
@@ -118,12 +118,17 @@ def test_a_killed_learner_leaves_no_process_behind(tmp_path):
 
 
 def test_a_killed_collector_is_replaced(tmp_path):
-    command = Command(*WORDS, "log_interval=100", cwd=tmp_path, own_children=True).wait_for("Test after 1")
-    pids = processes_of(command.pid)
-    collectors = [pid for pid in pids if _command(pid).count("spawn_main")]
+    """Its processes, and the one in the place of the killed, fork from the tests' server."""
+    start_forked(os.getpid).join()  # the server has started
+    others = processes_of(os.getpid())
+    command = Command(*WORDS, "log_interval=100", cwd=tmp_path).wait_for("Test after 1")
+    pids = set(processes_of(os.getpid())) - {*others, command.pid}
+    collectors = sorted(pid for pid in pids if "forkserver" in _command(pid))
     assert len(collectors) == 2
     os.kill(collectors[0], signal.SIGKILL)
     command.wait_for("collector_restarts:          1.0000")
+    pids |= set(processes_of(os.getpid())) - {*others, command.pid}
+    assert len([pid for pid in pids if pid not in collectors and "forkserver" in _command(pid)]) == 1
     os.kill(command.pid, signal.SIGINT)
     done = command.end()
     assert re.search("died in (a rollout|its wait): killed by SIGKILL", done.stdout + done.stderr)
@@ -132,4 +137,7 @@ def test_a_killed_collector_is_replaced(tmp_path):
 
 
 def _command(pid):
-    return Path(f"/proc/{pid}/cmdline").read_text()
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
