@@ -50,19 +50,19 @@ SMALL_ENVIRONMENTS = [
 RACES = [name for name in SMALL_ENVIRONMENTS if name.startswith("skirmish_v2")]
 
 
-def _presets_and_environments():
+def _on(environments, algorithms):
     """One preset for each choice of parts on all environments; the others, which differ in numbers, on one each."""
     seen, others = set(), 0
-    for algorithm in sorted(config_names("algs"), key=len):
+    for algorithm in sorted(algorithms, key=len):
         config = preset_on_lbf(algorithm)
         parts = tuple(config.get(key) for key in REGISTRIES if key not in ("env", "runner"))
         if parts not in seen:
             seen.add(parts)
             # the three races of SMACv2, whose episodes are the longest, in turn
             race = RACES[len(seen) % len(RACES)]
-            yield from ((algorithm, name) for name in SMALL_ENVIRONMENTS if name == race or name not in RACES)
+            yield from ((algorithm, name) for name in environments if name == race or name not in RACES)
         else:
-            yield algorithm, SMALL_ENVIRONMENTS[others % len(SMALL_ENVIRONMENTS)]
+            yield algorithm, environments[others % len(environments)]
             others += 1
 
 
@@ -75,7 +75,7 @@ CONTINUOUS = {
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("short_battles")
-@pytest.mark.parametrize(("algorithm", "environment"), list(_presets_and_environments()))
+@pytest.mark.parametrize(("algorithm", "environment"), list(_on(SMALL_ENVIRONMENTS, config_names("algs"))))
 def test_every_algorithm_trains_on_every_environment(tmp_path, monkeypatch, algorithm, environment):
     if needs_continuous_actions(algorithm):
         with pytest.raises(
@@ -109,8 +109,7 @@ def _presets_for_rewards_of_agents():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("environment", ["lbf", "mpe"])
-@pytest.mark.parametrize("algorithm", list(_presets_for_rewards_of_agents()))
+@pytest.mark.parametrize(("algorithm", "environment"), list(_on(["lbf", "mpe"], _presets_for_rewards_of_agents())))
 def test_every_algorithm_learns_from_a_reward_for_each_agent(tmp_path, monkeypatch, algorithm, environment):
     changes = {"runner": "episode", "common_reward": False}
     assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
