@@ -1,7 +1,7 @@
 """Configs as flat mappings, and what differs between them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from typing import Any
 
@@ -44,8 +44,8 @@ def value_of(run: Run, key: str) -> Any:
     return run.config.get(key, MISSING)
 
 
-def flatten(config: Mapping) -> tuple[dict[str, Any], int]:
-    """Nested mappings as one, keys joined by dots; lists and empty mappings stay values.
+def flatten(config: dict) -> tuple[dict[str, Any], int]:
+    """JSON's nested objects as one, keys joined by dots; lists and empty objects stay values.
 
     Returns:
         At most MOST_CONFIG_KEYS keys, and those that name a run wherever they stand; and how many are left out.
@@ -60,10 +60,10 @@ def flatten(config: Mapping) -> tuple[dict[str, Any], int]:
     return flat, left_out
 
 
-def _items(config: Mapping, prefix: str) -> Iterator[tuple[str, Any]]:
+def _items(config: dict, prefix: str) -> Iterator[tuple[str, Any]]:
     for key, value in config.items():
         name = cut(f"{prefix}{key}", LONGEST_KEY)
-        if isinstance(value, Mapping) and value:
+        if value and isinstance(value, dict):
             yield from _items(value, f"{name}.")
         else:
             yield name, value

@@ -10,6 +10,7 @@ from utils.sizes import readable_size
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
 # no file of a run nests as deep as this
 _DEEPEST = 200
+_NESTED = (list, dict)
 # bytes of which values are made at once: a value takes up to twenty times its text
 PARSED = 32 * 2**20
 # characters of a text that is cut off in which complete values are looked for
@@ -136,7 +137,7 @@ def plain(value: Any, deepest: int = _DEEPEST) -> Any:
     A reference to an object written before ({"py/id": 7}) is None: Sacred sorts keys, which loses the
     numbering of objects. So are values nested deeper than `deepest`.
     """
-    if not isinstance(value, list | dict):
+    if not isinstance(value, _NESTED):
         return value
     if deepest == 0:
         return None
@@ -153,4 +154,9 @@ def plain(value: Any, deepest: int = _DEEPEST) -> Any:
         return value["py/type"]
     if "py/id" in value:
         return None
-    return {key: plain(item, deepest - 1) for key, item in value.items() if not key.startswith("py/")}
+    # a call for each of hundreds of thousands of keys would take longest
+    return {
+        key: plain(item, deepest - 1) if isinstance(item, _NESTED) else item
+        for key, item in value.items()
+        if not key.startswith("py/")
+    }

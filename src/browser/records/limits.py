@@ -16,7 +16,7 @@ LONGEST_TRACE = 50_000
 def cut(text: str, longest: int = LONGEST_TEXT) -> str:
     """The text, or its beginning and how long it is; halves of characters, which no page can show, are replaced."""
     text = text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters)"
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def cut_end(text: str, longest: int) -> str:

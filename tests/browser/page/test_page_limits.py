@@ -56,9 +56,14 @@ def test_a_folder_of_hundreds_of_thousands_of_keys_opens_in_a_second(root):
     assert "config.json has 298," in str(shown[3].to_plotly_json())
 
 
+@pytest.fixture(scope="module")
+def context(root):
+    """That has read the runs once."""
+    return Context(Results(root, cache=None))
+
+
 @pytest.mark.parametrize("run_id", ["1", "2", "3"])
-def test_every_page_and_answer_is_small(root, run_id):
-    context = Context(Results(root, cache=None))
+def test_every_page_and_answer_is_small(context, run_id):
     many = ",".join(f"config:key_{i:06}" for i in range(3000))
     for view in VIEWS:
         for query in ("", f"?run={run_id}&runs=1,2,3", f"?columns={many}&group={many}&metrics={many}"):
