@@ -127,7 +127,9 @@ def enemy_block(c: Contract, m: Moment, i: int, e: int) -> list:
     visible = sees(c, m, i, enemy) and (not c.v2 or m.granted[i, e])
     if not enemy.alive or not (visible or (c.v2 and c.fully_observable)):
         return [0.0] * width
-    attackable = float(avail_actions(c, m, i, masked=False)[6 + c.fov_actions + e])
+    if i not in m.unmasked:
+        m.unmasked[i] = avail_actions(c, m, i, masked=False)
+    attackable = float(m.unmasked[i][6 + c.fov_actions + e])
     if c.fix_quirks and c.medics and me.type == "medivac":
         attackable = 0.0
     far = sight(c, me)

@@ -39,20 +39,12 @@ class Contract:
     options: dict
     v2: bool
 
-    def __getattr__(self, name):
-        return self.options[name]
-
-    @property
-    def medics(self) -> bool:
-        return self.map_type in ("MMM", "terran_gen")
-
-    @property
-    def fov_actions(self) -> int:
-        return self.num_fov_actions if self.v2 and self.conic_fov else 0
-
-    @property
-    def capabilities(self) -> dict:
-        return self.capability_config if self.v2 else {}
+    def __post_init__(self):
+        """The options as attributes, and what follows from them: plain ones, as the oracle reads them all the time."""
+        vars(self).update(self.options)
+        self.medics: bool = self.map_type in ("MMM", "terran_gen")
+        self.fov_actions: int = self.num_fov_actions if self.v2 and self.conic_fov else 0
+        self.capabilities: dict = self.capability_config if self.v2 else {}
 
     def shown(self, name: str) -> bool:
         return self.capabilities[name].get("observe", True)
@@ -71,3 +63,4 @@ class Moment:
     masked: np.ndarray | None = None  # SMACv2, [n, m]
     attack: np.ndarray | None = None  # SMACv2, [n]
     level: np.ndarray | None = None  # SMACv2, [n]
+    unmasked: dict = field(default_factory=dict)  # agent -> legal actions without mask, once they are asked for
