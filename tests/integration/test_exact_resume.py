@@ -119,14 +119,14 @@ def config_of(runner, learner, mode, overlap, algorithm=None):
     if learners.entry(learner).traits.get("on_policy"):
         config["batch_size"] = config["buffer_size"] = environments
         config["minibatches"] = environments
+    if config.get("epochs", 0) > 2:
+        config["epochs"] = 2  # more say nothing more about what is saved
     return config
 
 
 @pytest.mark.parametrize(("runner", "learner", "mode", "overlap"), list(cases()))
 def test_killed_runs_end_as_if_they_had_not_been(tmp_path, runner, learner, mode, overlap):
     config = config_of(runner, learner, mode, overlap)
-    if config.get("epochs", 0) > 2:
-        config["epochs"] = 2  # more say nothing more about what is saved
     kills = 2 if learner == "q_learner" and runner in KILLED_TWICE else 1
     resumes_exactly(tmp_path, config, f"{runner} {learner} {mode} {overlap}", kills)
 
