@@ -14,6 +14,8 @@ from envs.racing.snapshots import ACTION_NAMES, scene, snapshot
 from replay_pages import as_new, page_over
 from replays.writer import ReplayWriter
 
+pytestmark = pytest.mark.slow
+
 NAME = "900_0.jsonl"
 # pixels at the bottom, where the legend has all colours
 LEGEND = 32
