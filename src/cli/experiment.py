@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import gc
 import os
 import signal
 import sys
@@ -200,6 +201,9 @@ def build_experiment(
         experiment.signals.raise_noted()
         from run import run
 
+        if not gc.isenabled():  # src/main.py imports without the garbage collector
+            gc.freeze()
+            gc.enable()
         with past_sacred():
             for path in (composed.parameter_file, *plugin_files(_config["plugins"])):
                 if path is not None:

@@ -17,6 +17,13 @@ ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["t_max=120", "batch_size=4", "buffer_size=16", "seed=7"]
 
 
+# read by Python at its start
+AT_EXIT = """
+import atexit, gc, pathlib
+atexit.register(lambda: pathlib.Path("garbage.txt").write_text(f"{gc.isenabled()} {gc.get_freeze_count() > 100_000}"))
+"""
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """One run with everything switched on, and its folder."""
@@ -24,7 +31,9 @@ def finished(tmp_path_factory):
     settings = [*SMALL, "save_model=True", "use_tensorboard=True", "test_interval=40", "log_interval=40"]
     words = ["--env-config", "two_step", "--config", "qmix", "-n", "my run", "-c", "a comment", "with", *settings]
     command = [sys.executable, str(ROOT / "src" / "main.py"), *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    (folder / "sitecustomize.py").write_text(AT_EXIT)
+    env = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, env=env)
     assert done.returncode == 0, done.stderr
     return done, folder / "results"
 
@@ -53,6 +62,12 @@ def test_the_sacred_run_is_complete(finished):
     assert "Finished Training" in done.stdout
     sources = {name for name, _ in run["experiment"]["sources"]}
     assert {"main.py", "run.py", "learners/q_learner.py"} <= {name.replace(os.sep, "/") for name in sources}
+
+
+def test_a_run_collects_garbage_though_its_imports_do_not(finished):
+    _, results = finished
+    enabled, imports_kept_apart = (results.parent / "garbage.txt").read_text().split()
+    assert enabled == imports_kept_apart == "True"
 
 
 def test_sacred_stores_the_merged_config(finished):
