@@ -60,7 +60,7 @@ def _show(text: str) -> None:
 
 def _start() -> None:
     """Before a run starts, Ctrl-C or SIGTERM ends the process at once, without a traceback from an import."""
-    # imports leave no garbage, only more and more objects to search for it: a fifth of the time until a run starts
+    # imports make objects, and no garbage: searching for it takes a fifth of the time until a run starts
     gc.disable()
     _on_stop_signals(lambda signum, frame: os._exit(128 + signum))
     # nothing is left to be done when this is called, which is last of all

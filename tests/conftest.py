@@ -17,7 +17,7 @@ import parsed_once  # noqa: F401
 import unrecorded_sources  # noqa: F401
 from utils import child_process, lazy_dynamo
 
-# importing and collecting thousands of tests makes no garbage, only more objects to look at
+# importing and collecting thousands of tests makes objects, and no garbage
 gc.disable()
 
 # a busy machine is not a failure; in CI the same examples are tried every time

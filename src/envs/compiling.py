@@ -58,10 +58,11 @@ class Kernel:
             before = numba.config.CACHE_DIR
             numba.config.CACHE_DIR = str(self.folder)
             try:
-                # no kernel function makes arrays, so those it is given need not be counted: three times as fast
                 # an array is handed over as seven numbers; without calls nothing is handed over: 1.2 to 1.8 times as
                 # fast
-                options = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
+                options = {"nogil": True, "error_model": "numpy", "forceinline": True}
+                # no kernel function makes arrays, so those it is given need not be counted: three times as fast
+                options["_nrt"] = False
                 return numba.njit(cache=True, **options)(function)
             finally:
                 numba.config.CACHE_DIR = before

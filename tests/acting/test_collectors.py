@@ -26,7 +26,7 @@ from records.logger import Logger
 from utils.child_process import CONTEXT, ChildProcess
 from utils.errors import MusterError
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks of files")
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="locks of files"), pytest.mark.slow]
 CONSOLE = logging.getLogger("test.collectors")
 
 

@@ -20,6 +20,8 @@ from records.logger import Logger
 from utils.errors import ConfigError, MusterError
 from utils.ray_cluster import RayCluster, note
 
+pytestmark = pytest.mark.slow
+
 CONSOLE = logging.getLogger("test.ray_collectors")
 HAS_RAY = importlib.util.find_spec("ray") is not None
 
@@ -217,7 +219,6 @@ def test_what_ray_says_of_a_lost_machine_takes_a_line(capsys):
     assert capsys.readouterr().err == "Ray: Raylet is terminated.\n"
 
 
-@pytest.mark.slow
 def test_on_ray_itself(real, monkeypatch, caplog):
     """Turns as on one machine, and a killed actor is replaced."""
     monkeypatch.setattr(ray_transport, "RayCluster", lambda address, cpus: real)

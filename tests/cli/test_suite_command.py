@@ -17,6 +17,8 @@ from suites import launcher as launchers
 from utils.config import CONFIG_DIR
 from utils.whole_files import write_whole
 
+pytestmark = pytest.mark.slow
+
 TINY = """
 algorithms: [qmix, vdn]
 environments: two_step

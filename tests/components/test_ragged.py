@@ -81,6 +81,7 @@ def test_indices_and_slices_are_those_of_lists(kind, whole, data):
     assert [one.tolist() for one in ragged] == [[sequence] for sequence in lists]
 
 
+@pytest.mark.slow
 @KINDS
 @given(data=st.data())
 def test_cat_along_each_axis_is_that_of_lists(kind, whole, data):

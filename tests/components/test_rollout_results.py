@@ -15,6 +15,8 @@ from envs.racing.options import Options
 from race_tasks import accelerate_only
 from run import run
 
+pytestmark = pytest.mark.slow
+
 Q_VALUES = {"vshape": (12,), "group": "agents", "decision": True}
 GREEDY = {"vshape": (1,), "group": "agents", "decision": True, "dtype": th.uint8}
 

@@ -12,6 +12,8 @@ import pytest
 from dots_simulator import layout
 from dots_trainers import Trainer, Trainer0, int32s
 
+pytestmark = pytest.mark.slow
+
 SIMULATORS = Path(__file__).resolve().parents[2] / "simulators"
 HEADER = SIMULATORS / "c" / "dots_simulator.h"
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

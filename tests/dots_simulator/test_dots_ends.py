@@ -13,6 +13,8 @@ from test_dots_c import needs_compiler, program  # noqa: F401
 
 from dots_trainers import Trainer, Trainer0
 
+pytestmark = pytest.mark.slow
+
 SIMULATORS = Path(__file__).resolve().parents[2] / "simulators"
 BASIC = [sys.executable, str(SIMULATORS / "basic.py")]
 # starts a simulator, plays some turns, says so, and waits to be killed

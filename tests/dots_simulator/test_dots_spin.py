@@ -14,6 +14,8 @@ from test_dots_c import COMPILER, SIMULATORS, needs_compiler
 from dots_simulator import spin, trainer_watch, wake
 from envs.dots import connecting, waiting
 
+pytestmark = pytest.mark.slow
+
 
 class Clock:
     def __init__(self, monkeypatch, turn_after):

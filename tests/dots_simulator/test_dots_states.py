@@ -11,6 +11,8 @@ from test_dots_c import needs_compiler, program  # noqa: F401
 from dots_simulator.states import from_bytes, to_bytes
 from dots_trainers import Trainer, float32s, int32s, message
 
+pytestmark = pytest.mark.slow
+
 SIMULATORS = Path(__file__).resolve().parents[2] / "simulators"
 STATE = "cfa7ec29-54cc-4f0c-b855-81781f71553c"
 PARAMETERS = "534c891e-810f-11ea-a9d0-822485860400"
@@ -90,7 +92,6 @@ def test_a_loaded_simulator_continues_exactly(name, tmp_path):
     continues_after_a_load(python(name), tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["basic", "grid_world", "wall_jump"])
 def test_every_loaded_simulator_continues_exactly(name, tmp_path):
     continues_after_a_load(python(name), tmp_path)

@@ -99,6 +99,7 @@ def test_sizes_types_and_ends(name, args):
     env.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "args"), [c for c in CASES if c.id.startswith(OFFERS_SNAPSHOTS)])
 def test_snapshots_can_be_written_and_drawn_and_change_nothing(name, args):
     """An environment whose snapshots are taken plays on as another one does."""

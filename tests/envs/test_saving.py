@@ -49,6 +49,7 @@ def check_goes_on(env, other, ended, steps=150):
     assert other.get_stats() == env.get_stats()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [1, 38])
 @pytest.mark.parametrize(("name", "args"), ANYTIME)
 def test_at_any_time(name, args, steps):

@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow
 def test_spoilt_files_are_faults_and_nothing_else():
     fuzzer = Path(__file__).with_name("fuzz_dots.py")
     # in a process of its own: it limits its memory

@@ -148,6 +148,7 @@ def _train_on_two_steps(tmp_path, monkeypatch, runner, learner, agent):
     return train(tmp_path, monkeypatch, preset_of(learner), "two_step", **changes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runner", "learner", "agent"), covering(TRAINED))
 def test_every_runner_carries_every_learner_and_agent(tmp_path, monkeypatch, runner, learner, agent):
     """Each runner with each learner, each runner with each agent, each learner with each agent: `covering` says why."""
@@ -160,6 +161,7 @@ def test_every_combination_that_cannot_train_is_refused(tmp_path, monkeypatch, r
         _train_on_two_steps(tmp_path, monkeypatch, runner, learner, agent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", sorted(runners))
 @pytest.mark.parametrize("learner", ["ppo_learner", "a2c_learner"])
 def test_every_runner_carries_entities(tmp_path, monkeypatch, runner, learner):

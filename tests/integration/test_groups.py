@@ -7,7 +7,7 @@ from run import run
 from team_runs import SCHEDULES, alone
 from utils.errors import ConfigError
 
-pytestmark = pytest.mark.usefixtures("team_parts")
+pytestmark = [pytest.mark.usefixtures("team_parts"), pytest.mark.slow]
 
 
 @pytest.mark.parametrize(("runner", "algorithm"), SCHEDULES.items())
@@ -46,7 +46,6 @@ def test_a_team_plays_against_its_earlier_self(tmp_path, logged, monkeypatch):
     assert max(map(len, chosen["blue"].values())) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("runner", ["episodes", "rollout"])
 def test_pictures_rewards_by_agent_and_agents_that_come_and_go_need_no_team(tmp_path, logged, runner):
     algorithm = {"episodes": "iql", "rollout": "pqn_vdn"}[runner]

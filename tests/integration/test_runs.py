@@ -18,6 +18,8 @@ from refusals import refused
 from run import run
 from utils.errors import ConfigError, MusterError
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = {
     "env": "two_step",

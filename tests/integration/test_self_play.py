@@ -17,7 +17,7 @@ from team_runs import alone, config_of
 from trees import differences
 from utils.errors import ConfigError
 
-pytestmark = pytest.mark.usefixtures("team_parts")
+pytestmark = [pytest.mark.usefixtures("team_parts"), pytest.mark.slow]
 
 POOL = {"opponents": "pool", "opponent_interval": 40, "opponent_pool": 2, "opponent_nepisode": 3}
 PPO = {"minibatches": 1, "lr": 0.01, "critic_lr": 0.01, "batch_size_run": 4}
@@ -159,7 +159,6 @@ def test_testing_against_opponents_changes_nothing_else(tmp_path, logged):
     assert kept == {key: values for key, values in runs[0].items() if not key.startswith("test_")}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("teams", "prefix"), [({}, ""), (TWO, "red/")], ids=["one team", "two teams"])
 def test_learning_shows_in_win_rates_against_the_past(tmp_path, logged, teams, prefix):
     """The larger sum of actions wins: a model that has learned beats the untrained one, and draws with itself."""
@@ -172,7 +171,6 @@ def test_learning_shows_in_win_rates_against_the_past(tmp_path, logged, teams, p
     assert logged[f"{prefix}test_return_past_1"][-1] > 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("runner", "changes"),
     [
@@ -246,7 +244,6 @@ def test_groups_that_differ_need_teams(tmp_path):
         run({**config_of(tmp_path, "episodes", {}), **POOL})
 
 
-@pytest.mark.slow
 def test_teams_and_opponents_from_the_command_line(tmp_path):
     plugin = Path(__file__).parents[1] / "support" / "convoy_plugin.py"
     words = ["--config", "vdn", "--env-config", "two_step", "with", "env=duel", f"plugins={plugin}", "runner=episodes"]

@@ -15,10 +15,9 @@ from team_runs import DRONES, SCHEDULES, SOURCES, alone, config_of, models
 from trees import differences
 from utils.errors import ConfigError
 
-pytestmark = pytest.mark.usefixtures("team_parts")
+pytestmark = [pytest.mark.usefixtures("team_parts"), pytest.mark.slow]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("runner", SCHEDULES)
 def test_every_team_learns_on_every_schedule_and_source(tmp_path, logged, runner):
     """With the same seed, all figures are the same wherever the environments live."""
@@ -159,7 +158,6 @@ def test_a_team_of_the_only_group_is_refused(tmp_path):
     assert list(tmp_path.rglob("*.csv")) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("runner", SCHEDULES)
 def test_killed_runs_end_as_undisturbed_ones(tmp_path, runner):
     config = config_of(tmp_path, runner, vector_env="in_process", t_max=200, learner_log_interval=5)

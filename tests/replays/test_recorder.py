@@ -22,6 +22,8 @@ from runners import REGISTRY as RUNNERS
 from utils.config import config_path, default_config, recursive_dict_update
 from utils.yaml_files import load_yaml
 
+pytestmark = pytest.mark.slow
+
 SKIRMISH = {"env": "skirmish", "env_args": {"map_name": "3m"}}
 RUNNER_SETTINGS = {
     "parallel": {"batch_size_run": 2},
@@ -127,7 +129,6 @@ def test_values_in_the_file_are_those_of_the_networks(tmp_path, algorithm):
     assert replay.footer["return"] == pytest.approx(batch["reward"][0].sum().item(), rel=1e-5)
 
 
-@pytest.mark.slow
 def test_a_policy_is_recorded_as_probabilities(tmp_path):
     small = {"batch_size_run": 1, "batch_size": 1, "buffer_size": 1, "mask_before_softmax": True}
     with recorded_parts(tmp_path, "coma", **SKIRMISH, **small) as (_, parts), th.no_grad():

@@ -15,6 +15,8 @@ from suites.places import Place
 from suites.resources import Machine
 from utils.whole_files import write_whole
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):

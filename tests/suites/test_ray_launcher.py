@@ -20,6 +20,8 @@ from suites.suite_file import read_suite
 from utils.ray_cluster import RayCluster
 from utils.whole_files import write_whole
 
+pytestmark = pytest.mark.slow
+
 ASKED = {**RESOURCES, "jobs": 0, "cores": 1, "threads": 1, "memory": 0, "losses": 5}
 HAS_RAY = importlib.util.find_spec("ray") is not None
 
@@ -139,7 +141,6 @@ def test_a_run_that_another_launcher_has_is_left_to_it(folder):
     assert folder.attempt("run-0", 1).state in (RUNNING, LOST)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not HAS_RAY, reason="pip install -r requirements-cluster.txt")
 def test_on_ray_itself(folder):
     runs = runs_of(3, steps=40, pause=0.01)

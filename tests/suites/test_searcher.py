@@ -20,6 +20,8 @@ from suites import launcher as launchers
 from suites import searcher
 from suites.resources import Machine
 
+pytestmark = pytest.mark.slow
+
 optuna = pytest.importorskip("optuna", reason="pip install -r requirements-cluster.txt")
 
 SEARCH = {"method": "tpe", "trials": 20, "space": {"lr": {"log_uniform": [1e-5, 0.1]}}}
@@ -144,7 +146,6 @@ def test_the_journal_is_made_again_from_the_files_of_the_trials(tmp_path, damage
     assert path.with_name("optuna.journal.1").exists() == (damage == "garbage")
 
 
-@pytest.mark.slow
 def test_poor_trials_are_ended_early(tmp_path):
     """The run that is under way is stopped in the middle, and the others are not begun."""
     search = {**SEARCH, "trials": 12, "pruning": "median", "warmup": 1, "seed": 2}
@@ -183,7 +184,6 @@ def test_the_course_of_a_trial_counts_tests_as_if_its_runs_had_come_one_after_th
     assert course(runs, {}) == []
 
 
-@pytest.mark.slow
 def test_two_launchers_make_exactly_as_many_trials_whatever_is_killed(tmp_path):
     """And find the best rate in twenty, although launchers, keepers and runs are killed all the time."""
     rng, killed = random.Random(int(os.environ.get("CHAOS_SEED", 1))), Counter()

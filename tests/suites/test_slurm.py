@@ -18,6 +18,8 @@ from suites.suite_file import read_suite
 from utils.errors import MusterError
 from utils.whole_files import write_whole
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = [sys.executable, suite_children.__file__, "task"]
 ASKED = {**RESOURCES, "threads": 1, "hours": 0, "memory": 0, "slurm": [], "losses": 5}
 
@@ -84,7 +86,6 @@ def test_the_script_asks_for_what_the_suite_does(cluster, folder):
     assert "export OMP_NUM_THREADS=1" in lines
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["preempt", "time_out", "fail_node"])
 def test_a_task_that_is_ended_from_outside_resumes_its_run(cluster, folder, how):
     (run,) = runs_of(1, steps=60, pause=0.02)
@@ -123,7 +124,6 @@ def test_a_failed_run_is_not_queued_again_without_the_word(cluster, folder):
     assert (folder.newest()[runs[0].id].number, folder.newest()[runs[0].id].state) == (2, FAILED)
 
 
-@pytest.mark.slow
 def test_a_stop_cancels_what_waits_and_lets_the_others_save(cluster, folder):
     runs = runs_of(3, steps=60, pause=0.01)
     submit(folder, runs, jobs=1, lease=2)

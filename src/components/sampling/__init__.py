@@ -6,6 +6,9 @@ A unit of the user's own is a function in a plugin: `REGISTRY["mine"] = function
     gives: the form that it makes of them; none: the same
     needs: fields that the batch must have
     undoes: units whose rewards it replaces, so that it may not stand behind them
+    adds_up: whether it adds up the rewards of its option `steps`
+    leaves: a function `(following, **options)`: how many steps follow the first of each row, of those that did before
+        (None: not known); none: as many
 
 Forms: "drawn", steps that a buffer of transitions has drawn and not read yet (`sampling.drawn`); "columns", rows of
 several steps (`EpisodeBatch`); "steps", rows of one step; "parts", several such batches (`sampling.minibatches`).
@@ -27,6 +30,7 @@ REGISTRY.declare(
     options={},
     takes=("drawn",),
     gives="columns",
+    leaves=lambda following: 1,
 )
 REGISTRY.declare(
     "window",
@@ -35,6 +39,7 @@ REGISTRY.declare(
     options={"steps": Option(1, "how many follow", at_least=1, at_most=10**4)},
     takes=("drawn",),
     gives="columns",
+    leaves=lambda following, steps: steps,
 )
 REGISTRY.declare(
     "last_chunk",
@@ -42,6 +47,7 @@ REGISTRY.declare(
     "the newest steps of each row, and the column after them",
     options={"steps": Option(1, "how many", at_least=1, at_most=STEPS)},
     takes=("columns",),
+    leaves=lambda following, steps: None if following is None else min(following, steps),
 )
 REGISTRY.declare(
     "truncate",
@@ -49,6 +55,7 @@ REGISTRY.declare(
     "without the last columns",
     options={"columns": Option(1, "how many are left out", at_least=1, at_most=STEPS)},
     takes=("columns",),
+    leaves=lambda following, columns: None if following is None else max(0, following - columns),
 )
 REGISTRY.declare(
     "flatten",
@@ -69,6 +76,8 @@ REGISTRY.declare(
     },
     takes=("columns",),
     needs=("reward", "terminated"),
+    adds_up=True,
+    leaves=lambda following, **_: 1,
 )
 REGISTRY.declare(
     "mini_race",

@@ -123,25 +123,15 @@ def _form_after(key: str, unit: Listed, form: str, before: str) -> str:
 
 
 def _following(key: str, unit: Listed, before: int | None) -> int | None:
-    """How many steps a unit leaves after each that was drawn, where `before` were; None: not known."""
-    steps = unit.options.get("steps")
-    match unit.name:
-        case "next_states":
-            return 1
-        case "window":
-            return steps
-        case "last_chunk" if before is not None:
-            return min(before, steps)
-        case "truncate" if before is not None:
-            return max(0, before - unit.options["columns"])
-        case "n_step":
-            if before is not None and steps > before:
-                raise ConfigError(
-                    f"{key}: n_step.steps={steps} adds up {steps} rewards, but the units before it leave {before}. "
-                    f"Put window: {{steps: {steps}}} before it."
-                )
-            return 1
-    return before
+    """How many steps a unit leaves after the first of each row, where `before` were; None: not known."""
+    traits, steps = unit.entry.traits, unit.options.get("steps")
+    if traits.get("adds_up") and None not in (before, steps) and steps > before:
+        raise ConfigError(
+            f"{key}: {unit.name}.steps={steps} adds up {steps} rewards, but the units before it leave {before}. "
+            f"Put window: {{steps: {steps}}} before it."
+        )
+    leaves = traits.get("leaves")
+    return before if leaves is None else leaves(before, **unit.options)
 
 
 def _forms(forms: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ class BattlesOnMaps:
     Args:
         batch_size: B.
         seed: as of `BatchedSkirmish`.
-        threads: that share the battles; 1: the calling one.
+        threads: how many share the battles; 1: the calling one alone.
         places: for each battle its number among those that share the list, and how many these are.
         env_args: see `map_list.args_by_map`.
     """

@@ -126,7 +126,7 @@ class SeveralMapsBatch(SeveralMaps):
 
     Args:
         batch_size: B.
-        threads: that share the battles; 1: the calling one.
+        threads: how many share the battles; 1: the calling one alone.
         place: for each battle what `Options.place` says.
     """
 

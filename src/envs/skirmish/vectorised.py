@@ -16,7 +16,7 @@ class SkirmishBatch(SkirmishEnv):
     Args:
         batch_size: B.
         seed: as of `batch.BatchedSkirmish`: a list of B seeds, or a number.
-        threads: that share the battles; 1: the calling one.
+        threads: how many share the battles; 1: the calling one alone.
     """
 
     state_by_copy = True

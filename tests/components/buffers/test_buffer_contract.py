@@ -137,6 +137,7 @@ def test_a_sample_too_large_for_the_memory_is_refused(name, monkeypatch, tmp_pat
         new_buffer(name, **{"batch_size": 5, "batch_size_run": 5, **of_steps})
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.integers(1, COLUMNS - 1), min_size=1, max_size=4), min_size=1, max_size=6))
 def test_the_size_of_a_sample_of_episodes_is_the_mean_of_those_held(inserts):
     buffer, held = new_buffer("episodes", batch_size=3), deque(maxlen=5)

@@ -113,6 +113,7 @@ def test_frames_of_sources_in_turn_are_stored_once():
     assert len(buffer.learned) == sum(len(play.steps) for play in plays)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(18, 70))
 def test_windows_of_several_sources_follow_their_episodes(seed, capacity):
@@ -347,6 +348,7 @@ def test_a_resumed_run_plays_on_and_samples_the_same(changes, steps, sources, tm
     assert frames_in(buffer.ring) == frames_in(copy.ring)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(18, 70), min_size=1, max_size=4), st.booleans())
 def test_a_resized_buffer_holds_what_it_held(seed, sizes, prioritised):

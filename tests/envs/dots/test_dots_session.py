@@ -19,6 +19,8 @@ from envs.dots.process import SimulatorProcess
 from envs.dots.protocol_0 import Session0
 from envs.dots.protocol_0_3_2 import Session032
 
+pytestmark = pytest.mark.slow
+
 STANDIN = Path(dots_standin.__file__)
 RED = {"name": "Red?team=0", "n": 5, "obs": [[3], [2, 2, 3]], "continuous": 2, "branches": [3, 2]}
 BLUE = {"name": "Blue", "n": 3, "obs": [[4, 2]], "continuous": 0, "branches": [4], "from": 3, "may_be_silent": True}

@@ -21,6 +21,7 @@ def layer(name):
     return {"medivac": "air", "colossus": "walker"}.get(name, "ground")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", map_names())
 def test_no_unit_stands_in_another_or_in_a_wall(name):
     names, places, battles = opening(name)

@@ -18,6 +18,8 @@ from trackmania_game.examples import PATHS, free_port
 from trackmania_game.faults import STATES
 from utils.errors import MusterError
 
+pytestmark = pytest.mark.slow
+
 
 def step(env):
     return env.step({"actions": np.array([0])})
@@ -146,7 +148,6 @@ def gone(pid, seconds=10):
     return not runs(pid)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stays", [False, True])
 def test_a_game_that_is_started_here_is_ended_with_its_environment(make_env, launcher, tmp_path, stays):
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env={**os.environ, VARIABLE: "x"})
@@ -163,7 +164,6 @@ def test_a_game_that_is_started_here_is_ended_with_its_environment(make_env, lau
     other.wait()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("at", "number"), [("connected", 1), ("run_step", 60), ("frame", 5), ("get_state", 8)])
 def test_a_game_that_dies_is_started_again(make_env, launcher, tmp_path, at, number):
     once = str(tmp_path / "happened")
@@ -174,7 +174,6 @@ def test_a_game_that_dies_is_started_again(make_env, launcher, tmp_path, at, num
     assert gone(pids(tmp_path)[0])
 
 
-@pytest.mark.slow
 def test_a_game_that_hangs_twice_is_ended_and_started_again(make_env, launcher, tmp_path):
     env = make_env(**launcher(), game_timeout=5.0)
     env.reset()
@@ -220,7 +219,6 @@ time.sleep(60)
 """
 
 
-@pytest.mark.slow
 def test_a_game_ends_with_a_run_that_is_killed():
     holder = subprocess.Popen([sys.executable, "-c", HOLD], env={**os.environ, "PYTHONPATH": PATHS}, stdout=-1)
     pid = int(holder.stdout.readline())

@@ -9,6 +9,8 @@ from envs.racing.state import INPUTS
 from envs.trackmania.environment import TrackManiaEnv
 from envs.trackmania.messages import encoded
 
+pytestmark = pytest.mark.slow
+
 NOTHING, FORWARD, LEFT = 3, 0, 1
 
 
