@@ -48,6 +48,7 @@ def written(path, buffer, first, stop):
     return Segment(first, stop, path, {})
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.data(), st.integers(1, 7), st.booleans())
 def test_a_buffer_and_its_files_go_the_same_way(tmp_path_factory, data, size, small_blocks):

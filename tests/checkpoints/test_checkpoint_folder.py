@@ -197,6 +197,7 @@ def test_a_folder_in_the_place_of_a_checkpoint_is_set_aside(tmp_path):
     assert (tmp_path / "checkpoints" / "400.1" / "mine.txt").read_text() == "x"
 
 
+@pytest.mark.slow
 def test_every_digit_of_a_manifest_is_protected(tmp_path):
     """A manifest with one byte changed is refused, or has the same content."""
     folder = written(tmp_path, config={"lr": 0.0005, "name": "qmix"})

@@ -41,6 +41,7 @@ def _read_in_source():
     return keys
 
 
+@pytest.mark.slow
 def test_every_declared_key_is_read():
     """That every key which is read is declared, every run shows: a config has no others."""
     assert set(declared()) - _read_in_source() <= FOR_THE_USER

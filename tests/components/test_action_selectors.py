@@ -23,6 +23,7 @@ from helpers import make_args
 AVAIL = st.lists(st.lists(st.booleans(), min_size=4, max_size=4).filter(any), min_size=3, max_size=3)
 
 
+@pytest.mark.slow
 @given(AVAIL, st.sampled_from(sorted(REGISTRY)), st.floats(0, 1), st.booleans(), st.integers(0, 99))
 def test_no_selector_takes_an_illegal_action(avail, name, epsilon, test_mode, seed):
     avail = th.tensor([avail]).int()

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from dots_simulator.layout import HEADER, HEADER_0
 from standins import ROOT
 
@@ -22,6 +24,7 @@ def test_the_tables_of_headers_are_the_layout():
     assert [line for line in written if "`" in line.split("|")[3]] == rows
 
 
+@pytest.mark.slow
 def test_the_example_of_the_api_runs():
     code = next(block for block in PAGE.split("```python\n")[1:] if "UnityEnvironment" in block).split("```")[0]
     done = subprocess.run(

@@ -16,6 +16,8 @@ from standins import ROOT
 from vector_envs.declared_row import row_of
 from vector_envs.step_arrays import StepArrays
 
+pytestmark = pytest.mark.slow
+
 VARIANTS = {
     "gymnasium": [
         {},
@@ -133,7 +135,6 @@ def test_values_ends_and_bounds(name, args):
     row.env.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "args"), CASES)
 def test_equal_seeds_give_equal_worlds_and_others_do_not(name, args):
     first, second, other = (play(Row(name, args, seed), np.random.default_rng(1), 60) for seed in (3, 3, 4))
@@ -148,7 +149,6 @@ def test_equal_seeds_give_equal_worlds_and_others_do_not(name, args):
         np.testing.assert_equal(row.seen(), other[0][0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("steps", [0, 1, 38])
 @pytest.mark.parametrize(("name", "args"), CASES)
 def test_a_saved_state_continues_bit_for_bit(tmp_path, name, args, steps):

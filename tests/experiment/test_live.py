@@ -16,6 +16,8 @@ from small_training import suited
 from team_runs import DRONES, config_of
 from utils.errors import ConfigError, MusterError
 
+pytestmark = pytest.mark.slow
+
 CONSOLE = logging.getLogger("test.live")
 
 
@@ -168,7 +170,6 @@ def test_every_part_of_a_run_takes_its_changes(tmp_path, monkeypatch):
     assert 5 < len(seen) < 10  # t_max
 
 
-@pytest.mark.slow
 def test_collectors_take_changes(tmp_path, monkeypatch):
     folder, explored = Path(tmp_path, "runs", "mine"), []
 
@@ -263,7 +264,6 @@ def test_rewards_are_weighed_by_schedules_and_by_changes(tmp_path, monkeypatch, 
     assert found[12 + later] == 2.0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("vector_env", ["in_process", "workers"])
 def test_every_source_weighs_rewards(tmp_path, monkeypatch, vector_env):
     rewards = rewards_of(monkeypatch)
@@ -307,7 +307,6 @@ def test_bad_schedules_of_weights_are_refused(tmp_path, key, value, reason):
         run(races(tmp_path, env_args={key: value}))
 
 
-@pytest.mark.slow
 def test_teams_have_their_own_keys(tmp_path, monkeypatch):
     folder, seen = Path(tmp_path, "runs", "mine"), []
 

@@ -26,6 +26,8 @@ from utils.random_streams import seed_everything
 from utils.stop_signals import StopSignals
 from utils.timing import timed
 
+pytestmark = pytest.mark.slow
+
 CONSOLE = logging.getLogger("test")
 SMALL = {
     "batch_size": 2,
@@ -115,7 +117,6 @@ def put_records(journal, kept):
         first = stop
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("preset", config_names("algs"))
 def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
     """In a run of another seed, which takes over the state after five rollouts; the episodes kept have a journal."""

@@ -18,6 +18,8 @@ from utils.errors import ConfigError
 from utils.plain_values import escaped
 from utils.yaml_files import load_yaml
 
+pytestmark = pytest.mark.slow
+
 # plugins are code by purpose, and would be run
 KEYS = sorted({*declared(), "gama"} - {"plugins"})
 ODD = (

@@ -18,6 +18,8 @@ from records.logger import Logger
 from run import run
 from utils.errors import ConfigError, MusterError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def counting_env(monkeypatch):
@@ -145,7 +147,6 @@ def test_load_step_and_training_from_there(tmp_path, watched):
     assert _stats(watched, "return_mean")[0][0] == 24, "the nearest to 20 is 22, and one episode follows"
 
 
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_run(tmp_path, watched):
     figures = []
     for _ in range(2):
@@ -261,7 +262,6 @@ def test_a_separate_acting_controller_has_the_learners_weights_in_tests(tmp_path
     assert all(seen)
 
 
-@pytest.mark.slow
 def test_compiled_networks_learn_the_same(tmp_path, watched, monkeypatch):
     """With torch's own tracing, but without the minutes that making machine code takes."""
     compiled = []

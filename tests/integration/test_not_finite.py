@@ -17,6 +17,8 @@ from run import run
 from utils.config import recursive_dict_update
 from utils.errors import MusterError
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"t_max": 60, "batch_size": 2, "buffer_size": 8, "seed": 3, "test_nepisode": 1, "test_interval": 1000}
 SETTINGS |= {"log_interval": 10, "learner_log_interval": 1}
 

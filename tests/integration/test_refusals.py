@@ -6,6 +6,8 @@ import pytest
 
 from refusals import case, refused
 
+pytestmark = pytest.mark.slow
+
 QMIX = ["--config=qmix", "--env-config=two_step"]
 COMA = ["--config=coma", "--env-config=two_step"]
 MATRIX = ["--config=vdn", "--env-config=matrix"]

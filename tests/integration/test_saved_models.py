@@ -14,6 +14,8 @@ from experiment.evaluation import EpisodeTable
 from utils.errors import ConfigError
 from vector_envs.instances import seed_of_environment
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = "test_interval=10 save_model=True save_model_interval=10 test_nepisode=4 batch_size=4 lr=0.05 seed=3"
 
 
@@ -88,7 +90,6 @@ def test_evaluate_takes_the_run_by_any_of_its_names(trained, name, capsys):
     assert {row["won"] for row in rows} == {""}
 
 
-@pytest.mark.slow
 def test_evaluate_needs_the_controller_only(trained, tmp_path, monkeypatch):
     shutil.copytree(trained, tmp_path / "results")
     (models,) = (tmp_path / "results" / "models").iterdir()

@@ -4,6 +4,7 @@ import csv
 import io
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def columns(rows):
 steps = st.lists(st.integers(0, 10**9), unique=True, max_size=12).map(sorted)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(KEYS), steps), st.randoms())
 def test_rows_are_those_of_the_csv_module(by_key, random):
     rows = sorted((t, key, random.choice([0.5, -1e-9, 3e12, float("inf")])) for key, ts in by_key.items() for t in ts)

@@ -16,6 +16,8 @@ from suites import launcher as launchers
 from suites.places import Place, Places, folder_of_machine
 from suites.resources import Machine
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).parents[2] / "src"
 TAKER = """
 import sys, time

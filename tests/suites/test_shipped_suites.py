@@ -10,6 +10,8 @@ from standins import ROOT
 from suites.expansion import expanded
 from suites.suite_file import read_suite, suite_names, suite_path
 
+pytestmark = pytest.mark.slow
+
 COUNTS = {"paper_smac": 23 * 7 * 5, "skirmish_quick": 3 * 2 * 3, "epymarl_tables": 8 * 7 * 5}
 
 

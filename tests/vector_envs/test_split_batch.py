@@ -22,6 +22,8 @@ from vector_envs.native import NativeEnv
 from vector_envs.split import SplitEnv
 from vector_envs.train_and_test import TrainAndTest
 
+pytestmark = pytest.mark.slow
+
 SEEDS = copies_seeds(3, 5)
 MINES = {"kwargs": {"orbital_cannon": True, "cooldown_period": 1, "width": 4, "height": 4}, "episode_limit": 7}
 BATCHES = {

@@ -110,6 +110,7 @@ def test_every_line_of_twenty_looks_different():
     assert len({(line.line.color, line.line.dash) for line in lines if line.showlegend is not False}) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [all_figures, nothing_to_draw])
 def test_both_libraries_draw_every_figure(make, tmp_path):
     for index, (shown, printed) in enumerate(zip(make(figures), make(paper), strict=True)):

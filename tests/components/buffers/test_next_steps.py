@@ -88,6 +88,7 @@ SETTINGS = (
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(0, 40), st.sampled_from(SETTINGS), st.booleans())
 def test_both_ways_keep_the_same(seed, rows, more, changes, lossy):

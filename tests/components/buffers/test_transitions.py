@@ -63,6 +63,7 @@ def require_transitions(buffer, play):
         assert (pairs["terminated"][row, 0], pairs["truncated"][row, 0]) == (step.terminated, step.truncated)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(18, 60), st.lists(st.integers(1, STEPS), max_size=25), st.booleans())
 def test_rollouts_of_any_length_are_one_list_of_transitions(seed, capacity, lengths, lossy):
@@ -81,6 +82,7 @@ def plays_of(sources, seed):
     return [NumberedPlay(ROWS, np.random.default_rng([seed, k]), count=10**5 * k) for k in range(sources)]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(18, 70), st.lists(st.tuples(st.integers(0, 2), st.integers(1, STEPS))))
 def test_rollouts_of_several_sources_keep_their_rows_apart(seed, capacity, turns):
@@ -127,6 +129,7 @@ def test_windows_of_several_sources_follow_their_episodes(seed, capacity):
         assert after[int(row[0])] == int(row[1])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(21, 50), st.integers(0, 12))
 def test_whole_episodes_are_one_list_of_transitions(seed, capacity, calls):
@@ -265,6 +268,7 @@ class TestPriorities:
             buffer.insert(play.rollout(2))
         return play, buffer
 
+    @pytest.mark.slow
     def test_transitions_are_drawn_in_proportion(self):
         _, buffer = self.filled(priority_alpha=0.5, priority_beta=0.7, batch_size=8)
         steps = buffer.learned[np.arange(len(buffer.learned))]
@@ -396,6 +400,7 @@ def test_records_that_were_written_do_not_change():
             assert written.setdefault(number, record) == record
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"buffer_folder": "TMP"}])
 def test_a_copy_has_its_own_memory_and_continues(changes, tmp_path):
     changes = {key: str(tmp_path) for key in changes}

@@ -49,6 +49,7 @@ def following(batch, row, t):
     return found
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(SEEDS, st.integers(1, 8), st.integers(1, 7))
 def test_n_step_rewards_are_added_up_to_the_end_of_the_episode(seed, steps, columns):

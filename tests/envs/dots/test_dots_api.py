@@ -11,6 +11,8 @@ import pytest
 import dots_standin
 from envs.dots import api, connecting
 
+pytestmark = pytest.mark.slow
+
 SIMULATORS = Path(__file__).parents[3] / "simulators"
 STANDIN = Path(dots_standin.__file__)
 RED = {"name": "Red?team=0", "n": 5, "obs": [[3], [2, 2, 3]], "continuous": 2, "branches": [3, 2]}

@@ -18,6 +18,8 @@ from envs.dots.options import Options
 from envs.dots.streams import Streams
 from utils.errors import ConfigError, MusterError
 
+pytestmark = pytest.mark.slow
+
 SIMULATORS = Path(__file__).parents[3] / "simulators"
 BALLS = str(SIMULATORS / "ball_3d.py")
 STANDIN = Path(dots_standin.__file__)

@@ -46,6 +46,7 @@ def assert_equal_arrays(one, other):
         np.testing.assert_array_equal(array, other.observed()[path], path)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(FIELDS, st.integers(0, 2**16))
 def test_they_play_as_one_after_the_other(kwargs, seed):

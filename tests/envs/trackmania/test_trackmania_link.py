@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from envs.trackmania.link import GameLink, GameLost, TurnError
 from envs.trackmania.messages import BY_NAME, MESSAGES, MOST_STATE, encoded, table
 
+pytestmark = pytest.mark.slow
+
 # by hand, from the description of the wire
 WIRE = {
     ("set_speed", 80.0): "06000000 0000a042",
