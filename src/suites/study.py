@@ -46,6 +46,7 @@ class Study:
         require_optuna()
         self._journal, self._search, self._course = folder / JOURNAL, search, course
         self._distributions = {".".join(path): _distribution(*one) for path, one in search.space.items()}
+        self._prunes = search.options["pruning"] != NO_PRUNING
         self._inode = 0
         self._study: Any = None
         self._numbers: dict[int, int] = {}
@@ -108,19 +109,29 @@ class Study:
     def tell(self, trial: Trial, state: str, value: float | None = None) -> None:
         """Say how a trial has ended, if that is news."""
         if self.state(trial) is None:
+            if self._prunes:
+                self._report(trial)  # later trials are compared with its last tests, too
             code = next(code for code, name in _names().items() if name == state)
             self._study.tell(self._numbers[trial.number], value if state == DONE else None, code)
 
     def is_poor(self, trial: Trial) -> bool:
         """Whether a trial that is under way should be ended, by its tests so far."""
+        live = self._report(trial)
+        return live is not None and live.should_prune()
+
+    def _report(self, trial: Trial) -> Any:
+        """Report the tests of a trial under way that Optuna does not know; return its view of the trial, or None: all
+        were known."""
         import optuna
 
         frozen, course = self._frozen(trial), self._course(trial)
         known = frozen.last_step or 0
+        if len(course) <= known:
+            return None
         live = optuna.trial.Trial(self._study, frozen._trial_id)
         for step, value in enumerate(course[known:], known + 1):
             live.report(value, step)
-        return len(course) > known and live.should_prune()
+        return live
 
     def retry(self, trial: Trial) -> None:
         """Queue a trial again that has failed."""
@@ -173,7 +184,7 @@ class Study:
         params = {name: _param(*one, trial.settings[name]) for name, one in names.items() if name in trial.settings}
         if params.keys() != names.keys():
             raise ConfigError(f"{self._journal.parent}: t{trial.number} has other settings than the search.")
-        course = self._course(trial) if self._search.options["pruning"] != NO_PRUNING else []
+        course = self._course(trial) if self._prunes else []
         self._study.add_trial(
             create_trial(
                 state=state,

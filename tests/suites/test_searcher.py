@@ -4,6 +4,7 @@ import math
 import os
 import random
 import signal
+import statistics
 import time
 from collections import Counter
 from contextlib import suppress
@@ -156,12 +157,17 @@ def test_poor_trials_are_ended_early(tmp_path):
     assert len(trials) == 12 and ends["pruned"] >= 2 and ends["done"] >= 5, ends
     newest = folder.newest()
     assert {one.state for one in newest.values()} == {DONE, DROPPED}
-    done = [distance(trial.settings["lr"]) for trial in trials if trial.end.state == "done"]
     pruned = [trial for trial in trials if trial.end.state == "pruned"]
     for trial in pruned:
-        # not one that is better than the median of the others
-        assert distance(trial.settings["lr"]) > sorted(done)[len(done) // 4]
         assert {run.id for run in trial.runs} & folder.dropped()
+    done = []
+    for trial in sorted(journal(folder).trials, key=lambda one: one.datetime_complete):
+        away = distance(trial.params["lr"])
+        if trial.state.name == "COMPLETE":
+            done.append(away)
+            assert list(trial.intermediate_values) == list(range(1, 9))  # all four tests of its two runs
+        else:  # it was worse than the median of those that were done
+            assert len(done) >= 5 and away > statistics.median(done)
     # one whose last test decides saves nothing
     assert any(run.id not in newest or newest[run.id].steps < 20 for trial in pruned for run in trial.runs)
     assert states(folder) == {"PRUNED": ends["pruned"], "COMPLETE": ends["done"]}
