@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # modules are compiled when they are first imported: compiling all of them takes as long as installing them
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
-# small networks are fastest with one thread; three processes of tests keep two cores busy, since many tests wait
+# small networks are fastest with one thread; three processes of tests keep two cores busy, since many slow tests wait
 export OMP_NUM_THREADS ?= 1
 # the tests start hundreds of processes, each of which would compile the sources
 unexport PYTHONDONTWRITEBYTECODE
@@ -44,7 +44,7 @@ check-tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 check-fast: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 reference: $(VENV)/.core
 	PYTHONPATH=src $(BIN)/python -m cli.reference

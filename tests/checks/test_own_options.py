@@ -199,6 +199,7 @@ def pymarl_args(**changes):
     )
 
 
+@pytest.mark.slow
 def test_parts_built_by_hand_have_the_defaults_that_they_declare():
     args = pymarl_args()
     mac = BasicMAC(empty_batch(1, 2).scheme, None, args)

@@ -53,10 +53,10 @@ def test_comas_settings_of_starcraft_are_for_starcraft():
     assert "state_last_action" not in compose_config("coma", "two_step").config["env_args"]
 
 
-@pytest.mark.parametrize("algorithm", config_names("algs"))
 @pytest.mark.parametrize("environment", config_names("envs"))
-def test_everything_composes_from_documented_keys(algorithm, environment):
-    assert compose_config(algorithm, environment).own_keys == {}
+def test_everything_composes_from_documented_keys(environment):
+    own = {algorithm: compose_config(algorithm, environment).own_keys for algorithm in config_names("algs")}
+    assert len(own) > 30 and not any(own.values()), own
 
 
 def test_a_plugin_lies_beside_the_file_that_names_it(tmp_path, monkeypatch):

@@ -60,6 +60,7 @@ def test_large_first_samples_are_made_of_copies(tmp_path, caplog):
     assert re.search("of which 1,2[0-9][0-9] follow", caplog.text)
 
 
+@pytest.mark.slow
 def test_collectors_are_tried_and_ended(tmp_path, caplog):
     with caplog.at_level("INFO"):
         run(config_of("iqn", tmp_path, runner="collectors", batch_size=4), validate=True)
