@@ -7,6 +7,7 @@ each, and both have what they got in memory of their own. Neither computes anyth
     real package    mlagents_dots_envs 0.3.2 with our simulator (--real-package)
     polling         our trainer, and a simulator that watches a byte, as Unity builds do
     wake-up         the same, and both wake each other
+    wake-up, C      the same, with a simulator in C (if there is a compiler, `cc`)
     gRPC            bytes as they are, without protobuf (if grpc can be imported)
 
 python benchmarks/dots.py
@@ -17,7 +18,9 @@ import argparse
 import contextlib
 import multiprocessing
 import os
+import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -64,8 +67,8 @@ def by_pipe(agents: int, _: argparse.Namespace) -> Iterator[Callable[[], None]]:
 
 
 @contextlib.contextmanager
-def by_files(agents: int, wakes: bool) -> Iterator[Callable[[], None]]:
-    session = connect(Wanted(str(SIMULATOR), ["--agents", str(agents)], protocol="0.3.2", wakes=wakes))
+def by_files(agents: int, wakes: bool, simulator: Path = SIMULATOR) -> Iterator[Callable[[], None]]:
+    session = connect(Wanted(str(simulator), ["--agents", str(agents)], protocol="0.3.2", wakes=wakes))
     session.give(reset=True)
     session.take()
     actions = np.ones((agents, ACTIONS), dtype=np.float32)
@@ -86,6 +89,15 @@ def by_polling(agents: int, _: argparse.Namespace) -> contextlib.AbstractContext
 
 def by_wake_up(agents: int, _: argparse.Namespace) -> contextlib.AbstractContextManager:
     return by_files(agents, wakes=True)
+
+
+@contextlib.contextmanager
+def by_wake_up_of_c(agents: int, _: argparse.Namespace) -> Iterator[Callable[[], None]]:
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "free")
+        subprocess.run(["cc", "-O2", "-o", program, SIMULATOR.with_suffix(".c")], check=True)
+        with by_files(agents, True, program) as trip:
+            yield trip
 
 
 @contextlib.contextmanager
@@ -152,6 +164,8 @@ def contenders(options: argparse.Namespace) -> dict[str, Callable]:
     if options.real_package:
         found["real package"] = by_real_package
     found |= {"polling": by_polling, "wake-up": by_wake_up}
+    if shutil.which("cc"):
+        found["wake-up, C"] = by_wake_up_of_c
     with contextlib.suppress(ImportError):
         import grpc  # noqa: F401
 
@@ -184,7 +198,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--agents", nargs="+", type=int, default=[1, 100])
     # they take turns: other work of the machine slows all alike
-    parser.add_argument("--turns", type=int, default=8, help="of each contender")
+    parser.add_argument("--turns", type=int, default=16, help="of each contender")
     parser.add_argument("--seconds", type=float, default=0.5, help="of each turn")
     parser.add_argument(
         "--only", nargs="+", metavar="NAME", help="contenders beside the pipe, as they are called above"
