@@ -163,7 +163,7 @@ def main() -> None:
     parser.add_argument("--games", nargs="+", default=["MineSweeper", "MultiSnake", "MoveToOrigin"])
     parser.add_argument("--copies", type=int, default=128, help="of each environment, an even number")
     parser.add_argument("--seconds", type=float, default=5.0, help="for each measurement of environments")
-    parser.add_argument("--steps", type=int, default=200_000, help="of each training; 0: none")
+    parser.add_argument("--steps", type=int, default=600_000, help="of each training; 0: none")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--peer-python")
     parser.add_argument("--peer-path", default="", help="folders of entity-gym, rogue-net and enn-trainer, by colons")
