@@ -1,7 +1,6 @@
 """Collectors as actors: on a stand-in of Ray, and on Ray itself where it is installed."""
 
 import importlib.util
-import logging
 import os
 import signal
 import threading
@@ -14,20 +13,14 @@ import pytest
 
 from acting import ray_transport
 from acting.ray_relay import Relay
-from collecting import collectors, learn, seen
+from collecting import collectors, learn, new_logger, seen
 from ray_standin import StandInActors
-from records.logger import Logger
 from utils.errors import ConfigError, MusterError
 from utils.ray_cluster import RayCluster, note
 
 pytestmark = pytest.mark.slow
 
-CONSOLE = logging.getLogger("test.ray_collectors")
 HAS_RAY = importlib.util.find_spec("ray") is not None
-
-
-def new_logger():
-    return Logger(CONSOLE)
 
 
 @pytest.fixture

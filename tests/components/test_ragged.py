@@ -1,4 +1,4 @@
-"""Ragged arrays in NumPy and in torch, against nested lists."""
+"""Ragged arrays in NumPy and in torch, against nested lists: building, indices, copies, and wrong use."""
 
 import copy
 
@@ -9,29 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.ragged import Ragged, RaggedTensor, cat
-from utils.ragged_rows import pack
-
-NUMBERS = st.integers(-9, 9)
-
-
-@st.composite
-def nested(draw, features=None, sequences=None, items=None):
-    """Sequences of items of equally many features, as lists; `items`: their numbers."""
-    features = draw(st.integers(1, 3)) if features is None else features
-    count = draw(st.integers(0, 5)) if sequences is None else sequences
-    sizes = [draw(st.integers(0, 4)) for _ in range(count)] if items is None else items
-    item = st.lists(NUMBERS, min_size=features, max_size=features)
-    return features, [draw(st.lists(item, min_size=size, max_size=size)) for size in sizes]
-
-
-KINDS = pytest.mark.parametrize(("kind", "whole"), [(Ragged, np.int64), (RaggedTensor, th.int64)])
-
-
-def built(kind, whole, features, sequences):
-    ragged = kind(features, whole)
-    for sequence in sequences:
-        ragged.push(sequence)
-    return ragged
+from ragged_lists import KINDS, built, nested
 
 
 @KINDS
@@ -79,61 +57,6 @@ def test_indices_and_slices_are_those_of_lists(kind, whole, data):
         again = ragged[rows, items, columns][:: data.draw(st.sampled_from([1, -1]))]
         assert cat([again, again]).size0() == 2 * again.size0()
     assert [one.tolist() for one in ragged] == [[sequence] for sequence in lists]
-
-
-@pytest.mark.slow
-@KINDS
-@given(data=st.data())
-def test_cat_along_each_axis_is_that_of_lists(kind, whole, data):
-    features, first = data.draw(nested())
-    _, other = data.draw(nested(features))
-    joined = cat([built(kind, whole, features, first), built(kind, whole, features, other)], 0)
-    assert joined.tolist() == first + other
-
-    parts = [data.draw(nested(features, len(first)))[1] for _ in range(2)]
-    joined = cat([built(kind, whole, features, lists) for lists in (first, *parts)], 1)
-    assert joined.tolist() == [a + b + c for a, b, c in zip(first, *parts, strict=True)]
-
-    sizes = [data.draw(st.sampled_from([0, 1, len(sequence)])) for sequence in first]
-    width, wide = data.draw(nested(sequences=len(first), items=sizes))
-    joined = cat([built(kind, whole, features, first), built(kind, whole, width, wide)], 2)
-    assert joined.tolist() == [_side_by_side(a, b) for a, b in zip(first, wide, strict=True)]
-
-
-def _side_by_side(a, b):
-    length = 0 if not a or not b else max(len(a), len(b))
-    return [a[min(i, len(a) - 1)] + b[min(i, len(b) - 1)] for i in range(length)]
-
-
-@KINDS
-@given(data=st.data())
-def test_arithmetic_repeats_sequences_of_one_item(kind, whole, data):
-    features, lists = data.draw(nested())
-    _, ones = data.draw(nested(features, items=[1] * len(lists)))
-    _, same = data.draw(nested(features, items=[len(sequence) for sequence in lists]))
-    a, b, c = (built(kind, whole, features, each) for each in (lists, ones, same))
-
-    def by_hand(operate, others):
-        pairs = zip(lists, others, strict=True)
-        return [
-            [[operate(x, y) for x, y in zip(item, (other * len(own))[i], strict=True)] for i, item in enumerate(own)]
-            for own, other in pairs
-        ]
-
-    for operate in (lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y):
-        assert operate(a, c).tolist() == by_hand_same(lists, same, operate)
-        assert operate(a, b).tolist() == by_hand(operate, ones)
-        assert operate(b, a).tolist() == by_hand(lambda x, y, operate=operate: operate(y, x), ones)
-        number = data.draw(NUMBERS)
-        assert operate(a, number).tolist() == [[[operate(x, number) for x in i] for i in s] for s in lists]
-        assert operate(number, a).tolist() == [[[operate(number, x) for x in i] for i in s] for s in lists]
-
-
-def by_hand_same(lists, others, operate):
-    return [
-        [[operate(x, y) for x, y in zip(i, j, strict=True)] for i, j in zip(s, t, strict=True)]
-        for s, t in zip(lists, others, strict=True)
-    ]
 
 
 @KINDS
@@ -187,6 +110,13 @@ def test_sequences_of_equal_length_come_from_one_array(kind, whole):
     assert kind.from_array(array).tolist() == array.tolist()
     assert copy.deepcopy(kind.from_array(array)).tolist() == array.tolist()
     assert kind.from_array(array.astype(np.int16)).values.dtype != whole
+
+
+def test_numpy_becomes_torch():
+    ragged = Ragged.from_flattened(np.ones((3, 2), np.float32), [1, 2])[::-1]
+    tensor = RaggedTensor.of(ragged).to("cpu")
+    assert tensor.values.dtype == th.float32
+    assert tensor.tolist() == ragged.tolist()
 
 
 @KINDS
@@ -245,82 +175,3 @@ def test_wrong_use_is_refused_by_name(kind, whole):
     with pytest.raises(TypeError):
         cat([ragged, kind(2)], 0)
     assert ragged.tolist() == [[[1, 2]], [[3, 4]]]
-
-
-@pytest.mark.parametrize(
-    ("lengths", "rows", "inverse"),
-    [
-        ([5, 2, 2, 1, 3], 3, [*range(13)]),
-        ([3, 1, 1, 1, 2], 3, [*range(8)]),
-        ([4, 1, 1, 4, 2, 2, 0, 3], 5, [*range(6), *range(8, 12), 6, 7, 12, 13, 16, 17, 18]),
-        ([0, 1], 1, [0]),
-    ],
-)
-def test_packing_is_that_of_ragged_buffer(lengths, rows, inverse):
-    for kind, features in ((Ragged, 1), (RaggedTensor, 3)):
-        packing = kind.from_flattened(np.zeros((sum(lengths), features)), lengths).padpack()
-        assert packing.index.shape == packing.batch.shape == (rows, max(lengths))
-        assert packing.inverse_index.tolist() == inverse
-        assert str(packing.batch.dtype).endswith("float32")
-
-
-def test_the_smallest_packing():
-    packing = pack(np.array([0, 1]))
-    assert (packing.index.tolist(), packing.batch.tolist()) == ([[0]], [[1]])
-
-
-@given(st.lists(st.integers(0, 6), max_size=12))
-def test_packing_places_every_item_once_and_by_the_rule(lengths):
-    packing = pack(np.array(lengths, np.int64))
-    if len(set(lengths)) < 2:
-        assert packing is None
-        return
-    width, free, places = max(lengths), [], []
-    for length in lengths:  # the rule in words, over lists
-        row = free.index(max(free)) if free else None
-        if row is None or free[row] < length:
-            free.append(width)
-            row = len(free) - 1
-        places += [row * width + width - free[row] + i for i in range(length)]
-        free[row] -= length
-    assert packing.inverse_index.tolist() == places
-    assert packing.index.shape == (len(free), width)
-    assert packing.index.ravel()[places].tolist() == list(range(sum(lengths)))
-    assert packing.batch.ravel()[places].tolist() == np.repeat(np.arange(len(lengths)), lengths).tolist()
-    assert np.isnan(packing.batch).sum() == packing.batch.size - sum(lengths)
-
-
-def test_the_tensors_of_one_batch_of_mine_sweeper():
-    """Lengths, packing and offsets that entity-gym's text about its internals prints for three environments."""
-    mines = Ragged.from_flattened([[0, 2], [0, 1], [2, 2], [0, 0], [1, 0], [2, 1], [1, 0], [0, 1], [2, 2]], [5, 1, 3])
-    robots = Ragged.from_flattened([[1, 1], [2, 0], [0, 0], [2, 0]], [1, 1, 2])
-    cannons = Ragged.from_flattened([[0]], [0, 1, 0])
-    counts = mines.size1() + robots.size1() + cannons.size1()
-    assert counts.tolist() == [6, 3, 5]
-    rows = Ragged.from_flattened(np.arange(14)[:, None], [5, 1, 3, 1, 1, 2, 0, 1, 0])
-    by_environment = cat([rows[:3], rows[3:6], rows[6:]], 1)
-    assert by_environment.values.ravel().tolist() == [0, 1, 2, 3, 4, 9, 5, 10, 13, 6, 7, 8, 11, 12]
-    packing = by_environment.padpack()
-    assert packing.index.tolist() == [[0, 1, 2, 3, 4, 5], [6, 7, 8, 0, 0, 0], [9, 10, 11, 12, 13, 0]]
-    nan = np.nan
-    np.testing.assert_array_equal(packing.batch, [[0] * 6, [1] * 3 + [nan] * 3, [2] * 5 + [nan]])
-    assert packing.inverse_index.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 16]
-    offsets = Ragged.from_array((np.cumsum(counts) - counts).reshape(3, 1, 1))
-    assert offsets.tolist() == [[[0]], [[6]], [[9]]]
-    moving = Ragged.from_flattened([[5], [1], [3], [4]], [1, 1, 2])
-    assert (moving + offsets).values.ravel().tolist() == [5, 7, 12, 13]
-    assert (Ragged.from_flattened([[2]], [0, 1, 0]) + offsets).values.ravel().tolist() == [8]
-
-
-def test_gradients_pass_through():
-    values = th.arange(6.0).reshape(3, 2).requires_grad_()
-    ragged = RaggedTensor.from_flattened(values, [1, 2])
-    cat([ragged[[1, 1]], ragged[:, :1] * 3], 0).values.sum().backward()
-    assert values.grad.tolist() == [[3, 3], [5, 5], [2, 2]]
-
-
-def test_numpy_becomes_torch():
-    ragged = Ragged.from_flattened(np.ones((3, 2), np.float32), [1, 2])[::-1]
-    tensor = RaggedTensor.of(ragged).to("cpu")
-    assert tensor.values.dtype == th.float32
-    assert tensor.tolist() == ragged.tolist()

@@ -24,7 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
 import numpy as np
 
-import dots_standin
+import dots_turns
+from dots_standin_0 import StandIn0
+from dots_standin_0_3_2 import StandIn032
 from envs.dots.faults import SimulatorFault
 from envs.dots.places import Place
 from envs.dots.protocol_0 import Session0
@@ -52,7 +54,7 @@ class Answers:
 
     def __init__(self, path, protocol, dice):
         self.path, self.protocol, self.dice = path, protocol, dice
-        kind = dots_standin.StandIn0 if protocol == "0" else dots_standin.StandIn032
+        kind = StandIn0 if protocol == "0" else StandIn032
         self.writer = kind({"groups": GROUPS, "any_actions": True}, str(path))
         self.writer.differ = lambda *_: None
         self.writer.spin = lambda is_ours: is_ours()
@@ -95,9 +97,9 @@ class Answers:
         writer.wait()
         group = dice.choice(GROUPS if self.protocol == "0.3.2" else GROUPS[1:])
         frame = dice.randrange(1000)
-        asking, ended = dots_standin.rows(frame, {**group, "show": max(group["n"] // 2, 1)})
+        asking, ended = dots_turns.rows(frame, {**group, "show": max(group["n"] // 2, 1)})
         writer.turn += 1
-        writer.write_side(dots_standin.from_simulator(frame, 60))
+        writer.write_side(dots_turns.from_simulator(frame, 60))
         writer.show(group, asking, ended)
         writer.give()
 
@@ -153,7 +155,7 @@ def one_session(folder, dice):
             spoiler = threading.Thread(target=_keep_spoiling, args=(answers, stop))
             spoiler.start()
         for _ in range(dice.randrange(1, 12)):
-            payload = dice.choice([b"", dots_standin.framed(b"abc" * dice.randrange(40))])
+            payload = dice.choice([b"", dots_turns.framed(b"abc" * dice.randrange(40))])
             session.give(payload, reset=dice.random() < 0.2)
             answers.answer()
             if dice.random() < 0.5:

@@ -1,17 +1,15 @@
-"""Q-learning of teams: one QMIX step by hand, and what may not happen."""
+"""Q-learning of teams: one QMIX step by hand, and targets and losses against loops."""
 
 import numpy as np
 import pytest
 import torch as th
 
 from components.sampling.fields import with_more
-from controllers.basic_controller import BasicMAC
 from controllers.unroll import BatchUnroll
 from fakes import RecordingLogger
-from helpers import empty_batch, fill, make_args, random_batch
+from helpers import empty_batch, make_args, random_batch
 from learners.q_learner import QLearner
-from learners.standardisation import Standardisation
-from utils.errors import ConfigError
+from small_q_learner import make_learner
 from utils.rl_utils import valid_transitions
 
 GAMMA = 0.9
@@ -35,18 +33,6 @@ class TableMAC:
 
     def load_state(self, other):
         self.table.data.copy_(other.table.data)
-
-
-def make_learner(mixer=None, batch=None, **changes):
-    batch = random_batch([3, 5], 6) if batch is None else batch
-    args = make_args(**{"mixer": mixer, "rnn_hidden_dim": 8, "learner_log_interval": 1, **changes})
-    mac = BasicMAC(batch.scheme, batch.groups, args)
-    fill(mac.parameters())
-    learner = QLearner(mac, batch.scheme, RecordingLogger(), args)
-    if mixer == "qmix":
-        fill(learner.mixer.parameters(), seed=1)
-    learner._update_targets()
-    return learner, batch
 
 
 def _one_step_batch():
@@ -175,57 +161,6 @@ def test_values_are_logged_per_agent():
     assert learner.logger.last()["q_taken_mean"] == pytest.approx(taken.mean().item() / 2, rel=1e-4)
 
 
-@pytest.mark.parametrize("mixer", [None, "vdn", "qmix"])
-def test_statistics_are_plain_floats_with_pymarls_names(mixer):
-    """A tensor among them would be stored in Sacred's info.json as a pickled object."""
-    learner, batch = make_learner(mixer)
-    told = {}
-    learner.logger.log_stat = lambda key, value, t: told.update({key: type(value)})
-    learner.train(batch, 1, 0)
-    assert told == dict.fromkeys(["loss", "grad_norm", "td_error_abs", "q_taken_mean", "target_mean"], float)
-
-
-def _same(a, b):
-    return all(th.equal(x, y) for x, y in zip(a.values(), b.values(), strict=True))
-
-
-def test_targets_are_updated_by_episodes():
-    learner, batch = make_learner("qmix", target_update_interval=10)
-    for episode, updated in [(0, False), (9, False), (10, True), (19, False), (20, True), (50, True), (59, False)]:
-        learner.train(batch, 1, episode)
-        assert _same(learner.target_mac.agent.state_dict(), learner.mac.agent.state_dict()) == updated, episode
-        assert _same(learner.target_mixer.state_dict(), learner.mixer.state_dict()) == updated, episode
-
-
-def test_a_controller_without_unroll_learns_the_same():
-    class Plain:
-        """Hides that the controller can be unrolled."""
-
-        def __init__(self, mac):
-            self.mac = mac
-
-        def __getattr__(self, name):
-            if name in ("unroll", "mac") or name.startswith("__"):
-                raise AttributeError(name)
-            return getattr(self.mac, name)
-
-        def load_state(self, other):
-            self.mac.load_state(other.mac)
-
-    batch = random_batch([3, 5], 6)
-    learners = []
-    for wrap in (lambda mac: mac, Plain):
-        args = make_args(mixer="vdn", rnn_hidden_dim=8, learner_log_interval=1)
-        mac = BasicMAC(batch.scheme, batch.groups, args)
-        fill(mac.parameters())
-        learner = QLearner(wrap(mac), batch.scheme, RecordingLogger(), args)
-        learner.train(batch, 1, 0)
-        learners.append((mac, learner))
-    (ours, first), (theirs, second) = learners
-    th.testing.assert_close(dict(ours.agent.state_dict()), dict(theirs.agent.state_dict()))
-    assert first.logger.last() == pytest.approx(second.logger.last(), rel=1e-5)
-
-
 def test_adam_by_hand():
     """Adam's first step has the size of the learning rate, for any gradient."""
     learner, batch = make_learner("vdn", optimizer="adam", optim_eps=1e-12, lr=0.01)
@@ -233,107 +168,6 @@ def test_adam_by_hand():
     learner.train(batch, 1, 0)
     moved = (learner.mac.agent.fc2.bias - before).abs()
     th.testing.assert_close(moved, th.full_like(moved, 0.01), rtol=1e-3, atol=0)
-
-
-def test_models_travel_with_their_targets(tmp_path):
-    """PyMARL leaves the target mixer random after loading."""
-    learner, batch = make_learner("qmix")
-    learner.train(batch, 1, 0)
-    learner.save_models(str(tmp_path))
-    assert {p.name for p in tmp_path.iterdir()} == {"agent.th", "mixer.th", "opt.th"}
-    other, _ = make_learner("qmix")
-    for network in (other.mac.agent, other.mixer, other.target_mac.agent, other.target_mixer):
-        fill(network.parameters(), seed=9)
-    other.load_models(str(tmp_path))
-    assert _same(other.mixer.state_dict(), learner.mixer.state_dict())
-    assert _same(other.target_mixer.state_dict(), learner.mixer.state_dict())
-    assert _same(other.target_mac.agent.state_dict(), learner.mac.agent.state_dict())
-    learner._update_targets()
-    for each in (learner, other):
-        each.train(batch, 2, 1)
-    assert _same(other.mac.agent.state_dict(), learner.mac.agent.state_dict()), "the optimiser continues where it was"
-
-
-def test_state_of_another_optimiser_is_refused(tmp_path):
-    learner, batch = make_learner("vdn")
-    learner.train(batch, 1, 0)
-    learner.save_models(str(tmp_path))
-    other, _ = make_learner("vdn", optimizer="adam")
-    with pytest.raises(ConfigError, match=r"opt\.th does not fit.*another optimiser"):
-        other.load_models(str(tmp_path))
-
-
-def test_statistics_are_logged_at_intervals_and_survive_nan():
-    learner, batch = make_learner("vdn", learner_log_interval=100, on_non_finite="skip")
-    for t_env in (0, 50, 99, 100, 150):
-        learner.train(batch, t_env, 0)
-    assert [t for t, _ in learner.logger.values["loss"]] == [0, 100]
-    batch["reward"].fill_(float("nan"))
-    learner.train(batch, 300, 0)
-    assert np.isnan(learner.logger.last()["loss"])
-
-
-@pytest.mark.parametrize("mixer", [None, "vdn", "qmix"])
-def test_bfloat16_rounds_the_forward_pass_and_nothing_else(mixer):
-    losses = {}
-    for precision in ("float32", "bfloat16"):
-        learner, batch = make_learner(mixer, precision=precision, optimizer="adam")
-        learner.train(batch, 1, 1)
-        losses[precision] = learner.logger.last()["loss"]
-        assert {p.dtype for p in learner.params} == {th.float32}
-        assert {p.grad.dtype for p in learner.params} == {th.float32}
-    assert losses["bfloat16"] == pytest.approx(losses["float32"], rel=0.03)
-    assert losses["bfloat16"] != losses["float32"]
-
-
-def test_padding_is_not_computed_and_changes_nothing(monkeypatch):
-    """Against the path of third parties' controllers, which compute every step."""
-    batch = random_batch([3, 8, 1, 5], 9)
-    results = []
-    for packed in (True, False):
-        learner, _ = make_learner("qmix", batch)
-        if not packed:
-            monkeypatch.setattr(BasicMAC, "packed_inputs", lambda self, batch: None)
-        learner.train(batch, 1, 1)
-        results.append((learner.logger.last(), [p.detach() for p in learner.params]))
-    for key, value in results[0][0].items():
-        assert value == pytest.approx(results[1][0][key], rel=1e-5), key
-    th.testing.assert_close(results[0][1], results[1][1])
-
-
-@pytest.mark.parametrize("mixer", [None, "vdn"])
-def test_rewards_are_standardised_before_targets(mixer):
-    learner, batch = make_learner(mixer, standardise_rewards=True)
-    mask = valid_transitions(batch)
-    learner.train(batch, 10, 0)
-    plain, _ = make_learner(mixer)
-    batch["reward"][:, :-1] = Standardisation(batch.scheme, learner.args, 1).rewards(batch, mask)
-    plain.train(batch, 10, 0)
-    assert learner.logger.last() == pytest.approx(plain.logger.last(), rel=1e-5)
-
-
-@pytest.mark.parametrize(("mixer", "columns"), [(None, 2), ("vdn", 1)])
-@pytest.mark.parametrize("padding", [False, True])
-def test_returns_are_standardised_after_values_were_brought_to_their_units(mixer, columns, padding):
-    """Values of padding are those of the networks, where nothing is legal: with them, the mean is far below."""
-    settings = {"standardise_returns": True, "standardise_padding": padding, "td_lambda": 0.0}
-    learner, batch = make_learner(mixer, batch=random_batch([3, 5], 6, ends="terminated"), **settings)
-    norm = learner.networks["return_norm"]
-    learner.train(batch, 10, 0)
-    mean, var = norm.running_mean_var()
-    assert mean.shape == (columns,)
-    assert (mean < -1000).all() if padding else (mean.abs() < 10).all()
-    before = learner.mac.unroll(batch)[0]
-    with th.no_grad():
-        best = before.masked_fill(batch["avail_actions"] == 0, -1e9).argmax(3, keepdim=True)
-        values = learner.target_mac.unroll(batch)[0].gather(3, best).squeeze(3)[:, 1:]
-        values = values if mixer is None else values.sum(2, keepdim=True)
-        ends, mask = batch["terminated"][:, :-1].float(), valid_transitions(batch)
-        targets = batch["reward"][:, :-1] + learner.args.gamma * (1 - ends) * (values * var.sqrt() + mean)
-    learner.train(batch, 20, 0)
-    mean, var = norm.running_mean_var()
-    targets = ((targets - mean) / var.sqrt())[mask.expand_as(targets) > 0]
-    assert learner.logger.last()["target_mean"] == pytest.approx(targets.mean().item() / 2, rel=1e-4)
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.8])

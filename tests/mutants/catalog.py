@@ -37,6 +37,16 @@ BUFFERS = "tests/components/buffers"
 ACTING = "tests/acting"
 RECURRENT_CRITICS = ("tests/learners/test_recurrent_critic.py",)
 PLANS = "tests/components/test_update_plan.py"
+Q_LEARNER = (
+    "tests/learners/test_q_learner.py",
+    "tests/learners/test_q_updates.py",
+    "tests/learners/test_q_standardisation.py",
+)
+COMA = (
+    "tests/learners/test_coma_learner.py",
+    "tests/learners/test_coma_updates.py",
+    "tests/learners/test_epymarl_coma.py",
+)
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,12 @@ LEARNERS_AND_KEYS = {
 ESTIMATOR = "learners.advantages:AdvantageEstimator.__init__"
 OF_ESTIMATOR = {"gamma": 0.5, "gae_lambda": 1.0, "normalise_advantages": False}
 ACTOR_CRITIC = ("tests/learners/test_actor_critic.py", "tests/learners/test_rollout_parts.py")
-TESTS_OF = {"a2c_learner": ACTOR_CRITIC, "ppo_learner": ACTOR_CRITIC}
+TESTS_OF = {
+    "q_learner": Q_LEARNER,
+    "coma_learner": COMA,
+    "a2c_learner": ACTOR_CRITIC,
+    "ppo_learner": ACTOR_CRITIC,
+}
 WITH_TARGETS = ("q_learner", "qtran_learner", "coma_learner")
 
 

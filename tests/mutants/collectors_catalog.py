@@ -3,14 +3,21 @@
 from catalog import Edit
 
 COLLECTORS = "tests/acting/test_collectors.py"
-WEIGHTS = (f"{COLLECTORS}::TestSharedWeights",)
+COLLECTOR_FAULTS = "tests/acting/test_collector_faults.py"
+WEIGHTS = ("tests/acting/test_shared_weights.py::TestSharedWeights",)
 TURNS = (COLLECTORS, "-k", "turn or refused")
-FAULTS = (COLLECTORS, "-k", "TestFaults and (restarted or close or hopeless)")
+FAULTS = (COLLECTOR_FAULTS, "-k", "restarted or close or hopeless")
 LAG = (COLLECTORS, "-k", "older_than_the_bound or fetch_weights_within")
-LIVE = ("tests/experiment/test_live.py", "-k", "not collectors_take and not teams and not sources")
+LIVE = (
+    "tests/experiment/test_live.py",
+    "tests/experiment/test_live_runs.py",
+    "tests/experiment/test_live_rewards.py",
+    "-k",
+    "not collectors_take and not teams and not sources",
+)
 SOURCES = ("tests/vector_envs/test_vector_env_contract.py", "-k", "arguments_that_change")
 RESULTS = ("tests/components/test_rollout_results.py", "-k", "entry or own_end")
-QUEUE = (COLLECTORS, "-k", "full_queue")
+QUEUE = (COLLECTOR_FAULTS, "-k", "full_queue")
 
 MUTANTS = (
     Edit("collectors: they play on", 'else collectors["queue"] + 1)', 'else collectors["queue"] + 2)', QUEUE),

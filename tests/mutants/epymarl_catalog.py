@@ -1,14 +1,12 @@
 """Mutants of what EPyMARL's presets need."""
 
-from catalog import Edit
+from catalog import COMA, Q_LEARNER, Edit
 
 RETURNS = ("tests/learners/test_n_step.py",)
 STANDARD = ("tests/learners/test_standardisation.py",)
 ACTOR_CRITICS = ("tests/learners/test_epymarl_actor_critics.py",)
-COMA = ("tests/learners/test_coma_learner.py",)
 CRITIC = ("tests/modules/test_coma_critic.py",)
 TARGETS = ("tests/learners/test_targets.py",)
-Q_LEARNER = ("tests/learners/test_q_learner.py",)
 STATE = ("tests/experiment/test_state.py", "-k", "epymarl")
 
 MUTANTS = (

@@ -2,7 +2,12 @@
 
 from catalog import Edit
 
-BUFFER = ("tests/components/buffers/test_transitions.py",)
+BUFFER = (
+    "tests/components/buffers/test_transitions.py",
+    "tests/components/buffers/test_transition_draws.py",
+    "tests/components/buffers/test_transition_records.py",
+    "tests/components/buffers/test_transition_memory.py",
+)
 NEXT = ("tests/components/buffers/test_next_steps.py",)
 RECORDS = ("tests/components/test_record_batch.py",)
 TREE = ("tests/components/buffers/test_sum_tree.py",)

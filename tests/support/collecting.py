@@ -1,5 +1,6 @@
 """Collectors with a runner that plays nothing, but fails on demand; their processes import this file."""
 
+import logging
 import os
 import time
 from types import SimpleNamespace
@@ -11,9 +12,15 @@ import torch.nn as nn
 from acting.collector_options import OPTIONS
 from acting.collectors import Collectors
 from helpers import empty_batch, make_args
+from records.logger import Logger
 from utils.errors import MusterError
 
+CONSOLE = logging.getLogger("test.collectors")
 COLUMNS = 3
+
+
+def new_logger():
+    return Logger(CONSOLE)
 
 
 class OneWeight:

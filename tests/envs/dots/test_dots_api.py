@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dots_standin
+import dots_turns
 from envs.dots import api, connecting
 
 pytestmark = pytest.mark.slow
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.slow
 SIMULATORS = Path(__file__).parents[3] / "simulators"
 STANDIN = Path(dots_standin.__file__)
 RED = {"name": "Red?team=0", "n": 5, "obs": [[3], [2, 2, 3]], "continuous": 2, "branches": [3, 2]}
-CHANNEL = uuid.UUID(bytes_le=dots_standin.GUID)
+CHANNEL = uuid.UUID(bytes_le=dots_turns.GUID)
 
 
 @pytest.fixture
@@ -37,8 +38,8 @@ def made(tmp_path):
 
 
 def actions_of(frame):
-    asking = len(dots_standin.rows(frame, RED)[0])
-    floats, choices = dots_standin.actions(frame, RED, asking)
+    asking = len(dots_turns.rows(frame, RED)[0])
+    floats, choices = dots_turns.actions(frame, RED, asking)
     return np.array(floats), np.array(choices)
 
 
@@ -52,7 +53,7 @@ def test_steps_and_actions_are_those_of_the_simulator(made):
     assert spec.action_spec == api.ActionSpec(2, (3, 2))
     kept = []
     for frame in range(8):
-        asking, ended = dots_standin.rows(frame, RED)
+        asking, ended = dots_turns.rows(frame, RED)
         decisions, terminals = env.get_steps(RED["name"])
         kept.append((decisions.obs[0], decisions.obs[0].copy(), terminals.reward, terminals.reward.copy()))
         assert list(decisions) == [agent[2] for agent in asking] and len(terminals) == len(ended)
@@ -81,7 +82,7 @@ def test_steps_and_actions_are_those_of_the_simulator(made):
     # arrays belong to whoever holds them
     assert all(np.array_equal(a, b) and np.array_equal(c, d) for a, b, c, d in kept)
     received = raw.get_and_clear_received_messages()
-    sent = [dots_standin.from_simulator(turn, 30) for turn in range(1, 11)]
+    sent = [dots_turns.from_simulator(turn, 30) for turn in range(1, 11)]
     assert received == [payload[20:] for payload in sent if payload]
 
 
@@ -147,7 +148,7 @@ def test_protocol_0_is_found_where_the_simulator_speaks_it(made, monkeypatch):
     env = made({"protocol": "0", "groups": [green]})
     env.reset()
     decisions, terminals = env.get_steps("Green")
-    asking, ended = dots_standin.rows(0, green)
+    asking, ended = dots_turns.rows(0, green)
     assert decisions.obs[0].tolist() == [agent[0][0] for agent in asking]
     assert terminals.reward.tolist() == [agent[1] for agent in ended]
     assert decisions.action_mask is None

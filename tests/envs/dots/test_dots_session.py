@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dots_standin
+import dots_turns
 from dots_simulator.channels import framed, unframed
 from envs.dots.faults import SimulatorFault
 from envs.dots.places import Place
@@ -55,11 +56,11 @@ class Play:
 
     def exchange(self, **how):
         """A turn of ours, and the simulator's."""
-        body = dots_standin.from_trainer(self.turn, self.scenario.get("answer", 0))
+        body = dots_turns.from_trainer(self.turn, self.scenario.get("answer", 0))
         self.session.give(b"" if body is None else framed([(CHANNEL, body)]), **how)
         payload = self.session.take()
         self.turn += 1
-        assert payload == dots_standin.from_simulator(self.turn, self.scenario.get("message", 0))
+        assert payload == dots_turns.from_simulator(self.turn, self.scenario.get("message", 0))
         # files that bigger ones have replaced are gone
         first = self.session.path
         files = [path.name for path in first.parent.iterdir() if path.name.strip("_") == first.name]
@@ -72,10 +73,10 @@ class Play:
         assert len(shown) == 1
         group = next(one for one in self.scenario["groups"] if one["name"] == shown[0])
         frame = self.frames[group["name"]]
-        asking, ended = dots_standin.rows(frame, group)
+        asking, ended = dots_turns.rows(frame, group)
         while not asking and not ended:  # silent
             frame += 1
-            asking, ended = dots_standin.rows(frame, group)
+            asking, ended = dots_turns.rows(frame, group)
         seen = self.session.groups[shown[0]]
         old = self.scenario.get("protocol") == "0"
         for agents, found, last in (
@@ -92,7 +93,7 @@ class Play:
                 assert getattr(found, last).tolist() == [
                     [bool(x) for x in agent[3]] if last == "mask" else bool(agent[3]) for agent in agents
                 ]
-        floats, choices = dots_standin.actions(frame, group, len(asking))
+        floats, choices = dots_turns.actions(frame, group, len(asking))
         seen.act(
             np.reshape(floats, (len(asking), group["continuous"])) if group["continuous"] else None,
             np.reshape(choices, (len(asking), len(group["branches"]))) if group["branches"] else None,
@@ -101,7 +102,7 @@ class Play:
         return group["name"]
 
 
-CHANNEL = unframed(dots_standin.GUID + bytes(4))[0][0]
+CHANNEL = unframed(dots_turns.GUID + bytes(4))[0][0]
 
 
 @pytest.fixture

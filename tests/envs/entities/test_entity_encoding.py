@@ -1,0 +1,126 @@
+"""What environments of entities show, as arrays: by hand, and the short way against the numbering."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs.entities import (
+    CategoricalActionMask,
+    CategoricalActionSpace,
+    Entity,
+    GlobalCategoricalActionMask,
+    GlobalCategoricalActionSpace,
+    Observation,
+    ObsSpace,
+    SelectEntityActionMask,
+    SelectEntityActionSpace,
+    encoding,
+)
+from envs.entities.encoding import Encoder, NotPlainError
+from envs.entities.layout import Layout
+from envs.fields import declared_spec
+
+SPACE = ObsSpace(["time"], {"Mine": Entity(["x", "y"]), "Robot": Entity(["x", "y"]), "Wall": Entity([])})
+ACTIONS = {
+    "Move": CategoricalActionSpace(["Up", "Down", "Wait"]),
+    "Turn": GlobalCategoricalActionSpace(["On", "Off"]),
+    "Fire": SelectEntityActionSpace(),
+}
+LAYOUT = Layout(SPACE, ACTIONS, {"Mine": 4, "Robot": 3, "Wall": 2}, {"Move": 5, "Fire": 3})
+
+
+class Declared:
+    groups, episode_limit, fields = LAYOUT.groups, 7, LAYOUT.fields
+
+
+def encoded(observations, plain):
+    """The arrays of these observations, by the plain way or by `EntityNumbering`."""
+    encoder = Encoder(declared_spec(Declared), LAYOUT, len(observations))
+    way = encoding._Plain if plain else encoding._Numbered
+    write = encoder._write
+
+    def only(rows, given):
+        if type(given[0]) is not way:
+            raise NotPlainError
+        write(rows, given)
+
+    encoder._write = only
+    encoder.write(np.arange(len(observations)), observations)
+    return encoder.arrays
+
+
+def test_every_slot_has_its_actor_and_its_choices():
+    """By hand: numbers are Mine 0-1, Robot 2-3, Wall 4; slots are Move 0-4, Turn 5, Fire 6-8."""
+    shown = Observation(
+        features={"Robot": [[5, 6], [7, 8]], "Mine": [[1, 2], [3, 4]], "Wall": [[]]},
+        global_features=[0.5],
+        actions={
+            "Move": CategoricalActionMask(actor_types=["Robot"], mask=[[True, False, True], [False, True, False]]),
+            "Turn": GlobalCategoricalActionMask(mask=[False, True]),
+            "Fire": SelectEntityActionMask(
+                actor_types=["Mine"], actee_types=["Robot", "Mine"], mask=[[1, 0, 0, 1], [1, 1, 1, 1]]
+            ),
+        },
+        visible={"Mine": [True, False]},
+        done=False,
+        reward=0.0,
+    )
+    arrays = {path: array[0] for path, array in encoded([shown], plain=False).items()}
+    assert arrays["actors"].tolist() == [2, 3, -1, -1, -1, 5, 0, 1, -1]
+    assert arrays["acts"].tolist() == [1, 1, 0, 0, 0, 1, 1, 1, 0]
+    assert arrays["actees/Fire"].tolist()[:4] == [2, 3, 0, 1]
+    assert arrays["actees/Fire/count"] == 4
+    choices = ["101", "010", "1", "1", "1", "01", "1001", "1111", "1"]
+    assert arrays["avail_actions"].tolist() == [[int(x) for x in row.ljust(9, "0")] for row in choices]
+    assert arrays["entities/Mine"].tolist() == [[1, 2], [3, 4], [0, 0], [0, 0]]
+    assert [int(arrays[f"entities/{name}/count"]) for name in SPACE.entities] == [2, 2, 1]
+    assert arrays["entities/Mine/hidden"].tolist() == [0, 1, 0, 0]
+    assert arrays["global_features"].tolist() == [0.5]
+
+
+def any_observation(rng):
+    """One that the plain way takes: actors by type, ids or none, lists or arrays, any masks."""
+    counts = {"Mine": rng.integers(5), "Robot": rng.integers(4), "Wall": rng.integers(3)}
+    features = {name: rng.integers(9, size=(k, len(SPACE.entities[name].features))) for name, k in counts.items()}
+    if rng.random() < 0.5:
+        features = {name: rows.tolist() for name, rows in features.items()}
+    if not counts["Wall"]:
+        del features["Wall"]
+    actions = {}
+    if rng.random() < 0.8:
+        types = [["Robot"], ["Robot", "Wall"], ["Wall"], []][rng.integers(4)]
+        actors = sum(counts[name] for name in types)
+        mask = rng.random((actors, 3)) < 0.7
+        mask[:, 1] |= ~mask.any(1)
+        mask = [None, mask, mask.tolist()][rng.integers(3)]
+        actions["Move"] = CategoricalActionMask(actor_types=types, mask=mask)
+    if rng.random() < 0.8:
+        actions["Turn"] = GlobalCategoricalActionMask(
+            mask=[None, [True, False], np.array([[True, True]])][rng.integers(3)]
+        )
+    if rng.random() < 0.8:
+        actees = [["Mine", "Robot"], ["Robot", "Mine", "Wall"], ["Robot"]][rng.integers(3)]
+        number = sum(counts[name] for name in actees)
+        types = ["Robot"] if number else []
+        mask = np.ones((counts["Robot"] if types else 0, number), bool)
+        mask[:, rng.integers(number + 1) :] = rng.random() < 0.5
+        mask[:, :1] = True
+        actions["Fire"] = SelectEntityActionMask(
+            actor_types=types, actee_types=actees, mask=[None, mask][rng.integers(2)]
+        )
+    ids = {"Robot": [f"r{k}" for k in range(counts["Robot"])]} if rng.random() < 0.5 else {}
+    visible = {"Mine": rng.random(counts["Mine"]) < 0.5} if rng.random() < 0.3 else {}
+    ended = rng.random() < 0.2
+    return Observation(
+        features=features, ids=ids, visible=visible, actions=actions, global_features=[0.5], done=ended, reward=0.0
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_the_short_way_is_that_of_the_numbering(seed):
+    rng = np.random.default_rng(seed)
+    observations = [any_observation(rng) for _ in range(rng.integers(1, 6))]
+    plain, numbered = encoded(observations, plain=True), encoded(observations, plain=False)
+    for path in plain:
+        np.testing.assert_array_equal(plain[path], numbered[path], path)
