@@ -17,6 +17,7 @@ from experiment.replay_recording import save_replay
 from experiment.saved_models import SavedModels
 from experiment.saving import RunSaver
 from experiment.teams import Member
+from learners.averages import with_averages
 from learners.non_finite import NonFiniteError, non_finite_part
 from records.layout import FAULTS, RUNS
 from records.logger import Logger
@@ -208,13 +209,14 @@ class TrainingLoop:
             self._models.save_best(self.acting.t_env)
 
     def _play_test(self) -> None:
-        state = self.state
-        for played in self.acting.test(self.parts.test_stream, state.testing):
+        state, parts = self.state, self.parts
+        learners = [team.learner for team in parts.learning]
+        for played in with_averages(learners, self.acting.test(parts.test_stream, state.testing)):
             state.testing = played
-            self._best.keep(best_episodes(self.parts.runner))
+            self._best.keep(best_episodes(parts.runner))
             self._heed_signals()
-        if self.parts.opponents is not None:
-            for _ in self.parts.opponents.test(self.parts.runner, self.parts.test_stream):
+        if parts.opponents is not None:
+            for _ in with_averages(learners, parts.opponents.test(parts.runner, parts.test_stream)):
                 self._heed_signals()
         state.testing = None
 

@@ -1,12 +1,14 @@
 """Learning distributions of returns: IQN (Dabney et al. 2018b), QR-DQN (Dabney et al. 2018a), C51 (Bellemare 2017)."""
 
 import copy
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch as th
 
+from learners.averages import AveragedWeights
 from learners.base import BaseLearner
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from learners.quantile_loss import SelfLossScale, projected, quantile_huber
@@ -57,6 +59,8 @@ class IQNLearner(BaseLearner):
             )
         self.optimiser = self.optimisers["opt"] = build_optimiser(list(mac.parameters()), self.args.lr, self.args)
         self.target_mac = copy.deepcopy(mac)
+        keeps = self.args.average_weights
+        self.average = AveragedWeights(mac.parameters(), keeps) if keeps else None
         self.self_loss_scale = SelfLossScale()
         self.reset = SoftReset(self.args.reset_now)
         # owed to the update plan, see `take_extra_uses`
@@ -78,6 +82,8 @@ class IQNLearner(BaseLearner):
         if self.reset.due(batch.batch_size, self.args.reset_interval, self.args.reset_now):
             self.reset.mix(self.mac.agent, self.args.reset_share, self.args.reset_last_share)
             self.extra_uses += self.args.reset_uses
+        if self.average is not None:
+            self.average.update()
         self.trained += 1
         if self.trained % self.args.target_update_every == 0:
             self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))
@@ -95,6 +101,16 @@ class IQNLearner(BaseLearner):
                 figures["quantile_spread"] = now.values.std(dim=0)
             means = {key: masked_mean(x.detach(), now.mask).item() for key, x in figures.items()}
             self._log({**means, "grad_norm": grad_norm}, t_env)
+
+    def save_models(self, path: str) -> None:
+        """See `BaseLearner`; agent.th has the weights that tests play with."""
+        with nullcontext() if self.average is None else self.average.in_place():
+            super().save_models(path)
+
+    def load_models(self, path: str) -> None:
+        super().load_models(path)
+        if self.average is not None:
+            self.average.restart()
 
     def take_extra_uses(self) -> int:
         """How often transitions are to be used beside the update plan, since the last call."""

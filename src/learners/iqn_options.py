@@ -22,6 +22,13 @@ IQN = {
     "target_update_every": Option(
         1, "updates for each that target networks follow", at_least=1, at_most=COPIES, live=True
     ),
+    "average_weights": Option(
+        0.0,
+        "tests and saved models have a moving average of the weights, of which each update keeps this share; "
+        "0: the newest weights",
+        at_least=0,
+        at_most=0.999999,
+    ),
     "reset_interval": Option(
         0, "transitions learned from between soft resets of the networks; 0: none", at_least=0, at_most=STEPS, live=True
     ),
