@@ -24,7 +24,7 @@ train: $(VENV)/.core
 		save_model=True save_replay=True use_tensorboard=True
 
 race: $(VENV)/.core
-	$(BIN)/python src/main.py --config=iqn_race --env-config=racing with t_max=200000 seed=1 \
+	$(BIN)/python src/main.py --config=iqn_race --env-config=racing with seed=1 env_args.time_limit=1200 \
 		env_args.reward_per_m_advanced_along_centerline=0.1 env_args.zones_ahead=15 env_args.start_anywhere=0.5 \
 		save_model=True save_replay=True
 
