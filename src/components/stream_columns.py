@@ -27,6 +27,8 @@ class Columns:
         reward: float64 `[B, C, n]`.
         terminated, truncated: bool `[B, C, n]`.
         count: C, the columns of the longest.
+        open_since: the column of the rollout with the decision that is open at its end, -1 without one, int64 `[B, n]`;
+            those of the last column, with which the next rollout begins, do not count.
     """
 
     rows: np.ndarray
@@ -38,6 +40,7 @@ class Columns:
     terminated: np.ndarray
     truncated: np.ndarray
     count: int
+    open_since: np.ndarray
 
 
 def columns_of(
@@ -61,8 +64,9 @@ def columns_of(
     cursor, is_open = np.zeros((size, n), dtype=np.int64), np.zeros((size, n), dtype=bool)
     # at most a gap or a closing column before every decision
     shape = (size, 2 * length + 1, n)
+    since = np.full((size, n), -1)
     found = Columns(
-        *[np.zeros(0, dtype=np.int64)] * 5, np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool), 0
+        *[np.zeros(0, dtype=np.int64)] * 5, np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool), 0, since
     )
     placed: list[tuple[np.ndarray, ...]] = []
 
@@ -86,9 +90,11 @@ def columns_of(
         cursor[is_open & (after_end | (decides & begins[:, t]))] += 1
         is_open &= ~after_end
         place(decides, t, closing=False)
-        is_open |= decides
         if t == length - 1:
+            since[~is_open | decides] = -1
             break
+        is_open |= decides
+        since[decides] = t
         rows, agents = np.nonzero(is_open)
         found.reward[rows, cursor[is_open] - 1, agents] += reward[:, t][is_open]
         ended = is_open & (terminated[:, t] | truncated[:, t])
@@ -105,10 +111,8 @@ def columns_of(
 
 def by_stream(
     batch: EpisodeBatch, groups: Sequence[StreamGroup], make: Callable[[int], EpisodeBatch], multiple: int = 1
-) -> EpisodeBatch:
-    """The rollout with columns by agent.
-
-    Its own ends are those of agents; it has no others.
+) -> tuple[EpisodeBatch, dict[str, np.ndarray]]:
+    """The rollout with columns by agent, whose own ends are those of agents; and by group, `Columns.open_since`.
 
     Args:
         batch: columns are steps; every field by step is of one of `groups`.
@@ -135,7 +139,7 @@ def by_stream(
         for group, plan in plans:
             if batch.scheme[key].get("group") == group.name:
                 _arrange(key, x, new[key], group, plan, data)
-    return arranged
+    return arranged, {group.name: plan.open_since for group, plan in plans}
 
 
 def _arrange(key: str, x: th.Tensor, target: th.Tensor, group: StreamGroup, plan: Columns, data: dict) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import torch as th
 
 from components.episode_buffer import EpisodeBatch
+from components.open_decisions import OpenDecisions
 from components.record_batch import RecordBatch
 from components.step_records import step_layout
 from components.step_writer import StepWriter
@@ -30,7 +31,7 @@ class RolloutRunner(EpisodesRunner):
     (`controllers.hidden_states.fields_before`, `controllers.inputs.field_before`).
 
     Agents that are streams (`envs.stream_fields`) have columns of their own, as many as the longest needs
-    (`components.stream_columns`).
+    (`components.stream_columns`); decisions that are open at the end come with the next call.
 
     Tests play whole episodes. `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
     """
@@ -53,6 +54,7 @@ class RolloutRunner(EpisodesRunner):
         else:
             self.new_rollout = partial(EpisodeBatch, *fields, preprocess=preprocess, device=device)
         self._streams = stream_groups(self.spec)
+        self._open = OpenDecisions(self._streams, self.new_rollout, self.args.rollout_steps)
 
     def _begin_ongoing(self) -> AutoResetPlay:
         return self._auto_reset_play()
@@ -71,7 +73,9 @@ class RolloutRunner(EpisodesRunner):
         store = StepWriter(batch)
         finished, steps, ends = [], 0, {}
         for t in range(self.args.rollout_steps):
-            store.write(play.observed(), everyone, t, mark_filled=True)
+            store.write(observed := play.observed(), everyone, t, mark_filled=True)
+            if self._streams:
+                self._open.asked(observed, play.known_before(), batch)
             result = play.step(self.t_env)
             store.write(result.values, everyone, t)
             if result.lost.any():
@@ -86,8 +90,21 @@ class RolloutRunner(EpisodesRunner):
         if self._streams:
             # of learners that cut rollouts into parts
             parts = vars(self.args).get("chunk_length") or 1
-            return by_stream(batch, self._streams, self.new_rollout, parts)
+            whole = self._open.precede(batch)
+            batch, since = by_stream(whole, self._streams, self.new_rollout, parts)
+            self._open.keep(whole, since)
         return batch
+
+    def state_dict(self) -> dict:
+        return {**super().state_dict(), "open_decisions": self._open.state_dict()}
+
+    def load_state_dict(self, state: dict) -> None:
+        super().load_state_dict(state)
+        known = state.get("open_decisions")
+        if known is not None and self.environments_restored and state["ongoing"] is not None:
+            self._open.load_state_dict(known)
+        else:
+            self._open.forget()
 
 
 def _cut_before(batch: EpisodeBatch, lost: np.ndarray, t: int) -> None:

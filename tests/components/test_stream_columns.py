@@ -129,7 +129,7 @@ def test_returns_are_those_of_streams_played_alone():
                     data["closing"][0, t + 1, i] = th.as_tensor(obs)
                     stream[2].extend([obs, end])
                     stream = None
-    found = by_stream(batch, stream_groups(spec()), make)
+    found, _ = by_stream(batch, stream_groups(spec()), make)
     value = lambda x: x.sum(-1)  # noqa: E731
     mask, ended = valid_transitions(found, by_agent=True), terminations(found, by_agent=True)
     values = value(found["obs"])

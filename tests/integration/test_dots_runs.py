@@ -1,7 +1,5 @@
 """Runs on DOTS simulators: killed and resumed ones end as undisturbed ones, and faults are recovered from."""
 
-from pathlib import Path
-
 import pytest
 from test_exact_resume import SETTINGS, resumes_exactly
 
@@ -9,12 +7,38 @@ from cli.compose import compose_config
 from forked import run_command
 
 pytestmark = pytest.mark.slow
-SIMULATORS = Path(__file__).parents[2] / "simulators"
+
+
+# each agent asks in about a third of the turns, so decisions are open when rollouts and checkpoints come
+RESTING = """
+import numpy as np
+from dots_simulator import Simulator, parse_arguments
+arguments = parse_arguments(__doc__, agents=3)
+dice, values, asking = np.random.default_rng(arguments.seed), np.zeros(3), np.arange(3)
+def save():
+    return {"dice": dice.bit_generator.state, "values": values.copy(), "asking": asking}
+def load(state):
+    global asking
+    dice.bit_generator.state, asking = state["dice"], state["asking"]
+    values[:] = state["values"]
+with Simulator(arguments.memory_path) as simulator:
+    agents = simulator.behaviour("Resting", 3, [(1,)], discrete=(3,))
+    simulator.offer_state(save, load)
+    while simulator.exchange():
+        if simulator.reset_wanted:
+            asking = np.arange(3)
+        else:
+            values[asking] += agents.discrete[:, 0] - 1
+            asking = np.flatnonzero(dice.random(3) < 0.35)
+        agents.decide(asking, [values[asking, None].astype(np.float32)], -np.abs(values[asking]))
+"""
 
 
 def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path):
+    simulator = tmp_path / "resting.py"
+    simulator.write_text(RESTING)
     config = compose_config("ppo", "dots").config | SETTINGS
-    config["env_args"] |= {"executable": str(SIMULATORS / "ball_3d.py"), "time_limit": 25, "args": ["--seed", "{seed}"]}
+    config["env_args"] |= {"executable": str(simulator), "time_limit": 25, "args": ["--seed", "{seed}"]}
     config |= {"t_max": 120, "batch_size_run": 2, "test_greedy": False, "minibatches": 2}
     config["agent"] = "rnn"  # whose memory belongs to streams
     resumes_exactly(tmp_path, config, "dots", kills=1)

@@ -146,7 +146,9 @@ def test_mini_races_resume_exactly(tmp_path):
     config = compose_config("iqn_mini_race", "racing").config
     config["env_args"]["time_limit"] = 40
     config |= {**SETTINGS, "batch_size_run": 4, "t_max": 250, "batch_size": 16, "buffer_size": 1000, "buffer_min": 64}
-    resumes_exactly(tmp_path, config | {"hold_out": 0.6, "hold_out_redraw": 0.1, "average_weights": 0.9}, "mini-races", kills=1)
+    resumes_exactly(
+        tmp_path, config | {"hold_out": 0.6, "hold_out_redraw": 0.1, "average_weights": 0.9}, "mini-races", kills=1
+    )
 
 
 def test_a_batch_that_two_processes_share_resumes_exactly_as_in_one(tmp_path):
