@@ -149,6 +149,8 @@ static const uint8_t DOTS_STATE[16] = {0x29, 0xec, 0xa7, 0xcf, 0xcc, 0x54, 0x0c,
 /* places in the file .awake: see src/dots_simulator/wake.py */
 #define DOTS__TRAINERS 0
 #define DOTS__SIMULATORS 64
+#define DOTS__FOLLOWS 65
+#define DOTS__FLAGS 66
 #define DOTS__CHECK_MS 250
 #define DOTS__PATH 4400
 
@@ -256,9 +258,22 @@ static int dots__append_int(dots__bytes *b, int32_t value) {
 
 /* ---- files ---- */
 
+/* Open what a link names, if that is an open file of a process: the only links that trainers make. */
+static int dots__open_link(const char *path) {
+    char target[64];
+    int process, number, end = 0;
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    target[length < 0 ? 0 : length] = 0;
+    if (sscanf(target, "/proc/%d/fd/%d%n", &process, &number, &end) == 2 && end == length)
+        return open(target, O_RDWR | O_CLOEXEC);
+    errno = ELOOP;
+    return -1;
+}
+
 static uint8_t *dots__map(dots_simulator *s, const char *path, long size, int is_new) {
     if (is_new) unlink(path);
     int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_new ? O_CREAT | O_EXCL : 0), 0600);
+    if (file < 0 && errno == ELOOP) file = dots__open_link(path);
     uint8_t *map = MAP_FAILED;
     struct stat about;
     if (file >= 0 && is_new && posix_fallocate(file, 0, size)) errno = ENOSPC;
@@ -291,7 +306,7 @@ static void dots__remove_family(const dots_simulator *s) {
         if (strncmp(entry->d_name, name, strlen(name))) continue;
         const char *rest = entry->d_name + strlen(name);
         if (rest[strspn(rest, "_")] && strcmp(rest, ".to_simulator") && strcmp(rest, ".to_trainer") &&
-            strcmp(rest, ".awake") && strcmp(rest, ".lock"))
+            strcmp(rest, ".awake") && strcmp(rest, ".descriptor") && strcmp(rest, ".lock"))
             continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         unlink(path);
@@ -352,9 +367,12 @@ static void dots__watch(dots_simulator *s, int is_parent) {
     }
     signal(SIGPIPE, SIG_IGN);
     snprintf(path, sizeof path, "%s.awake", s->first);
-    struct stat about;
-    if (!stat(path, &about) && about.st_size > DOTS__SIMULATORS) s->flags = dots__map(s, path, DOTS__SIMULATORS + 1, 0);
+    struct stat flags, linked;
+    if (!stat(path, &flags) && flags.st_size >= DOTS__FLAGS) s->flags = dots__map(s, path, DOTS__FLAGS, 0);
     if (!s->flags) s->error[0] = 0; /* it works without */
+    snprintf(path, sizeof path, "%s.descriptor", s->first);
+    if (s->flags && !stat(path, &linked) && linked.st_dev == flags.st_dev && linked.st_ino == flags.st_ino)
+        s->flags[DOTS__FOLLOWS] = 1; /* the trainer's descriptors can be seen from here */
 }
 
 static void dots__signal(dots_simulator *s) {
@@ -917,7 +935,7 @@ static int dots__trade(dots_simulator *s) {
 static void dots__free(dots_simulator *s) {
     if (s->data) munmap(s->data, (size_t)s->data_size);
     if (s->header) munmap(s->header, DOTS_HEADER_BYTES);
-    if (s->flags) munmap(s->flags, DOTS__SIMULATORS + 1);
+    if (s->flags) munmap(s->flags, DOTS__FLAGS);
     s->flags = NULL, s->is_awake = 0;
     if (s->lock >= 0) close(s->lock);
     if (s->read_end >= 0) close(s->read_end), close(s->write_end);

@@ -50,6 +50,14 @@ class Group:
         self.spec: GroupSpec = layout.spec
         self._most = layout.spec.max_agents
         self._file, self._old = file, layout.protocol == "0"
+        # protocol 0: the rows of the decision block whose agents continue, and of those that have ended
+        self._asking = self._over = None
+        self.asking = self.ended = 0
+        self._lay(layout, begin)
+
+    def _lay(self, layout: GroupLayout, begin: int) -> None:
+        """Make what reads and writes the arrays."""
+        file = self._file
         self._decisions = Block(file, layout, begin, "decisions", AT_ONCE)
         # in protocol 0, agents that have ended are among those that ask
         self._ended = self._decisions if self._old else Block(file, layout, begin, "ended", AT_ONCE_OF_ENDED)
@@ -59,9 +67,6 @@ class Group:
             for which, array in enumerate(layout.arrays.get(f"actions/{kind}") for kind in ("continuous", "discrete"))
             if array is not None and array.shape[1]
         ]
-        # protocol 0: the rows of the decision block whose agents continue, and of those that have ended
-        self._asking = self._over = None
-        self.asking = self.ended = 0
 
     @property
     def pieces(self) -> list[Piece]:

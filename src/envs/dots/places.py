@@ -15,9 +15,8 @@ from utils.errors import MusterError
 SHARED_MEMORY = Path("/dev/shm")
 LOG = ".log"
 # what belongs to a first file PATH: itself, PATH and underscores, and these
-_FAMILY = re.compile(
-    r"(_*)(\.new)?|" + "|".join(map(re.escape, (LOG, LOCK, wake.TO_SIMULATOR, wake.TO_TRAINER, wake.AWAKE)))
-)
+_OTHERS = (LOG, LOCK, wake.TO_SIMULATOR, wake.TO_TRAINER, wake.AWAKE, wake.DESCRIPTOR)
+_FAMILY = re.compile(r"(_*)(\.new)?|" + "|".join(map(re.escape, _OTHERS)))
 
 
 def own_folder() -> Path:

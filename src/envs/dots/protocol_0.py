@@ -41,7 +41,7 @@ class Session0(Session):
         self._files = 0
         self._side, self._bytes = 4, FIRST_BYTES_0
         self._data = SharedFile.create(self.path, first_file_0())
-        self._reader = TurnReader(self._data, [self._side_piece()])
+        self._reader = TurnReader(self._data, self._side_pieces())
 
     def _is_ours(self) -> bool:
         return os.pread(self._data.descriptor, 1, TURN) in (OFF, b"")

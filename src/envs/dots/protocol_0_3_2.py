@@ -1,7 +1,9 @@
 """The trainer's side of protocol 0.3.2: a header file that stays, and data files that grow."""
 
+import contextlib
 import os
 import struct
+from pathlib import Path
 
 from dots_simulator.layout import (
     FIRST_SIDE_CAPACITY,
@@ -15,6 +17,7 @@ from dots_simulator.layout import (
     grown_capacity,
 )
 from envs.dots.faults import SimulatorFault
+from envs.dots.sealed_file import MOST_SEALED_BYTES, SealedFile
 from envs.dots.session import CLOSE_SECONDS, Session
 from envs.dots.shared_file import SharedFile, remove
 
@@ -31,6 +34,8 @@ _NUMBERS = struct.Struct("<iii")
 NOTHING = bytes(SIDE_START)
 # files that a simulator may make in one turn
 MOST_FILES = 10_000
+# of data files: each makes the name longer by one, so later ones are only made where bytes do not fit
+LAST_MOVED = 100
 
 
 class Session032(Session):
@@ -44,11 +49,13 @@ class Session032(Session):
         self._seen, self._silent = b"", False
         # the header of a turn in which nothing has happened but the turn itself
         self._usual = b""
+        # whether the data file is moved into a sealed one with the next turn
+        self._moves = False
         self._data = SharedFile.create(self._data_path(1), b"", FIRST_SIDE_CAPACITY)
         self._header = SharedFile.create(self.path, first_header())
         self._sizes = _NUMBERS.pack(1, 0, 0)
 
-    def _data_path(self, number: int):
+    def _data_path(self, number: int) -> Path:
         return self.path.with_name(self.path.name + "_" * number)
 
     def _is_ours(self) -> bool:
@@ -68,8 +75,8 @@ class Session032(Session):
 
     def _give(self, payload: bytes, reset: bool, query: bool) -> None:
         header = self._header
-        if len(payload) >= self._side - SIDE_START:
-            self._grow(len(payload))
+        if self._moves or len(payload) >= self._side - SIDE_START:
+            self._replace(len(payload))
         if payload or not self._silent:
             self._data.write(0, len(payload).to_bytes(SIDE_START, "little") + payload)
             self._silent = not payload
@@ -127,15 +134,26 @@ class Session032(Session):
             theirs, ours = (".".join(map(str, one)) for one in (version, VERSION))
             raise SimulatorFault(f"The simulator speaks version {theirs} of the protocol, this trainer {ours}")
 
-    def _grow(self, length: int) -> None:
-        """Replace the data file by one whose side channel has room; the simulator removes the old one."""
-        side = grown_capacity(length)
+    def _replace(self, length: int) -> None:
+        """Replace the data file by one whose side channel has room, sealed if possible; the simulator removes the old
+        one."""
+        side = self._side if length < self._side - SIDE_START else grown_capacity(length)
         number = self._number + 1
         groups = self._data[self._side : self._side + self._group_bytes]
-        data = SharedFile.create(self._data_path(number), bytes(side) + groups)
+        data = self._made(self._data_path(number), bytes(side) + groups)
         self._sizes = _NUMBERS.pack(number, side, self._group_bytes)
         self._header.write(SIZES.start, self._sizes)
         self._use(data, number, side, self._group_bytes)
+        self._moves = False
+
+    def _made(self, path: Path, content: bytes) -> SharedFile:
+        if self._may_seal(len(content)):
+            with contextlib.suppress(OSError):
+                return SealedFile.create(path, content)
+        return SharedFile.create(path, content)
+
+    def _may_seal(self, size: int) -> bool:
+        return self._waiter.joined and self._waiter.wake.follows and size <= MOST_SEALED_BYTES
 
     def _follow(self) -> None:
         """Open the newest data file, if the simulator has made one; those between are removed."""
@@ -161,3 +179,4 @@ class Session032(Session):
         self._silent = False
         self._number, self._side, self._group_bytes = number, side, group_bytes
         self._read_groups(side, side + group_bytes)
+        self._moves = number < LAST_MOVED and group_bytes > 0 and self._may_seal(side + group_bytes)

@@ -10,8 +10,10 @@ from dots_simulator.slices import take_short_slices, take_slices
 from envs.dots.block import Piece, TurnReader
 from envs.dots.faults import SimulatorFault
 from envs.dots.group import Group
+from envs.dots.mapped_group import MappedGroup
 from envs.dots.places import Place
 from envs.dots.process import SimulatorProcess
+from envs.dots.sealed_file import SealedFile
 from envs.dots.shared_file import SharedFile
 from envs.dots.waiting import Waiter
 
@@ -43,8 +45,8 @@ class Session:
         self._failed = False
         self._closed = False
         self._data: SharedFile | None = None
-        # how many bytes the side channel's messages have, as the simulator says
-        self._side_length = memoryview(bytearray(4)).cast("i")
+        # how many bytes the side channel's messages have, as the simulator says: of one number
+        self._side_length: memoryview | None = None
         self._reader: TurnReader | None = None
         # of this thread's slices, before the simulator came
         self._nanoseconds: int | None = None
@@ -167,13 +169,18 @@ class Session:
                 )
         if specs.keys() != self.groups.keys():
             self.generation += 1
-        self.groups = {layout.spec.name: Group(layout, self._data, begin) for begin, layout in found}
+        kind = MappedGroup if isinstance(self._data, SealedFile) else Group
+        self.groups = {layout.spec.name: kind(layout, self._data, begin) for begin, layout in found}
         pieces = [piece for group in self.groups.values() for piece in group.pieces]
-        self._reader = TurnReader(self._data, [self._side_piece(), *pieces])
+        self._reader = TurnReader(self._data, [*self._side_pieces(), *pieces])
 
-    def _side_piece(self) -> Piece:
+    def _side_pieces(self) -> list[Piece]:
         at = self._side_length_at
-        return Piece(at, at + 4, [self._side_length])
+        if isinstance(self._data, SealedFile):
+            self._side_length = self._data.number(at)
+            return []
+        self._side_length = memoryview(bytearray(4)).cast("i")
+        return [Piece(at, at + 4, [self._side_length])]
 
     def _report(self, error: Exception) -> SimulatorFault:
         """The fault, with the simulator's end and last words in its message."""

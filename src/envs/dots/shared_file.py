@@ -1,7 +1,7 @@
 """Files that trainer and simulator share, read and written with the care that a file of another process needs.
 
 They are not mapped here: a mapped file that somebody truncates ends whoever looks at it (SIGBUS). A read that finds
-less than it should is an error like any other.
+less than it should is an error like any other. Those that `sealed_file` makes cannot be truncated.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ class SharedFile:
                 os.posix_fallocate(descriptor, 0, size)
             else:
                 os.ftruncate(descriptor, size)
-            _write(descriptor, content, 0)
+            write(descriptor, content, 0)
             os.link(before, path)
         except BaseException:
             os.close(descriptor)
@@ -125,7 +125,7 @@ class SharedFile:
         """Write bytes, or those of a contiguous array."""
         size = content.nbytes if isinstance(content, np.ndarray) else len(content)
         if size and os.pwrite(self.descriptor, content, offset) != size:
-            _write(self.descriptor, content, offset)
+            write(self.descriptor, content, offset)
 
     def close(self) -> None:
         """May be called twice."""
@@ -145,7 +145,8 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-def _write(descriptor: int, content: bytes | np.ndarray, offset: int) -> None:
+def write(descriptor: int, content: bytes | np.ndarray, offset: int) -> None:
+    """Write all bytes, in as many calls of the system as it takes."""
     written = os.pwrite(descriptor, content, offset)
     size = content.nbytes if isinstance(content, np.ndarray) else len(content)
     while written < size:
