@@ -141,7 +141,7 @@ static const uint8_t DOTS_STATE[16] = {0x29, 0xec, 0xa7, 0xcf, 0xcc, 0x54, 0x0c,
 /* see src/dots_simulator/spin.py: nanoseconds of looking, and waits without it after failures */
 #define DOTS__SPIN 60000
 #define DOTS__FIRST_SPIN 250000
-#define DOTS__MOST_SKIPPED 512
+#define DOTS__MOST_SKIPPED 2048
 #define DOTS__SHORTEST_NAP 10000
 #define DOTS__SHORT_NAPS 2000000
 #define DOTS__LONGEST_NAP 1000000
@@ -149,8 +149,9 @@ static const uint8_t DOTS_STATE[16] = {0x29, 0xec, 0xa7, 0xcf, 0xcc, 0x54, 0x0c,
 /* places in the file .awake: see src/dots_simulator/wake.py */
 #define DOTS__TRAINERS 0
 #define DOTS__SIMULATORS 64
-#define DOTS__FOLLOWS 65
-#define DOTS__FLAGS 66
+/* places in the file .sealed: see src/dots_simulator/sealed.py */
+#define DOTS__WHOSE 32
+#define DOTS__SEALED 48
 #define DOTS__CHECK_MS 250
 #define DOTS__PATH 4400
 
@@ -306,7 +307,7 @@ static void dots__remove_family(const dots_simulator *s) {
         if (strncmp(entry->d_name, name, strlen(name))) continue;
         const char *rest = entry->d_name + strlen(name);
         if (rest[strspn(rest, "_")] && strcmp(rest, ".to_simulator") && strcmp(rest, ".to_trainer") &&
-            strcmp(rest, ".awake") && strcmp(rest, ".descriptor") && strcmp(rest, ".lock"))
+            strcmp(rest, ".awake") && strcmp(rest, ".sealed") && strcmp(rest, ".lock"))
             continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         unlink(path);
@@ -367,12 +368,9 @@ static void dots__watch(dots_simulator *s, int is_parent) {
     }
     signal(SIGPIPE, SIG_IGN);
     snprintf(path, sizeof path, "%s.awake", s->first);
-    struct stat flags, linked;
-    if (!stat(path, &flags) && flags.st_size >= DOTS__FLAGS) s->flags = dots__map(s, path, DOTS__FLAGS, 0);
+    struct stat about;
+    if (!stat(path, &about) && about.st_size > DOTS__SIMULATORS) s->flags = dots__map(s, path, DOTS__SIMULATORS + 1, 0);
     if (!s->flags) s->error[0] = 0; /* it works without */
-    snprintf(path, sizeof path, "%s.descriptor", s->first);
-    if (s->flags && !stat(path, &linked) && linked.st_dev == flags.st_dev && linked.st_ino == flags.st_ino)
-        s->flags[DOTS__FOLLOWS] = 1; /* the trainer's descriptors can be seen from here */
 }
 
 static void dots__signal(dots_simulator *s) {
@@ -496,6 +494,22 @@ static int dots__open_data(dots_simulator *s) {
     return 1;
 }
 
+/* The trainer's sealed header, if there is one and it can be opened from here, or else that of the first file. */
+static uint8_t *dots__map_header(dots_simulator *s) {
+    char path[DOTS__PATH];
+    struct stat about;
+    uint8_t *plain = dots__map(s, s->first, DOTS_HEADER_BYTES, 0), *sealed;
+    if (!plain || stat(s->first, &about)) return plain;
+    uint64_t ours[2] = {about.st_dev, about.st_ino}, theirs[2];
+    snprintf(path, sizeof path, "%s.sealed", s->first);
+    sealed = dots__map(s, path, DOTS__SEALED, 0);
+    s->error[0] = 0; /* it works without */
+    if (!sealed) return plain;
+    memcpy(theirs, sealed + DOTS__WHOSE, sizeof theirs);
+    munmap(memcmp(ours, theirs, sizeof ours) ? sealed : plain, DOTS_HEADER_BYTES);
+    return memcmp(ours, theirs, sizeof ours) ? plain : sealed;
+}
+
 /* Make a bigger file. A second one in a turn of protocol 0.3.2 takes the place of the first, which nobody has seen. */
 static int dots__grow(dots_simulator *s, long capacity, long group_bytes) {
     char path[DOTS__PATH];
@@ -593,7 +607,7 @@ dots_simulator *dots_open(int argc, char **argv) {
     } else {
         dots__watch(s, name != NULL);
         if (s->is_0) s->group_bytes = 4;
-        else s->header = dots__map(s, s->first, DOTS_HEADER_BYTES, 0);
+        else s->header = dots__map_header(s);
         if ((s->is_0 || s->header) && dots__open_data(s)) {
             if (!s->is_0) dots__give(s, 0);
             close(file);
@@ -935,7 +949,7 @@ static int dots__trade(dots_simulator *s) {
 static void dots__free(dots_simulator *s) {
     if (s->data) munmap(s->data, (size_t)s->data_size);
     if (s->header) munmap(s->header, DOTS_HEADER_BYTES);
-    if (s->flags) munmap(s->flags, DOTS__FLAGS);
+    if (s->flags) munmap(s->flags, DOTS__SIMULATORS + 1);
     s->flags = NULL, s->is_awake = 0;
     if (s->lock >= 0) close(s->lock);
     if (s->read_end >= 0) close(s->read_end), close(s->write_end);

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dots_simulator.cuts import Cuts
 from dots_simulator.groups import GroupLayout
 from dots_simulator.rows import Rows
 
@@ -22,6 +23,7 @@ class Behaviour:
         self.layout = layout
         self.name = layout.spec.name
         self.views: dict[str, np.ndarray] = {}
+        self._actions = Cuts([])
         self.decisions, self.ended = Rows(layout.spec, "decisions"), Rows(layout.spec, "ended")
         # decisions of the last turn, to which actions have come
         self.asked = 0
@@ -31,6 +33,7 @@ class Behaviour:
     def show_in(self, views: dict[str, np.ndarray]) -> None:
         """Write rows into these arrays from now on; named as `GroupLayout` names those of protocol 0.3.2."""
         self.views = views
+        self._actions = Cuts([views["actions/continuous"], views["actions/discrete"]])
         self.decisions.bind(views)
         self.ended.bind(views)
 
@@ -85,18 +88,16 @@ class Behaviour:
     @property
     def continuous(self) -> np.ndarray:
         """(k, floats) float32: the actions of the agents that asked in the last turn, in their order."""
-        return self.views["actions/continuous"][: self.asked].copy()
+        return self._actions.first(self.asked)[0].copy()
 
     @property
     def discrete(self) -> np.ndarray:
         """(k, branches) int32."""
-        return self.views["actions/discrete"][: self.asked].copy()
+        return self._actions.first(self.asked)[1].copy()
 
     def count(self, decisions: int, ended: int) -> None:
         """Say in the arrays how many rows the trainer shall see."""
-        for rows, shown in ((self.decisions, decisions), (self.ended, ended)):
-            if rows.counted[0] != shown:
-                rows.counted[0] = shown
+        self.decisions.counted[0], self.ended.counted[0] = decisions, ended
 
     def clear(self) -> None:
         """Forget the rows of this turn."""

@@ -55,7 +55,7 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, flags | os.O_NOFOLLOW)
     except OSError as error:
-        # the only links that trainers make, see `wake`; the system lets nobody open a file of somebody else's process
+        # the only links that trainers make, see `sealed`; the system lets nobody open a file of somebody else's process
         if error.errno != errno.ELOOP or not re.fullmatch(r"/proc/\d+/fd/\d+", target := os.readlink(path)):
             raise
         return os.open(target, flags)

@@ -9,8 +9,8 @@ header's path and k underscores: `SIDE_LENGTH` at 0, payload up to the header's 
 `group_bytes` in all. Protocol 0 has one file; the bigger one that replaces it has its path and another underscore.
 It ends with `GROUP_COUNT` and the groups. Both grow by `grown_capacity`.
 
-What a group's block holds is `groups.GroupLayout`; what the payload holds is `channels`; a turn passed by a wake-up,
-which both sides use when both know it, is `wake`.
+What a group's block holds is `groups.GroupLayout`; what the payload holds is `channels`. Two extensions, which both
+sides use when both know them, are a turn passed by a wake-up, `wake`, and memory that can be mapped safely, `sealed`.
 """
 
 import struct

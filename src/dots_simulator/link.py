@@ -22,6 +22,7 @@ from dots_simulator.layout import (
     LayoutError,
     grown_capacity,
 )
+from dots_simulator.sealed import map_header
 from dots_simulator.trainer_watch import TrainerWatch
 
 # what the trainer wants with a turn, beside protocol 0's STEP, RESET and CLOSE
@@ -46,7 +47,7 @@ class Link:
 
     def __init__(self, watch: TrainerWatch):
         self._watch, self._path = watch, watch.path
-        self._header = map_existing(self._path, HEADER_BYTES)
+        self._header = map_header(self._path)
         _write_version(self._header)
         self._groups: list[tuple[Behaviour, int]] = []  # with their places behind the side channel
         self._group_bytes = 0

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dots_simulator.cuts import Cuts
 from dots_simulator.groups import GroupSpec
 
 
@@ -22,16 +23,17 @@ class Rows:
         self.shown = 0
         # until there are arrays, not one row has room
         self._most = -1
-        self._observations: list[np.ndarray] = []
-        self._rewards = self._ids = np.zeros(0)
+        self._arrays: list[np.ndarray] = []
+        self._first = Cuts([])
         # of one number, in the arrays: how many rows the trainer shall see
         self.counted = memoryview(bytearray(4)).cast("i")
 
     def bind(self, views: dict[str, np.ndarray]) -> None:
         """Write into these arrays, named as `GroupLayout` names those of protocol 0.3.2."""
         block = self._block
-        self._observations = [views[f"{block}/obs/{i}"] for i in range(len(self._shapes))]
-        self._rewards, self._ids = views[f"{block}/reward"], views[f"{block}/agent_id"]
+        observations = [views[f"{block}/obs/{i}"] for i in range(len(self._shapes))]
+        self._arrays = [*observations, views[f"{block}/reward"], views[f"{block}/agent_id"]]
+        self._first = Cuts(self._arrays)
         self.counted = memoryview(views[f"{block}/count"].reshape(1).view(np.uint8)).cast("i")
         self._most = self._spec.max_agents
 
@@ -43,16 +45,18 @@ class Rows:
         start, end = self.shown, self.shown + count
         if end > self._most or len(observations) != len(self._shapes):
             self._refuse(end, len(observations))
-        rows = slice(start, end)
+        places = self._first.first(end) if start == 0 else [array[start:end] for array in self._arrays]
         for i, seen in enumerate(observations):
-            if seen.shape != (count, *self._shapes[i]):
-                wanted = (count, *self._shapes[i])
-                raise ValueError(f"observation {i} of '{self._spec.name}' has shape {seen.shape}; it must be {wanted}")
-            self._observations[i][rows] = seen
-        self._rewards[rows] = rewards
-        self._ids[rows] = agent_ids
+            place = places[i]
+            if seen.shape != place.shape:
+                raise ValueError(
+                    f"observation {i} of '{self._spec.name}' has shape {seen.shape}; it must be {place.shape}"
+                )
+            place[...] = seen
+        places[-2][...] = rewards
+        places[-1][...] = agent_ids
         self.shown = end
-        return rows
+        return slice(start, end)
 
     def recall(self) -> None:
         """Take the number of rows from the arrays."""

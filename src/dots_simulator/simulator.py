@@ -169,9 +169,11 @@ class Simulator(Messages):
     def _exchange(self) -> bool:
         if not self._has_begun:
             return self._begin()
-        shown = [behaviour for behaviour in self._behaviours if behaviour.decisions.shown or behaviour.ended.shown]
+        shown = []
         for behaviour in self._behaviours:
             behaviour.asked = 0
+            if behaviour.decisions.shown or behaviour.ended.shown:
+                shown.append(behaviour)
         if not shown:
             return self._pass_over()
         if self._state:

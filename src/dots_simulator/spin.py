@@ -10,7 +10,7 @@ SECONDS, FIRST_SECONDS = 60e-6, 250e-6
 # looks between two looks at the clock
 LOOKS = 8
 # after failures, so many waits at most pass until it tries again
-MOST_SKIPPED = 512
+MOST_SKIPPED = 2048
 # between looks from time to time: at first, for so long, and at last
 SHORTEST, SHORT_FOR, LONGEST = 10e-6, 2e-3, 1e-3
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dots_simulator.layout import LOCK
+from dots_simulator.sealed import SEALED
 from dots_simulator.slices import take_short_slices
 from dots_simulator.spin import Naps, Spin
 from dots_simulator.wake import Wake, remove
@@ -90,7 +91,7 @@ class TrainerWatch:
     def remove_files(self) -> None:
         """Remove the first file and all that belongs to it, wherever either side has stopped."""
         remove(self.path)
-        ours = re.compile(f"{re.escape(self.path.name)}(_*|{re.escape(LOCK)})")
+        ours = re.compile(f"{re.escape(self.path.name)}(_*|{re.escape(LOCK)}|{re.escape(SEALED)})")
         for file in self.path.parent.iterdir():
             if ours.fullmatch(file.name):
                 with contextlib.suppress(FileNotFoundError):

@@ -1,13 +1,11 @@
 """An extension of both protocols: whoever gives the turn wakes the other, who sleeps instead of polling a byte.
 
-A trainer that knows it makes four files beside the first file, before that file is there:
+A trainer that knows it makes three files beside the first file, before that file is there:
 
     <path of the first file>.awake         two bytes that say who need not be woken: the trainer's at 0, the
                                            simulator's at 64; both 0 at first
     <path of the first file>.to_simulator  a named FIFO; the simulator reads, the trainer writes
     <path of the first file>.to_trainer    a named FIFO; the trainer reads, the simulator writes
-    <path of the first file>.descriptor    a symbolic link to the trainer's descriptor of `.awake`:
-                                           /proc/<process>/fd/<number>
 
 The files' other bytes do not change: the turn still is the byte that it is without the extension. Whoever has passed it
 by that byte then writes one byte (its value says nothing) into the other's FIFO, unless the other's byte of `.awake`
@@ -29,13 +27,6 @@ Each finds out by itself whether the other knows it. All open without blocking (
     3. The trainer, at the simulator's first turn passed, opens `.to_simulator` for writing. If that fails, the
        simulator does not know the extension, and both sides poll.
 
-Files of protocol 0.3.2 that a simulator cannot make shorter. The trainer would like to map the data file, which saves
-it calls of the system, and must not where somebody may truncate it. So it may move the data file into memory of its own
-that is sealed (memfd_create, F_SEAL_SHRINK). To the simulator that is a bigger file of the trainer's like any other,
-with the next number, except that its path is a symbolic link such as `.descriptor`. Only a simulator that has said that
-it follows such links gets them: one that finds, before it passes its first turn, that `.descriptor` and `.awake` are
-the same file (it can see the trainer's descriptors) sets the byte at 65 of `.awake` to 1.
-
 A FIFO whose other end has closed says so at once (POLLHUP, EPIPE): the other process has ended. Who polls nevertheless
 checks the turn every `CHECK_SECONDS`. The trainer removes the files when it closes.
 
@@ -52,13 +43,14 @@ import time
 import weakref
 from pathlib import Path
 
-TO_SIMULATOR, TO_TRAINER, AWAKE, DESCRIPTOR = ".to_simulator", ".to_trainer", ".awake", ".descriptor"
-# places of the bytes in `.awake`: those that change are not in one line of the processor's cache
-TRAINERS, SIMULATORS, FOLLOWS = 0, 64, 65
+TO_SIMULATOR, TO_TRAINER, AWAKE = ".to_simulator", ".to_trainer", ".awake"
+# places of the bytes in `.awake`: not in one line of the processor's cache
+TRAINERS, SIMULATORS = 0, 64
 CHECK_SECONDS = 1.0
 NUDGE_SECONDS = 0.2
-_TAKE = 4096
-_AWAKE, _ASLEEP, _YES = b"\1", b"\0", b"\1"
+# more than there ever are, and few enough for Python's own pools of memory
+_TAKE = 256
+_AWAKE, _ASLEEP = b"\1", b"\0"
 
 
 class Wake:
@@ -92,8 +84,6 @@ class Wake:
         self._sleeps, self._asleep = 0, False
         # whether the other process has closed its ends
         self.gone = False
-        # whether the simulator follows links to the trainer's descriptors
-        self.follows = False
 
     @classmethod
     def of_trainer(cls, path: str | Path) -> "Wake":
@@ -107,10 +97,7 @@ class Wake:
         os.close(flags)
         for end in (TO_SIMULATOR, TO_TRAINER):
             os.mkfifo(f"{path}{end}", 0o600)
-        wake = cls(path, TO_TRAINER, TRAINERS, SIMULATORS)
-        with contextlib.suppress(OSError):
-            os.symlink(f"/proc/{os.getpid()}/fd/{wake._flags}", f"{path}{DESCRIPTOR}")
-        return wake
+        return cls(path, TO_TRAINER, TRAINERS, SIMULATORS)
 
     @classmethod
     def of_simulator(cls, path: str | Path) -> "Wake | None":
@@ -124,17 +111,12 @@ class Wake:
         except OSError:
             wake.close()
             return None
-        # any of these may be missing, or the trainer be in another namespace of processes
-        with contextlib.suppress(OSError):
-            if wake._flags is not None and os.path.samefile(f"{path}{DESCRIPTOR}", f"{path}{AWAKE}"):
-                os.pwrite(wake._flags, _YES, FOLLOWS)
         return wake
 
     def join(self, path: str | Path) -> bool:
         """The trainer's third step: whether the simulator knows the extension."""
         with contextlib.suppress(OSError):
             self._write = _open_to_write(f"{path}{TO_SIMULATOR}")
-        self.follows = self._flags is not None and os.pread(self._flags, 1, FOLLOWS) == _YES
         return self._write is not None
 
     def signal(self) -> None:
@@ -236,6 +218,6 @@ def _nudge(of: "weakref.ref[Wake]") -> None:
 
 def remove(path: str | Path) -> None:
     """Remove the extension's files beside a first file, if they are there."""
-    for end in (TO_SIMULATOR, TO_TRAINER, AWAKE, DESCRIPTOR):
+    for end in (TO_SIMULATOR, TO_TRAINER, AWAKE):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{path}{end}")

@@ -107,7 +107,8 @@ class Group:
             else:
                 mask = self._decisions.rows("mask", self.asking, copy=False) != 0
         found = self._picked(self._asking) if self._old else self._decisions.common(self.asking, copy)
-        return Rows(found[:-2], found[-2], found[-1], mask)
+        *obs, reward, agent_id = found
+        return Rows(obs, reward, agent_id, mask)
 
     def endings(self, copy: bool = True) -> Rows:
         """The agents that have ended; without `copy` as of `decisions`."""

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 # what the names of a place's files end with, after the path of the first and underscores: see `places`
-OF_A_PLACE = ("", ".new", ".log", ".lock", ".to_simulator", ".to_trainer", ".awake", ".descriptor")
+OF_A_PLACE = ("", ".new", ".log", ".lock", ".to_simulator", ".to_trainer", ".awake", ".sealed")
 
 
 def begun(pid: int) -> str:

@@ -7,6 +7,7 @@ they are used, and whoever asks for rows always gets copies.
 
 import numpy as np
 
+from dots_simulator.cuts import Cuts
 from dots_simulator.groups import GroupLayout
 from envs.dots.block import Piece
 from envs.dots.group import Group
@@ -28,7 +29,7 @@ class MappedBlock:
         self.count = file.number(begin + layout.arrays[f"{name}/count"].offset)
         self._views = {path.removeprefix(f"{name}/"): view for path, view in views.items() if path.startswith(name)}
         common = [key for key in self._views if key.startswith("obs/")] + ["reward", "agent_id"]
-        self._common = [self._views[key] for key in common]
+        self._common = Cuts([self._views[key] for key in common])
 
     def rows(self, name: str, count: int, copy: bool = True) -> np.ndarray:
         """The first rows of an array."""
@@ -36,7 +37,7 @@ class MappedBlock:
 
     def common(self, count: int, copy: bool = True) -> list[np.ndarray]:
         """`rows` of the observations, "reward" and "agent_id"."""
-        return [view[:count].copy() for view in self._common]
+        return [rows.copy() for rows in self._common.first(count)]
 
 
 class MappedGroup(Group):
@@ -46,9 +47,7 @@ class MappedGroup(Group):
         file, views = self._file, layout.views(self._file.map, begin)
         self._decisions = MappedBlock(file, views, layout, begin, "decisions")
         self._ended = MappedBlock(file, views, layout, begin, "ended")
-        kinds = enumerate(views[f"actions/{kind}"] for kind in ("continuous", "discrete"))
-        # kinds of actions that there are: which, and their view
-        self._takes = [(which, view) for which, view in kinds if view.size]
+        self._actions = Cuts([views["actions/continuous"], views["actions/discrete"]])
 
     @property
     def pieces(self) -> list[Piece]:
@@ -57,10 +56,15 @@ class MappedGroup(Group):
 
     def act(self, continuous: np.ndarray | None, discrete: np.ndarray | None) -> None:
         """See `Group.act`."""
-        for which, view in self._takes:
-            actions = discrete if which else continuous
-            rows = view[: self.asking]
-            if actions is None:
-                rows[...] = 0
-            else:
-                rows[...] = actions if actions.shape == rows.shape else np.reshape(actions, rows.shape)
+        floats, choices = self._actions.first(self.asking)
+        if self.spec.continuous:
+            _fill(floats, continuous)
+        if self.spec.branches:
+            _fill(choices, discrete)
+
+
+def _fill(rows: np.ndarray, actions: np.ndarray | None) -> None:
+    if actions is None:
+        rows[...] = 0
+    else:
+        rows[...] = actions if actions.shape == rows.shape else np.reshape(actions, rows.shape)

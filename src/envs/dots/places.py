@@ -10,12 +10,13 @@ from pathlib import Path
 
 from dots_simulator import wake
 from dots_simulator.layout import EDITOR_FILE, FOLDER, LOCK
+from dots_simulator.sealed import SEALED
 from utils.errors import MusterError
 
 SHARED_MEMORY = Path("/dev/shm")
 LOG = ".log"
 # what belongs to a first file PATH: itself, PATH and underscores, and these
-_OTHERS = (LOG, LOCK, wake.TO_SIMULATOR, wake.TO_TRAINER, wake.AWAKE, wake.DESCRIPTOR)
+_OTHERS = (LOG, LOCK, wake.TO_SIMULATOR, wake.TO_TRAINER, wake.AWAKE, SEALED)
 _FAMILY = re.compile(r"(_*)(\.new)?|" + "|".join(map(re.escape, _OTHERS)))
 
 

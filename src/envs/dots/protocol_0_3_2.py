@@ -5,6 +5,7 @@ import os
 import struct
 from pathlib import Path
 
+from dots_simulator import sealed
 from dots_simulator.layout import (
     FIRST_SIDE_CAPACITY,
     HEADER,
@@ -52,22 +53,35 @@ class Session032(Session):
         # whether the data file is moved into a sealed one with the next turn
         self._moves = False
         self._data = SharedFile.create(self._data_path(1), b"", FIRST_SIDE_CAPACITY)
-        self._header = SharedFile.create(self.path, first_header())
+        self._header = plain = SharedFile.create(self.path, first_header())
+        # the simulator chooses: see `dots_simulator.sealed`
+        self._headers = [plain]
+        if self._waiter.wake is not None:
+            with contextlib.suppress(OSError):
+                whose = sealed.whose(os.fstat(plain.descriptor))
+                content = first_header().ljust(sealed.WHOSE, b"\0") + whose
+                self._headers.append(SealedFile.create(Path(f"{self.path}{sealed.SEALED}"), content))
         self._sizes = _NUMBERS.pack(1, 0, 0)
 
     def _data_path(self, number: int) -> Path:
         return self.path.with_name(self.path.name + "_" * number)
 
     def _is_ours(self) -> bool:
-        self._seen = seen = os.pread(self._header.descriptor, HEADER_BYTES, 0)
+        self._seen = seen = self._header.peek(HEADER_BYTES)
         if seen == self._usual or len(seen) < HEADER_BYTES:
             return True
         # see `_give`
         passed = seen[SIMULATOR_BLOCKED] if self._waiter.joined else not seen[TRAINER_BLOCKED]
         return bool(passed or seen[CLOSED])
 
+    def _has_come(self) -> bool:
+        for self._header in self._headers:
+            if self._is_ours():
+                return True
+        return False
+
     def _attach(self, seconds: float) -> None:
-        self._waiter.until(self._is_ours, "before it attached to its file", seconds)
+        self._waiter.until(self._has_come, "before it attached to its file", seconds)
         self._require_open()
         self._require_version()
         self._came()
@@ -82,14 +96,14 @@ class Session032(Session):
             self._silent = not payload
         joined = self._waiter.joined
         if not joined:
-            os.pwrite(header.descriptor, ON, TRAINER_BLOCKED)
+            header.write(TRAINER_BLOCKED, ON)
         if query:
             header.write(QUERY, ON)
         if reset:
             header.write(RESET, ON)
         # both bytes in one call of the system. Should a simulator pass the turn back between the two, the trainer's
         # stays 1, and its own alone says so: those that know wake-ups set it each time
-        os.pwrite(header.descriptor, THEIRS if joined else OFF, SIMULATOR_BLOCKED)
+        header.write(SIMULATOR_BLOCKED, THEIRS if joined else OFF)
         if joined:
             self._waiter.wake.signal()
 
@@ -116,8 +130,9 @@ class Session032(Session):
 
     def _say_closed(self) -> None:
         # who waits for its turn sees it; the turn itself stays with whoever has it
-        self._header.write(CLOSED, ON)
-        self._header.close()
+        for header in self._headers:
+            header.write(CLOSED, ON)
+            header.close()
 
     def _require_open(self) -> None:
         if len(self._seen) < HEADER_BYTES:
@@ -153,7 +168,7 @@ class Session032(Session):
         return SharedFile.create(path, content)
 
     def _may_seal(self, size: int) -> bool:
-        return self._waiter.joined and self._waiter.wake.follows and size <= MOST_SEALED_BYTES
+        return isinstance(self._header, SealedFile) and size <= MOST_SEALED_BYTES
 
     def _follow(self) -> None:
         """Open the newest data file, if the simulator has made one; those between are removed."""

@@ -53,6 +53,14 @@ class SealedFile(SharedFile):
             raise
         return made
 
+    def peek(self, size: int) -> bytes:
+        """The first bytes."""
+        return self.map[:size]
+
+    def write(self, offset: int, content: bytes) -> None:
+        """Write bytes."""
+        self.map[offset : offset + len(content)] = content
+
     def number(self, offset: int) -> memoryview:
         """The int32 at an offset, as a view of one item, which shows what the file has at that moment."""
         return memoryview(self.map)[offset : offset + 4].cast("i")

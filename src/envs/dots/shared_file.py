@@ -94,6 +94,10 @@ class SharedFile:
     def __len__(self) -> int:
         return self._size
 
+    def peek(self, size: int) -> bytes:
+        """The first bytes, or fewer if it has become shorter."""
+        return os.pread(self.descriptor, size, 0)
+
     def __getitem__(self, part: slice) -> bytes:
         """
         Raises:
