@@ -67,7 +67,7 @@ BLOCKED = slice(HEADER["simulator_blocked"].offset, HEADER["trainer_blocked"].of
 
 def blocked_bytes(session, content=None):
     """The simulator's and the trainer's, and perhaps others in their place."""
-    with open(session.path, "r+b") as header:
+    with open(f"{session.path}.sealed", "r+b") as header:
         found = header.read(BLOCKED.stop)[BLOCKED]
         if content is not None:
             header.seek(BLOCKED.start)
@@ -92,6 +92,7 @@ def test_a_turn_is_passed_by_both_bytes_and_never_lost(tmp_path):
                 assert time.monotonic() < limit
             blocked_bytes(session, b"\1\1")
         assert session.take() == b""
+    session._waiter.wake.signal = signal
     session.close()
     # the simulator may have passed it back already
     assert set(given) <= {b"\0\1", b"\1\0", b"\1\1"}

@@ -55,7 +55,8 @@ class Answers:
     def __init__(self, path, protocol, dice):
         self.path, self.protocol, self.dice = path, protocol, dice
         kind = StandIn0 if protocol == "0" else StandIn032
-        self.writer = kind({"groups": GROUPS, "any_actions": True}, str(path))
+        sealed = Path(f"{path}.sealed").exists() and dice.random() < 0.7
+        self.writer = kind({"groups": GROUPS, "any_actions": True, "sealed": sealed}, str(path))
         self.writer.differ = lambda *_: None
         self.writer.spin = lambda is_ours: is_ours()
 
@@ -106,7 +107,8 @@ class Answers:
     def spoil(self):
         """Change one of the files in some way."""
         dice = self.dice
-        files = [path for path in self.path.parent.iterdir() if path.name.strip("_") == self.path.name]
+        names = (self.path.name, f"{self.path.name}.sealed")
+        files = [path for path in self.path.parent.iterdir() if path.name.rstrip("_") in names]
         if not files:
             return
         path = dice.choice(files)
@@ -144,7 +146,7 @@ def one_session(folder, dice):
     """Turns until a fault, or a few. Returns whether there was one."""
     protocol = dice.choice(["0.3.2", "0.3.2", "0"])
     place = Place(folder)
-    session = (Session0 if protocol == "0" else Session032)(place, LIMIT, wakes=dice.random() < 0.5)
+    session = (Session0 if protocol == "0" else Session032)(place, LIMIT, wakes=dice.random() < 0.8)
     channels = SideChannelManager([StatsSideChannel()])
     answers, spoiler = Answers(place.path, protocol, dice), None
     stop = threading.Event()

@@ -1,4 +1,7 @@
-"""The stand-in for DOTS simulators in protocol 0.3.2: a header file that stays, and data files that grow."""
+"""The stand-in for DOTS simulators in protocol 0.3.2: a header file that stays, and data files that grow.
+
+A scenario that says `sealed` uses the trainer's sealed header, and wants every data file in sealed memory.
+"""
 
 import os
 import struct
@@ -11,7 +14,8 @@ from dots_turns import actions, framed, from_simulator, from_trainer
 
 class StandIn032(StandIn):
     def attach(self):
-        self.header = File(self.path)
+        self.is_sealed = bool(self.scenario.get("sealed"))
+        self.header = File(self.path + (".sealed" if self.is_sealed else ""))
         version = tuple(self.header.number(at) for at in (0, 4, 8))
         mine = tuple(self.scenario.get("version", (0, 3, 2)))
         for at, number in zip((0, 4, 8), mine, strict=True):
@@ -20,7 +24,7 @@ class StandIn032(StandIn):
             self.header.map[15] = 1
             sys.exit(0)
         self.require(
-            "header 12 to 29 at first", bytes(self.header.map[12:]), b"\0\1\0\0" + struct.pack("<iiiB", 1, 0, 0, 0)
+            "header 12 to 29 at first", bytes(self.header.map[12:29]), b"\0\1\0\0" + struct.pack("<iiiB", 1, 0, 0, 0)
         )
         self.k, self.side, self.rest = 1, 4, 0
         self.data = File(self.path + "_")
@@ -49,13 +53,16 @@ class StandIn032(StandIn):
         # the message of this turn, and the growth it must cause
         payload = framed(from_trainer(self.turn, self.scenario.get("answer", 0)))
         side = 0 if self.k == 1 and self.side == 4 else self.side
-        if len(payload) >= side - 4:
-            self.k, self.side = self.k + 1, 2 * len(payload) + 20
+        grows = len(payload) >= side - 4
+        moves = self.is_sealed and self.rest > 0 and not os.path.islink(self.data.path)
+        if grows or moves:
+            self.k, self.side = self.k + 1, 2 * len(payload) + 20 if grows else self.side
             tail = self.expected[len(self.expected) - self.rest :] if self.rest else b""
             self.expected = bytearray(self.side) + tail
             old, self.data = self.data, File(self.path + "_" * self.k)
             old.close()
             os.unlink(old.path)
+            self.require("whether the data file is sealed", os.path.islink(self.data.path), self.is_sealed)
         self.require("16 to 28", bytes(self.header.map[16:28]), struct.pack("<iii", self.k, self.side, self.rest))
         struct.pack_into("<i", self.expected, 0, len(payload))
         self.expected[4 : 4 + len(payload)] = payload

@@ -75,10 +75,11 @@ class Session032(Session):
         return bool(passed or seen[CLOSED])
 
     def _has_come(self) -> bool:
-        for self._header in self._headers:
-            if self._is_ours():
-                return True
-        return False
+        return any(self._has_come_by(header) for header in self._headers)
+
+    def _has_come_by(self, header: SharedFile) -> bool:
+        self._header = header
+        return self._is_ours()
 
     def _attach(self, seconds: float) -> None:
         self._waiter.until(self._has_come, "before it attached to its file", seconds)

@@ -18,13 +18,11 @@ BIG = GroupSpec("Big", 40, (Observation((600,)),), continuous=2)
 class Play:
     """Groups in one file, as a simulator writes them."""
 
-    def __init__(self, path, specs, gap):
+    def __init__(self, path, specs, gap, file=SharedFile, group=one_group.Group):
         self.layouts = [GroupLayout(spec, "0.3.2") for spec in specs]
         self.begins = np.cumsum([4] + [layout.size + gap for layout in self.layouts])[:-1].tolist()
-        self.file = SharedFile.create(path, b"", self.begins[-1] + self.layouts[-1].size)
-        self.groups = [
-            one_group.Group(layout, self.file, begin) for layout, begin in zip(self.layouts, self.begins, strict=True)
-        ]
+        self.file = file.create(path, b"", self.begins[-1] + self.layouts[-1].size)
+        self.groups = [group(layout, self.file, begin) for layout, begin in zip(self.layouts, self.begins, strict=True)]
         self.reader = block.TurnReader(self.file, [piece for group in self.groups for piece in group.pieces])
 
     def write(self, which, name, values):

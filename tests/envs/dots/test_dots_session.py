@@ -116,10 +116,11 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("messages", [0, 40])
-@pytest.mark.parametrize("protocol", ["0.3.2", "0"])
-def test_every_byte_of_every_turn_is_as_the_facts_say(folder, protocol, messages):
+@pytest.mark.parametrize("protocol, sealed", [("0.3.2", False), ("0.3.2", True), ("0", False)])
+def test_every_byte_of_every_turn_is_as_the_facts_say(folder, protocol, sealed, messages):
     groups = [RED, BLUE, LATE] if protocol == "0.3.2" else [GREEN, GREY]
-    play = Play(folder, {"protocol": protocol, "groups": groups, "message": messages, "answer": 3 * messages})
+    scenario = {"protocol": protocol, "groups": groups, "message": messages, "answer": 3 * messages, "sealed": sealed}
+    play = Play(folder, scenario)
     session = play.session
     play.exchange(reset=True)
     names = []
@@ -134,8 +135,9 @@ def test_every_byte_of_every_turn_is_as_the_facts_say(folder, protocol, messages
     assert not session.process.alive
 
 
-def test_a_query_exchanges_side_channels_and_keeps_the_rows(folder):
-    play = Play(folder, {"groups": [RED], "message": 30, "answer": 30})
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_query_exchanges_side_channels_and_keeps_the_rows(folder, sealed):
+    play = Play(folder, {"groups": [RED], "message": 30, "answer": 30, "sealed": sealed})
     play.exchange(reset=True)
     for _ in range(10):
         before = play.session.groups[RED["name"]].decisions()
@@ -159,9 +161,10 @@ FAULTS = {
 }
 
 
+@pytest.mark.parametrize("sealed", [False, True])
 @pytest.mark.parametrize("kind", FAULTS)
-def test_a_fault_is_noticed_within_a_second_and_reported_with_its_end(folder, kind):
-    play = Play(folder, {"groups": [RED], "faults": [[2, kind]]})
+def test_a_fault_is_noticed_within_a_second_and_reported_with_its_end(folder, kind, sealed):
+    play = Play(folder, {"groups": [RED], "faults": [[2, kind]], "sealed": sealed})
     play.exchange(reset=True)
     play.check_and_act()
     play.exchange()
@@ -207,7 +210,7 @@ import sys, os, time
 sys.path[:0] = {paths}
 import test_dots_session as t
 from pathlib import Path
-play = t.Play(Path({folder!r}), {{"groups": [t.RED], "faults": [[1, "hang"]]}})
+play = t.Play(Path({folder!r}), {{"groups": [t.RED], "faults": [[1, "hang"]], "sealed": {sealed}}})
 play.exchange(reset=True)
 play.check_and_act()
 play.session.give()  # it does not look at its parent any more
@@ -217,13 +220,18 @@ time.sleep(100)
 """
 
 
-def test_nothing_remains_of_a_trainer_that_is_killed(folder):
+@pytest.mark.parametrize("sealed", [False, True])
+def test_nothing_remains_of_a_trainer_that_is_killed(folder, sealed):
     paths = [str(Path(__file__).parent), *sys.path]
     trainer = subprocess.Popen(
-        [sys.executable, "-c", TRAINER.format(paths=paths, folder=str(folder))], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", TRAINER.format(paths=paths, folder=str(folder), sealed=sealed)],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     pid = int(trainer.stdout.readline())
     assert len(os.listdir(folder / "memory")) >= 4
+    links = [name for name in os.listdir(folder / "memory") if (folder / "memory" / name).is_symlink()]
+    assert len(links) == 1 + sealed, "the header's, and the data file's"
     assert all((folder / "memory" / name).stat().st_mode & 0o777 == 0o600 for name in os.listdir(folder / "memory"))
     trainer.send_signal(signal.SIGKILL)
     trainer.wait()
