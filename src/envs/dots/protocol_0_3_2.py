@@ -54,8 +54,8 @@ class Session032(Session):
         self._moves = False
         self._data = SharedFile.create(self._data_path(1), b"", FIRST_SIDE_CAPACITY)
         self._header = plain = SharedFile.create(self.path, first_header())
-        # the simulator chooses: see `dots_simulator.sealed`
-        self._headers = [plain]
+        # the simulator chooses one: see `dots_simulator.sealed`
+        self._headers, self._is_sealed = [plain], False
         if self._waiter.wake is not None:
             with contextlib.suppress(OSError):
                 whose = sealed.whose(os.fstat(plain.descriptor))
@@ -78,7 +78,7 @@ class Session032(Session):
         return any(self._has_come_by(header) for header in self._headers)
 
     def _has_come_by(self, header: SharedFile) -> bool:
-        self._header = header
+        self._header, self._is_sealed = header, isinstance(header, SealedFile)
         return self._is_ours()
 
     def _attach(self, seconds: float) -> None:
@@ -102,14 +102,17 @@ class Session032(Session):
             header.write(QUERY, ON)
         if reset:
             header.write(RESET, ON)
-        # both bytes in one call of the system. Should a simulator pass the turn back between the two, the trainer's
-        # stays 1, and its own alone says so: those that know wake-ups set it each time
+        # both bytes at once. Should a simulator pass the turn back between the two, the trainer's stays 1, and its own
+        # alone says so: those that know wake-ups set it each time
         header.write(SIMULATOR_BLOCKED, THEIRS if joined else OFF)
         if joined:
             self._waiter.wake.signal()
 
     def _take(self, doing: str) -> bytes:
         self._waiter.until(self._is_ours, doing)
+        if self._is_sealed:
+            # what was copied together with the turn may be older than the turn
+            self._seen = self._header.peek(HEADER_BYTES)
         if self._seen != self._usual:
             self._require_open()
             if self._seen[SIZES] != self._sizes:
@@ -169,7 +172,7 @@ class Session032(Session):
         return SharedFile.create(path, content)
 
     def _may_seal(self, size: int) -> bool:
-        return isinstance(self._header, SealedFile) and size <= MOST_SEALED_BYTES
+        return self._is_sealed and size <= MOST_SEALED_BYTES
 
     def _follow(self) -> None:
         """Open the newest data file, if the simulator has made one; those between are removed."""
