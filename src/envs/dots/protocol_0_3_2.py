@@ -1,6 +1,7 @@
 """The trainer's side of protocol 0.3.2: a header file that stays, and data files that grow."""
 
 import contextlib
+import mmap
 import os
 import struct
 from pathlib import Path
@@ -67,12 +68,15 @@ class Session032(Session):
         return self.path.with_name(self.path.name + "_" * number)
 
     def _is_ours(self) -> bool:
+        if self._is_sealed:
+            return self._is_passed_by(self._header.map)
         self._seen = seen = self._header.peek(HEADER_BYTES)
-        if seen == self._usual or len(seen) < HEADER_BYTES:
-            return True
+        return seen == self._usual or len(seen) < HEADER_BYTES or self._is_passed_by(seen)
+
+    def _is_passed_by(self, header: bytes | mmap.mmap) -> bool:
         # see `_give`
-        passed = seen[SIMULATOR_BLOCKED] if self._waiter.joined else not seen[TRAINER_BLOCKED]
-        return bool(passed or seen[CLOSED])
+        passed = header[SIMULATOR_BLOCKED] if self._waiter.joined else not header[TRAINER_BLOCKED]
+        return bool(passed or header[CLOSED])
 
     def _has_come(self) -> bool:
         return any(self._has_come_by(header) for header in self._headers)
@@ -83,6 +87,7 @@ class Session032(Session):
 
     def _attach(self, seconds: float) -> None:
         self._waiter.until(self._has_come, "before it attached to its file", seconds)
+        self._seen = self._header.peek(HEADER_BYTES)
         self._require_open()
         self._require_version()
         self._came()
@@ -111,7 +116,6 @@ class Session032(Session):
     def _take(self, doing: str) -> bytes:
         self._waiter.until(self._is_ours, doing)
         if self._is_sealed:
-            # what was copied together with the turn may be older than the turn
             self._seen = self._header.peek(HEADER_BYTES)
         if self._seen != self._usual:
             self._require_open()
