@@ -1,4 +1,4 @@
-"""The first rows of arrays, as views that are made anew only when another number of rows is wanted."""
+"""The first rows of arrays, as views, which are kept as long as the number of rows stays the same."""
 
 from collections.abc import Sequence
 

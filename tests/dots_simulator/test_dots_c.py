@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dots_simulator import layout
+from dots_simulator import layout, sealed
 from dots_trainers import Trainer, Trainer0, int32s
 
 pytestmark = pytest.mark.slow
@@ -26,6 +26,7 @@ def test_the_headers_numbers_are_those_of_the_layout():
     expected |= {f"HEADER_0_{name.upper()}": entry.offset for name, entry in layout.HEADER_0.items()}
     for name in ("HEADER_BYTES", "SIDE_START", "FIRST_SIDE_CAPACITY", "SIDE_START_0", "FIRST_BYTES_0"):
         expected[name] = getattr(layout, name)
+    expected |= {"_WHOSE": sealed.WHOSE, "_SEALED": sealed.BYTES}
     assert {name: int(found[name]) for name in expected} == expected
 
 

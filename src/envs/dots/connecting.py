@@ -34,7 +34,7 @@ class Wanted:
         folder: of the files that it shares; None: in memory for simulators in Python, else where builds look.
         launch_timeout: seconds until it attaches.
         timeout: seconds for an answer.
-        wakes: whether to offer wake-ups.
+        wakes: whether to offer wake-ups, and sealed memory.
     """
 
     executable: str | None = None

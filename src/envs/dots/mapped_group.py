@@ -27,7 +27,9 @@ class MappedBlock:
 
     def __init__(self, file: SealedFile, views: dict[str, np.ndarray], layout: GroupLayout, begin: int, name: str):
         self.count = file.number(begin + layout.arrays[f"{name}/count"].offset)
-        self._views = {path.removeprefix(f"{name}/"): view for path, view in views.items() if path.startswith(name)}
+        self._views = {
+            path.removeprefix(f"{name}/"): view for path, view in views.items() if path.startswith(f"{name}/")
+        }
         common = [key for key in self._views if key.startswith("obs/")] + ["reward", "agent_id"]
         self._common = Cuts([self._views[key] for key in common])
 

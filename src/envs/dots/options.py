@@ -37,7 +37,7 @@ class Options:
     folder: str | None = None  # of the shared files
     launch_timeout: float = 60.0  # seconds until it attaches
     timeout: float = 60.0  # seconds for an answer
-    wake: bool = True  # offer to pass turns by wake-ups
+    wake: bool = True  # offer to pass turns by wake-ups, and sealed memory
     behaviours: list[str] = field(default_factory=list)  # to wait for at the start; empty: those of the first turns
     start_turns: int = 20  # turns in which behaviours may appear
     time_limit: int = 1000  # turns of an episode of the run, after which the simulator is reset

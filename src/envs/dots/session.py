@@ -29,7 +29,7 @@ class Session:
     Args:
         place: of the first file, which is made here, with the FIFOs for wake-ups beside it.
         seconds: that the simulator may take for an answer.
-        wakes: whether to offer wake-ups.
+        wakes: whether to offer the extensions: wake-ups, and in 0.3.2 sealed memory.
     """
 
     protocol = ""

@@ -180,6 +180,21 @@ def test_a_system_that_seals_nothing_is_served_as_before(started, monkeypatch):
     assert session.wakes and not is_mapped(session)
 
 
+def test_a_file_that_cannot_be_sealed_is_shared_as_before(started, monkeypatch):
+    session = started("act = lambda turn: 1.0")
+
+    def no_room(path, content):
+        raise OSError("no more descriptors")
+
+    monkeypatch.setattr(protocol_0_3_2.SealedFile, "create", no_room)
+    number = session._number
+    for turn in range(1, 4):
+        play(session)
+        assert not is_mapped(session)
+        assert session.groups["One"].decisions().obs[0].tolist() == [[turn] * 3]
+    assert session._number == number + 1, "it was tried once"
+
+
 @pytest.mark.parametrize("name, value", [("MOST_SEALED_BYTES", 60), ("LAST_MOVED", 3)])
 def test_big_files_and_those_with_long_names_are_not_moved(started, monkeypatch, name, value):
     monkeypatch.setattr(protocol_0_3_2, name, value)
@@ -256,3 +271,6 @@ def test_a_simulator_in_c_uses_sealed_memory(started, tmp_path):
             assert is_mapped(session) and session.wakes
         ours, theirs = (session.groups["Basic"].decisions() for session in sessions)
         assert np.array_equal(ours.obs[0], theirs.obs[0]) and np.array_equal(ours.reward, theirs.reward)
+    for session in sessions:
+        session.close()
+        assert session.process.ending() == "exit code 0", "it has not seen that the trainer closes"
