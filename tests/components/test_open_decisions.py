@@ -10,27 +10,12 @@ from components.episode_batch import EpisodeBatch
 from components.open_decisions import OpenDecisions
 from components.scheme import scheme_of
 from components.stream_columns import by_stream
-from envs.fields import EnvSpec, FieldSpec
 from envs.stream_fields import stream_groups
+from small_streams import stream_spec
 from utils.rl_utils import terminations, valid_transitions
 
 B, N, STEPS, ROLLOUT = 3, 2, 200, 5
-SPEC = EnvSpec(
-    {
-        "obs": FieldSpec("observation", (1,)),
-        "closing": FieldSpec("record", (1,)),
-        "present": FieldSpec("mask", (), "bool"),
-        "begins": FieldSpec("record", (), "bool"),
-        "avail_actions": FieldSpec("mask", (3,), "uint8", of="actions"),
-        "actions": FieldSpec("action", (), "int64", n=3),
-        "reward": FieldSpec("outcome", ()),
-        "agents/terminated": FieldSpec("outcome", (), "bool"),
-        "agents/truncated": FieldSpec("outcome", (), "bool"),
-    },
-    {"agents": N},
-    10**6,
-    declared=True,
-)
+SPEC = stream_spec(N, 1)
 SCHEME, GROUPS, PREPROCESS = scheme_of(SPEC)
 SCHEME["hidden_before"] = {"vshape": (1,), "group": "agents", "episode_const": True}
 

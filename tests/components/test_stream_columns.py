@@ -7,8 +7,8 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from components.stream_columns import by_stream, columns_of
-from envs.fields import EnvSpec, FieldSpec
 from envs.stream_fields import stream_groups
+from small_streams import stream_spec
 from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 
 
@@ -80,25 +80,10 @@ def test_a_column_that_is_not_filled_shows_nobody():
 N, T = 3, 60
 
 
-def spec():
-    fields = {
-        "obs": FieldSpec("observation", (2,)),
-        "closing": FieldSpec("record", (2,)),
-        "present": FieldSpec("mask", (), "bool"),
-        "begins": FieldSpec("record", (), "bool"),
-        "avail_actions": FieldSpec("mask", (3,), "uint8", of="actions"),
-        "actions": FieldSpec("action", (), "int64", n=3),
-        "reward": FieldSpec("outcome", ()),
-        "agents/terminated": FieldSpec("outcome", (), "bool"),
-        "agents/truncated": FieldSpec("outcome", (), "bool"),
-    }
-    return EnvSpec(fields, {"agents": N}, 10**6, declared=True)
-
-
 def test_returns_are_those_of_streams_played_alone():
     """Random streams: each, known from its own records, has the returns that the rearranged batch gives it."""
     dice = np.random.default_rng(5)
-    scheme, groups, preprocess = scheme_of(spec())
+    scheme, groups, preprocess = scheme_of(stream_spec(N, 2))
     make = lambda columns: EpisodeBatch(scheme, groups, 1, columns, preprocess=preprocess)  # noqa: E731
     batch = make(T)
     data = batch.data.transition_data
@@ -129,7 +114,7 @@ def test_returns_are_those_of_streams_played_alone():
                     data["closing"][0, t + 1, i] = th.as_tensor(obs)
                     stream[2].extend([obs, end])
                     stream = None
-    found, _ = by_stream(batch, stream_groups(spec()), make)
+    found, _ = by_stream(batch, stream_groups(stream_spec(N, 2)), make)
     value = lambda x: x.sum(-1)  # noqa: E731
     mask, ended = valid_transitions(found, by_agent=True), terminations(found, by_agent=True)
     values = value(found["obs"])

@@ -4,7 +4,7 @@ import os
 import struct
 import sys
 
-from dots_standin_base import File, StandIn
+from dots_standin_base import File, StandIn, floats_of
 from dots_turns import actions, framed, from_trainer
 
 
@@ -99,12 +99,7 @@ class StandIn0(StandIn):
         return data
 
     def offsets(self, group):
-        n, floats = group["n"], 0
-        for shape in group["obs"]:
-            size = 1
-            for one in shape:
-                size *= one
-            floats += size
+        n, floats = group["n"], floats_of(group)
         at = {"rows": len(self.spec(group))}
         at["obs"] = at["rows"] + 4
         at["reward"] = at["obs"] + 4 * n * floats

@@ -8,7 +8,7 @@ import struct
 import sys
 import time
 
-from dots_standin_base import File, StandIn
+from dots_standin_base import File, StandIn, floats_of
 from dots_turns import actions, framed, from_simulator, from_trainer
 
 
@@ -132,12 +132,7 @@ class StandIn032(StandIn):
         )
 
     def offsets(self, group):
-        n, floats = group["n"], 0
-        for shape in group["obs"]:
-            size = 1
-            for one in shape:
-                size *= one
-            floats += size
+        n, floats = group["n"], floats_of(group)
         at = {"asking": len(self.spec(group))}
         at["obs"] = at["asking"] + 4
         at["reward"] = at["obs"] + 4 * n * floats
