@@ -19,6 +19,14 @@ def num_items(item: slice | th.Tensor, size: int) -> int:
     return len(range(*item.indices(size))) if isinstance(item, slice) else len(item)
 
 
+def select(tensor: th.Tensor, item: tuple[slice | th.Tensor, ...]) -> th.Tensor:
+    """`tensor[item]` by the numbers of episodes, at least 0, or a slice; `index_select` copies whole rows at once."""
+    episodes, *steps = item
+    if isinstance(episodes, slice):
+        return tensor[item]
+    return (tensor[:, *steps] if steps else tensor).index_select(0, episodes)
+
+
 def indexed_shape(target: th.Tensor, item: Any) -> th.Size:
     """The shape of `target[item]`."""
     items = item if isinstance(item, tuple) else (item,)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch as th
 
-from components.batch_items import check_safe_view, indexed_shape, is_index, num_items
+from components.batch_items import check_safe_view, indexed_shape, is_index, num_items, select
 from components.trajectories import MASKS, masks, trajectory_keys
 
 NO_ARRAY = (None, None)
@@ -186,8 +186,8 @@ class EpisodeBatch:
     def _select_items(self, item: tuple) -> "EpisodeBatch":
         batch_item, time_item = item
         data = SimpleNamespace(
-            transition_data={key: tensor[item] for key, tensor in self.data.transition_data.items()},
-            episode_data={key: tensor[batch_item] for key, tensor in self.data.episode_data.items()},
+            transition_data={key: select(tensor, item) for key, tensor in self.data.transition_data.items()},
+            episode_data={key: select(tensor, (batch_item,)) for key, tensor in self.data.episode_data.items()},
         )
         batch_size = num_items(batch_item, self.batch_size)
         length = num_items(time_item, self.max_seq_length)
@@ -218,7 +218,8 @@ class EpisodeBatch:
                 return index.nonzero().squeeze(1)
             if index.dim() != 1 or (index.numel() and index.is_floating_point()):
                 raise IndexError(f"Episodes are selected by whole numbers in one list, not by {item}.")
-            return index.long()
+            index = index.long()
+            return th.where(index < 0, index + self.batch_size, index)
         raise IndexError(f"Cannot index a batch by {type(item).__name__}.")
 
     def max_t_filled(self) -> th.Tensor:

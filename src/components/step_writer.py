@@ -48,6 +48,15 @@ class StepWriter:
                     derived = transform.transform(derived)
                 self._put(new_key, derived.numpy(), rows, t)
 
+    def clear(self, rows: np.ndarray, t: int) -> None:
+        """Let every field of step `t` of the episodes `rows` be 0."""
+        if self._views:
+            for view in self._views.values():
+                view[rows, t] = 0
+            return
+        for tensor in self._tensors.values():
+            tensor[th.as_tensor(rows, device=tensor.device), t] = 0
+
     def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int | np.ndarray) -> None:
         all_rows = len(rows) == len(value)
         value = value if all_rows else value[rows]

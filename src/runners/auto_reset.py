@@ -155,8 +155,7 @@ class AutoResetPlay:
         if not np.count_nonzero(self.closing):
             return
         self._env.reset(self.closing)
-        rows = th.as_tensor(self.closing, device=self._acting.device)
-        self._forget(rows)
+        self._forget(self.closing)
         self.closing = np.zeros(self.size, dtype=bool)
 
     def _act(self, t_env: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -176,11 +175,11 @@ class AutoResetPlay:
         self._store.write(decisions, self._everyone, 0)
         return decisions, actions
 
-    def _forget(self, rows: th.Tensor) -> None:
-        """Hidden states and last actions of the copies `rows` (bool `[B]`) become those before a first step."""
+    def _forget(self, closing: np.ndarray) -> None:
+        """Hidden states and last actions of the copies `closing` (bool `[B]`) become those before a first step."""
+        rows = th.as_tensor(closing, device=self._acting.device)
         self.hidden_states = reset_where(rows, self.hidden_states, self._initial_hidden())
-        for tensor in self._acting.data.transition_data.values():
-            tensor[rows, 0] = 0
+        self._store.clear(np.flatnonzero(closing), 0)
 
     def _initial_hidden(self) -> Tree:
         self._mac.init_hidden(self.size)

@@ -1,19 +1,22 @@
 """Where the entities of many frames stand: type after type as inputs give them, and in the rectangle of attention."""
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import torch as th
 
-from utils.ragged_rows import packed_starts, placed, ranges
+from utils.filled_rows import filled_rows
+from utils.ragged_rows import ranges
 
-# Processor time of attention forward and backward per row of W places, in microseconds: `a + b W + c W^2`
+# Rows of whole vectors of the processor are the cheapest: other widths cost `UNALIGNED` times as much
+VECTOR = 16
+UNALIGNED = 1.5
+# Processor time of attention forward and backward per row of W places, in microseconds: `a + b W^2`
 # (fitted by benchmarks/attention_rows.py; two heads of 16, one thread of an AVX-512 machine)
-ROW_COST = (4.5, 0.6, 0.009)
-# Shorter rows cost more for each token
-PACKED_WIDTH = 32
+ROW_COST = (3.0, 0.009)
+# What sharing rows must cost less than padding: entities move to their rows and back, and attention needs a wider mask
+SHARED = 0.9
 # A rectangle as full as that goes through all layers as it is; of an emptier one, they leave out the padding
 FULL = 0.85
 
@@ -44,8 +47,8 @@ class Entities:
 
     def by_type(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Of each type, `frame` and `position`."""
-        cuts = np.cumsum(self.counts.sum(1))[:-1]
-        return list(zip(np.split(self.frame, cuts), np.split(self.position, cuts), strict=True))
+        ends = self.counts.sum(1).cumsum().tolist()
+        return [(self.frame[begin:end], self.position[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 class Layout:
@@ -165,40 +168,33 @@ class Layout:
 
 
 def _rectangle(lengths: np.ndarray, pairwise: bool) -> tuple[int, int, np.ndarray]:
-    """Rows, their width, and the place of each frame's first entity, by the cheapest of two ways.
+    """Rows, their width, and the place of each frame's first entity, by the cheapest way.
 
-    Padded: a row for each frame, as wide as the longest. Packed: frames share rows of `PACKED_WIDTH`, or of the longest
-    frame's width. `ROW_COST` decides; packing is only tried if it could win with full rows. With `pairwise` numbers,
-    rows are as wide as the longest frame, and packing must save a fifth of them.
+    Padded: a row for each frame, as wide as the longest. Packed: frames share rows of whole vectors. `ROW_COST`
+    decides; packing is only tried if it could win with full rows. With `pairwise` numbers, rows are as wide as the
+    longest frame, and packing must save a fifth of them.
     """
     frames, longest, total = len(lengths), int(lengths.max(initial=0)), int(lengths.sum())
-    width = longest if pairwise else max(longest, PACKED_WIDTH)
-    limit = 0.8 * frames if pairwise else frames * _cost(longest) / _cost(width)
-    if total and -(-total // width) < limit:
-        # of short frames few places are wasted if each follows the one before, which is found fastest
-        starts, rows = _in_turn(lengths, width) if 4 * longest <= width else placed(lengths, width)
-        if rows < limit:
-            return rows, width, starts
-    return frames, longest, np.arange(frames) * longest
-
-
-def _in_turn(lengths: np.ndarray, width: int) -> tuple[np.ndarray, int]:
-    """What `placed` gives, but each frame is in the row of the one before or in the next."""
-    begins = packed_starts(lengths)
-    ends = (begins + lengths).tolist()
-    firsts, frame = [], 0
-    while frame < len(ends):
-        firsts.append(frame)
-        frame = bisect_right(ends, int(begins[frame]) + width, frame)
-    rows = np.zeros(len(lengths), np.int64)
-    rows[firsts[1:]] = 1
-    rows = rows.cumsum()
-    return rows * width + begins - begins[np.array(firsts)][rows], len(firsts)
+    chosen = frames, longest, np.arange(frames) * longest
+    if not total:
+        return chosen
+    if pairwise:
+        widths, cost, least = {longest}, lambda width: 1, 0.8 * frames
+    else:
+        aligned = -(-longest // VECTOR) * VECTOR
+        widths, cost, least = {aligned, max(aligned, 2 * VECTOR)}, _cost, SHARED * frames * _cost(longest)
+    # the width that would be the cheapest with full rows, first
+    for least_possible, width in sorted((-(-total // width) * cost(width), width) for width in widths):
+        if least_possible < least:
+            starts, rows = filled_rows(lengths, width)
+            if rows * cost(width) < least:
+                chosen, least = (rows, width, starts), rows * cost(width)
+    return chosen
 
 
 def _cost(width: int) -> float:
-    fixed, linear, square = ROW_COST
-    return fixed + linear * width + square * width**2
+    fixed, square = ROW_COST
+    return (fixed + square * width**2) * (UNALIGNED if width % VECTOR else 1)
 
 
 class _Moved(th.autograd.Function):

@@ -53,10 +53,13 @@ def test_every_entity_has_one_place_among_those_of_its_frame(data, types, frames
 @pytest.mark.parametrize(
     ("lengths", "pairwise", "shape", "packed"),
     [
-        ([4] * 100, False, (13, 32), True),  # short rows are dear: eight frames share one
+        ([4] * 100, False, (25, 16), True),  # short rows are dear: four frames share one
+        ([9] * 99, False, (33, 32), True),  # of which 27 places are taken; rows of 16 would have 9
+        ([15] * 100, False, (100, 16), False),  # a place more makes whole vectors
         ([4] * 100, True, (100, 4), False),
+        ([5], False, (1, 5), False),
         ([20] * 10, False, (10, 20), False),
-        ([40, 1, 1, 1, 1, 1, 40, 3], False, (3, 40), True),
+        ([40, 1, 1, 1, 1, 1, 40, 3], False, (2, 48), True),
         ([40, 39, 38, 37], False, (4, 40), False),
         ([8, 1, 1, 1, 1, 1, 1, 1, 1], True, (2, 8), True),
         ([0, 0], False, (2, 0), False),
