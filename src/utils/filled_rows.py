@@ -30,9 +30,8 @@ def filled_rows(lengths: np.ndarray, width: int) -> tuple[np.ndarray, int]:
             left[length] -= number * alike
         waiting = [length for length in waiting if left[length]]
         rows += alike
-    first, count = (
-        np.array([column for of_length in columns.values() for column in of_length], np.int64).reshape(-1, 2).T
-    )
+    flat = [column for of_length in columns.values() for column in of_length]
+    first, count = np.array(flat, np.int64).reshape(-1, 2).T
     places = np.repeat(first - (np.cumsum(count) - count) * width, count) + np.arange(count.sum()) * width
     starts = np.zeros(len(lengths), np.int64)
     starts[np.argsort(-lengths, kind="stable")[: len(places)]] = places

@@ -15,7 +15,7 @@ UNALIGNED = 1.5
 # Processor time of attention forward and backward per row of W places, in microseconds: `a + b W^2`
 # (fitted by benchmarks/attention_rows.py; two heads of 16, one thread of an AVX-512 machine)
 ROW_COST = (3.0, 0.009)
-# What sharing rows must cost less than padding: entities move to their rows and back, and attention needs a wider mask
+# Frames share rows if these cost less than this part of padding: entities move there and back, and masks are wider
 SHARED = 0.9
 # A rectangle as full as that goes through all layers as it is; of an emptier one, they leave out the padding
 FULL = 0.85

@@ -62,6 +62,7 @@ def test_every_entity_has_one_place_among_those_of_its_frame(data, types, frames
         ([40, 1, 1, 1, 1, 1, 40, 3], False, (2, 48), True),
         ([40, 39, 38, 37], False, (4, 40), False),
         ([8, 1, 1, 1, 1, 1, 1, 1, 1], True, (2, 8), True),
+        ([8] * 9 + [4] * 2, True, (11, 8), False),  # a row less is not worth it
         ([0, 0], False, (2, 0), False),
         ([], False, (0, 0), False),
     ],
