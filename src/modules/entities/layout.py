@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import torch as th
 
+from modules.entities.token_linear import rows_in_steps
 from utils.filled_rows import filled_rows
 from utils.ragged_rows import ranges
 
@@ -78,7 +79,7 @@ class Layout:
         self._device = device
         self._lengths = entities.counts.sum(0)
         rows, width, self._starts = _rectangle(self._lengths, pairwise)
-        self.shape, self.packed = (rows, width), rows < len(self._lengths)
+        self.shape, self.packed = (rows, width), bool((self._starts % max(width, 1)).any())
         total, places = len(entities.frame), rows * width
         place = self._starts[entities.frame] + entities.number
         self._at_place = np.zeros(places, np.int64)
@@ -170,9 +171,9 @@ class Layout:
 def _rectangle(lengths: np.ndarray, pairwise: bool) -> tuple[int, int, np.ndarray]:
     """Rows, their width, and the place of each frame's first entity, by the cheapest way.
 
-    Padded: a row for each frame, as wide as the longest. Packed: frames share rows of whole vectors. `ROW_COST`
-    decides; packing is only tried if it could win with full rows. With `pairwise` numbers, rows are as wide as the
-    longest frame, and packing must save a fifth of them.
+    Padded: a row for each frame, as wide as the longest. Packed: frames share rows of whole vectors, and some rows are
+    empty so that few numbers of places occur (`tokens_step`). `ROW_COST` decides; packing is only tried if it could win
+    with full rows. With `pairwise` numbers, rows are as wide as the longest frame, and packing must save a fifth.
     """
     frames, longest, total = len(lengths), int(lengths.max(initial=0)), int(lengths.sum())
     chosen = frames, longest, np.arange(frames) * longest
@@ -187,6 +188,8 @@ def _rectangle(lengths: np.ndarray, pairwise: bool) -> tuple[int, int, np.ndarra
     for least_possible, width in sorted((-(-total // width) * cost(width), width) for width in widths):
         if least_possible < least:
             starts, rows = filled_rows(lengths, width)
+            if width % VECTOR == 0:
+                rows = rows_in_steps(rows, width)
             if rows * cost(width) < least:
                 chosen, least = (rows, width, starts), rows * cost(width)
     return chosen

@@ -6,6 +6,7 @@ import torch as th
 import torch.nn as nn
 
 from modules.entities.layout import Layout
+from modules.entities.token_linear import TokenLinear
 
 
 class Pooling(nn.Module):
@@ -17,9 +18,9 @@ class Pooling(nn.Module):
     def __init__(self, options: SimpleNamespace):
         super().__init__()
         width = options.d_model
-        self.prepool = nn.Linear(width, width)
+        self.prepool = TokenLinear(width, width)
         self.kinds = [kind for kind in ("mean", "max") if kind in options.pooling]
-        self.proj = nn.Linear(len(self.kinds) * width, width)
+        self.proj = TokenLinear(len(self.kinds) * width, width)
         self.resid_drop = nn.Dropout(options.resid_pdrop)
 
     def forward(self, x: th.Tensor, layout: Layout) -> th.Tensor:

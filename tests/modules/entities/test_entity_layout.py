@@ -63,6 +63,7 @@ def test_every_entity_has_one_place_among_those_of_its_frame(data, types, frames
         ([40, 39, 38, 37], False, (4, 40), False),
         ([8, 1, 1, 1, 1, 1, 1, 1, 1], True, (2, 8), True),
         ([8] * 9 + [4] * 2, True, (11, 8), False),  # a row less is not worth it
+        ([15] * 257 + [8] * 2, False, (260, 16), True),  # two rows more than that, empty: 65 times 64 places
         ([0, 0], False, (2, 0), False),
         ([], False, (0, 0), False),
     ],
@@ -70,6 +71,22 @@ def test_every_entity_has_one_place_among_those_of_its_frame(data, types, frames
 def test_rows_are_shared_where_that_is_cheaper(lengths, pairwise, shape, packed):
     _, layout = _layout([lengths], pairwise=pairwise)
     assert (layout.shape, layout.packed) == (shape, packed)
+
+
+def test_frames_that_share_a_row_do_not_see_each_other_though_there_are_more_rows_than_frames():
+    _, layout = _layout([[15] * 257 + [8] * 2])
+    seen = (layout.mask == 0).squeeze(1)
+    assert seen.shape == (260, 16, 16)
+    shared = layout.frame.view(260, 16)[257]
+    assert sorted(shared.tolist()) == [257] * 8 + [258] * 8
+    assert th.equal(seen[257], shared.unsqueeze(1) == shared)
+
+
+def test_minibatches_of_unequal_frames_have_few_shapes():
+    draw = np.random.default_rng(1)
+    shapes = {_layout([draw.integers(1, 8, size=1000 + i % 30)])[1].shape for i in range(300)}
+    assert len(shapes) < 12
+    assert {width for _, width in shapes} == {16}
 
 
 @pytest.mark.parametrize("counts", [[[1, 3, 0, 2], [2, 1, 0, 30]], [[2, 2], [1, 1]], [[3, 1]], [[3, 3]]])
