@@ -1,5 +1,7 @@
 """Sequences of unequal length in few rows of one width."""
 
+from functools import lru_cache
+
 import numpy as np
 
 # Of how many ways to fill a row the fullest is taken, at most
@@ -21,7 +23,7 @@ def filled_rows(lengths: np.ndarray, width: int) -> tuple[np.ndarray, int]:
     columns: dict[int, list[tuple[int, int]]] = {length: [] for length in waiting}
     rows = 0
     while waiting:
-        in_row = _fullest_row(waiting, left, width)
+        in_row = _fullest_row(tuple((length, min(left[length], width // length)) for length in waiting), width)
         alike = min(left[length] // number for length, number in in_row)
         place = rows * width
         for length, number in in_row:
@@ -38,29 +40,31 @@ def filled_rows(lengths: np.ndarray, width: int) -> tuple[np.ndarray, int]:
     return starts, rows
 
 
-def _fullest_row(waiting: list[int], left: list[int], width: int) -> list[tuple[int, int]]:
+@lru_cache(4096)
+def _fullest_row(waiting: tuple[tuple[int, int], ...], width: int) -> tuple[tuple[int, int], ...]:
     """Lengths and how often each, with the first of `waiting`, which fill a row best; longer ones are tried first.
 
-    Args:
-        waiting: the lengths that there are, longest first.
-        left: how many of each length.
-    """
-    fullest, least, tries = [], width, TRIES
+    Kept, as most are asked for again: a row does not depend on how many more there are than fit.
 
-    def fill(at: int, free: int, row: list[tuple[int, int]]) -> None:
+    Args:
+        waiting: the lengths that there are, longest first, and of each how many, at most as many as fit into a row.
+    """
+    fullest, least, tries = (), width, TRIES
+
+    def fill(at: int, free: int, row: tuple[tuple[int, int], ...]) -> None:
         nonlocal fullest, least, tries
-        while at < len(waiting) and waiting[at] > free:
+        while at < len(waiting) and waiting[at][0] > free:
             at += 1
         if at == len(waiting):
             tries -= 1
             if free < least:
                 fullest, least = row, free
             return
-        length = waiting[at]
-        for number in range(min(left[length], free // length), -1 if row else 0, -1):
-            fill(at + 1, free - number * length, [*row, (length, number)] if number else row)
+        length, there = waiting[at]
+        for number in range(min(there, free // length), -1 if row else 0, -1):
+            fill(at + 1, free - number * length, (*row, (length, number)) if number else row)
             if not (least and tries):
                 return
 
-    fill(0, width, [])
+    fill(0, width, ())
     return fullest

@@ -106,7 +106,8 @@ class RogueNet(nn.Module):
             IndexError: a frame has no entity of an actor's or actee's number.
             MusterError: a frame has several of the reference entity of `translation`.
         """
-        features, layout = self._frames(values, counts, visible, global_features)
+        features, entities, seen = self._frames(values, counts, visible, global_features)
+        layout = self._layout(features, entities, seen)
         if take_in:
             self.embedding.take_in(features)
         x = layout.enter(self.embedding(features))
@@ -120,10 +121,10 @@ class RogueNet(nn.Module):
     @th.no_grad()
     def take_in(self, values: Values, counts: Values, global_features: th.Tensor | None = None) -> None:
         """Move the normalisation of inputs by frames, as `forward(..., take_in=True)` does."""
-        features, layout = self._frames(values, counts, None, global_features)
+        features, entities, _ = self._frames(values, counts, None, global_features)
         self.embedding.take_in(features)
         if self.backbone.relpos_encoding is not None:
-            self.backbone.relpos_encoding(features, layout, take_in=True)
+            self.backbone.relpos_encoding(features, self._layout(features, entities), take_in=True)
 
     def set_obs_filter(self, obs_space: Mapping[str, Sequence[str]], global_features: Sequence[str] = ()) -> None:
         """From now on choose the known features from those of another space, by name.
@@ -136,8 +137,8 @@ class RogueNet(nn.Module):
 
     def _frames(
         self, values: Values, counts: Values, visible: Values | None, global_features: th.Tensor | None
-    ) -> tuple[dict[str, th.Tensor], Layout]:
-        """Features of each type `[n, F]`, frame after frame, and where these entities stand."""
+    ) -> tuple[dict[str, th.Tensor], Entities, th.Tensor | None]:
+        """Features of each type `[n, F]`, frame after frame, which entities these are, and `[N]` which are visible."""
         device = (
             next(iter((values if values else counts).values())).device if self.obs_space else global_features.device
         )
@@ -165,7 +166,11 @@ class RogueNet(nn.Module):
         if self.translation is not None:
             frames = {name: frame for name, (frame, _) in of_types.items()}
             features = self.translation(features, frames, entities.counts.shape[1])
-        return features, Layout(entities, device, seen, pairwise=self.backbone.relpos_encoding is not None)
+        return features, entities, seen
+
+    def _layout(self, features: dict[str, th.Tensor], entities: Entities, seen: th.Tensor | None = None) -> Layout:
+        device = next(iter(features.values())).device
+        return Layout(entities, device, seen, pairwise=self.backbone.relpos_encoding is not None)
 
     def _of_type(
         self,
