@@ -1,7 +1,9 @@
 """Linear layers of many tokens: equal to `F.linear`, and by oneDNN only where that is possible and pays."""
 
 import copy
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch as th
 import torch.nn.functional as F
@@ -9,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modules.entities import token_linear as module
+from modules.entities.layout import Entities, Layout
 from modules.entities.token_linear import TokenLinear, rows_in_steps, token_linear, tokens_step
+from modules.entities.transformer import Block
 
 # 4096 * 24 * 40 multiplications
 TOKENS, IN, OUT = 4096, 24, 40
@@ -72,7 +76,9 @@ def test_the_rest_is_linear(monkeypatch):
     assert token_linear(*double).dtype == th.float64
     with th.autocast("cpu", dtype=th.bfloat16):
         assert token_linear(x, weight, bias).dtype == th.bfloat16
-    assert token_linear(x.to("meta"), weight.to("meta"), bias.to("meta")).shape == (TOKENS, OUT)
+    elsewhere = token_linear(x.to("meta"), weight.to("meta"), bias.to("meta"))
+    assert elsewhere.shape == (TOKENS, OUT)
+    assert not _by_onednn(elsewhere)
     with monkeypatch.context() as patch:
         patch.setattr(th.backends.mkldnn, "enabled", False)
         assert not _by_onednn(token_linear(x, weight, bias))
@@ -85,6 +91,32 @@ def test_a_layer_has_the_parameters_of_torchs_own():
     own.load_state_dict(copy.deepcopy(layer.state_dict()))
     x = th.randn(5, 3)
     assert th.equal(layer(x), own(x))
+
+
+@needs_onednn
+@pytest.mark.parametrize("pooling", [None, "mean"])
+def test_all_layers_of_a_block_are_onednns_and_learn_the_same(monkeypatch, pooling):
+    th.manual_seed(1)
+    options = SimpleNamespace(d_model=32, n_head=2, attn_pdrop=0.0, resid_pdrop=0.0, pooling=pooling)
+    block, x = Block(options), th.randn(TOKENS, 32, requires_grad=True)
+    layout = Layout(Entities.of(np.full((1, 256), 16)))
+    asked = []
+
+    def operator(*arguments):
+        asked.append(arguments)
+        return own(*arguments)
+
+    def learned():
+        loss = (block(x, layout) ** 2).mean()
+        return [loss, *th.autograd.grad(loss, (x, *block.parameters()))]
+
+    own = module._OPERATOR
+    monkeypatch.setattr(module, "_OPERATOR", operator)
+    found = learned()
+    assert len(asked) == 4 * 3  # forward, and the gradients of inputs and of weights
+    monkeypatch.setattr(module, "_OPERATOR", None)
+    for value, expected in zip(found, learned(), strict=True):
+        assert th.allclose(value, expected, rtol=1e-4, atol=1e-8)
 
 
 @given(st.integers(1, 20_000), st.sampled_from([16, 32, 48, 64, 80]))
