@@ -15,6 +15,7 @@ import pytest
 import torch as th
 
 from entity_frames import allowed, net_inputs
+from modules.entities import token_linear
 from modules.entities.input_norm import InputNorm
 from modules.entities.rogue_net import RogueNet
 from rogue_net_cases import CASES, frames, names_digest, norm_rows, weights
@@ -39,8 +40,16 @@ def originals(request, tmp_path_factory):
     return json.loads(file.read_text())
 
 
+@pytest.fixture(params=["torch", "oneDNN"])
+def linear_layers(request, monkeypatch):
+    """Whose kernels do the transformer's linear layers: `token_linear` leaves as few tokens as here to torch's."""
+    if request.param == "oneDNN":
+        monkeypatch.setattr(token_linear, "LEAST_WORK", 0)
+        monkeypatch.setattr(token_linear, "tokens_step", lambda tokens: 1)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_network(originals, case):
+def test_network(originals, case, linear_layers):
     seed, theirs = originals["seed"], originals["cases"][case.name]
     net = RogueNet(case.space, case.global_features, case.actions, case.net, {"value": 1})
     shapes = {name: value.shape for name, value in net.state_dict().items()}
