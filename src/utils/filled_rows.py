@@ -44,7 +44,7 @@ def filled_rows(lengths: np.ndarray, width: int) -> tuple[np.ndarray, int]:
 def _fullest_row(waiting: tuple[tuple[int, int], ...], width: int) -> tuple[tuple[int, int], ...]:
     """Lengths and how often each, with the first of `waiting`, which fill a row best; longer ones are tried first.
 
-    Kept, as most are asked for again: a row does not depend on how many more there are than fit.
+    Cached: most calls repeat, as a row does not depend on how many more there are than fit.
 
     Args:
         waiting: the lengths that there are, longest first, and of each how many, at most as many as fit into a row.

@@ -18,7 +18,7 @@ LEAST_WORK = 2_000_000
 def tokens_step(tokens: int) -> int:
     """A power of 2 between 1/64 and 1/128 of so many tokens, 16 at least: oneDNN does multiples of it only.
 
-    It compiles a kernel for each number of tokens, which pays for those that occur again; so there shall be few.
+    It compiles a kernel for each number of tokens. That pays for numbers that occur again, so few should occur.
     """
     return max(16, 1 << max(0, tokens.bit_length() - 7))
 

@@ -42,7 +42,7 @@ def originals(request, tmp_path_factory):
 
 @pytest.fixture(params=["torch", "oneDNN"])
 def linear_layers(request, monkeypatch):
-    """Whose kernels do the transformer's linear layers: `token_linear` leaves as few tokens as here to torch's."""
+    """Whose kernels compute the transformer's linear layers; these few tokens would leave all to torch's."""
     if request.param == "oneDNN":
         monkeypatch.setattr(token_linear, "LEAST_WORK", 0)
         monkeypatch.setattr(token_linear, "tokens_step", lambda tokens: 1)
