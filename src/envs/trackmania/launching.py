@@ -44,7 +44,7 @@ class GameProcess:
 
     def __init__(self, command: str, port: int):
         self.command, self._mark, self._guard = command.replace(PORT, str(port)), uuid.uuid4().hex, None
-        self._games: list[int] = []
+        self._seen: set[int] = set()
         # Windows programs split their command line themselves, so they get it as it is written
         words = self.command if WINDOWS else shlex.split(self.command)
         try:
@@ -75,7 +75,7 @@ class GameProcess:
                 subprocess.run(["taskkill", "/PID", str(pid), "/T", "/F"], capture_output=True, check=False)
         else:
             deadline = time.monotonic() + GONE_SECONDS
-            while self._marked() and time.monotonic() < deadline:
+            while (self._marked() or self._ending()) and time.monotonic() < deadline:
                 kill_all(self._mark)
                 self._launcher.poll()
                 time.sleep(0.02)
@@ -85,9 +85,19 @@ class GameProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._launcher.wait(GONE_SECONDS)
 
-    def _marked(self) -> list[int]:
-        """Linux: its processes."""
-        return [pid for pid in processes_of(self._mark) if not _is_zombie(pid)]
+    def _marked(self) -> set[int]:
+        """Linux: its processes, without those that are ending."""
+        marked = {pid for pid in processes_of(self._mark) if not _has_ended(pid)}
+        self._seen |= marked
+        return marked
+
+    def _ending(self) -> set[int]:
+        """Linux: its processes that have not ended yet, although they may have lost their mark.
+
+        A process gives back its memory first, with the mark in it, and only then its port, where others still connect.
+        """
+        self._seen = {pid for pid in self._seen if not _has_ended(pid)}
+        return self._seen
 
     def _found(self) -> list[int]:
         """Windows: the games that the launcher has started, also if it has ended since."""
@@ -98,11 +108,15 @@ class GameProcess:
         return [int(line) for line in answer.stdout.split() if line.isdigit()]
 
 
-def _is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except OSError:
-        return True
+def _has_ended(pid: int) -> bool:
+    """Whether no thread of a process runs."""
+    threads = Path(f"/proc/{pid}/task")
+    with contextlib.suppress(OSError):  # it ends meanwhile
+        for thread in os.listdir(threads):
+            with contextlib.suppress(OSError):
+                if (threads / thread / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "XZ":
+                    return False
+    return True
 
 
 class StartLock:

@@ -13,6 +13,7 @@ import pytest
 
 from envs.trackmania import launching
 from envs.trackmania.guard import VARIABLE, processes_of
+from envs.trackmania.launching import GameProcess
 from trackmania_game import server
 from trackmania_game.examples import PATHS, free_port
 from trackmania_game.faults import STATES
@@ -197,6 +198,36 @@ def patient(env):
         connect()
 
     return connecting
+
+
+LARGE = """
+import os, socket, sys, time
+if os.fork():
+    os._exit(0)
+memory = bytearray(b"x") * (400 << 20)
+listener = socket.socket()
+listener.bind(("127.0.0.1", int(sys.argv[1])))
+listener.listen()
+time.sleep(60)
+"""
+
+
+def test_a_game_that_is_ended_has_left_its_port(tmp_path):
+    """It takes a while to give its memory back, and accepts connections until then."""
+    (tmp_path / "game.py").write_text(LARGE)
+    port = free_port()
+    game = GameProcess(f"{sys.executable} {tmp_path / 'game.py'} {{port}}", port)
+    deadline = time.monotonic() + 20
+    while not accepts(port) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert game.alive
+    game.kill()
+    assert not game.alive and not accepts(port)
+
+
+def accepts(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_a_command_that_does_not_exist_is_an_error(make_env):
