@@ -29,6 +29,8 @@ from utils.whole_files import write_whole
 BEST_RATE = 0.003
 RESOURCES = {"jobs": 2, "cores": 0, "gpus": None}
 SAVES = 5
+# seconds that a run waits to be stopped
+HELD = 60.0
 
 
 def runs_of(count, **options):
@@ -47,12 +49,13 @@ def folder_in(results, name="mine"):
     return folder
 
 
-def searched(results, search, name="mine", runs_per_trial=1, said=None, **options):
+def searched(results, search, name="mine", runs_per_trial=1, said=None, held=(), **options):
     """A search of pretended runs, whose tests come to -(log10(lr / BEST_RATE))^2 of the trial's rate.
 
     Args:
         search: as in a suite's file.
         said: a list to which its lines are added.
+        held: trials whose runs wait to be stopped once they have taken three quarters of their steps.
 
     Returns:
         the suite's folder, and the searcher.
@@ -67,7 +70,8 @@ def searched(results, search, name="mine", runs_per_trial=1, said=None, **option
     folder.trial_folder(plan).path.mkdir(parents=True, exist_ok=True)
 
     def make(trial, settings):
-        words = [f"{key}={value}" for key, value in {**options, **settings}.items()]
+        hold = {"hold": options["steps"] * 3 // 4} if trial in held else {}
+        words = [f"{key}={value}" for key, value in {**options, **settings, **hold}.items()]
         rate = hashlib.sha256(str(settings["lr"]).encode()).hexdigest()[:8]
         return [
             SuiteRun(f"fake+{trial}-s{i}-{rate}", f"fake+{trial}", "none", "", i, {"trial": trial}, options["steps"],
@@ -133,7 +137,7 @@ def _play(words):
     signal.signal(signal.SIGTERM, lambda *_: told.append(1))
     resumed = words[0].startswith("--resume=")
     options = dict(word.split("=", 1) for word in words if "=" in word)
-    options = {"steps": options.get("t_max", 0), "pause": 0.001, "fail": 0, **options}
+    options = {"steps": options.get("t_max", 0), "pause": 0.001, "fail": 0, "hold": -1, **options}
     if resumed:
         place = Path(options["--resume"])
         manifests = sorted(int(path.name) for path in (place / "checkpoints").iterdir() if path.name.isdigit())
@@ -144,6 +148,9 @@ def _play(words):
         state = {"options": options, "step": 0, "trace": [int(options["seed"])]}
     options = state["options"]
     while state["step"] < int(options["steps"]):
+        held = time.monotonic() + HELD * (state["step"] == int(options["hold"]))
+        while not told and time.monotonic() < held:
+            time.sleep(0.01)
         time.sleep(float(options["pause"]))
         state["step"] += 1
         state["trace"].append((state["trace"][-1] * 31 + state["step"]) % 10007)
