@@ -94,7 +94,7 @@ class GameProcess:
     def _ending(self) -> set[int]:
         """Linux: its processes that have not ended yet, although they may have lost their mark.
 
-        A process gives back its memory first, with the mark in it, and only then its port, where others still connect.
+        A process that ends frees its memory, and the mark in it, before its port, which accepts connections until then.
         """
         self._seen = {pid for pid in self._seen if not _has_ended(pid)}
         return self._seen
