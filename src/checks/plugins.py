@@ -1,14 +1,33 @@
 """Importing the user's own files, which register their parts."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.registry import note_plugin
 from utils.user_modules import imported
+
+
+def joined(*places: Any) -> Any:
+    """The plugins that several places name, each once, in their order; a file is known by its absolute path.
+
+    Args:
+        places: what each place says: a list, one plugin, or None. A value that is neither is returned, to be refused.
+    """
+    plugins: dict[str, str] = {}
+    for named in places:
+        named = [named] if isinstance(named, str) else named or []
+        if not isinstance(named, list | tuple) or not all(isinstance(plugin, str) for plugin in named):
+            return named
+        for plugin in named:
+            plugins.setdefault(os.path.abspath(plugin) if plugin.endswith(".py") else plugin, plugin)
+    return list(plugins.values())
 
 
 def import_plugins(plugins: Sequence[str] | str | None) -> None:
@@ -22,6 +41,7 @@ def import_plugins(plugins: Sequence[str] | str | None) -> None:
         raise ConfigError(f"plugins={plugins}: expected a list of paths or module names.")
     for plugin in plugins:
         imported("plugins", plugin)
+        note_plugin(plugin)
 
 
 def function_of(option: str, name: str) -> Callable:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from utils.config import config_names, config_path, parameter_names, recursive_dict_update
+from utils.config import config_names, config_path, flatten, parameter_names, recursive_dict_update
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -83,6 +83,15 @@ def given_value(words: Sequence[str], key: str) -> str | None:
     """The value of `key` after `with` on the command line, or None."""
     settings = words[words.index("with") + 1 :] if "with" in words else []
     return next((word.partition("=")[2] for word in reversed(settings) if word.startswith(f"{key}=")), None)
+
+
+def take_settings(arguments: Arguments, settings: dict[str, Any]) -> None:
+    """Let `settings` take the place of those after `with`: new and changed ones become the last words for Sacred."""
+    before, now = flatten(arguments.settings), flatten(settings)
+    changed = [f"{key}={value!r}" for key, value in now.items() if key not in before or before[key] != value]
+    if changed:
+        arguments.sacred = [*arguments.sacred, *([] if "with" in arguments.sacred else ["with"]), *changed]
+    arguments.settings = settings
 
 
 def _parser() -> argparse.ArgumentParser:

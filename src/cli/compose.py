@@ -2,14 +2,15 @@
 
 import copy
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from checks.options import completed, declared
-from checks.plugins import import_plugins
+from checks.plugins import import_plugins, joined
+from checks.teams import of_team
 from cli.parameter_files import load_parameters
 from utils.config import CONFIG_DIR, config_names, config_path, default_config, recursive_dict_update, shared_defaults
 from utils.errors import ConfigError
@@ -32,6 +33,8 @@ class Composed:
 
 def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, Any] | None = None) -> Composed:
     """Merge default.yaml, the environment's file and the algorithm's; the later wins, nested mappings merge.
+
+    The plugins of the files are joined, the algorithm's first.
 
     Args:
         environment: None: the one that a parameter file chooses.
@@ -59,6 +62,7 @@ def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, 
         )
     _drop_arguments_of_other_environments(alg_config, env_config)
     config, known = default_config(), declared()
+    plugins = joined(*(content.get("plugins") for content in (config, alg_config, env_config)))
     own_keys = {
         key: path
         for path, overlay in ((env_path, env_config), (alg_path, alg_config))
@@ -67,6 +71,8 @@ def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, 
     }
     recursive_dict_update(config, env_config)
     recursive_dict_update(config, alg_config)
+    if "plugins" in config:
+        config["plugins"] = plugins
     return Composed(config, own_keys, parameter_file=alg_path if alg_path.suffix == ".py" else None)
 
 
@@ -100,6 +106,22 @@ def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) ->
     recursive_dict_update(composed.config, load_parameters(name, path).difference(config["cpanel"], panel))
     composed.parameter_file = path
     return composed
+
+
+def settled(config: Mapping[str, Any], settings: Mapping[str, Any], new: bool) -> dict:
+    """The settings after `with` as they change `config`: plugins are added to those of the files.
+
+    `plugins=[]` means none at all.
+
+    Args:
+        new: the presets of teams bring their plugins; those that a record names do not.
+    """
+    changed = recursive_dict_update({"teams": copy.deepcopy(config.get("teams"))}, settings)
+    of_files = [config.get("plugins"), *(_of_presets(changed["teams"]) if new else ())]
+    if "plugins" in settings:
+        return {**settings, "plugins": joined(*of_files, settings["plugins"]) if settings["plugins"] else []}
+    plugins = joined(*of_files)
+    return dict(settings) if plugins == (config.get("plugins") or []) else {**settings, "plugins": plugins}
 
 
 def with_own_defaults(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict:
@@ -142,6 +164,15 @@ def _checked(path: Path, config: dict) -> dict:
     if "plugins" in config:
         config["plugins"] = _beside(path, config["plugins"])
     return config
+
+
+def _of_presets(teams: Any) -> Iterator[Any]:
+    """The plugins of the presets of teams."""
+    for name, own in teams.items() if isinstance(teams, Mapping) else ():
+        if isinstance(own, Mapping) and isinstance(own.get("config"), str) and own["config"]:
+            with of_team(name):
+                path = config_path(own["config"], "algs")
+                yield _load(path).get("plugins") if path.suffix != ".py" else None  # refused later
 
 
 def _beside(path: Path, plugins: Any) -> Any:

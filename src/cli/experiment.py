@@ -23,8 +23,8 @@ from checks.changes import check_changes
 from checks.paths import require_new_name
 from checks.plugins import function_of, plugin_files
 from checks.recorded import reaching, require_named
-from cli.arguments import Arguments, given_value
-from cli.compose import Composed, compose_config, resumed_config, with_own_defaults
+from cli.arguments import Arguments, given_value, take_settings
+from cli.compose import Composed, compose_config, resumed_config, settled, with_own_defaults
 from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
 from records.console_log import get_logger
@@ -73,6 +73,8 @@ def _run_experiment(arguments: Arguments) -> None:
         if "parameter_file" in arguments.settings:
             raise ConfigError("parameter_file: --config names the parameter file of a new run.")
         composed = compose_config(arguments.algorithm, arguments.environment, arguments.panel)
+    new = arguments.evaluate is None and arguments.resume is None
+    take_settings(arguments, settled(composed.config, arguments.settings, new))
     composed.config = with_own_defaults(composed.config, arguments.settings)
     custom = None if arguments.custom is None else function_of("--custom", arguments.custom)
     experiment = build_experiment(composed, resume, custom, arguments.validate)
@@ -107,9 +109,8 @@ def _kept_or_not(arguments: Arguments) -> Iterator[None]:
         if not arguments.validate:
             get_logger().info("Dry run: nothing is kept.")
         nowhere = {**dict.fromkeys(NOT_IN_DRY_RUNS, False), "local_results_path": folder, "mongo_url": ""}
-        before = [] if "with" in arguments.sacred else ["with"]
-        arguments.settings = {**arguments.settings, **nowhere}
-        arguments.sacred = ["-u", *arguments.sacred, *before, *(f"{key}={value}" for key, value in nowhere.items())]
+        arguments.sacred = ["-u", *arguments.sacred]
+        take_settings(arguments, {**arguments.settings, **nowhere})
         try:
             yield
         except Interrupted as stopped:  # its message says how to resume

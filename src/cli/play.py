@@ -102,9 +102,11 @@ def _chosen(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
     if options.config is None:
         config = load_yaml(config_path(environment, "envs"))
     else:
-        from cli.compose import compose_config, with_own_defaults
+        from cli.compose import compose_config, settled, with_own_defaults
 
-        config = with_own_defaults(compose_config(options.config, environment).config, settings)
+        config = compose_config(options.config, environment).config
+        settings = settled(config, settings, new=True)
+        config = with_own_defaults(config, settings)
     config = recursive_dict_update({"env": "", "env_args": {}, **config}, settings)
     if config["env"] == ENTITIES:
         from vector_envs.instances import env_parameters

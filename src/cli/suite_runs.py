@@ -8,7 +8,7 @@ from typing import Any
 from checks import check_config
 from checks.options import declared
 from checks.recorded import reaching
-from cli.compose import Composed, compose_config, with_own_defaults
+from cli.compose import Composed, compose_config, settled, with_own_defaults
 from cli.settings import check_settings
 from cli.summary import check_summary
 from records.suite_state import SuiteRun
@@ -127,6 +127,7 @@ def is_current(run: SuiteRun) -> bool:
 
 def _merged(composed: Composed, settings: Mapping[str, Any]) -> tuple[dict, dict]:
     """A run's checked config, and the defaults of all keys."""
+    settings = settled(composed.config, settings, new=True)
     known = with_own_defaults(composed.config, settings)
     changed = recursive_dict_update(copy.deepcopy(known), settings)
     config = check_config(changed, known=known, own_keys=composed.own_keys)

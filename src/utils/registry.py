@@ -10,6 +10,13 @@ from utils.nearest import suggestion
 from utils.options import SHARED, Option
 from utils.plain_values import shown
 
+_plugins: dict[str, None] = {}
+
+
+def note_plugin(name: str) -> None:
+    """Keep the name of a plugin that was imported, for messages about unknown names."""
+    _plugins[name] = None
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -78,12 +85,16 @@ class Registry(MutableMapping):
         """Return the declaration of `name` without importing it.
 
         Raises:
-            ConfigError: the name is unknown; the message has the nearest one and all of them.
+            ConfigError: the name is unknown; the message has the nearest one, all names, and the plugins that were
+                loaded.
         """
         try:
             return self._entries[name]
         except (KeyError, TypeError):
-            raise ConfigError(f"Unknown {self.kind} '{shown(name)}'.{suggestion(name, self._entries)}") from None
+            loaded_plugins = ", ".join(shown(plugin, 200) for plugin in _plugins)
+            plugins = f"Plugins that were loaded: {loaded_plugins}." if _plugins else "No plugins were loaded."
+            hint = suggestion(name, self._entries)
+            raise ConfigError(f"Unknown {self.kind} '{shown(name)}'.{hint} {plugins}") from None
 
     def defaults_of(self, part: Any) -> dict[str, Any]:
         """The defaults that a class (or a factory) or an ancestor of it is declared with."""

@@ -3,7 +3,7 @@
 import pytest
 
 from checks.plugins import import_plugins
-from cli.compose import compose_config, with_own_defaults
+from cli.compose import compose_config, settled, with_own_defaults
 from utils.config import config_names
 
 EPSILON_GREEDY = {"epsilon_start": 1.0, "epsilon_finish": 0.05, "epsilon_anneal_time": 50000, "double_q": True}
@@ -74,6 +74,35 @@ def test_a_plugin_lies_beside_the_file_that_names_it(tmp_path, monkeypatch):
     assert composed["plugins"] == [beside, "there.py", "some.module"]
     assert compose_config("../mine/one.yaml", "two_step").config["plugins"] == [beside]
     import_plugins(composed["plugins"][:2])
+
+
+@pytest.fixture
+def files_with_plugins(tmp_path, monkeypatch):
+    """An algorithm's file with an own mixer, an environment's with an own game, and a team's preset with a unit."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "alg.yaml").write_text("name: mine\nplugins: [mixer.py, both.py]\n")
+    (tmp_path / "env.yaml").write_text("env: two_step\nplugins: [game.py, both.py]\n")
+    (tmp_path / "team.yaml").write_text("name: team\nplugins: unit.py\n")
+    for name in ("mixer", "game", "both", "unit"):
+        (tmp_path / f"{name}.py").write_text("")
+    return lambda settings, new=True: settled(compose_config("alg.yaml", "env.yaml").config, settings, new)
+
+
+def test_plugins_of_the_files_and_of_the_command_line_are_joined(files_with_plugins, tmp_path):
+    """The algorithm's first, each once; an empty list on the command line means none at all."""
+    of_files = [str(tmp_path / f"{name}.py") for name in ("mixer", "both", "game")]
+    assert compose_config("alg.yaml", "env.yaml").config["plugins"] == of_files
+    assert files_with_plugins({"lr": 1.0}) == {"lr": 1.0}
+    assert files_with_plugins({"plugins": ["some.module", "both.py"]})["plugins"] == [*of_files, "some.module"]
+    assert files_with_plugins({"plugins": "some.module"})["plugins"] == [*of_files, "some.module"]
+    assert files_with_plugins({"plugins": []})["plugins"] == []
+    assert files_with_plugins({"plugins": 5})["plugins"] == 5  # refused later
+
+
+def test_the_plugins_of_a_teams_preset_are_joined_in_new_runs_only(files_with_plugins, tmp_path):
+    teams = {"teams": {"red": {"config": "team.yaml"}, "blue": {}}}
+    assert files_with_plugins(teams)["plugins"][-1] == str(tmp_path / "unit.py")
+    assert "plugins" not in files_with_plugins(teams, new=False)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import collections
 
 import pytest
 
+from checks.plugins import import_plugins
 from utils.errors import ConfigError
 from utils.options import SHARED, Option
 from utils.registry import Registry, lazy_classes
@@ -84,3 +85,16 @@ def test_pymarls_plain_dict_becomes_a_registry():
     assert registry["a"] is int
     assert not registry.entry("a").declared
     assert Registry.of("thing", registry) is registry
+
+
+def test_an_unknown_name_tells_which_plugins_were_loaded(monkeypatch, tmp_path):
+    """Seldom the registry is wrong: more often the file that fills it was not named."""
+    monkeypatch.setattr("utils.registry._plugins", {})
+    registry = Registry("thing")
+    with pytest.raises(ConfigError, match=r"Unknown thing 'x'\..* No plugins were loaded\.$"):
+        registry["x"]
+    for name in ("one.py", "two.py", "one.py"):
+        (tmp_path / name).write_text("")
+        import_plugins([str(tmp_path / name)])
+    with pytest.raises(ConfigError, match=rf"Plugins that were loaded: {tmp_path}/one\.py, {tmp_path}/two\.py\.$"):
+        registry["x"]
