@@ -69,8 +69,8 @@ def team_value(args: SimpleNamespace, mixer: Any) -> Callable[[th.Tensor, th.Ten
 
 
 def mixes_chosen_values(args: SimpleNamespace) -> bool:
-    """Whether the learner has the mixer mix the values of the chosen actions."""
-    if args.mixer is None:
+    """Whether the learner has the mixer mix the values of the chosen actions; not known of one that only it knows."""
+    if args.mixer not in mixer_REGISTRY:
         return False
     taken = le_REGISTRY.entry(args.learner).traits.get("mixes", ())
     mixes = mixer_REGISTRY.entry(args.mixer).traits.get("mixes", "chosen_values")

@@ -14,6 +14,8 @@ from envs import REGISTRY
 from experiment.assembly import assemble
 from experiment.replay_recording import attach_recorder, team_value
 from fakes import CountingEnv, RecordingLogger
+from learners import REGISTRY as learners
+from learners.q_learner import QLearner
 from odd_envs import DrawableEnv
 from replays import writer
 from replays.reader import read_replay
@@ -148,6 +150,23 @@ def test_mixers_that_mix_something_else_tell_no_team_value(tmp_path):
     for algorithm, told in (("iql", False), ("qtran", False), ("vdn", True)):
         with recorded_parts(tmp_path, algorithm, env="two_step") as (args, parts):
             assert (team_value(args, getattr(parts.teams[0].learner, "mixer", None)) is not None) == told, algorithm
+
+
+def test_a_mixer_that_only_the_learner_knows_tells_no_team_value(tmp_path, monkeypatch):
+    class Knowing(QLearner):
+        """Makes its own mixer of a name that is not registered."""
+
+        def __init__(self, mac, scheme, logger, args):
+            args.mixer, name = "vdn", args.mixer
+            super().__init__(mac, scheme, logger, args)
+            args.mixer = name
+
+    monkeypatch.setitem(learners._entries, "knowing", None)
+    learners["knowing"] = Knowing
+    with recorded_parts(tmp_path, "vdn", env="two_step", learner="knowing", mixer="dmaq") as (args, parts):
+        parts.runner.run(test_mode=True)
+    (replay,) = replays_in(tmp_path)[:1]
+    assert "team_value" not in replay.steps[0] and team_value(args, parts.mixer) is None
 
 
 @pytest.mark.parametrize("runner", ["episode", "parallel"])
