@@ -9,6 +9,7 @@ import numpy as np
 from browser.comparison import Comparison
 from browser.figures.wording import is_share, metric_title
 from browser.stats import Band
+from records.run_score import LAST, value_noun
 
 # examples in a sentence, and keys that are offered to split by
 MOST_EXAMPLES = 4
@@ -158,9 +159,11 @@ def _fall(band: Band) -> str:
     return f"{band.label} has n = {most} only from {band.x[first]:,.0f}"
 
 
-def of_scores(comparison: Comparison, metric: str, score: str = "final", step: int | None = None) -> list[Caution]:
-    """Of `Comparison.scores`: runs of unequal length, or that did not reach the step."""
-    short, ends = [], []
+def of_scores(
+    comparison: Comparison, metric: str, score: str = "final", step: int | None = None, last: int = LAST
+) -> list[Caution]:
+    """Of `Comparison.scores`: runs of unequal length, that did not reach the step, or with too few values."""
+    short, ends, few = [], [], []
     for name in comparison.maps:
         lasts = []
         for group in comparison.groups:
@@ -171,6 +174,9 @@ def of_scores(comparison: Comparison, metric: str, score: str = "final", step: i
             missed = 0 if step is None else sum(step > at[-1] + _interval(at) for at in steps)
             if missed:
                 short.append(f"{missed} of {len(steps)} of {group.label} on {name}")
+            least = min(map(len, steps), default=last)
+            if step is None and score == "final" and least < last:
+                few.append(f"{group.label} on {name} ({least})")
         if step is None and lasts:
             earliest, interval = min(lasts)
             latest, _ = max(lasts)
@@ -183,8 +189,13 @@ def of_scores(comparison: Comparison, metric: str, score: str = "final", step: i
         places = [f"{name} ({earliest:,} to {latest:,} steps)" for name, earliest, latest in ends]
         common = min(earliest for _, earliest, _ in ends)
         remedies = (Remedy(f"Compare at step {common:,}", {"step": common}),) if common else ()
-        text = f"Runs on {_listed(places)} differ in length, yet their {score} values are compared."
+        values = "best values" if score == "best" else "last values"
+        text = f"Runs on {_listed(places)} differ in length, yet their {values} are compared."
         cautions.append(Caution(text, remedies))
+    if few:
+        noun = value_noun(metric)
+        text = f"Some runs have fewer than {last} {noun}s, so all of theirs count: {_listed(few)}."
+        cautions.append(Caution(text, (Remedy(f"Compare the last {noun}", {"last": 1}, "--last 1"),)))
     return cautions
 
 

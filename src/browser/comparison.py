@@ -31,10 +31,12 @@ from browser.stats import (
 )
 from browser.stats.outcomes import Reached
 from browser.usual import metric_counts, usual_metrics
+from records.run_score import LAST, score_title, value_noun
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
-SCORES = ("final", "best")
+# ways to a run's score, and what each is of its values
+SCORES = {"final": "mean of the last values", "best": "best value"}
 # the parts that a comparison may leave out, and the rest
 ONLY = {
     "newest": "the newest of a repeated seed",
@@ -150,7 +152,7 @@ class Comparison:
                 bands.append(band.cut() if "complete" in self.only else band)
         return bands
 
-    def scores(self, metric: str, score: str = "final", last: int = 1, step: int | None = None) -> dict[str, ByMap]:
+    def scores(self, metric: str, score: str = "final", last: int = LAST, step: int | None = None) -> dict[str, ByMap]:
         """A score per run, by algorithm and map.
 
         Args:
@@ -201,6 +203,13 @@ class Comparison:
                     maps = found.setdefault(group.label, {})
                     maps.setdefault(self.map_of(run), []).append(reached(curve, threshold, smoothing))
         return found
+
+
+def title_of_score(metric: str, score: str = "final", last: int = LAST, step: int | None = None) -> str:
+    """What `Comparison.scores` takes of a run, in words, such as "mean of the last 5 tests"."""
+    if step is not None:
+        return f"value at step {step:,}"
+    return f"best {value_noun(metric)}" if score == "best" else score_title(metric, last)
 
 
 def _score(curve: Curve, score: str, last: int, step: int | None) -> float:

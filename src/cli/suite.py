@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.suite_report import LAST
 from records.layout import SUITES
+from records.run_score import LAST
 from records.suite_state import SuiteFolder, suite_names
 from suites.claims import LEASE
 from utils.console import fitted, terminal_width
@@ -142,7 +142,7 @@ def _parser(command: str) -> _Parser:
             type=_number(1, 1000, whole=True),
             default=LAST,
             metavar="N",
-            help=f"a run's score: its last N (default: {LAST})",
+            help=f"a run's score is the mean of its last N values (default: {LAST})",
         )
         add("--png", action="store_true", help="also write the figures as images")
     return parser

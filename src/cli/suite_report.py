@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.suite_hints import command
+from records.run_score import LAST, score_title
 from records.suite_scores import TrialRow, trial_rows
 from records.suite_state import DONE, DROPPED, RUNNING, STOPPED, SuiteFolder
 from records.suite_table import live
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 PAGE, TABLE, EXPORT, IMAGES = "report.html", "table.md", "marl_eval.json", "figures"
 # that runs do not need
 PACKAGES = ("scipy", "plotly")
-# a run's score is the mean of so many last values
-LAST = 5
 USUAL = argparse.Namespace(metrics=[], last=LAST, png=False)
 
 
@@ -88,8 +87,8 @@ def markdown(metric: "Metric", last: int) -> str:
     for algorithm in metric.algorithms:
         found = metric.matrix.get(algorithm, {})
         rows.append([algorithm, *(found[name].text() if name in found else "" for name in maps)])
-    final = f"mean of the last {last} values" if last > 1 else "last value"
-    heading = f"{metric.key}: interquartile mean over seeds of the {final}, with a 95 % bootstrap interval"
+    score = score_title(metric.key, last)
+    heading = f"{metric.key}: interquartile mean over seeds of the {score}, with a 95 % bootstrap interval"
     return "\n".join([heading, "", *map(_line, rows), ""])
 
 

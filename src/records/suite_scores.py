@@ -11,6 +11,7 @@ from records.best_model import RANKED_BY
 from records.layout import METRICS, RUNS
 from records.limits import LARGEST
 from records.metric_rows import read_rows, whole_lines
+from records.run_score import score_of
 from records.suite_runs import SuiteRun
 from records.suite_state import DONE, WAITING, Attempt, SuiteFolder
 from records.suite_state import FAILED as RUN_FAILED
@@ -42,7 +43,7 @@ class Scores:
         Each run counts with the mean of its last values. None: they have not all logged the statistic.
         """
         series = self._of_all(runs, newest)
-        return None if series is None else self._mean(runs, [values[-self._plan.last :].mean() for values in series])
+        return None if series is None else self._mean(runs, [score_of(values, self._plan.last) for values in series])
 
     def course(self, runs: Sequence[SuiteRun], newest: Mapping[str, Attempt]) -> list[float]:
         """The value after each test so far, if the runs had come one after the other.
@@ -56,10 +57,10 @@ class Scores:
             if (attempt := newest.get(run.id)) is None or attempt.state != DONE:
                 break
         key = self._key(begun[:1], newest)
-        course, scores = [], []
+        course, scores, last = [], [], self._plan.last
         for run in begun if key else ():
             values = self._series(newest, run).get(key, np.empty(0))
-            latest = [values[max(end - self._plan.last, 0) : end].mean() for end in range(1, len(values) + 1)]
+            latest = [score_of(values[max(end - last, 0) : end], last) for end in range(1, len(values) + 1)]
             course += [self._mean(runs, [*scores, score]) for score in latest]
             scores += latest[-1:]
         return course

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from records.layout import SEARCH
+from records.run_score import LAST
 from records.suite_runs import SuiteRun, is_like, run_of
 from utils.errors import ConfigError
 from utils.regular_files import read_regular
@@ -52,7 +53,7 @@ class SearchPlan:
     method: str = ""
     trials: int = 0
     metric: str = ""
-    last: int = 5
+    last: int = LAST
     direction: str = MAXIMIZE
     folder: str = ""
 

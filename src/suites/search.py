@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from records.run_score import LAST
 from records.suite_trials import MAXIMIZE, MINIMIZE, MOST_TRIALS
 from suites.resources import require_known
 from utils.config import recursive_dict_update
@@ -40,7 +41,7 @@ KEYS = {
     "trials": Option(0, "how many trials, but for a grid", at_least=0, at_most=MOST_TRIALS),
     "seed": Option(1, "of the drawing", at_least=0, at_most=2**31 - 1),
     "metric": Option("", "the statistic that counts; by default the share of battles won, else the mean test return"),
-    "last": Option(5, "values of it at the end of a run whose mean is the run's score", at_least=1, at_most=1000),
+    "last": Option(LAST, "values of it at the end of a run whose mean is the run's score", at_least=1, at_most=1000),
     "direction": Option(MAXIMIZE, "what is sought", choices=(MAXIMIZE, MINIMIZE)),
 }
 OF_TPE = {

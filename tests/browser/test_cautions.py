@@ -71,7 +71,7 @@ def test_repeated_seeds_are_said_and_left_out_with_a_click(folder):
     text, links = said(folder.shown().cautions)
     assert "Seeds repeat: qmix on 3m (seed 1)." in text
     compared = folder.compare(after(links["Keep the newest of each"]))
-    assert compared.comparison.scores("test_return_mean")["qmix"]["3m"].tolist() == [5, 3]
+    assert compared.comparison.scores("test_return_mean", last=1)["qmix"]["3m"].tolist() == [5, 3]
     text, links = said(folder.shown(after(links["Keep the newest of each"])).cautions)
     assert "1 older run is left out" in text and "only" not in links["Count all"]
     (content, *_), *_ = matrix_view.changed(Context(Results(folder.root, cache=None)), {})
@@ -138,8 +138,10 @@ def test_scores_of_runs_of_unequal_length(folder):
     folder.add([0, 1, 2, 3, 4])
     folder.add([0, 1, 2], name="vdn")
     results = Results(folder.root, cache=None)
-    (caution,) = cautions.of_scores(Comparison(results, results.lineages()), "test_return_mean")
-    assert "Runs on 3m (200 to 400 steps) differ in length, yet their final values are compared." in caution.text
+    caution, few = cautions.of_scores(Comparison(results, results.lineages()), "test_return_mean")
+    assert few.text == "Some runs have fewer than 5 tests, so all of theirs count: vdn on 3m (3)."
+    assert few.remedies[0].changes == {"last": 1} and few.remedies[0].option == "--last 1"
+    assert "Runs on 3m (200 to 400 steps) differ in length, yet their last values are compared." in caution.text
     assert caution.remedies[0].changes == {"step": 200}
     (short,) = cautions.of_scores(Comparison(results, results.lineages()), "test_return_mean", step=400)
     assert short.text == "Runs that did not reach step 400 do not count: 1 of 1 of vdn on 3m."

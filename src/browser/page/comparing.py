@@ -16,6 +16,7 @@ from browser.records.configs import config_keys, key_suggestion
 from browser.records.curves import AXES
 from browser.stats.bands import BANDS
 from browser.stats.grouping import SEED_KEYS
+from records.run_score import LAST
 from utils.nearest import suggestion
 
 AXIS_TITLES = {"steps": "environment steps", "episodes": "episodes", "seconds": "wall-clock", "updates": "updates"}
@@ -47,7 +48,7 @@ class Wish:
     band: str = "mean"
     smoothing: int = 1
     score: str = "final"
-    last: int = 1
+    last: int = LAST
     step: int | None = None
     only: tuple[str, ...] = ()
     hide: tuple[str, ...] = ()
@@ -99,7 +100,7 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
         address.choice(query, "band", [*BANDS, SINGLE], "mean", wrong),
         address.whole_number(query, "smoothing", 1, MOST_SMOOTHING, 1, wrong),
         address.choice(query, "score", SCORES, "final", wrong),
-        address.whole_number(query, "last", 1, MOST_SMOOTHING, 1, wrong),
+        address.whole_number(query, "last", 1, MOST_SMOOTHING, LAST, wrong),
         address.whole_number(query, "step", 0, MOST_STEPS, None, wrong),
         only,
         tuple(name for name in address.names(query, "hide") if name in map(hidden_name, comparison.labels())),

@@ -8,6 +8,7 @@ from pathlib import Path
 from browser.comparison import ONLY, SCORES
 from browser.records.curves import AXES
 from browser.stats.bands import BANDS
+from records.run_score import LAST
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
 
@@ -31,7 +32,7 @@ class Options:
     band: str = "mean"
     smoothing: int = 1
     score: str = "final"
-    last: int = 1
+    last: int = LAST
     only: list[str] = field(default_factory=list)
     threshold: float | None = None
     title: str = ""
@@ -94,8 +95,12 @@ def _parser() -> _Parser:
     add("--axis", default="steps", help=f"{', '.join(AXES)} (default: steps)")
     add("--band", default="mean", help=f"{', '.join(BANDS)} (default: mean)")
     add("--smooth", dest="smoothing", type=int, default=1, metavar="N", help="moving mean over N logged values")
-    add("--score", default="final", help=f"{' or '.join(SCORES)} value of a run (default: final)")
-    add("--last", type=int, default=1, metavar="N", help="final is the mean of the last N values (default: 1)")
+    add(
+        "--score",
+        default="final",
+        help="score of a run: " + ", ".join(f"{name} ({what})" for name, what in SCORES.items()),
+    )
+    add("--last", type=int, default=LAST, metavar="N", help=f"final is the mean of the last N values (default: {LAST})")
     what = "; ".join(f"{name}: {meaning}" for name, meaning in ONLY.items())
     add("--only", action="append", default=[], metavar="WHAT", help=f"leave out the rest; {what}; may be repeated")
     add("--threshold", type=float, help="also report when runs first reach this value of the first metric")

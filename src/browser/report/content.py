@@ -12,6 +12,7 @@ from browser.comparison import (
     improvements_of,
     matrix_of,
     profiles_of,
+    title_of_score,
 )
 from browser.figures.wording import metric_title
 from browser.records import Lineage, Results, lineages, varying_keys
@@ -96,7 +97,9 @@ def compare(comparison: Comparison, key: str, options: Options) -> Metric:
 def run_rows(comparison: Comparison, keys: list[str], options: Options) -> tuple[list[str], list[list[str]]]:
     """The table of runs: headings, and a row per run, the newest first."""
     headings = "run,status,algorithm,map,seed,started (UTC),hours,steps".split(",")
-    headings += [f"{what} {metric_title(key)}" for key in keys for what in ("final", "best")]
+    for key in keys:
+        scores = title_of_score(key, last=options.last), title_of_score(key, "best")
+        headings += [f"{metric_title(key)}, {score}" for score in scores]
     headings += ["result", "commit", "notes"]
     rows = []
     for group in comparison.groups:

@@ -8,7 +8,7 @@ from typing import Any
 
 from browser import cautions, figures
 from browser.cautions import Caution
-from browser.comparison import NO_MAP, Comparison
+from browser.comparison import NO_MAP, Comparison, title_of_score
 from browser.figures.wording import is_share, lower_is_better, metric_title
 from browser.report import content
 from browser.report.arguments import Options
@@ -90,7 +90,14 @@ def drawn(metric: Metric, draw: Any, options: Options) -> list[tuple[str, Callab
     ]
     matrix = metric.matrix
     ends = {"share": is_share(metric.key), "lower": lower_is_better(metric.key)}
-    made.append(("matrix", lambda: draw.score_heatmap(matrix, title, f"{options.score} {title}", **ends)))
+    made.append(
+        (
+            "matrix",
+            lambda: draw.score_heatmap(
+                matrix, title, f"{title}: {title_of_score(metric.key, options.score, options.last)}", **ends
+            ),
+        )
+    )
     made.append(("aggregates", lambda: draw.aggregate_intervals(metric.aggregates, scale)))
     made.append(("profiles", lambda: draw.profile_curves(metric.profiles, scale)))
     if metric.improvements:
@@ -137,9 +144,9 @@ def _metric_sections(page: Page, comparison: Comparison, metric: Metric, options
         page.figure(made[f"curves_{name}"]())
         _say(page, cautions.of_curves(comparison, bands, metric.key))
     page.heading("Algorithm × map", 3)
-    _say(page, cautions.of_scores(comparison, metric.key, options.score))
-    last = f" (mean of the last {options.last} values)" if options.last > 1 and options.score == "final" else ""
-    page.text(f"Interquartile mean of the {options.score} values{last} with 95 % bootstrap intervals.")
+    _say(page, cautions.of_scores(comparison, metric.key, options.score, last=options.last))
+    score = title_of_score(metric.key, options.score, options.last)
+    page.text(f"Score of a run: {score}. Interquartile mean over runs with 95 % bootstrap intervals.")
     page.figure(made["matrix"]())
     page.heading("Over all maps", 3)
     if metric.normalised:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from browser.records.curves import Curve
+from records.run_score import score_of
 
 
 @dataclass(frozen=True)
@@ -16,9 +17,8 @@ class Reached:
 
 
 def final_value(curve: Curve, last: int = 1) -> float:
-    """The mean of the last `last` finite values, or of all if there are fewer; NaN without any."""
-    values = curve.finite().values[-last:]
-    return float(values.mean()) if len(values) else np.nan
+    """The mean of the last `last` finite values; see `score_of`."""
+    return score_of(curve.values, last)
 
 
 def best_value(curve: Curve) -> float:

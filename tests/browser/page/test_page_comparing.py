@@ -134,7 +134,14 @@ def test_source_and_package_differences(tmp_path):
 
 @pytest.mark.parametrize(
     ("query", "value"),
-    [({}, 12.0), ({"step": "1000"}, 6.0), ({"step": "500"}, 3.0), ({"last": "2"}, 9.0), ({"score": "best"}, 12.0)],
+    [
+        ({}, 6.0),
+        ({"last": "1"}, 12.0),
+        ({"step": "1000"}, 6.0),
+        ({"step": "500"}, 3.0),
+        ({"last": "2"}, 9.0),
+        ({"score": "best"}, 12.0),
+    ],
 )
 def test_the_matrix_at_a_step(context, query, value):
     matrix = matrix_view.estimates(compare(context, query))
@@ -165,17 +172,18 @@ def test_matrices_in_papers():
 
 
 def test_the_best_of_every_map_is_marked(context, tmp_path):
-    content, *_ = matrix_view.changed(context, {})
+    last = {"last": "1"}
+    content, *_ = matrix_view.changed(context, last)
     shown = str(content[1].to_plotly_json())
     assert shown.count("className='best'") == 1, "8m has one algorithm, which is no comparison"
-    lines = as_latex(matrix_view.estimates(compare(context, {})), "test_return_mean").splitlines()
+    lines = as_latex(matrix_view.estimates(compare(context, last)), "test_return_mean").splitlines()
     assert lines[4].startswith(r"qmix & \textbf{12.00} [") and "textbf" not in lines[5]
-    assert "| qmix | **12.00** [" in as_markdown(matrix_view.estimates(compare(context, {})), "test_return_mean")
-    assert "**7.00**" in as_markdown(matrix_view.estimates(compare(context, {})), "loss")
+    assert "| qmix | **12.00** [" in as_markdown(matrix_view.estimates(compare(context, last)), "test_return_mean")
+    assert "**7.00**" in as_markdown(matrix_view.estimates(compare(context, last)), "loss")
 
 
 def test_files_of_the_matrix(context):
-    rows = list(csv.DictReader(io.StringIO(matrix_view.exported(context, {}, "csv")["content"])))
+    rows = list(csv.DictReader(io.StringIO(matrix_view.exported(context, {"last": "1"}, "csv")["content"])))
     assert [(row["algorithm"], row["map"], row["iqm"], row["n"]) for row in rows] == [
         ("qmix", "3m", "12.0", "3"),
         ("qmix", "8m", "4.0", "1"),

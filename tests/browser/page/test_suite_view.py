@@ -1,6 +1,7 @@
 """The view of suites: the same table as `suite.py status`, live; and files of suites that come from others."""
 
 import json
+from argparse import Namespace
 from dataclasses import replace
 
 import pytest
@@ -10,11 +11,16 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 from dash.exceptions import PreventUpdate
 
 from browser.page.app import view_of
+from browser.page.comparing import compare
 from browser.page.context import Context
+from browser.page.views import matrix as matrix_view
 from browser.page.views import suites
 from browser.records import Results
+from browser.report.arguments import Options
 from browser_folders import write_log, write_run
+from cli import suite_report
 from records.suite_state import Attempt, SuiteFolder
+from records.suite_trials import SearchPlan
 from suite_children import folder_in, runs_of
 from suites.freezing import freeze
 from suites.suite_file import read_suite
@@ -141,3 +147,24 @@ def test_the_trials_of_a_search_are_a_table_with_the_best_first(tmp_path):
     write_whole(str(made.place("run-2", 2)), Attempt("run-2", 2, state="dropped").to_bytes())
     assert "1 by the search" in str(view_of(context_of(made), "/suites", "?suite=mine"))
     assert "2 of 3 runs done, 1 dropped" in str(view_of(context_of(made), "/suites", ""))
+
+
+def test_the_matrix_and_the_suites_report_have_one_result(folder, capsys, monkeypatch):
+    """The mean of the last five tests, which both name; with `last` both take any other number."""
+    monkeypatch.setenv("COLUMNS", "200")
+    config = {"label": "fake", "env": "two_step", "seed": 1}
+    write_run(folder.results, 8, config=config, info={"unique_token": "mine_run-2"})
+    write_log(folder.results, "mine_run-2", [(t, t, t, "test_return_mean", 2.0**t) for t in range(8)])
+    done = Attempt("run-2", 3, state="done", token="mine_run-2", steps=7)
+    write_whole(str(folder.place("run-2", 3)), done.to_bytes())
+    query = {"runs": "8", "metric": "test_return_mean", "group": "label"}
+    for last, value, words in ((5, 49.6, "mean of the last 5 tests"), (1, 128.0, "last test")):
+        chosen = {} if last == 5 else {"last": str(last)}
+        suite_report.report(folder, Namespace(metrics=["test_return_mean"], png=False, last=last))
+        printed = capsys.readouterr().out
+        shown = "".join(map(str, walk(matrix_view.changed(context_of(folder), {**query, **chosen})[0])))
+        page = (folder.path / "report.html").read_text()
+        assert f"| {value:.2f}, n = 1 |" in printed and f"'{value:.2f}'" in shown
+        assert all(words in text for text in (printed, shown, page))
+    assert {suite_report.USUAL.last, Options().last, SearchPlan().last} == {5}
+    assert compare(context_of(folder), query).wish.last == 5

@@ -66,13 +66,17 @@ def test_tables_have_the_runs_and_their_differences(results, tmp_path):
     assert len(rows) == 10
     first = dict(zip(headings, next(row for row in rows if row[0] == "1"), strict=True))
     assert (first["status"], first["algorithm"], first["map"], first["seed"]) == ("COMPLETED", "qmix", "3m", "0")
-    assert (first["steps"], first["final test return"], first["commit"]) == ("2,000", "10", "c0ffee")
+    assert (first["steps"], first["test return, best test"], first["commit"]) == ("2,000", "10", "c0ffee")
     differences = {row[0]: row[1:] for row in table_after(page, "Config differences")}
     assert differences["env_args.map_name"] == ["3m, 8m", "3m, 8m"] and differences["name"] == ["qmix", "vdn"]
 
 
 def test_the_matrix_is_that_of_the_scores(results, tmp_path):
-    heat = next(figure for figure in figures_of(report(results, tmp_path)) if figure["data"][0]["type"] == "heatmap")
+    heat = next(
+        figure
+        for figure in figures_of(report(results, tmp_path, "--last", "1"))
+        if figure["data"][0]["type"] == "heatmap"
+    )
     text = heat["data"][0]["text"]
     assert text[0][0].startswith("<b>12.00</b><br>[") and text[0][1].startswith("4.50<br>")
     assert text[1][1].startswith("<b>6.00</b>"), "the best of a map is bold"

@@ -8,7 +8,7 @@ from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from browser import cautions
-from browser.comparison import ONLY, matrix_of
+from browser.comparison import ONLY, SCORES, matrix_of, title_of_score
 from browser.figures import metric_title, score_heatmap
 from browser.figures.wording import is_share, lower_is_better
 from browser.page.comparing import (
@@ -34,7 +34,6 @@ from browser.stats import Estimate, best_on_maps
 PATH = "/matrix"
 TITLE = "Matrix"
 
-SCORE_TITLES = {"final": "final value", "best": "best value"}
 # of the table; its files have all
 MOST_ROWS = 100
 MOST_MAPS = 40
@@ -49,8 +48,8 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     wish = compared.wish
     controls = [
         field("Statistic", dropdown("matrix-metric", metric_options(compared.metrics), wish.metric), wide=True),
-        field("Of a run counts", dropdown("matrix-score", SCORE_TITLES, wish.score)),
-        field("Mean of the last", number("matrix-last", wish.last, 1, MOST_SMOOTHING)),
+        field("Score of a run", dropdown("matrix-score", SCORES, wish.score)),
+        field("Last values", number("matrix-last", wish.last, 1, MOST_SMOOTHING)),
         field("At step (t_env)", number("matrix-step", wish.step, 0, MOST_STEPS, placeholder="the end")),
         field(
             "Algorithm is",
@@ -196,20 +195,15 @@ def _cautions(compared: Compared) -> html.Div | None:
     found = [
         *cautions.of_groups(comparison),
         *cautions.of_metric(comparison, wish.metric),
-        *cautions.of_scores(comparison, wish.metric, wish.score, wish.step),
+        *cautions.of_scores(comparison, wish.metric, wish.score, wish.step, wish.last),
     ]
     return warnings(found, lambda changes: changed_address(wish, changes, PATH))
 
 
 def _what(compared: Compared) -> str:
     wish = compared.wish
-    if wish.step is not None:
-        what = f"value at step {wish.step:,}"
-    elif wish.score == "final" and wish.last > 1:
-        what = f"mean of the last {wish.last} values"
-    else:
-        what = SCORE_TITLES[wish.score]
-    return f"{what}, interquartile mean with 95 % bootstrap interval"
+    score = title_of_score(wish.metric, wish.score, wish.last, wish.step)
+    return f"{score}, interquartile mean over runs with 95 % bootstrap interval"
 
 
 def _table(compared: Compared, matrix: dict[str, dict[str, Estimate]]) -> html.Table:
