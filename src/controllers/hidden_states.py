@@ -12,8 +12,11 @@ from utils.tensor_trees import Tree, is_tree, leaves, map_tree
 
 
 def for_all_agents(initial: Tree, batch_size: int, n_agents: int) -> Tree:
-    """An agent's initial memory, leaves `[1, ...]`, for all agents of all episodes: `[B, n, ...]`."""
-    return map_tree(lambda x: x.unsqueeze(0).expand(batch_size, n_agents, *x.shape[1:]), initial)
+    """An agent's initial memory, leaves `[1, ...]`, for all agents of all episodes: `[B, n, ...]`, each its own rows.
+
+    Contiguous, because recurrent kernels of GPUs (cuDNN) take no expanded view.
+    """
+    return map_tree(lambda x: x.unsqueeze(0).expand(batch_size, n_agents, *x.shape[1:]).contiguous(), initial)
 
 
 def has_rows(hidden: Any, rows: int) -> bool:

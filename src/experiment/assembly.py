@@ -34,7 +34,7 @@ from runners import REGISTRY as r_REGISTRY
 from utils import lazy_dynamo
 from utils.available_memory import require_memory
 from utils.config import with_defaults
-from utils.devices import acting_device, device_memory
+from utils.devices import acting_device, device_memory, move_to
 from utils.errors import ConfigError
 from utils.random_streams import GlobalGenerators, RandomStream
 from vector_envs.instances import TEST_SEED_OFFSET, prepare_environments
@@ -138,8 +138,9 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
         mac = acting_mac = controller_of(teams)
         if acting.lag_of(args.acting) or acting_device(args) != args.device:
             acting_mac = copy.deepcopy(mac)
-            if acting_device(args) == "cuda":
-                acting_mac.cuda()
+            move_to(acting_device(args), acting_mac)
+        # before the runner asks for the memory that agents begin with, and for whatever else their networks make
+        move_to(args.device, mac)
         if hasattr(runner, "side_by_side"):
             runner.side_by_side = _stored_as_played(teams)
         runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=acting_mac)
@@ -173,8 +174,6 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
             if not team.frozen:
                 with of_team(team.name):
                     _add_learner(team, scheme, players, columns, team.logger(logger))
-            elif args.device == "cuda":
-                team.mac.cuda()
         like = EpisodeBatch(scheme, players.groups, 1, 1, preprocess=players.preprocess, device="meta")
         playing = acting.build(args, runner, mac, players.acting_mac, logger, like=like)
         if hasattr(playing, "players_of"):
@@ -219,8 +218,7 @@ def _add_learner(team: Member, scheme: dict, players: Players, columns: int, log
     team.buffer = build_buffer(chosen_name(vars(args), "buffer"), *fields, args, logger)
     team.plan = build_plan(args, team.buffer)
     team.learner = le_REGISTRY[args.learner](team.mac, team.buffer.scheme, logger, args)
-    if args.device == "cuda":
-        team.learner.cuda()
+    move_to(args.device, team.learner)
     if args.compile == "on":
         _compile(team.learner)
 

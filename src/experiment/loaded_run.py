@@ -55,8 +55,6 @@ def loaded_run(args: SimpleNamespace, logger: Logger, model: Path, step: int) ->
     try:
         logger.console_logger.info(f"Loading model from {model}")
         players.mac.load_models(str(model))
-        if args.device == "cuda":
-            players.mac.cuda()
         players.runner.t_env = step
         stream = RandomStream(args.seed + TEST_SEED_OFFSET)
         yield LoadedRun(args, players.runner, players.mac, stream, step, logger, model)

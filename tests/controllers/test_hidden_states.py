@@ -3,6 +3,7 @@
 import pytest
 import torch as th
 
+from cli.compose import compose_config
 from components.episode_buffer import EpisodeBatch
 from controllers.basic_controller import BasicMAC
 from controllers.hidden_states import fields_before, has_rows, memory_before, reset_where
@@ -10,7 +11,9 @@ from controllers.unroll import BatchUnroll, unroll_mac
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
+from small_training import SETTINGS, assembled, suited
 from utils.schemes import is_rollout
+from utils.tensor_trees import leaves
 
 TREE = {"lstm": (th.arange(12.0).view(6, 2), th.arange(6.0).view(6, 1)), "age": th.arange(24.0).view(3, 2, 2, 2)}
 
@@ -122,6 +125,27 @@ def test_a_rollout_starts_with_the_tree_from_before(lstm):
         outputs = unroll.spread(unroll.outputs(make_mac(whole, name)))
         th.testing.assert_close(outputs[0, 2:], fresh[0])
         th.testing.assert_close(outputs[1], mac.unroll(whole)[0][1, 2:6])
+
+
+@pytest.mark.parametrize("agent", [name for name in REGISTRY if REGISTRY.entry(name).traits.get("memory")])
+def test_recurrent_kernels_of_gpus_get_memory_of_its_own(agent, monkeypatch):
+    """cuDNN refuses views of another shape, such as one agent's state for all."""
+    units = bool(REGISTRY.entry(agent).traits.get("needs_entities"))
+    env_args = {"observation": "entities"} if units else {}
+    config = compose_config("iql", "skirmish").config
+    changes = {"agent": agent, "env_args": env_args, "obs_last_action": not units, "obs_agent_id": not units}
+    with assembled(suited(config, {**SETTINGS, **changes})) as parts:
+        mac, given = parts.mac, []
+        sequence = mac.agent.sequence
+        monkeypatch.setattr(
+            mac.agent, "sequence", lambda x, sizes, state: (given.append(state), sequence(x, sizes, state))[1]
+        )
+        batch = parts.runner.run()
+        mac.init_hidden(batch.batch_size)
+        BatchUnroll(batch, mac).outputs(mac)
+    for state in (mac.hidden_states, *given):
+        assert all(leaf.is_contiguous() for _, leaf in leaves(state))
+    assert given
 
 
 def test_memories_are_reset_by_episode_or_by_agent():

@@ -24,12 +24,18 @@ def gru_sequence(cell: nn.GRUCell | AgentGRUCell, x: th.Tensor, sizes: list[int]
         return cell.sequence(x, sizes, hidden)
     weights = (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
     if x.is_cuda:  # there the number of launches decides, and cuDNN makes one of all steps
-        return th.gru(x, th.tensor(sizes), hidden.unsqueeze(0), weights, True, 1, 0.0, cell.training, False)[0]
+        return _in_one_call(x, sizes, hidden, weights, cell.training)
     if th.is_autocast_enabled(x.device.type):
         return _step_by_step(cell, x, sizes, hidden)
     if th.is_grad_enabled():
         return _GRUSequence.apply(x, hidden, *weights, sizes)
     return _states(x, hidden, *weights, sizes, *_gate_buffers(x, hidden, _most_rows(_blocks(sizes))))
+
+
+def _in_one_call(x: th.Tensor, sizes: list[int], hidden: th.Tensor, weights: tuple, training: bool) -> th.Tensor:
+    # cuDNN refuses states that are views
+    states = hidden.contiguous().unsqueeze(0)
+    return th.gru(x, th.tensor(sizes), states, weights, True, 1, 0.0, training, False)[0]
 
 
 def _step_by_step(cell: nn.GRUCell, x: th.Tensor, sizes: list[int], hidden: th.Tensor) -> th.Tensor:

@@ -46,7 +46,7 @@ class EntityEmbedding(nn.Module):
     def forward(self, features: dict[str, th.Tensor]) -> th.Tensor:
         """Of each type `[n, F]` -> `[N, d_model]`, type after type."""
         parts = [self.embeddings.of(name)(x) for name, x in features.items() if len(x) or th.is_grad_enabled()]
-        return th.cat(parts or [th.empty(0, self._width)])
+        return th.cat(parts or [next(self.parameters()).new_empty(0, self._width)])
 
 
 def _embedding(features: int, d_model: int) -> nn.Module:

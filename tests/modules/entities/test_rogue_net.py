@@ -5,6 +5,7 @@ import pytest
 import torch as th
 
 from entity_frames import net_inputs
+from modules.entities.embedding import EntityEmbedding
 from modules.entities.rogue_net import RogueNet
 from rogue_net_cases import FIRE, MINES, MOVE, SMALL, UNEQUAL, Case, frames, weights
 from utils.errors import ConfigError, MusterError
@@ -224,3 +225,10 @@ def test_size_and_first_logits():
     case = _case(counts=UNEQUAL)
     logits, outputs = net(**net_inputs(case, frames(case)))
     assert logits["Move"].abs().max() < 0.2 and not outputs["value"].any()
+
+
+@th.no_grad()
+def test_a_frame_without_entities_is_on_the_networks_device():
+    embedding = EntityEmbedding({"Mine": ["x", "y"], "Robot": []}, 4).to("meta")
+    none = embedding({"Mine": th.empty(0, 2, device="meta"), "Robot": th.empty(0, 0, device="meta")})
+    assert (none.shape, none.device.type) == ((0, 4), "meta")

@@ -1,0 +1,71 @@
+"""On which device networks are when a runner first sees them; without a GPU, by who was told to move there."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch.nn as nn
+
+from checks import check_config
+from cli.compose import compose_config
+from experiment import assembly, loaded_run
+from fakes import RecordingLogger
+from runners import REGISTRY
+from runners.rollout_runner import RolloutRunner
+from small_training import SETTINGS
+from utils.config import recursive_dict_update
+
+GPU, CPU = "cuda", "cpu"
+
+
+class _SeenError(Exception):
+    """The runner was set up with a network on this device."""
+
+
+class _Watching(RolloutRunner):
+    def setup(self, scheme, groups, preprocess, mac):
+        # from here on it may ask for the memory that agents begin with, on the network's device
+        raise _SeenError(GPU if getattr(mac.agent, "moved", False) else CPU)
+
+
+def _assemble(args):
+    assembly.assemble_players(args, RecordingLogger())
+
+
+def _load(args):
+    with loaded_run.loaded_run(args, RecordingLogger(), None, 0):
+        pass
+
+
+def _collect(args):
+    assembly.collector_players(args, RecordingLogger())
+
+
+@pytest.mark.parametrize(
+    ("door", "learner", "acting_device", "expected"),
+    [
+        (_assemble, GPU, "auto", GPU),
+        (_assemble, GPU, CPU, CPU),
+        (_assemble, CPU, GPU, GPU),
+        (_assemble, CPU, "auto", CPU),
+        (_load, GPU, "auto", GPU),
+        (_load, GPU, CPU, CPU),
+        (_collect, GPU, GPU, GPU),
+        (_collect, GPU, "auto", CPU),
+    ],
+)
+@pytest.mark.parametrize("acting", ["in_turn", "ahead"])
+def test_networks_are_where_they_compute_before_a_runner_asks_for_their_memory(
+    monkeypatch, door, learner, acting_device, expected, acting
+):
+    monkeypatch.setattr(REGISTRY, "_entries", dict(REGISTRY._entries))
+    REGISTRY["watching"] = _Watching
+    monkeypatch.setattr(nn.Module, "cuda", lambda module: setattr(module, "moved", True))
+    monkeypatch.setattr(assembly, "device_memory", lambda device: None)
+    monkeypatch.setattr(assembly, "import_plugins", lambda plugins: None)
+    config = check_config(
+        recursive_dict_update(compose_config("pqn_vdn", "two_step").config, {**SETTINGS, "minibatches": 1})
+    )
+    config["env_args"]["seed"] = 1
+    changes = {"runner": "watching", "acting": acting, "acting_device": acting_device, "device": learner}
+    with pytest.raises(_SeenError, match=expected):
+        door(SimpleNamespace(**{**config, **changes}))
