@@ -30,8 +30,7 @@ class RewardsByAgent:
 
     def observe(self) -> dict[str, np.ndarray]:
         game = self._game
-        legal = np.asarray(game.get_avail_actions(), dtype=np.uint8)
-        return {"obs": np.stack(game.get_obs()), "state": game.get_state(), "avail_actions": legal}
+        return {"obs": np.stack(game.get_obs()), "state": game.get_state(), "avail_actions": game.get_avail_actions()}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
         _, ended, info = self._game.step(actions["actions"])

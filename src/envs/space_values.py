@@ -8,6 +8,8 @@ import numpy as np
 from envs.fields import FieldSpec
 from envs.optional import require
 from envs.spaces import actions, observations
+from envs.validation import InvalidEnvironmentError, shaped
+from utils.plain_values import shown
 
 Showing = Callable[[Any], dict[str, np.ndarray]]
 Acting = Callable[[Mapping[str, np.ndarray], int], Any]
@@ -18,21 +20,28 @@ def observed(path: str, space: Any) -> tuple[dict[str, FieldSpec], Showing]:
 
     Dict and Tuple spaces give a field for each of their parts. Choices (Discrete, MultiDiscrete) are one-hot, as in
     `gymnasium.spaces.flatten`. Floats have 32 bits; pictures and other whole numbers keep their type.
+
+    Raises, when an observation is turned into values:
+        InvalidEnvironmentError: it has another form than its space, or a whole number that the space does not have.
     """
     spaces = require("gymnasium.spaces", "Gymnasium's spaces")
     if isinstance(space, spaces.Dict | spaces.Tuple):
-        named = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
+        mapping = isinstance(space, spaces.Dict)
+        named = list(space.spaces.items() if mapping else enumerate(space.spaces))
         parts = [(key, *observed(f"{path}/{key}", inner)) for key, inner in named]
         fields = {name: field for _, part, _ in parts for name, field in part.items()}
-        return fields, lambda seen: {name: x for key, _, show in parts for name, x in show(seen[key]).items()}
+        return fields, lambda seen: _of_parts(path, space, parts, seen)
     if isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
         fields = observations(path, spaces.Box(0, 1, (spaces.flatdim(space),), np.float32))
-        return fields, lambda seen: {path: spaces.flatten(space, seen)}
+        one_hot = _OneHot(path, space)
+        return fields, lambda seen: {path: one_hot(seen)}
     if isinstance(space, spaces.MultiBinary):
-        return observations(path, spaces.Box(0, 1, space.shape, np.float32)), lambda seen: {path: np.asarray(seen)}
-    if isinstance(space, spaces.Box):
-        space = _with_floats_of_32_bits(spaces, space)
-    return observations(path, space), lambda seen: {path: np.asarray(seen)}
+        fields = observations(path, spaces.Box(0, 1, space.shape, np.float32))
+    else:
+        if isinstance(space, spaces.Box):
+            space = _with_floats_of_32_bits(spaces, space)
+        fields = observations(path, space)
+    return fields, lambda seen: {path: _array(path, space, seen)}
 
 
 def acted(path: str, space: Any) -> tuple[dict[str, FieldSpec], Acting]:
@@ -60,6 +69,52 @@ def acted(path: str, space: Any) -> tuple[dict[str, FieldSpec], Acting]:
         return actions(path, space), lambda chosen, i: None  # which refuses it
     fields = actions(path, _with_floats_of_32_bits(spaces, space))
     return fields, lambda chosen, i: np.clip(chosen[path][i], space.low, space.high).astype(space.dtype)
+
+
+def _of_parts(path: str, space: Any, parts: list, seen: Any) -> dict[str, np.ndarray]:
+    mapping = isinstance(space.spaces, Mapping)
+    if not isinstance(seen, Mapping if mapping else tuple | list) or (not mapping and len(seen) != len(parts)):
+        raise _otherwise(path, space, f"is {shown(seen)}")
+    values: dict[str, np.ndarray] = {}
+    for key, _, show in parts:
+        if mapping and key not in seen:
+            raise _otherwise(path, space, f"has no '{key}'")
+        values |= show(seen[key])
+    return values
+
+
+class _OneHot:
+    """Choices as `gymnasium.spaces.flatten` writes them: one after another, each with a single 1."""
+
+    def __init__(self, path: str, space: Any):
+        sizes = np.asarray(space.nvec if hasattr(space, "nvec") else space.n)
+        self._path, self._space, self._shape, self._sizes = path, space, sizes.shape, sizes.reshape(-1)
+        self._start = np.broadcast_to(space.start, self._shape).reshape(-1)
+        self._offsets = np.cumsum([0, *self._sizes[:-1]])
+
+    def __call__(self, seen: Any) -> np.ndarray:
+        chosen = shaped(f"the observation '{self._path}'", self._shape, seen).reshape(-1) - self._start
+        if np.count_nonzero((chosen < 0) | (chosen >= self._sizes) | (chosen % 1 != 0)):
+            raise _otherwise(self._path, self._space, f"is {shown(seen)}")
+        values = np.zeros(self._sizes.sum(), np.float32)
+        values[self._offsets + chosen.astype(np.int64)] = 1
+        return values
+
+
+def _array(path: str, space: Any, seen: Any) -> np.ndarray:
+    value = shaped(f"the observation '{path}'", space.shape, seen)
+    if space.dtype.kind not in "iu" or value.dtype == space.dtype:
+        return value
+    with np.errstate(invalid="ignore"):
+        whole = value.astype(space.dtype)
+    # which would become other numbers of this type
+    if len(wrong := value[whole != value]):
+        raise _otherwise(path, space, f"has the value {wrong.flat[0]}")
+    return whole
+
+
+def _otherwise(path: str, space: Any, found: str) -> InvalidEnvironmentError:
+    return InvalidEnvironmentError(f"the observation '{path}' {found}; its space is {shown(str(space), 200)}")
 
 
 def _together(chosen: Mapping[str, np.ndarray], i: int, paths: Mapping[str, Any], space: Any) -> np.ndarray:

@@ -32,6 +32,22 @@ def as_numbers(name: str, value: Any) -> np.ndarray:
     return array
 
 
+def shaped(name: str, shape: tuple[int, ...], value: Any) -> np.ndarray:
+    """The value of `name`, as an array of this shape.
+
+    Raises:
+        InvalidEnvironmentError: it has another one, or is not made of plain numbers.
+    """
+    if type(value) is not np.ndarray or value.dtype.kind not in NUMBERS:
+        value = as_numbers(name, value)
+    if value.shape == shape:
+        return value
+    # axes of size 1 may come and go, as in EpisodeBatch.update
+    if [size for size in value.shape if size != 1] != [size for size in shape if size != 1]:
+        raise InvalidEnvironmentError(f"{name} has the shape {value.shape}; it was announced as {shape}")
+    return value.reshape(shape)
+
+
 def problem_of_mask(mask: np.ndarray, name: str = "get_avail_actions()", choices: bool = True) -> str | None:
     """The problem of a mask `[n, ...]` of one environment, in words, or None.
 

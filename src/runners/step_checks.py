@@ -32,11 +32,11 @@ class StepChecks:
             for path, field in spec.of_kind("action").items()
             if field.categorical
         }
-        self._masks = list(masks.values())
+        self._masks = {path: spec.array_shape(path, size) for path in masks.values()}
         self._moments = 0
 
     def observed(self, observed: Mapping[str, np.ndarray], rows: np.ndarray, steps: int | np.ndarray) -> None:
-        """Check the observations thoroughly, in the first steps only.
+        """Check the observations: thoroughly in the first steps, then that masks have their shape.
 
         Args:
             observed: as `VectorEnv.observed` returns it.
@@ -48,6 +48,9 @@ class StepChecks:
                 action.
         """
         if self._moments >= FIRST_MOMENTS:
+            for path, shape in self._masks.items():
+                if getattr(observed.get(path), "shape", None) != shape:
+                    self._require_array(path, observed.get(path), shape, NUMBERS)
             return
         self._moments += 1
         for path in self._spec.of_kind(*SHOWN):

@@ -7,11 +7,10 @@ import numpy as np
 
 from envs.fields import EnvSpec
 from envs.sizes import announced
-from envs.validation import FIRST_MOMENTS, InvalidEnvironmentError
+from envs.validation import FIRST_MOMENTS, InvalidEnvironmentError, shaped
 from replays.offered import offered
 from replays.plain import plain
 from utils.errors import ConfigError, MusterError
-from vector_envs.environment_row import shaped
 from vector_envs.faults import Failure
 from vector_envs.generators import generators_state, load_generators_state
 from vector_envs.native import NativeEnv

@@ -7,8 +7,8 @@ import numpy as np
 
 from envs.fields import FieldSpec, count_of
 from envs.outcome import Outcome
-from envs.validation import FIRST_MOMENTS, InvalidEnvironmentError, as_numbers, info_of, is_end
-from vector_envs.environment_row import EnvironmentRow, require_mask, shaped
+from envs.validation import FIRST_MOMENTS, InvalidEnvironmentError, as_numbers, info_of, is_end, shaped
+from vector_envs.environment_row import EnvironmentRow, require_mask
 from vector_envs.step_arrays import StepArrays
 
 
@@ -48,9 +48,10 @@ class DeclaredRow(EnvironmentRow):
             if spec.capacity is not None:
                 _put_ragged(name, spec, target, self._shown[count_of(path)], values[path])
             elif spec.kind == "mask":
-                if self._moments < FIRST_MOMENTS or values[path].dtype.kind == "f":  # which a byte would hide
-                    require_mask(values[path], name, choices=bool(spec.of))
-                target[...] = values[path]
+                mask = shaped(name, target.shape, values[path])
+                if self._moments < FIRST_MOMENTS or mask.dtype.kind == "f":  # which a byte would hide
+                    require_mask(mask, name, choices=bool(spec.of))
+                target[...] = mask
             else:
                 target[...] = shaped(name, target.shape, values[path])
         self._moments += 1

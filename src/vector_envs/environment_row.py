@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from envs.outcome import Outcome, outcome_of
-from envs.validation import FIRST_MOMENTS, NUMBERS, InvalidEnvironmentError, as_numbers, problem_of_mask
+from envs.validation import FIRST_MOMENTS, InvalidEnvironmentError, problem_of_mask, shaped
 from vector_envs.step_arrays import StepArrays
 
 
@@ -72,22 +72,6 @@ class EnvironmentRow:
     def _located(self, env: Any, error: InvalidEnvironmentError) -> InvalidEnvironmentError:
         when = f"in step {self._step}" if self._step else "after reset()"
         return InvalidEnvironmentError(f"{type(env).__name__}, {when}: {error}.")
-
-
-def shaped(name: str, shape: tuple[int, ...], value: Any) -> np.ndarray:
-    """The value of `name`, as an array of this shape.
-
-    Raises:
-        InvalidEnvironmentError: it has another one, or is not made of plain numbers.
-    """
-    if type(value) is not np.ndarray or value.dtype.kind not in NUMBERS:
-        value = as_numbers(name, value)
-    if value.shape == shape:
-        return value
-    # axes of size 1 may come and go, as in EpisodeBatch.update
-    if [size for size in value.shape if size != 1] != [size for size in shape if size != 1]:
-        raise InvalidEnvironmentError(f"{name} has the shape {value.shape}; it was announced as {shape}")
-    return value.reshape(shape)
 
 
 def require_mask(mask: np.ndarray, name: str, choices: bool = True) -> None:

@@ -108,8 +108,10 @@ def test_what_is_legal_comes_from_the_info():
     for _ in range(3):
         info = act(env)[3]
         legal.append(env.observe()["avail_actions"].tolist())
-    assert legal == [[[0, 1, 1]], [[1, 0, 0]], [[1, 0, 0]], [[1, 1, 1]]], "a mask without a legal action is none"
+    assert legal == [[[0, 1, 1]], [[1, 0, 0]], [[1, 0, 0]], [[1, 0, 0]]]
     assert info == {"distance": 3}
+    act(env)
+    assert env.observe()["avail_actions"].tolist() == [[1, 1, 1]], "after the end, nothing need be legal"
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,17 @@ def test_arrays_of_a_batch_in_other_shapes(play, way, fault, monkeypatch):
         play(way, {})
 
 
+@pytest.mark.parametrize("way", BATCHED, ids=way_name)
+@pytest.mark.parametrize("mask", [np.ones((2, 2, 1)), None], ids=["shape", "missing"])
+def test_a_mask_of_a_batch_that_changes_later(play, way, mask, monkeypatch):
+    """When the first moments are over, the mask is still looked at."""
+    monkeypatch.setattr("runners.step_checks.FIRST_MOMENTS", 0)
+    observed = WrongBatch.observed
+    monkeypatch.setattr(WrongBatch, "observed", lambda self: {**observed(self), "avail_actions": mask})
+    with pytest.raises(MusterError, match="The environments' avail_actions is "):
+        play(way, {})
+
+
 @pytest.mark.parametrize(
     ("returned", "words"),
     [

@@ -20,10 +20,14 @@ def rows(frame, group):
     def agent(last):
         return [floats(shape) for shape in group["obs"]], dice.randrange(100) / 4, dice.randrange(10**6), last
 
-    choices = sum(group["branches"])
+    def mask():
+        """1: not available. The first choice of a branch is, where no other one would be."""
+        branches = [[dice.randrange(2) for _ in range(size)] for size in group["branches"]]
+        return [masked and not (k == 0 and all(branch)) for branch in branches for k, masked in enumerate(branch)]
+
     least = 0 if group.get("may_be_silent") else 1
     most = group.get("show", group["n"])
-    asking = [agent([dice.randrange(2) for _ in range(choices)]) for _ in range(dice.randint(least, most))]
+    asking = [agent(mask()) for _ in range(dice.randint(least, most))]
     ended = [agent(dice.randrange(2)) for _ in range(dice.randint(0, most))]
     return asking, ended
 

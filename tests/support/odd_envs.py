@@ -99,6 +99,8 @@ class WrongConvoy(Convoy):
             seen["drones/obs/near"] = [np.zeros((TRUCKS + 1, 2))] * DRONES
         elif self.wrong == "mask":
             seen["trucks/avail_actions"] = np.zeros((TRUCKS, GEARS))
+        elif self.wrong == "mask of one":
+            seen["trucks/avail_actions"] = np.ones((TRUCKS, 1))
         elif self.wrong == "picture":
             seen["drones/obs/camera"] = np.zeros((DRONES, 2, 2))
         return seen

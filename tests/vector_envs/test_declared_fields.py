@@ -122,6 +122,7 @@ def test_a_state_is_resumed_in_the_midst_of_an_episode(make, way):
         ("workers shared_memory 2", "missing", r"observe\(\) has no 'trucks/obs'"),
         ("in_process", "rows", r"observe\(\)\['drones/obs/near'\]\[0\] has 4 rows, more than its capacity of 3"),
         ("in_process", "mask", r"trucks/avail_actions"),
+        ("in_process", "mask of one", r"observe\(\)\['trucks/avail_actions'\] has the shape \(3, 1\)"),
         ("in_process", "picture", r"observe\(\)\['drones/obs/camera'\] has the shape \(2, 2, 2\)"),
         ("in_process", "reward", r"step\(\) returned no 'drones/reward'"),
         ("workers shared_memory 2", "both", r"returned terminated and truncated"),

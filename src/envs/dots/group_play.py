@@ -8,6 +8,7 @@ import numpy as np
 from envs.dots.fields import GroupFields
 from envs.dots.group import Group
 from envs.dots.streams import Streams
+from envs.validation import InvalidEnvironmentError
 
 
 class GroupPlay:
@@ -35,7 +36,11 @@ class GroupPlay:
         self.streams.clear()
 
     def take(self, group: Group | None) -> None:
-        """Fill the arrays from a turn; None: the simulator has not shown the group yet."""
+        """Fill the arrays from a turn; None: the simulator has not shown the group yet.
+
+        Raises:
+            InvalidEnvironmentError: an agent that asks has no legal choice.
+        """
         fields = self.fields
         for array in self.outcomes.values():
             array[...] = 0
@@ -102,8 +107,11 @@ class GroupPlay:
             return
         for i, mask in enumerate(fields.masks):
             legal = ~self._mask_of(asking.mask, i)
-            # all of a branch masked: no action would be legal, and the simulator has to take one
-            legal[~legal.any(axis=1)] = True
+            if not (some := legal.any(axis=1)).all():
+                raise InvalidEnvironmentError(
+                    f"The simulator masks all {legal.shape[1]} choices of {fields.choices[i]} for its agent "
+                    f"{asking.agent_id[~some][0]}; one must be left."
+                )
             shown[mask][rows] = legal
 
     def _mask_of(self, mask: np.ndarray, branch: int) -> np.ndarray:

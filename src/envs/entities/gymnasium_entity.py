@@ -18,8 +18,8 @@ AGENT = "Agent"
 class GymnasiumEntity(Environment):
     """The agent is the entity, and the entries of its observation are the features `obs0`, `obs1`, ...
 
-    A discrete observation is one-hot. The action is `action`, with the numbers of its choices as labels and the mask of
-    the info's `action_mask`; each branch of a MultiDiscrete or MultiBinary is one: `action/0`, `action/1`, ...
+    A discrete observation is one-hot. The action is `action`, with the numbers of its choices as labels; each branch
+    of a MultiDiscrete or MultiBinary is one: `action/0`, `action/1`, ... Their masks are those of `GymnasiumEnv`.
 
     Args:
         key: gymnasium's id.
@@ -44,7 +44,8 @@ class GymnasiumEntity(Environment):
         self._actions = {path: field.n for path, field in fields.items() if field.kind == "action"}
         if None in self._actions.values():
             raise ConfigError(f"{where}: it has continuous actions; entities have discrete ones.")
-        self._size, self._masked = fields["obs"].shape[0], "avail_actions" in fields
+        self._size = fields["obs"].shape[0]
+        self._masks = {field.of: path for path, field in fields.items() if field.of}
         self.episode_limit = self._env.episode_limit
 
     def capacity(self) -> dict[str, int]:
@@ -87,10 +88,12 @@ class GymnasiumEntity(Environment):
 
     def _observation(self, reward: float, terminated: bool, truncated: bool) -> Observation:
         seen = self._env.observe()
-        mask = seen["avail_actions"].astype(bool) if self._masked else None
+        masks = {path: seen[mask].astype(bool) for path, mask in self._masks.items()}
         return Observation(
             features={AGENT: np.array(seen["obs"], np.float32)},
-            actions={_name(path): CategoricalActionMask(actor_types=[AGENT], mask=mask) for path in self._actions},
+            actions={
+                _name(path): CategoricalActionMask(actor_types=[AGENT], mask=masks.get(path)) for path in self._actions
+            },
             reward=reward,
             done=terminated,
             truncated=truncated,

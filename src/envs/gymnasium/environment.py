@@ -8,12 +8,13 @@ import numpy as np
 
 from envs.fields import AGENTS, FieldSpec
 from envs.gymnasium import drawings, states, tasks
+from envs.gymnasium.masks import MaskSource
 from envs.gymnasium.wrappers import wrapped
+from envs.legal_actions import MASK, LegalActions
 from envs.space_values import acted, observed
+from envs.validation import InvalidEnvironmentError
 from utils.errors import ConfigError
 from utils.plain_values import shown
-
-MASK = "action_mask"  # of the info, where a few environments say what is legal
 
 
 class GymnasiumEnv:
@@ -21,8 +22,8 @@ class GymnasiumEnv:
 
     `obs`, or `obs/<key>` for each part of a Dict or Tuple: a vector or a picture. `actions`, or `actions/<k>` for each
     branch of a MultiDiscrete or MultiBinary; continuous ones have their bounds. Where observations are one vector of
-    floats it is also the `state`, with all of its entries. One choice has `avail_actions`, from the info's
-    `action_mask` if there is one.
+    floats it is also the `state`, with all of its entries. One choice has `avail_actions`; a branch has `avail/<k>` if
+    the environment marks what is legal (`MaskSource`, `LegalActions`).
 
     Args:
         key: gymnasium's id, e.g. "CartPole-v1"; "module:Name-v0" imports a module that registers it.
@@ -51,13 +52,20 @@ class GymnasiumEnv:
     ):
         self._env = wrapped(tasks.made(key, time_limit, kwargs), wrappers)
         self.key, self.groups, self.episode_limit = key, {AGENTS: 1}, tasks.limit_of(key, time_limit)
-        self._observations, self._show = observed("obs", self._env.observation_space)
         self._actions, self._act = acted("actions", self._env.action_space)
+        self._legal = LegalActions("actions", self._env.action_space, self._actions)
+        self._source = MaskSource(self._env, bool(self._legal.choices))
+        self._observations, self._show = observed("obs", self._source.plain_space)
         self._has_state = _is_vector(self._observations)
         self._observe = None if observe is None else _require_entries(observe, self._observations)
-        self._masked = list(self._actions) == ["actions"] and self._actions["actions"].categorical
-        self._infos, self._seed = list(infos or ()), seed
+        self._infos, self._seed, self._steps = list(infos or ()), seed, 0
         self._seen: dict[str, np.ndarray] = {}
+        # of branches, masks are declared only if there are any, which only a first info may tell
+        self._masked = "actions" in self._legal.choices or self._source.known
+        if self._source.known:
+            self._legal.offered = True
+        if self._legal.choices and not self._masked:
+            self._masked = self._env.reset(seed=seed)[1].get(MASK) is not None
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
@@ -86,7 +94,7 @@ class GymnasiumEnv:
         if self._observe is not None:
             fields["obs"] = _part_of(fields["obs"], self._observe)
         if self._masked:
-            fields["avail_actions"] = FieldSpec("mask", (self._actions["actions"].n,), "uint8", of="actions")
+            fields |= self._legal.fields()
         for key in self._infos:
             fields[f"infos/{key}"] = FieldSpec("outcome", (), "float32", group=None)
             fields[f"infos/{key}/known"] = FieldSpec("outcome", (), "uint8", group=None)
@@ -95,7 +103,7 @@ class GymnasiumEnv:
     def reset(self) -> None:
         seen, info = self._env.reset(seed=self._seed)
         # later episodes continue with the generator's state
-        self._seed = None
+        self._seed, self._steps = None, 0
         self._keep(seen, info)
 
     def observe(self) -> dict[str, np.ndarray]:
@@ -103,7 +111,8 @@ class GymnasiumEnv:
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, float], bool, bool, dict[str, Any]]:
         seen, reward, terminated, truncated, info = self._env.step(self._act(actions, 0))
-        self._keep(seen, info)
+        self._steps += 1
+        self._keep(seen, info, bool(terminated))
         info = {name: value for name, value in info.items() if name != MASK}
         # an end that lies in the task is one, also at the time limit
         return (
@@ -123,28 +132,33 @@ class GymnasiumEnv:
             kept |= {f"infos/{key}": float(np.asarray(value).item()), f"infos/{key}/known": float(key in info)}
         return kept
 
-    def _keep(self, seen: Any, info: Mapping[str, Any]) -> None:
-        shown_now = {path: value[None] for path, value in self._show(seen).items()}
+    def _keep(self, seen: Any, info: Mapping[str, Any], terminated: bool = False) -> None:
+        """Raises: InvalidEnvironmentError: the observation does not fit its space, or the mask the actions."""
+        plain, mask = self._source.taken(seen, info)
+        try:
+            shown_now = {path: value[None] for path, value in self._show(plain).items()}
+            legal = self._legal.read(mask, self._source.name, terminated)
+        except InvalidEnvironmentError as error:
+            when = f"in step {self._steps}" if self._steps else "after reset()"
+            raise InvalidEnvironmentError(f"env_args.key={self.key}, {when}: {error}.") from None
         if self._has_state:
             shown_now["state"] = shown_now["obs"][0]
         if self._observe is not None:
             shown_now["obs"] = shown_now["obs"][:, self._observe]
         if self._masked:
-            shown_now["avail_actions"] = self._legal(info.get(MASK))
+            shown_now |= {path: value[None] for path, value in legal.items()}
         self._seen = shown_now
-
-    def _legal(self, mask: Any) -> np.ndarray:
-        if mask is None or not np.any(mask):
-            return np.ones((1, self._actions["actions"].n), dtype=np.uint8)
-        return (np.asarray(mask) != 0).astype(np.uint8)[None]
 
     def state_dict(self) -> dict[str, Any]:
         """At any time, see `MultiAgentEnv`; see `states` for which environments."""
         seen = {path: np.array(value) for path, value in self._seen.items()}
-        return {"seed": self._seed, "seen": seen, "env": states.captured(self._env)}
+        own = {"seed": self._seed, "steps": self._steps, "offered": self._legal.offered}
+        return {**own, "seen": seen, "env": states.captured(self._env)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._seed = state["seed"]
+        # older checkpoints lack these
+        self._steps, self._legal.offered = state.get("steps", 0), state.get("offered", self._legal.offered)
         self._seen = {path: np.array(value) for path, value in state["seen"].items()}
         states.restore(self._env, state["env"])
 

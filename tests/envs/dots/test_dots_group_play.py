@@ -7,6 +7,7 @@ from dots_simulator.groups import GroupSpec, Observation
 from envs.dots.fields import GroupFields
 from envs.dots.group import Rows
 from envs.dots.group_play import GroupPlay
+from envs.validation import InvalidEnvironmentError
 
 
 class AskingGroup:
@@ -14,12 +15,13 @@ class AskingGroup:
 
     ended = 0
 
-    def __init__(self, *ids):
+    def __init__(self, *ids, mask=None):
         self.ids, self.asking, self.acted = ids, len(ids), None
+        self.mask = mask
 
     def decisions(self, by_branch, copy):
         seen = np.array(self.ids, np.float32)[:, None]
-        return Rows([seen], np.zeros(len(self.ids), np.float32), np.array(self.ids, np.int32))
+        return Rows([seen], np.zeros(len(self.ids), np.float32), np.array(self.ids, np.int32), mask=self.mask)
 
     def act(self, floats, choices):
         self.acted = floats[:, 0].tolist()
@@ -42,3 +44,15 @@ def test_agents_get_their_own_actions_in_whichever_order_they_ask(resumed):
     play.act(group, {"actions": np.array([[0.3], [0.1], [0.2], [0.0]], np.float32)})
     assert group.acted == pytest.approx([0.2, 0.3])
     assert play.shown["obs"][[2, 0], 0].tolist() == [20, 30]
+
+
+def test_an_agent_whose_choices_are_all_masked_is_named():
+    spec = GroupSpec("Walker", 4, (Observation((1,)),), branches=(2, 3))
+    play = GroupPlay(GroupFields("agents", spec, masked=True))
+    masks = np.zeros((2, 5), bool)
+    masks[0, 1:4] = True
+    play.take(AskingGroup(7, 9, mask=masks))
+    assert play.shown["avail/0"][:2].tolist() == [[1, 0], [1, 1]]
+    masks[1, 2:] = True
+    with pytest.raises(InvalidEnvironmentError, match="masks all 3 choices of actions/1 for its agent 9"):
+        play.take(AskingGroup(7, 9, mask=masks))
