@@ -45,7 +45,7 @@ def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, 
     """
     alg_path = config_path(algorithm, "algs")
     if alg_path.suffix == ".py":
-        alg_config = _checked(alg_path, load_parameters(algorithm, alg_path).config(panel or {}))
+        alg_config = _checked(alg_path, load_parameters(_recorded(algorithm, alg_path), alg_path).config(panel or {}))
     elif panel:
         raise ConfigError(
             f"cpanel: {alg_path.name} is no parameter file, so it has no control panel. Set keys of the config after "
@@ -99,13 +99,20 @@ def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) ->
             f"cpanel: to change the panel, the run's parameter file runs again: {shown(name, 200)}. Records may come "
             f"from others: check it, and name it: with parameter_file={shown(name, 200)}"
         )
-    name = named or name
-    path = config_path(name, "algs")
+    path = config_path(named or name, "algs", ["."] if named or name.endswith(".py") else [])
+    name = _recorded(named or name, path)
     if path.suffix != ".py":
-        raise ConfigError(f"parameter_file={shown(name)}: it is no parameter file, whose name would end in .py.")
+        raise ConfigError(
+            f"parameter_file={shown(named or name)}: it is no parameter file, whose name would end in .py."
+        )
     recursive_dict_update(composed.config, load_parameters(name, path).difference(config["cpanel"], panel))
     composed.parameter_file = path
     return composed
+
+
+def _recorded(name: str, path: Path) -> str:
+    """The name by which a record has a parameter file: a name alone is one of ours, the user's own have their path."""
+    return name if path.parent == CONFIG_DIR / "algs" else str(path)
 
 
 def settled(config: Mapping[str, Any], settings: Mapping[str, Any], new: bool) -> dict:
@@ -162,7 +169,10 @@ def _checked(path: Path, config: dict) -> dict:
         if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):
             raise ConfigError(f"{path}: '{key}' must be a mapping of keys to values, found {shown(value)}.")
     if "plugins" in config:
-        config["plugins"] = _beside(path, config["plugins"])
+        try:
+            config["plugins"] = beside(path, config["plugins"])
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from None
     return config
 
 
@@ -175,18 +185,31 @@ def _of_presets(teams: Any) -> Iterator[Any]:
                 yield _load(path).get("plugins") if path.suffix != ".py" else None  # refused later
 
 
-def _beside(path: Path, plugins: Any) -> Any:
-    """`plugins` of the config file `path`: files beside it by their own path; the others are looked for elsewhere."""
+def beside(path: Path, plugins: Any) -> Any:
+    """`plugins` of the file `path`: those that lie beside it by their own path, others in the current folder.
+
+    Raises:
+        ConfigError: a file that is in neither.
+    """
     if isinstance(plugins, str):
-        return _beside(path, [plugins])
+        return beside(path, [plugins])
     if not isinstance(plugins, list):
         return plugins  # refused later
     return [_file_beside(path, plugin) if isinstance(plugin, str) else plugin for plugin in plugins]
 
 
 def _file_beside(path: Path, plugin: str) -> str:
-    file = path.resolve().parent / plugin
-    return str(file) if plugin.endswith(".py") and os.path.isfile(file) else plugin
+    if not plugin.endswith(".py"):
+        return plugin
+    folder = path.resolve().parent
+    if os.path.isfile(folder / plugin):
+        return str(folder / plugin)
+    if not os.path.isfile(plugin):
+        where = (
+            "" if os.path.isabs(plugin) else f" in {folder}" + (f" or {os.getcwd()}" if folder != Path.cwd() else "")
+        )
+        raise ConfigError(f"plugins: there is no file {shown(plugin, 300)}{where}.")
+    return plugin
 
 
 def _drop_arguments_of_other_environments(alg_config: dict, env_config: dict) -> None:

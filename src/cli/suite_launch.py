@@ -12,7 +12,7 @@ from browser.packages import REQUIREMENTS, missing
 from cli.suite_hints import command
 from cli.suite_progress import Progress
 from cli.suite_report import PACKAGES, PAGE, is_older, report
-from cli.suite_runs import checked_runs, checked_search, is_current, trial_runs
+from cli.suite_runs import checked_runs, checked_search, environment_configs, is_current, trial_runs
 from cli.suite_starter import starter
 from records.suite_scores import trial_rows, trials_summary
 from records.suite_state import DONE, FAILED, SuiteFolder, SuiteRun
@@ -127,7 +127,7 @@ def _run_here(
         if learns:
             searcher = Searcher(folder, suite.search, partial(trial_runs, suite), progress.say, options.retry_failed)
         variables = thread_variables(suite.resources["threads"])
-        start = partial(starter, suite.values("environment"), options.cold, variables)
+        start = partial(starter, environment_configs(suite), options.cold, variables)
         launcher = LocalLauncher(work, machine, start, searcher)
     with progress:
         outcome = launcher.run()

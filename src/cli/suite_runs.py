@@ -3,12 +3,13 @@
 import copy
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from checks import check_config
 from checks.options import declared
 from checks.recorded import reaching
-from cli.compose import Composed, compose_config, settled, with_own_defaults
+from cli.compose import Composed, beside, compose_config, settled, with_own_defaults
 from cli.settings import check_settings
 from cli.summary import check_summary
 from records.suite_state import SuiteRun
@@ -17,10 +18,8 @@ from records.tokens import MAP_ARGUMENTS
 from suites.expansion import HASH_LENGTH, Point, expanded, run_id, words_of
 from suites.search import nested
 from suites.suite_file import MOST_RUNS, SuiteFile, suite_path, with_trial
-from utils.config import config_names, config_path, parameter_names, recursive_dict_update
+from utils.config import CONFIG_DIR, config_path, recursive_dict_update
 from utils.errors import ConfigError
-from utils.nearest import suggestion
-from utils.plain_values import shown
 
 
 def checked_runs(suite: SuiteFile, looked_at: Callable[[int, int], Any] = lambda done, all_: None) -> list[SuiteRun]:
@@ -32,11 +31,15 @@ def checked_runs(suite: SuiteFile, looked_at: Callable[[int, int], Any] = lambda
     Raises:
         ConfigError: the first run that main.py would refuse, with the message and its place in the suite.
     """
-    _check_names(suite)
+    names = {
+        family: {name: _config_of(suite, name, family) for name in chosen}
+        for family, chosen in (("algs", suite.algorithms), ("envs", suite.values("environment")))
+    }
     points, runs, compose = expanded(suite), [], cache(compose_config)
     for point in points:
         try:
-            runs.append(_run(suite, point, compose))
+            configs = names["algs"][point.algorithm], names["envs"][point.environment]
+            runs.append(_run(suite, point, configs, compose))
         except ConfigError as error:
             where = ", ".join(filter(None, (point.row, point.map or point.environment, f"seed {point.seed}")))
             raise ConfigError(f"{suite.path}: {where}: {error}") from None
@@ -66,21 +69,30 @@ def trial_runs(suite: SuiteFile, name: str, settings: dict[str, Any]) -> list[Su
     return checked_runs(with_trial(suite, name, settings))
 
 
-def _check_names(suite: SuiteFile) -> None:
-    for family, key, names in (
-        ("algs", "algorithms", suite.algorithms),
-        ("envs", "environments", suite.values("environment")),
-    ):
-        known = config_names(family) + (parameter_names() if family == "algs" else [])
-        for name in names:
-            if not name.endswith((".yaml", ".yml", ".py")) and name not in known:
-                raise ConfigError(f"{suite.path}: {key}: there is no '{shown(name)}'.{suggestion(name, known)}")
-            config_path(name, family)
+def environment_configs(suite: SuiteFile) -> list[str]:
+    """What main.py takes the suite's environments by."""
+    return [_config_of(suite, name, "envs") for name in suite.values("environment")]
 
 
-def _run(suite: SuiteFile, point: Point, compose: Callable[[str, str], Composed]) -> SuiteRun:
-    composed = copy.deepcopy(compose(point.algorithm, point.environment))
+def _config_of(suite: SuiteFile, name: str, family: str) -> str:
+    """What main.py takes a config of the suite by: a name of ours, or the path of a file of the user's own.
+
+    It lies beside the suite's file, or else in the current folder.
+    """
+    folders = list(dict.fromkeys((suite.path.parent, Path())))
+    try:
+        path = config_path(name, family, folders, {"algs": "algorithms", "envs": "environments"}[family])
+    except ConfigError as error:
+        raise ConfigError(f"{suite.path}: {error}") from None
+    return name if path.parent == CONFIG_DIR / family else str(path)
+
+
+def _run(suite: SuiteFile, point: Point, configs: tuple[str, str], compose: Callable[[str, str], Composed]) -> SuiteRun:
+    composed = copy.deepcopy(compose(*configs))
     settings = recursive_dict_update({}, point.settings)
+    # in the current folder they keep their names, by which runs are known
+    if "plugins" in settings and suite.path.resolve().parent != Path.cwd():
+        settings["plugins"] = beside(suite.path, settings["plugins"])
     if point.map:
         recursive_dict_update(settings, {"env_args": {_map_argument(composed.config, point): point.map}})
     settings |= {"label": point.row, "seed": point.seed}
@@ -88,7 +100,7 @@ def _run(suite: SuiteFile, point: Point, compose: Callable[[str, str], Composed]
         settings["torch_threads"] = suite.resources["threads"]
     config, defaults = _merged(composed, settings)
     check_summary(config)
-    words = [f"--config={point.algorithm}", f"--env-config={point.environment}", "with", *words_of(settings)]
+    words = [f"--config={configs[0]}", f"--env-config={configs[1]}", "with", *words_of(settings)]
     return SuiteRun(
         id=run_id(point, config, defaults),
         algorithm=point.row,

@@ -1,5 +1,6 @@
 """A suite's file: what it may say, and what it says."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -106,23 +107,21 @@ def suite_names() -> list[str]:
 
 
 def suite_path(name: str) -> Path:
-    """The file of a suite: a path, or the name of one under config/suites.
+    """The file of a suite: the name of one under config/suites, or the user's own by its path or without its ending.
 
     Raises:
         ConfigError: there is no such file; the message has the nearest name.
     """
     is_path = name.endswith((".yaml", ".yml"))
-    path = Path(name) if is_path else CONFIG_DIR / FAMILY / f"{name}.yaml"
-    try:
-        found = path.is_file()
-    except (OSError, ValueError):  # a name that is too long
-        found = False
-    if not found and is_path:
+    own = [Path(f"{name}.yaml"), Path(f"{name}.yml")]
+    # unlike Path.is_file, this is False for a name that is too long, too
+    for path in [Path(name)] if is_path else [CONFIG_DIR / FAMILY / f"{name}.yaml", *own]:
+        if os.path.isfile(path):
+            return path
+    if is_path:
         raise ConfigError(f"There is no file {shown(name, 300)}.")
-    if not found:
-        hint = " A suite elsewhere is named by its path, which ends in .yaml."
-        raise ConfigError(f"There is no suite '{shown(name, 300)}'.{suggestion(name, suite_names())}{hint}")
-    return path
+    where = f" Nor is there a file {shown(own[0].name)} in {os.path.abspath(own[0].parent)}."
+    raise ConfigError(f"There is no suite '{shown(name, 300)}'.{suggestion(name, suite_names())}{where}")
 
 
 def read_suite(path: Path) -> SuiteFile:

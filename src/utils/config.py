@@ -3,7 +3,7 @@
 import copy
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,28 +26,42 @@ def parameter_names() -> list[str]:
     return sorted(path.stem for path in (CONFIG_DIR / "algs").glob("*.py"))
 
 
-def config_path(name: str, family: str) -> Path:
-    """Return the file of a config name; a path stands for itself: one that ends in .yaml or .yml, or of `algs` in .py.
+def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), key: str = "") -> Path:
+    """Return the file of a config: one of ours by its name, or the user's own by its name or path.
+
+    A path ends in .yaml or .yml, or of `algs` in .py; names leave that out.
+
+    Args:
+        folders: where files of the user's own are looked for, the first first.
+        key: what names the config, for messages (default: the option).
 
     Raises:
-        ConfigError: there is no such file, or two of one name; the message has the nearest name.
+        ConfigError: there is no such file, or two of one name; the message has the nearest name, and what was searched.
     """
-    if name.endswith((".yaml", ".yml", ".py") if family == "algs" else (".yaml", ".yml")):
+    endings = (".yaml", ".yml", ".py") if family == "algs" else (".yaml", ".yml")
+    if name.endswith(endings):
         # unlike Path.is_file, this is False for a name that is too long, too
-        if not os.path.isfile(name):
-            raise ConfigError(f"There is no config file {shown(name, 300)}.")
-        return Path(name)
-    yaml, python = config_names(family), parameter_names() if family == "algs" else []
-    if name in yaml and name in python:
-        both = [CONFIG_DIR / family / f"{name}{ending}" for ending in (".yaml", ".py")]
-        raise ConfigError(f"--config={name} could mean two files. Choose one by its path: {both[0]} or {both[1]}.")
-    if name in python:
-        return CONFIG_DIR / family / f"{name}.py"
-    if name not in (names := sorted({*yaml, *python})):
-        option = {"algs": "--config", "envs": "--env-config"}[family]
-        given = shown(name)
-        raise ConfigError(f"{option}={given}: there is no config/{family}/{given}.yaml.{suggestion(name, names)}")
-    return CONFIG_DIR / family / f"{name}.yaml"
+        path = next((Path(folder, name) for folder in folders if os.path.isfile(os.path.join(folder, name))), None)
+        if path is None:
+            searched = "" if os.path.isabs(name) else f" in {_listed(folders)}"
+            raise ConfigError(f"There is no config file {shown(name, 300)}{searched}.")
+        return path
+    given = shown(name, 40)
+    key = key or {"algs": f"--config={given}", "envs": f"--env-config={given}"}[family]
+    # ours have names, and no paths
+    for folder in (*([CONFIG_DIR / family] if os.path.basename(name) == name else []), *folders):
+        found = [path for ending in endings if os.path.isfile(path := os.path.join(folder, f"{name}{ending}"))]
+        if len(found) > 1:
+            raise ConfigError(f"{key} could mean two files. Choose one by its path: {found[0]} or {found[1]}.")
+        if found and name:
+            return Path(found[0])
+    names = config_names(family) + (parameter_names() if family == "algs" else [])
+    own = f", nor such a file in {_listed(folders)}" if folders else ""
+    raise ConfigError(f"{key}: there is no config/{family}/{given}.yaml{own}.{suggestion(name, sorted({*names}))}")
+
+
+def _listed(folders: Sequence[str | Path]) -> str:
+    return " or ".join(os.path.abspath(folder) for folder in folders)
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,16 +11,22 @@ from utils.errors import ConfigError
 
 
 def imported(option: str, plugin: str) -> ModuleType:
-    """The user's module: a path that ends in .py, or a name.
+    """The user's module: a path that ends in .py, or the name of one that is installed or in the current folder.
 
     Raises:
         ConfigError: there is none, or importing it fails; the message names `option`.
     """
     try:
+        folder = _count_current_folder()
         return _imported_file(option, Path(plugin)) if plugin.endswith(".py") else importlib.import_module(plugin)
     except ConfigError:
         raise
     except ModuleNotFoundError as error:
+        if error.name is not None and f"{plugin}.".startswith(f"{error.name}."):
+            missing = "" if error.name == plugin else f" ('{error.name}' is missing)"
+            raise ConfigError(
+                f"{option}: there is no module '{plugin}', neither installed nor in {folder}{missing}."
+            ) from error
         raise ConfigError(f"{option}: importing '{plugin}' failed: {error}.") from error
     except SystemExit as error:
         where = line_of(error, plugin)
@@ -27,6 +34,15 @@ def imported(option: str, plugin: str) -> ModuleType:
     except Exception as error:
         where = line_of(error, plugin)
         raise ConfigError(f"{option}: importing '{plugin}' failed{where}: {type(error).__name__}: {error}") from error
+
+
+def _count_current_folder() -> str:
+    """Let modules of the current folder be found after all others, by processes of environments, too; the folder."""
+    folder = os.getcwd()
+    # run as src/main.py, Python searches the program's folder only
+    if folder not in sys.path and "" not in sys.path:
+        sys.path.append(folder)
+    return folder
 
 
 def _imported_file(option: str, path: Path) -> ModuleType:

@@ -1,10 +1,13 @@
 """The shipped configs, and how they are merged."""
 
+import sys
+
 import pytest
 
 from checks.plugins import import_plugins
 from cli.compose import compose_config, settled, with_own_defaults
 from utils.config import config_names
+from utils.errors import ConfigError
 
 EPSILON_GREEDY = {"epsilon_start": 1.0, "epsilon_finish": 0.05, "epsilon_anneal_time": 50000, "double_q": True}
 # PyMARL's published values
@@ -74,6 +77,26 @@ def test_a_plugin_lies_beside_the_file_that_names_it(tmp_path, monkeypatch):
     assert composed["plugins"] == [beside, "there.py", "some.module"]
     assert compose_config("../mine/one.yaml", "two_step").config["plugins"] == [beside]
     import_plugins(composed["plugins"][:2])
+
+
+def test_a_plugin_may_be_a_module_in_the_current_folder(tmp_path, monkeypatch):
+    """Run as src/main.py, Python searches the program's folder only."""
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in_current_folder.py").write_text("import beside_it\n")
+    (tmp_path / "beside_it.py").write_text("")
+    import_plugins(["in_current_folder"])
+    where = f"neither installed nor in {tmp_path}"
+    with pytest.raises(ConfigError, match=f"plugins: there is no module 'no_such_module', {where}\\."):
+        import_plugins(["no_such_module"])
+    (tmp_path / "needs_another.py").write_text("import no_such_module\n")
+    with pytest.raises(ConfigError, match="importing 'needs_another' failed: No module named 'no_such_module'"):
+        import_plugins(["needs_another"])
+    (tmp_path / "alg.yaml").write_text("name: mine\nplugins: [nowhere.py]\n")
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    with pytest.raises(ConfigError, match=rf"alg\.yaml: plugins: there is no file nowhere\.py in {tmp_path} or .*/sub"):
+        compose_config("../alg.yaml", "two_step")
 
 
 @pytest.fixture

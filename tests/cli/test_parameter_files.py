@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from checks.changes import check_changes
-from cli.compose import compose_config
+from cli.compose import compose_config, resumed_config
 from cli.panel import changed_panel, decoded, encoded
 from main import main
 from refusals import case, refused
@@ -198,9 +198,17 @@ def test_the_panel_is_recorded_and_free_keys_change_when_the_run_resumes(finishe
     assert newest["label"] == "kept", "what the panel's change leaves as it was keeps the run's value"
 
 
-def test_a_run_without_a_panel_has_none_to_change(tmp_path):
-    from cli.compose import resumed_config
+def test_a_record_names_a_file_of_the_users_own_by_its_path(mine):
+    """A name alone is one of ours, so that a record by others imports no file of the current folder."""
+    assert compose_config("mine", None).config["parameter_file"] == "mine.py"
+    record = {"name": "mine", "parameter_file": "mine", "cpanel": {"lr": 5e-4}}
+    with pytest.raises(ConfigError, match=r"there is no config/algs/mine\.yaml\. "):
+        resumed_config(record, {"lr": 1.0}, None)
+    with pytest.raises(ConfigError, match=r"name it: with parameter_file=mine\.py"):
+        resumed_config({**record, "parameter_file": "mine.py"}, {"lr": 1.0}, None)
 
+
+def test_a_run_without_a_panel_has_none_to_change(tmp_path):
     with pytest.raises(ConfigError, match="was not started from a parameter file"):
         resumed_config({"name": "qmix"}, {"lr": 1}, None)
 

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from modules.mixers import REGISTRY as mixers
 from tiny_suite import TINY
 
 pytestmark = pytest.mark.slow
@@ -12,8 +13,9 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("vdn]", "vnd]", "tiny.yaml: algorithms: there is no 'vnd'. Did you mean 'vdn'?"),
-        ("two_step", "two_stp", "tiny.yaml: environments: there is no 'two_stp'. Did you mean 'two_step'?"),
+        ("vdn]", "vnd]", "tiny.yaml: algorithms: there is no config/algs/vnd.yaml, nor such a file in"),
+        ("vdn]", "vnd.yaml]", "tiny.yaml: There is no config file vnd.yaml in"),
+        ("two_step", "two_stp", "Did you mean 'two_step'?"),
         ("test_nepisode", "test_nepisodes", "tiny.yaml: qmix, two_step, seed 1: Unknown key 'test_nepisodes'."),
         ("t_max: 20", "t_max: -1", "tiny.yaml: qmix, two_step, seed 1: t_max=-1: it must be"),
         (
@@ -67,3 +69,35 @@ def test_a_system_that_cannot_fork_is_refused(suite, tmp_path, monkeypatch, caps
 def test_a_mistyped_command_is_answered(suite, capsys, words, message):
     assert suite(*words) == 2
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.fixture
+def apart(suite, tmp_path):
+    """A suite's file in a folder of its own, with an algorithm, an environment and a plugin beside it."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    algorithm = TINY.replace("qmix", "own_alg").replace("two_step", "own_env").replace("vdn]", "qmix]")
+    (folder / "tiny.yaml").write_text(algorithm.replace("settings: {", "settings: {plugins: [own_mixer.py], "))
+    (folder / "own_alg.yaml").write_text("name: own_alg\nlearner: q_learner\nmixer: beside\n")
+    (folder / "own_env.yaml").write_text("env: two_step\nt_max: 40\n")
+    mixer = (
+        "from modules.mixers import REGISTRY\nfrom modules.mixers.vdn import VDNMixer\nREGISTRY['beside'] = VDNMixer\n"
+    )
+    (folder / "own_mixer.py").write_text(mixer)
+    return folder
+
+
+def test_files_of_a_suite_lie_beside_it_or_in_the_current_folder(suite, apart, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(mixers._entries, "beside", None)
+    del mixers._entries["beside"]
+    assert suite("run", "mine/tiny.yaml", "--dry-run") == 0, capsys.readouterr().err
+    (line, *_) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("own_alg-")]
+    assert "--config=mine/own_alg.yaml --env-config=mine/own_env.yaml" in line and str(apart / "own_mixer.py") in line
+    for name in ("own_alg.yaml", "own_env.yaml", "own_mixer.py"):
+        (apart / name).rename(tmp_path / name)
+    assert suite("run", "mine/tiny.yaml", "--dry-run") == 0, capsys.readouterr().err
+    assert "--config=own_alg.yaml --env-config=own_env.yaml" in capsys.readouterr().out
+    for name in ("own_mixer.py", "own_alg.yaml"):
+        (tmp_path / name).unlink()
+        assert suite("run", "mine/tiny.yaml", "--dry-run") == 2
+        assert f"in {apart} or {tmp_path}." in " ".join(capsys.readouterr().err.split())

@@ -68,6 +68,15 @@ def test_mistakes_are_named(tmp_path, keys, message):
     assert message in str(caught.value)
 
 
+def test_a_suite_in_the_current_folder_goes_by_its_name_too(tmp_path, monkeypatch):
+    written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert suite_path("mine").name == "mine.yaml" and suite_path("mine.yaml").name == "mine.yaml"
+    assert suite_path("skirmish_quick").is_absolute()
+    with pytest.raises(ConfigError, match=r"There is no suite 'min'\..* Nor is there a file min\.yaml in /"):
+        suite_path("min")
+
+
 def test_an_unknown_suite_is_answered_with_the_nearest():
     with pytest.raises(ConfigError, match=r"There is no suite 'skirmish_quik'\. Did you mean 'skirmish_quick'\?"):
         suite_path("skirmish_quik")

@@ -1,13 +1,23 @@
 """Merging, and the one place of defaults."""
 
 import copy
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from utils.config import config_names, config_path, default_config, flatten, recursive_dict_update, with_defaults
+from utils.config import (
+    CONFIG_DIR,
+    config_names,
+    config_path,
+    default_config,
+    flatten,
+    recursive_dict_update,
+    with_defaults,
+)
 from utils.errors import ConfigError
 
 
@@ -75,3 +85,22 @@ def test_names_and_paths(tmp_path):
         config_path("sc3", "envs")
     with pytest.raises(ConfigError, match=r"no config file .*other\.yaml"):
         config_path(str(tmp_path / "other.yaml"), "algs")
+
+
+def test_files_in_the_current_folder_go_by_their_name_too(tmp_path, monkeypatch):
+    """Ours come first; the message says what was searched."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    for name in ("mine.yaml", "game.yml", "panel.py", "qmix.yaml", "sub/below.yaml", "two.yml", "two.py"):
+        (tmp_path / name).write_text("")
+    found = {("mine", "algs"): "mine.yaml", ("game", "envs"): "game.yml", ("panel", "algs"): "panel.py"}
+    for (name, family), path in {**found, ("sub/below", "algs"): "sub/below.yaml"}.items():
+        assert config_path(name, family) == Path(path)
+    assert config_path("qmix", "algs") == CONFIG_DIR / "algs" / "qmix.yaml"
+    with pytest.raises(ConfigError, match="could mean two files"):
+        config_path("two", "algs")
+    for name, family in (("panel", "envs"), ("../envs/lbf", "algs"), ("none.yaml", "algs")):
+        with pytest.raises(ConfigError, match=rf"in {re.escape(str(tmp_path))}\."):
+            config_path(name, family)
+    with pytest.raises(ConfigError, match=r"there is no config/algs/mine\.yaml\. "):
+        config_path("mine", "algs", [])
