@@ -104,7 +104,7 @@ def newest_checkpoint(run_folder: Path) -> tuple[Checkpoint, list[str]]:
         raise CheckpointError(f"{run_folder} has no valid checkpoint:\n" + "\n".join(problems))
     raise CheckpointError(
         f"{run_folder} has no checkpoint to resume from. Runs write checkpoints at the intervals checkpoint_interval "
-        "and checkpoint_minutes, and when they are interrupted."
+        "and checkpoint_minutes, when they are interrupted, and at their end (last_checkpoint)."
     )
 
 

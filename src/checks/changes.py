@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from checks.effects import own_keys_read
 from checks.options import declared
+from checks.teams import team_config
 from utils.config import flatten
 from utils.errors import ConfigError
 from utils.options import FREE
@@ -30,6 +32,26 @@ def check_changes(before: dict, after: dict) -> None:
                 f"decides {decides}. Free to change: {', '.join(free)}. "
                 "A new run can start from this one's weights with checkpoint_path."
             )
+
+
+def warnings_of_changes(before: dict, after: dict) -> list[str]:
+    """What another `t_max` changes besides the length, in sentences; arguments as `check_changes`."""
+    if before["t_max"] == after["t_max"]:
+        return []
+    configs = [after, *(team_config(after, team) for team in after["teams"])]
+    ending = {
+        key: config[key]
+        for config in configs
+        for key, option in declared(config).items()
+        if option.until_t_max and config.get(key) is not None and key in own_keys_read(config)
+    }
+    if not ending:
+        return []
+    keys = " and ".join(f"{key}={value}" for key, value in ending.items())
+    return [
+        f"{keys}: reached at t_max, so t_max={after['t_max']} instead of {before['t_max']} changes the schedule, and "
+        "the figures will differ from those of a run that had this t_max from the start."
+    ]
 
 
 def _shown(value: Any) -> str:

@@ -135,7 +135,10 @@ OPTIONS = {
     ),
     "save_model": Option(
         SHARED,
-        "save weights under models/, each save in a folder named by its step; best/: those that tested best",
+        "save weights under models/, each save in a folder named by its step; best/: those that tested best; null: of "
+        "recorded runs, the last and the best",
+        nullable=True,
+        kind=bool,
         resume=FREE,
     ),
     "save_model_interval": Option(
@@ -159,6 +162,12 @@ OPTIONS = {
         kind=float,
         at_least=0,
         at_most=SECONDS,
+        resume=FREE,
+    ),
+    "last_checkpoint": Option(
+        SHARED,
+        "write a checkpoint at the end of training, of recorded runs and those with checkpoint_interval: a longer run "
+        "resumes from it",
         resume=FREE,
     ),
     "keep_checkpoints": Option(

@@ -19,7 +19,7 @@ from sacred.utils import apply_backspaces_and_linefeeds
 
 from checkpoints.resumption import Resumption
 from checks import check_config
-from checks.changes import check_changes
+from checks.changes import check_changes, warnings_of_changes
 from checks.paths import require_new_name
 from checks.plugins import function_of, plugin_files
 from checks.recorded import reaching, require_named
@@ -182,6 +182,7 @@ def build_experiment(
                 require_new_name(checked)
             else:
                 check_changes(composed.recorded, checked)
+                resume.warnings += warnings_of_changes(composed.recorded, checked)
             check_summary(checked)
             database = mongo_recorder(checked, console)
         if command_name == experiment.default_command:

@@ -205,7 +205,7 @@ class TrainingLoop:
             self._play_test()
         self.logger.print_test(self.acting.t_env)
         self._rare_infos.tell()
-        if self.args.save_model:
+        if self._keeps_models:
             self._models.save_best(self.acting.t_env)
 
     def _play_test(self) -> None:
@@ -238,7 +238,7 @@ class TrainingLoop:
         if state.last_test_T != t_env and trained:
             state.last_test_T, state.testing = t_env, 0
             self._test()
-        if args.save_model and state.last_save_T != t_env and trained:
+        if self._keeps_models and state.last_save_T != t_env and trained:
             self._save_models(t_env)
         save_replay(args, self.parts.runner, self.logger)
         if state.last_log_T != t_env:
@@ -277,6 +277,11 @@ class TrainingLoop:
         self.logger.log_stat("episode", self.state.episode, t_env)
         self.parts.diagnostics.write()
         self.logger.print_recent_stats()
+
+    @property
+    def _keeps_models(self) -> bool:
+        """Whether the last and the best models are saved: with `save_model=null`, those of a run that keeps results."""
+        return self.saver.folder.is_open if self.args.save_model is None else self.args.save_model
 
     def _save_due(self, t_env: int) -> bool:
         return self.state.last_save_T is None or t_env - self.state.last_save_T >= self.args.save_model_interval

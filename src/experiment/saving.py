@@ -96,10 +96,15 @@ class RunSaver:
             self._console.warning(f"{self._unsavable} The run continues without one.")
 
     def save_last(self) -> None:
-        """At the end of training: a checkpoint that a longer run can resume from, if the run has written any."""
-        self._collect()
-        if not self._unsavable and (self._args.checkpoint_interval or self._writer is not None):
-            self._save_and_wait()
+        """At the end of training: a checkpoint that a longer run can resume from; a failure is logged."""
+        if not (self._args.last_checkpoint and (self._args.checkpoint_interval or self.folder.is_open)):
+            return
+        try:
+            self._collect()
+            if not self._unsavable:
+                self._save_and_wait()
+        except Exception as error:  # the run has trained: it can be tested, and its model saved
+            self._console.warning(f"The last checkpoint could not be written, so no longer run can resume: {error}")
 
     def save_now(self) -> str:
         """Write a checkpoint and wait for it, because the run stops here. Returns how to resume, for people."""

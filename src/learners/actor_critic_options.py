@@ -29,6 +29,7 @@ ACTOR_CRITIC = {
         nullable=True,
         kind=float,
         at_least=0,
+        until_t_max=True,
     ),
     "value_coef": Option(0.5, "critic=trunk: weight of the values' loss", at_least=0),
     "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),

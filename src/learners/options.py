@@ -93,4 +93,5 @@ LR_FINISH = Option(
     nullable=True,
     kind=float,
     at_least=0,
+    until_t_max=True,
 )

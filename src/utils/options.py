@@ -46,6 +46,7 @@ class Option:
         live: whether `live.yaml` may change it while the run is under way: parts read it at each use, or have a method
             `take_live(key, value)`.
         kind: type of the value where the default does not show it: null, or a whole number for fractions, too.
+        until_t_max: whether it is a schedule's value at `t_max`, so that another `t_max` makes another schedule.
         resume: the matter that the key decides, for which a resumed run keeps it; FREE: the run may change it.
     """
 
@@ -60,6 +61,7 @@ class Option:
     driven: bool = False
     live: bool = False
     kind: type | None = None
+    until_t_max: bool = False
     resume: str = LEARNING
 
     def checked(self, key: str, value: Any) -> Any:

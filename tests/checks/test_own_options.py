@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from checks import check_config
-from checks.changes import check_changes
+from checks.changes import check_changes, warnings_of_changes
 from checks.effects import warnings_of
 from checks.options import completed, declared, layer_widths
 from checks.registries import REGISTRIES
@@ -183,6 +183,16 @@ def test_exactly_the_keys_declared_free_may_change(key):
     else:
         with pytest.raises(ConfigError, match=r"keeps its .*decides "):
             check_changes(before, after)
+
+
+def test_a_longer_run_with_a_schedule_that_ends_at_t_max_is_told_so():
+    config = {**default_config(), "learner": "ppo_learner", "lr_finish": 0.0, "entropy_finish": None, "teams": {}}
+    (told,) = warnings_of_changes({**config, "t_max": 10}, {**config, "t_max": 20})
+    assert told.startswith("lr_finish=0.0: reached at t_max, so t_max=20 instead of 10 changes the schedule")
+    assert warnings_of_changes(config, {**config, "test_interval": 7}) == []
+    assert warnings_of_changes(config, {**config, "t_max": 20, "lr_finish": None}) == []
+    # which reads no such key
+    assert warnings_of_changes(config, {**config, "t_max": 20, "learner": "q_learner"}) == []
 
 
 def test_a_config_from_python_needs_no_part_s_own_keys(tmp_path):

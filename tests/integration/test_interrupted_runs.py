@@ -202,7 +202,7 @@ def test_a_finished_run_can_be_made_longer(tmp_path):
     curves = []
     for t_max in (60, 120):
         where = f"local_results_path={t_max}"
-        words = [*RUN, f"t_max={t_max}", "checkpoint_interval=25", "test_interval=40", where]
+        words = [*RUN, f"t_max={t_max}", "test_interval=40", where]
         done = run_command(*words, "learner_log_interval=1", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     done = run_command("--resume=1", "with", "local_results_path=60", "t_max=120", cwd=tmp_path)

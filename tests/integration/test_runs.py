@@ -17,6 +17,7 @@ from records.run_folder import RunFolder
 from refusals import refused
 from run import run
 from utils.errors import ConfigError, MusterError
+from watch import main as watch
 
 pytestmark = pytest.mark.slow
 
@@ -122,6 +123,43 @@ def test_the_mark_is_away_while_a_run_trains_on(here):
     folder.unmark()
     assert not (folder.path / "done.json").exists()
     folder.close()
+
+
+def test_a_finished_run_keeps_its_last_checkpoint_and_its_last_and_best_models(here, capsys):
+    """By default; `test_a_finished_run_can_be_made_longer` shows that a longer run is then exact."""
+    assert main([*WORDS, "run_name=first"]) == 0
+    assert [path.name for path in (here / "results" / "runs" / "first" / "checkpoints").iterdir()] == ["42"]
+    assert sorted(path.name for path in (here / "results" / "models" / "first").iterdir()) == ["42", "best"]
+    assert main(["--evaluate=latest", "with", "test_nepisode=2"]) == 0
+    assert watch(["latest", "--no-page"]) == 0
+    capsys.readouterr()
+    assert main(["--resume=1", "with", "t_max=60"]) == 0
+    assert "Resuming from results/runs/first/checkpoints/42" in capsys.readouterr().out
+    assert done_mark(here)["t_env"] == 62
+
+
+def test_keys_turn_the_last_checkpoint_and_the_models_off(here):
+    assert main([*WORDS, "run_name=first", "save_model=False", "last_checkpoint=False"]) == 0
+    assert sorted(path.name for path in (here / "results").iterdir()) == ["runs", "sacred"]
+    assert not (here / "results" / "runs" / "first" / "checkpoints").exists()
+
+
+def test_an_unobserved_run_leaves_nothing_unasked(here):
+    assert main(["-u", *WORDS]) == 0
+    run(SMALL)
+    assert list(here.iterdir()) == []
+
+
+def test_a_last_checkpoint_that_cannot_be_written_is_a_warning(here, monkeypatch, capsys):
+    monkeypatch.setattr("experiment.saving.RETRY_AT_THE_END", ())
+    monkeypatch.setattr("checkpoints.writer.CheckpointWriter.begin", lambda *_: os.stat("gone"))
+    assert main([*WORDS, "run_name=first"]) == 0
+    assert (
+        "The last checkpoint could not be written, so no longer run can resume: No checkpoint"
+        in capsys.readouterr().out
+    )
+    assert record(here)["info"]["test_return_mean_T"][-1] == 42
+    assert (here / "results" / "models" / "first" / "42" / "agent.th").exists()
 
 
 def test_a_dry_run_leaves_nothing(here, capsys):
