@@ -12,7 +12,7 @@ from typing import Any
 
 import torch as th
 
-from checkpoints.model_files import find_checkpoint
+from checkpoints.model_files import find_checkpoint, model_to_play
 from checkpoints.resumption import Resumption
 from checkpoints.store import Checkpoint
 from checks import check_config
@@ -225,14 +225,17 @@ def run_sequential(
 ) -> None:
     """Assemble the parts and train, or only evaluate; environments are closed in any case."""
     if args.checkpoint_path and checkpoint is None:
-        path, step = find_checkpoint(args.checkpoint_path, args.load_step)
         if args.evaluate:
+            path, step, reason = model_to_play(args.checkpoint_path, args.load_step)
+            if reason:
+                logger.console_logger.info(reason)
             with signals.raising():
                 if custom is not None:
                     call_on_run(custom, args, logger, path, step)
                 else:
                     evaluate_sequential(args, logger, folder, path, step)
             return
+        path, step = find_checkpoint(args.checkpoint_path, args.load_step)
         if step > args.t_max:
             logger.console_logger.info(
                 f"There is nothing to do: {path} was trained for {step} steps, and t_max is {args.t_max}. "

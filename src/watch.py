@@ -33,9 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--results", default="results", help="folder of the results (default: results)")
     parser.add_argument("--episodes", type=_count, default=1, help="number of episodes (default: 1)")
-    parser.add_argument(
-        "--model", choices=("best", "newest"), default="best", help="which of its saved models (default: best)"
-    )
+    parser.add_argument("--model", choices=("best", "newest"), help="which of its saved models (default: best)")
     parser.add_argument("--seed", type=int, help="of the environments (default: the run's)")
     parser.add_argument(
         "--plugin",
@@ -59,13 +57,13 @@ def _count(text: str) -> int:
 
 def _watch(options: argparse.Namespace) -> None:
     from records.find_run import find_run
-    from replays.best_model import find_best_model, find_newest_model
+    from replays.best_model import find_model
 
     found = find_run(options.run, options.results)
     config = found.config()
     _require_named(config, options.plugin)
-    model = (find_best_model if options.model == "best" else find_newest_model)(found)
-    print(f"{found.token}: the model after {model.step} steps ({model.model})")
+    model, reason = find_model(found, options.model, "--model=newest picks another")
+    print(f"{found.token}: the model after {model.step} steps ({model.model}). {reason}".rstrip())
     config = {**config, "plugins": options.plugin or []}
     paths = play(config, model.folder, model.step, found.results, options.episodes, options.seed)
     if not paths:

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from records.best_model import recorded_best
+from records.best_model import RankedModel, SavedModel, best_of, reason_to_play, recorded_best, to_play, told_by
+from records.layout import BEST
+from records.recorded import manifests
 from utils.errors import ConfigError
 from utils.folders import replace_folder
 from utils.plain_values import shown
@@ -66,6 +68,28 @@ def _check_same_optimiser(target: Any, state: dict) -> None:
         raise ValueError("it was saved by another optimiser (see the key 'optimizer')")
 
 
+def model_to_play(checkpoint_path: str, load_step: int) -> tuple[Path, int, str]:
+    """Return the folder and step of a saved model to play, and why this one, in a sentence that may be empty.
+
+    `load_step` picks one as in `find_checkpoint`; with 0, `records.best_model.to_play` does.
+
+    Raises:
+        ConfigError: as `find_checkpoint`.
+    """
+    root = Path(checkpoint_path)
+    place, step = find_checkpoint(checkpoint_path, load_step)
+    if load_step or place.parent != root:
+        return place, step, ""
+    figures = {step: told_by(manifest) for step, manifest in manifests(root).items()}
+    found = [SavedModel(root, RankedModel(step, figures.get(step, {}))) for step in _steps(root)]
+    best = recorded_best(root / BEST)
+    if best is not None and _has_weights(best[0]):
+        found.append(SavedModel(best[0], best_of(root)))
+    chosen = to_play(found)
+    place = root / str(chosen.step) if chosen.folder == root else chosen.folder
+    return place, chosen.step, reason_to_play(found)
+
+
 def find_checkpoint(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -> tuple[Path, int]:
     """Return the folder and step of the saved model nearest to `load_step` (0: the newest).
 
@@ -87,7 +111,7 @@ def find_checkpoint(checkpoint_path: str, load_step: int, key: str = "checkpoint
     if not os.path.isdir(root):  # unlike Path.is_dir, False for a name that is too long, too
         raise ConfigError(f"{key}={shown(checkpoint_path, 300)}: there is no such folder. {expected}")
     try:
-        steps = [int(p.name) for p in root.iterdir() if _is_step(p.name) and _has_weights(p)]
+        steps = _steps(root)
     except OSError as error:
         raise ConfigError(f"{key}={checkpoint_path} cannot be read ({error.strerror}).") from None
     if not steps:
@@ -98,6 +122,10 @@ def find_checkpoint(checkpoint_path: str, load_step: int, key: str = "checkpoint
         raise ConfigError(f"{key}={checkpoint_path} holds no checkpoint.{hint} {expected}")
     step = max(steps) if load_step == 0 else min(steps, key=lambda s: (abs(s - load_step), -s))
     return root / str(step), step
+
+
+def _steps(root: Path) -> list[int]:
+    return [int(path.name) for path in root.iterdir() if _is_step(path.name) and _has_weights(path)]
 
 
 def _has_weights(folder: Path) -> bool:

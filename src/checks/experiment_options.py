@@ -184,7 +184,8 @@ OPTIONS = {
     ),
     "load_step": Option(
         SHARED,
-        "step of the model in checkpoint_path: the nearest one; 0: the newest",
+        "step of the model in checkpoint_path: the nearest one; 0: the newest; with evaluate the one that tested best, "
+        "if that is recorded there",
         at_least=0,
         at_most=STEPS,
         resume=START,

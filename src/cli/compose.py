@@ -23,12 +23,14 @@ class Composed:
     """A merged config, and the files of the keys that nothing declares.
 
     `recorded`: of a run that is resumed, its config before any change. `parameter_file`: the one that has run, if any.
+    `note`: for the console, once nothing is refused any more.
     """
 
     config: dict
     own_keys: dict[str, Path] = field(default_factory=dict)
     recorded: dict | None = None
     parameter_file: Path | None = None
+    note: str = ""
 
 
 def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, Any] | None = None) -> Composed:

@@ -33,7 +33,7 @@ from records.layout import RUNS, SACRED
 from records.past_sacred import PastSacredError, past_sacred
 from records.sacred_files import RunRecorder, check_run_id
 from records.sacred_mongo import mongo_recorder
-from replays.best_model import find_best_model, find_newest_model
+from replays.best_model import find_model
 from utils.config import default_config, recursive_dict_update
 from utils.errors import ConfigError, MusterError
 from utils.stop_signals import Interrupted, StopSignals
@@ -62,7 +62,8 @@ def _run_experiment(arguments: Arguments) -> None:
     results = given_value(arguments.sacred, "local_results_path") or default_config()["local_results_path"]
     if arguments.evaluate is not None:
         _refuse_panel(arguments, "--evaluate plays a trained model")
-        composed = Composed(_evaluation(arguments, results))
+        config, reason = _evaluation(arguments, results)
+        composed = Composed(config, note=reason)
     elif arguments.resume is not None:
         resume = Resumption.of(arguments.resume, results)
         _require_named(resume.recorded, arguments.sacred)
@@ -125,12 +126,16 @@ def _kept_or_not(arguments: Arguments) -> Iterator[None]:
             get_logger().info("Dry run: these results are removed.")
 
 
-def _evaluation(arguments: Arguments, results: str) -> dict:
-    """The config that plays a recorded run's best or newest model, or the one that `load_step` picks of those saved."""
+def _evaluation(arguments: Arguments, results: str) -> tuple[dict, str]:
+    """The config that plays a recorded run's best or newest model, or the one that `load_step` picks of those saved.
+
+    Returns:
+        it, and why this model is played.
+    """
     found, words = find_run(arguments.evaluate, results), arguments.sacred
-    folder, step = found.models, 0
+    folder, step, reason = found.models, 0, ""
     if given_value(words, "load_step") is None:
-        model = (find_newest_model if arguments.model == "newest" else find_best_model)(found)
+        model, reason = find_model(found, arguments.model)
         folder, step = model.folder, model.step
     elif arguments.model is not None:
         raise ConfigError("--model and load_step both pick a model: leave one of them out.")
@@ -151,7 +156,7 @@ def _evaluation(arguments: Arguments, results: str) -> dict:
     }
     config = {**found.config(), **played}
     _require_named(config, words)
-    return recursive_dict_update(default_config(), {**config, "plugins": []})
+    return recursive_dict_update(default_config(), {**config, "plugins": []}), reason
 
 
 def _require_named(recorded: Mapping, words: Sequence[str]) -> None:
@@ -207,6 +212,8 @@ def build_experiment(
             gc.freeze()
             gc.enable()
         with past_sacred():
+            if composed.note:
+                _log.info(composed.note)
             for path in (composed.parameter_file, *plugin_files(_config["plugins"])):
                 if path is not None:
                     _run.add_resource(str(path))

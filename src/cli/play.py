@@ -41,9 +41,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--env-config", metavar="NAME", help="an environment config with env: entities")
     parser.add_argument("--config", metavar="NAME", help="an algorithm's config, with checkpoint_path=FOLDER")
     parser.add_argument("--results", default="results", help="folder of the results (default: results)")
-    parser.add_argument(
-        "--model", choices=("best", "newest"), default="best", help="which of a run's models (default: best)"
-    )
+    parser.add_argument("--model", choices=("best", "newest"), help="which of a run's models (default: best)")
     parser.add_argument("--seed", type=int, help="of the game (default: a random one)")
     parser.add_argument(
         "--record",
@@ -127,7 +125,7 @@ def _recorded(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
     """The config of a run, with its best or newest model."""
     from checks.recorded import CODE, reaching, require_named
     from records.find_run import find_run
-    from replays.best_model import find_best_model, find_newest_model
+    from replays.best_model import find_model
 
     for option, value in (("--config", options.config), ("--env-config", options.env_config)):
         if value is not None:
@@ -148,7 +146,9 @@ def _recorded(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
         name in options.plugin for name in (code[key] if isinstance(code[key], list) else [code[key]])
     )
     require_named(code, is_named, how)
-    saved = (find_best_model if options.model == "best" else find_newest_model)(found)
+    saved, reason = find_model(found, options.model)
+    if reason:
+        print(reason)
     environment = config.get("env_args", {}).get("environment")
     plugins = [name for name in options.plugin if name != environment]
     model = {"checkpoint_path": str(saved.folder), "load_step": saved.step}

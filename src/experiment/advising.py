@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch as th
 
-from checkpoints.model_files import find_checkpoint
+from checkpoints.model_files import model_to_play
 from checks import check_config
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
@@ -39,7 +39,7 @@ def advisor(config: Mapping[str, Any]) -> Iterator["Advisor"]:
     console.setLevel(logging.WARNING)
     alone = {"evaluate": True, "batch_size_run": 1, "vector_env": "auto", "use_cuda": False}
     checked = check_config(recursive_dict_update(default_config(), {**config, **alone}))
-    model, step = find_checkpoint(checked["checkpoint_path"], checked["load_step"])
+    model, step, _ = model_to_play(checked["checkpoint_path"], checked["load_step"])
     seed_everything(checked["seed"])
     checked["env_args"]["seed"] = checked["seed"]
     args = SimpleNamespace(**checked, unique_token="", device="cpu")

@@ -53,7 +53,7 @@ def loaded_run(args: SimpleNamespace, logger: Logger, model: Path, step: int) ->
     args.device, args.acting = acting_device(args), "in_turn"
     players = assemble_players(args, logger)
     try:
-        logger.console_logger.info(f"Loading model from {model}")
+        logger.console_logger.info(f"Loading model from {model}, saved after {step} steps")
         players.mac.load_models(str(model))
         players.runner.t_env = step
         stream = RandomStream(args.seed + TEST_SEED_OFFSET)

@@ -1,5 +1,6 @@
-"""The best of a run's tested models: how models are ranked, and the copy of the best one in `models/<token>/best/`."""
+"""The best of a run's tested models: how models are ranked, which is played, and the best one's copy in `best/`."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -38,6 +39,39 @@ class RankedModel:
         return ", ".join(shown) or "not tested"
 
 
+@dataclass
+class SavedModel:
+    """A model that `find_checkpoint(folder, step)` finds, and the result of its test.
+
+    `itself`: whether this very model was tested, and not the run some steps before or after.
+    """
+
+    folder: Path
+    model: RankedModel
+    itself: bool = True
+
+    @property
+    def step(self) -> int:
+        return self.model.step
+
+
+def to_play(found: Sequence[SavedModel]) -> SavedModel:
+    """The model that is played if nothing picks one, by whatever name it was asked for: the one that tested best.
+
+    Without tests, as in PyMARL's folders, the newest. Of equals, one that was tested itself wins, then the newest.
+    """
+    return max(found, key=lambda saved: (*saved.model.rank[:-1], saved.itself, saved.step))
+
+
+def reason_to_play(found: Sequence[SavedModel], how: str = "load_step=STEP picks another") -> str:
+    """Why `to_play` returns its model, in a sentence; `how`: another one can be picked. Empty if there is no other."""
+    steps = {saved.step for saved in found}
+    if len(steps) < 2:
+        return ""
+    which = "the one that tested best" if to_play(found).model.tested else "the newest, as no test results are known,"
+    return f"Of {len(steps)} saved models, {which} is played; {how}."
+
+
 def best_of(models: Path) -> RankedModel | None:
     """The model in `<models>/best/`, or None."""
     record = recorded_best(models / BEST)
@@ -46,6 +80,12 @@ def best_of(models: Path) -> RankedModel | None:
     _, content = record
     figures = {key: content[key] for key in RANKED_BY if type(content.get(key)) in (int, float)}
     return RankedModel(content["step"], figures)
+
+
+def told_by(manifest: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of the last test before a checkpoint, from its manifest."""
+    value = manifest.get("test_return_mean")
+    return {"test_return_mean": value} if isinstance(value, int | float) and value == value else {}
 
 
 def recorded_best(folder: Path) -> tuple[Path, dict[str, Any]] | None:

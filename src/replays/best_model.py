@@ -1,9 +1,8 @@
 """Which of a run's saved models plays best."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from records.best_model import RANKED_BY, RankedModel, best_of
+from records.best_model import RANKED_BY, RankedModel, SavedModel, best_of, reason_to_play, to_play, told_by
 from records.find_run import FoundRun
 from records.layout import BEST, CHECKPOINTS, METRICS
 from records.metric_rows import read_rows, whole_lines
@@ -11,33 +10,35 @@ from records.recorded import manifests
 from utils.errors import ConfigError
 from utils.regular_files import open_regular
 
-
-@dataclass
-class SavedModel:
-    """A model that `find_checkpoint(folder, step)` finds, and the result of its test.
-
-    `itself`: whether this very model was tested, and not the run some steps before or after.
-    """
-
-    folder: Path
-    model: RankedModel
-    itself: bool = True
-
-    @property
-    def step(self) -> int:
-        return self.model.step
+BOTH = "--model=newest or load_step=STEP picks another"
 
 
-def find_best_model(run: FoundRun) -> SavedModel:
-    """The saved model that tested best (see `RankedModel.rank`); without tests, the newest.
+def find_model(run: FoundRun, which: str | None = None, how: str = BOTH) -> tuple[SavedModel, str]:
+    """The saved model that is played, and why this one, in a sentence that may be empty.
 
-    The folder `best/` and checkpoints contain their figures; for others, the test nearest to their step counts. Of
-    equals, one that was tested itself wins, then the newest: a checkpoint has the figures of the last test before it.
+    Args:
+        which: "best" or "newest"; None: `records.best_model.to_play` decides.
+        how: another one can be picked.
 
     Raises:
         ConfigError: the run has saved none.
     """
-    return max(_saved_models(run), key=lambda saved: (*saved.model.rank[:-1], saved.itself, saved.step))
+    if which is not None:
+        return (find_newest_model if which == "newest" else find_best_model)(run), ""
+    found = _saved_models(run)
+    return to_play(found), reason_to_play(found, how)
+
+
+def find_best_model(run: FoundRun) -> SavedModel:
+    """The saved model that tested best (see `records.best_model.to_play`).
+
+    The folder `best/` and checkpoints contain their figures; for others, the test nearest to their step counts. A
+    checkpoint has the figures of the last test before it.
+
+    Raises:
+        ConfigError: the run has saved none.
+    """
+    return to_play(_saved_models(run))
 
 
 def find_newest_model(run: FoundRun) -> SavedModel:
@@ -52,7 +53,7 @@ def find_newest_model(run: FoundRun) -> SavedModel:
 def _saved_models(run: FoundRun) -> list[SavedModel]:
     models, checkpoints = run.models, run.folder / CHECKPOINTS
     tests = _tests(run)
-    told = {step: _told(manifest) for step, manifest in manifests(checkpoints).items()}
+    told = {step: told_by(manifest) for step, manifest in manifests(checkpoints).items()}
     found = [SavedModel(models, RankedModel(step, _nearest(tests, step)), step in tests) for step in _steps(models)]
     found += [
         SavedModel(checkpoints, RankedModel(step, _nearest(tests, step) | told.get(step, {})), step in tests)
@@ -61,13 +62,11 @@ def _saved_models(run: FoundRun) -> list[SavedModel]:
     if (best := best_of(models)) is not None:
         found.append(SavedModel(models / BEST, best))
     if not found:
-        raise ConfigError(f"{run.token} has no saved models in {models} and {checkpoints}. Train with save_model=True.")
+        raise ConfigError(
+            f"{run.token} has no saved models in {models} and {checkpoints}. A run that is recorded keeps its last and "
+            "best ones, unless save_model=False; save_model=True keeps others, too."
+        )
     return found
-
-
-def _told(manifest: dict) -> dict[str, float]:
-    value = manifest.get("test_return_mean")
-    return {"test_return_mean": value} if isinstance(value, int | float) and value == value else {}
 
 
 def _steps(folder: Path) -> list[int]:

@@ -6,10 +6,11 @@ import os
 import pytest
 
 import watch
+from checkpoints.model_files import find_checkpoint, model_to_play
 from cli.arguments import parse_arguments
 from cli.experiment import run_experiment
 from records.find_run import find_run
-from replays.best_model import find_best_model
+from replays.best_model import find_best_model, find_model
 from replays.reader import read_replay
 from utils.errors import ConfigError
 
@@ -89,6 +90,35 @@ def test_the_best_model_by_the_figures_of_a_run(results):
     model = find_best_model(find_run("old", results))
     assert (model.step, str(model.model)) == (60, "test return 7")
     assert model.folder == results / "runs" / "old" / "checkpoints"
+
+
+def test_a_run_and_its_folder_of_models_play_the_same_model(results):
+    """The best, whichever door it is asked for by; `load_step` and `--model` pick another."""
+    models, run = results / "models" / "old", find_run("old", results)
+    best = {"step": 20, "test_return_mean": 9.0}
+    put(models / "best" / "agent.th")
+    put(models / "best" / "best.json", json.dumps(best))
+    saved, reason = find_model(run, how="this is how")
+    assert (saved.folder, saved.step) == (models / "best", 20)
+    assert reason == "Of 4 saved models, the one that tested best is played; this is how."
+    reason = reason.replace("this is how", "load_step=STEP picks another")
+    assert model_to_play(str(models), 0) == (models / "best", 20, reason)
+    assert model_to_play(str(models), 32) == (models / "30", 30, "")
+    assert model_to_play(str(models / "best"), 0) == (models / "best", 20, "")
+    assert (find_model(run, "newest")[0].step, find_model(run, "newest")[1]) == (40, "")
+    assert find_checkpoint(str(models), 0) == (models / "40", 40), "training starts from the newest, as in PyMARL"
+
+
+def test_of_pymarl_s_folders_the_newest_is_played(results):
+    newest = "Of 4 saved models, the newest, as no test results are known, is played; load_step=STEP picks another."
+    assert model_to_play(str(results / "models" / "old"), 0) == (results / "models" / "old" / "40", 40, newest)
+
+
+def test_of_checkpoints_the_best_is_played(results):
+    for step, figure in ((10, 5.0), (20, None), (30, 1.0)):
+        checkpoint(results, "old", step, test_return_mean=figure)
+    folder = results / "runs" / "old" / "checkpoints"
+    assert model_to_play(str(folder), 0)[:2] == (folder / "10", 10)
 
 
 def test_without_tests_the_newest_model(results):
