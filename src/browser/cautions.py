@@ -8,7 +8,7 @@ import numpy as np
 
 from browser.comparison import Comparison
 from browser.figures.wording import is_share, metric_title
-from browser.stats import Band
+from browser.stats import FEWEST, Band, Estimate, cells_of
 from records.run_score import LAST, value_noun
 
 # examples in a sentence, and keys that are offered to split by
@@ -138,7 +138,7 @@ def of_curves(comparison: Comparison, bands: Sequence[Band], metric: str) -> lis
     ]
     if beyond:
         text = f"Student's interval of {_listed(beyond)} exceeds 0 to 1, the range of a {metric_title(metric)}."
-        cautions.append(Caution(text, (Remedy("Bootstrap interval", {"band": "iqm"}, "--band iqm"),)))
+        cautions.append(Caution(text, (Remedy("Interquartile mean", {"band": "iqm"}, "--band iqm"),)))
     return cautions
 
 
@@ -197,6 +197,22 @@ def of_scores(
         text = f"Some runs have fewer than {last} {noun}s, so all of theirs count: {_listed(few)}."
         cautions.append(Caution(text, (Remedy(f"Compare the last {noun}", {"last": 1}, "--last 1"),)))
     return cautions
+
+
+def of_few_runs(matrix: Mapping[str, Mapping[str, Estimate]]) -> list[Caution]:
+    """Of a matrix: cells of so few runs that they have no interval."""
+    few = [
+        f"{label} on {name} (n = {cell.n})" for label, row in matrix.items() for name, cell in row.items() if cell.few
+    ]
+    if not few:
+        return []
+    who = (
+        "Every cell has"
+        if len(few) == len(cells_of(matrix))
+        else f"{_listed(few)} {'has' if len(few) == 1 else 'have'}"
+    )
+    instead = "the lowest and the highest run are shown instead"
+    return [Caution(f"{who} fewer than {FEWEST} runs, too few for a 95 % interval: {instead}.")]
 
 
 def _interval(steps: np.ndarray) -> float:

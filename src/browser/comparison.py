@@ -29,6 +29,7 @@ from browser.stats import (
     score_matrix,
     value_at,
 )
+from browser.stats.bands import DEFAULT_BAND
 from browser.stats.outcomes import Reached
 from browser.usual import metric_counts, usual_metrics
 from records.run_score import LAST, score_title, value_noun
@@ -135,7 +136,7 @@ class Comparison:
         self,
         metric: str,
         map_name: str | None = None,
-        kind: str = "mean",
+        kind: str = DEFAULT_BAND,
         axis: str = "steps",
         smoothing: int = 1,
     ) -> list[Band]:

@@ -1,6 +1,7 @@
 """`suite.py report`: the figures, the table and the export of a suite's runs."""
 
 import argparse
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from browser.report.content import Metric
 
 PAGE, TABLE, EXPORT, IMAGES = "report.html", "table.md", "marl_eval.json", "figures"
+# of a terminal
+COLUMNS = 80
 # that runs do not need
 PACKAGES = ("scipy", "plotly")
 USUAL = argparse.Namespace(metrics=[], last=LAST, png=False)
@@ -50,8 +53,6 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
         metrics=[key for keys in options.metrics for key in keys.split(",")],
         tokens=frozenset(attempt.token for attempt in shown),
         last=options.last,
-        # few seeds: Student's interval would be wider than what there is
-        band="iqm",
         title=f"{folder.name}: {done}" + (f", {dropped} dropped by the search" if dropped else ""),
         out=folder.path / PAGE,
         png=folder.path / IMAGES if options.png else None,
@@ -82,14 +83,15 @@ def is_older(folder: SuiteFolder, time: float) -> bool:
 
 def markdown(metric: "Metric", last: int) -> str:
     """A statistic's table, algorithm × map, in Markdown."""
+    from browser.stats import cells_of, mean_title
+
     maps = sorted({name for row in metric.matrix.values() for name in row})
-    rows = [["", *maps], ["---"] * (len(maps) + 1)]
+    rows = [["", *maps]]
     for algorithm in metric.algorithms:
         found = metric.matrix.get(algorithm, {})
         rows.append([algorithm, *(found[name].text() if name in found else "" for name in maps)])
-    score = score_title(metric.key, last)
-    heading = f"{metric.key}: interquartile mean over seeds of the {score}, with a 95 % bootstrap interval"
-    return "\n".join([heading, "", *map(_line, rows), ""])
+    what = mean_title(cells_of(metric.matrix), over="seeds")
+    return _section(f"{metric.key}, {score_title(metric.key, last)}: {what}", rows)
 
 
 def ranking(metric: "Metric", trial_of: Mapping[str, str], plan: SearchPlan, trials: Sequence[TrialRow]) -> str:
@@ -99,6 +101,7 @@ def ranking(metric: "Metric", trial_of: Mapping[str, str], plan: SearchPlan, tri
         trial_of: the trial by algorithm with its overrides.
     """
     from browser.figures.wording import lower_is_better
+    from browser.stats import mean_title
 
     values, alone = metric.aggregates["iqm"], len({name for row in metric.matrix.values() for name in row}) == 1
     if alone:  # in the statistic's own unit
@@ -109,7 +112,7 @@ def ranking(metric: "Metric", trial_of: Mapping[str, str], plan: SearchPlan, tri
     best = [name for name in values if values[name].n and trial_of[name] not in unfinished]
     best.sort(key=lambda name: values[name].value if lower else -values[name].value)
     keys = list(dict.fromkeys(key for one in settings.values() for key in one))
-    rows = [["", *keys, metric.key], ["---"] * (len(keys) + 2)]
+    rows = [["", *keys, metric.key]]
     for name in best:
         rows.append([name, *(str(settings[trial_of[name]].get(key, "")) for key in keys), values[name].text(4)])
     for name, row in unfinished.items():
@@ -117,12 +120,14 @@ def ranking(metric: "Metric", trial_of: Mapping[str, str], plan: SearchPlan, tri
         rows.append([name, *(str(settings[name].get(key, "")) for key in keys), row.state + at])
     scaled = ", scaled to 0-1 on every map," if metric.normalised and not alone else ""
     over = "seeds" if alone else f"seeds and maps{scaled}"
-    heading = f"Trials by {metric.key}: interquartile mean over {over} with a 95 % bootstrap interval"
-    return "\n".join([heading, "", *map(_line, rows), ""])
+    return _section(f"Trials by {metric.key}: {mean_title((values[name] for name in best), over)}", rows)
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _section(heading: str, rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown under a line of text; its columns stand below one another in a terminal, too."""
+    widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [" | ".join(map(str.ljust, row, widths)) for row in (rows[0], ["-" * width for width in widths], *rows[1:])]
+    return "\n".join([textwrap.fill(heading, COLUMNS), "", *(f"| {line} |" for line in lines), ""])
 
 
 def _write(path: Path, text: str) -> Path:

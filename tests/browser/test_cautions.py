@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
@@ -124,11 +125,11 @@ def test_maps_without_the_statistic_are_named(folder):
 def test_an_interval_beyond_the_range_of_a_rate(folder):
     for value in (0.9, 1.0, 1.0):
         folder.add([0.5, value], key=WON)
-    (card,) = folder.shown().figures
+    (card,) = folder.shown("band=mean").figures
     text, links = said(card)
     # mean 0.9667, s = 0.0577: 0.9667 ± 4.303 · 0.0577 / √3 reaches 1.11
     assert "Student's interval of qmix exceeds 0 to 1, the range of a test win rate." in text
-    (card,) = folder.shown(after(links["Bootstrap interval"])).figures
+    (card,) = folder.shown(after(links["Interquartile mean"])).figures
     assert "exceeds 0 to 1" not in said(card)[0]
     (band,) = folder.compare("band=iqm").comparison.bands(WON, "3m", "iqm")
     assert band.low.min() >= 0 and band.high.max() <= 1
@@ -163,3 +164,24 @@ def test_evaluations_repeat_no_training(tmp_path):
     assert both.repeats == {}
     alone = Comparison(results, [run for run in results.lineages() if run.newest.config.get("evaluate")])
     assert [run.newest.id for run in alone.runs] == ["2"]
+
+
+def test_two_seeds_have_no_interval_and_ties_no_star(folder):
+    """What the first suite of a user shows: two seeds, and algorithms that have won nothing yet."""
+    for name, won in (("qmix", 0.0), ("vdn", 0.0), ("iql", 0.0)):
+        folder.add([0.0] * 5 + [won], name=name, key=WON)
+        folder.add([0.0] * 6, name=name, key=WON)
+        folder.add([0.0] * 5 + [0.1 if name == "iql" else 0.0], name=name, key=WON, map_name="8m")
+        folder.add([0.0] * 4 + [0.6 if name == "iql" else 0.0] * 2, name=name, key=WON, map_name="8m")
+    context = Context(Results(folder.root, cache=None))
+    (warned, *cards), *_ = matrix_view.changed(context, {"metric": WON})
+    text = said(warned)[0]
+    assert "Every cell has fewer than 5 runs, too few for a 95 % interval: the lowest and the highest run" in text
+    shown = str([card.to_plotly_json() for card in cards])
+    assert "interquartile mean over runs with lowest and highest run" in shown and "95 %" not in shown
+    assert "0.02 to 0.24 · n = 2" in shown and shown.count("className='best'") == 1 and shown.count("<b>0.13</b>") == 1
+    # and the default band of the curves is as wide as the runs are apart
+    for index, card in enumerate(folder.shown(f"metric={WON}").figures):
+        figure = next(part.figure for part in parts_of(card, "Graph"))
+        assert max(np.nanmax(trace.y) for trace in figure.data) == (0.0, 0.6)[index]
+        assert figure.layout.yaxis.title.text.endswith("<sub>interquartile mean with lowest and highest run</sub>")

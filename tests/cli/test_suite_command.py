@@ -137,8 +137,8 @@ def test_a_report_has_the_runs_of_the_suite_and_no_others(suite, tmp_path, capsy
     out = capsys.readouterr().out
     assert (
         "another" not in out
-        and "| qmix | 8.00 [8.00, 8.00], n = 2 |" in out
-        and "| vdn | 6.00 [6.00, 6.00], n = 2 |" in out
+        and "| qmix | 8.00 (8.00 to 8.00), n = 2 |" in out
+        and "| vdn  | 6.00 (6.00 to 6.00), n = 2 |" in out
     )
     folder = results / "suites" / "tiny"
     assert (folder / "table.md").read_text() in out
@@ -147,7 +147,7 @@ def test_a_report_has_the_runs_of_the_suite_and_no_others(suite, tmp_path, capsy
     page = (folder / "report.html").read_text()
     assert "tiny: 4 of 4 runs done" in page
     assert "also differ" not in page, "each run of a suite has a name of its own"
-    assert "interquartile mean with 95 % bootstrap interval" in page and "Student" not in page
+    assert "interquartile mean with lowest and highest run" in page and "Student" not in page
     made = SuiteFolder(results, "tiny")
     write_whole(str(made.place(attempt.run, 2)), Attempt(attempt.run, 2, state="dropped").to_bytes())
     assert suite("report", "tiny") == 0

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from browser.figures.style import TEMPLATE, axis_title, color, dash, faint, metric_title, plain_text
 from browser.figures.wording import incomplete_stretches, is_share, numbered
 from browser.records.curves import Curve
-from browser.stats.bands import BANDS, Band
+from browser.stats.bands import Band, bands_title
 
 # of a line, which is more than a screen has columns, and of all lines of a figure
 MOST_POINTS = 4000
@@ -37,7 +37,7 @@ def learning_curves(bands: Sequence[Band], metric: str, title: str = "", order: 
             thin = _line(band, index, name, incomplete_stretches(complete), {"dash": "2px,3px", "width": 1.2})
             figure.add_trace(thin.update(showlegend=False))
     x_title = axis_title(bands[0].axis) if bands else ""
-    y_title = f"{plain_text(metric_title(metric))}<br><sub>{BANDS[bands[0].kind]}</sub>" if bands else ""
+    y_title = f"{plain_text(metric_title(metric))}<br><sub>{bands_title(bands)}</sub>" if bands else ""
     return _laid_out(figure, title, x_title, y_title, metric)
 
 

@@ -17,9 +17,9 @@ def score_heatmap(
     share: bool = False,
     lower: bool = False,
 ) -> go.Figure:
-    """A cell per algorithm and map with the interquartile mean, its interval and n; empty without runs.
+    """A cell per algorithm and map with the interquartile mean, its spread and n; empty without runs.
 
-    The best of every map is bold.
+    The best of every map is bold, see `best_on_maps`.
 
     Args:
         matrix: estimates by algorithm and map, as `score_matrix` makes them; rows from top to bottom.
@@ -59,6 +59,5 @@ def score_heatmap(
 def _cell_text(cell: Estimate, best: bool) -> str:
     if cell.n == 0:
         return ""
-    interval = f"<br>[{cell.low:.2f}, {cell.high:.2f}]" if np.isfinite(cell.low) else ""
     value = f"<b>{cell.value:.2f}</b>" if best else f"{cell.value:.2f}"
-    return f"{value}{interval}<br>n = {cell.n}"
+    return "<br>".join(filter(None, (value, cell.spread(), f"n = {cell.n}")))

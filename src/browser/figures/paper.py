@@ -146,5 +146,4 @@ def _plain(text: str) -> str:
 
 
 def _cell(cell: Estimate) -> str:
-    interval = f"\n[{cell.low:.2f}, {cell.high:.2f}]" if np.isfinite(cell.low) else ""
-    return f"{cell.value:.2f}{interval}\nn = {cell.n}"
+    return "\n".join(filter(None, (f"{cell.value:.2f}", cell.spread(), f"n = {cell.n}")))

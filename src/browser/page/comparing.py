@@ -14,7 +14,7 @@ from browser.page.limits import MOST_ASKED, MOST_MESSAGES
 from browser.records import Lineage
 from browser.records.configs import config_keys, key_suggestion
 from browser.records.curves import AXES
-from browser.stats.bands import BANDS
+from browser.stats.bands import BANDS, DEFAULT_BAND
 from browser.stats.grouping import SEED_KEYS
 from records.run_score import LAST
 from utils.nearest import suggestion
@@ -45,7 +45,7 @@ class Wish:
     metric: str = ""
     group: tuple[str, ...] = DEFAULT_GROUP
     axis: str = "steps"
-    band: str = "mean"
+    band: str = DEFAULT_BAND
     smoothing: int = 1
     score: str = "final"
     last: int = LAST
@@ -97,7 +97,7 @@ def compare(context: Context, query: Mapping[str, str]) -> Compared:
         metric,
         group,
         address.choice(query, "axis", AXES, "steps", wrong),
-        address.choice(query, "band", [*BANDS, SINGLE], "mean", wrong),
+        address.choice(query, "band", [*BANDS, SINGLE], DEFAULT_BAND, wrong),
         address.whole_number(query, "smoothing", 1, MOST_SMOOTHING, 1, wrong),
         address.choice(query, "score", SCORES, "final", wrong),
         address.whole_number(query, "last", 1, MOST_SMOOTHING, LAST, wrong),

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from browser.figures.wording import lower_is_better
-from browser.stats import Estimate, best_on_maps
+from browser.stats import Estimate, best_on_maps, spread_title
 
 Matrix = Mapping[str, Mapping[str, Estimate]]
 
@@ -19,7 +19,7 @@ _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasci
 def as_csv(matrix: Matrix, metric: str) -> str:
     """A row per algorithm and map, with all digits."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, ["algorithm", "map", "metric", "iqm", "low", "high", "n"])
+    writer = csv.DictWriter(text, ["algorithm", "map", "metric", "iqm", "low", "high", "n", "spread"])
     writer.writeheader()
     writer.writerows(_records(matrix, metric))
     return text.getvalue()
@@ -72,7 +72,7 @@ def _records(matrix: Matrix, metric: str) -> list[dict]:
     return [
         {"algorithm": algorithm, "map": name, "metric": metric}
         | {key: _known(value) for key, value in (("iqm", cell.value), ("low", cell.low), ("high", cell.high))}
-        | {"n": cell.n}
+        | {"n": cell.n, "spread": spread_title([cell.few]) if math.isfinite(cell.low) else ""}
         for algorithm, cells in matrix.items()
         for name, cell in cells.items()
         if cell.n
@@ -88,16 +88,11 @@ def _table(matrix: Matrix, metric: str, escape: Callable[[str], str], nothing: s
     rows = [[escape(metric), *map(escape, _maps(matrix))]]
     for algorithm, cells in matrix.items():
         texts = [
-            _cell(cell, bold if (algorithm, name) in best else "{}") if cell.n else nothing
+            cell.short(form=bold if (algorithm, name) in best else "{}") if cell.n else nothing
             for name, cell in cells.items()
         ]
         rows.append([escape(algorithm), *texts])
     return rows
-
-
-def _cell(cell: Estimate, form: str) -> str:
-    interval = f" [{cell.low:.2f}, {cell.high:.2f}]" if math.isfinite(cell.low) else ""
-    return form.format(f"{cell.value:.2f}") + interval
 
 
 def _markdown_text(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from browser.comparison import ONLY, SCORES
 from browser.records.curves import AXES
-from browser.stats.bands import BANDS
+from browser.stats.bands import BANDS, DEFAULT_BAND
 from records.run_score import LAST
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
@@ -29,7 +29,7 @@ class Options:
     where: dict[str, str] = field(default_factory=dict)
     tokens: frozenset[str] | None = None
     axis: str = "steps"
-    band: str = "mean"
+    band: str = DEFAULT_BAND
     smoothing: int = 1
     score: str = "final"
     last: int = LAST
@@ -93,7 +93,7 @@ def _parser() -> _Parser:
     add("--metric", dest="metrics", action="append", default=[], metavar="KEY", help="statistic; may be repeated")
     add("--where", action="append", default=[], metavar="KEY=VALUE", help="only runs with this config value")
     add("--axis", default="steps", help=f"{', '.join(AXES)} (default: steps)")
-    add("--band", default="mean", help=f"{', '.join(BANDS)} (default: mean)")
+    add("--band", default=DEFAULT_BAND, help=f"{', '.join(BANDS)} (default: {DEFAULT_BAND})")
     add("--smooth", dest="smoothing", type=int, default=1, metavar="N", help="moving mean over N logged values")
     add(
         "--score",

@@ -14,7 +14,7 @@ from browser.report import content
 from browser.report.arguments import Options
 from browser.report.content import Metric
 from browser.report.page import Page
-from browser.stats import Band
+from browser.stats import FEWEST, Band, cells_of, mean_title
 from utils.errors import ConfigError
 
 # the table of a report stays readable
@@ -145,12 +145,15 @@ def _metric_sections(page: Page, comparison: Comparison, metric: Metric, options
         _say(page, cautions.of_curves(comparison, bands, metric.key))
     page.heading("Algorithm × map", 3)
     _say(page, cautions.of_scores(comparison, metric.key, options.score, last=options.last))
+    _say(page, cautions.of_few_runs(metric.matrix))
     score = title_of_score(metric.key, options.score, options.last)
-    page.text(f"Score of a run: {score}. Interquartile mean over runs with 95 % bootstrap intervals.")
+    page.text(f"Score of a run: {score}. In a cell: {mean_title(cells_of(metric.matrix))}.")
     page.figure(made["matrix"]())
     page.heading("Over all maps", 3)
     if metric.normalised:
         page.text("Values of different maps are scaled: the lowest run on a map is 0, the highest 1.")
+    if any(cell.few for cell in cells_of(metric.matrix)):
+        page.text(f"Some maps have fewer than {FEWEST} runs, so the bootstrap intervals are probably too narrow.")
     for name in ("aggregates", "profiles", "improvement"):
         if name in made:
             page.figure(made[name]())

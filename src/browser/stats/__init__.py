@@ -6,14 +6,18 @@ band = curve_band(groups[0].label, [results.curves(run, [key])[key] for run in g
 
 from browser.stats.aggregates import (
     AGGREGATES,
+    FEWEST,
     Estimate,
     Scores,
     aggregate,
     best_on_maps,
     bootstrap,
+    cells_of,
     iqm,
+    mean_title,
     normalised,
     score_matrix,
+    spread_title,
 )
 from browser.stats.alignment import Aligned, align, smooth
 from browser.stats.bands import BANDS, Band, curve_band
@@ -26,6 +30,7 @@ from browser.stats.profiles import Profile, performance_profile
 __all__ = [
     "AGGREGATES",
     "BANDS",
+    "FEWEST",
     "Aligned",
     "Band",
     "Estimate",
@@ -37,10 +42,12 @@ __all__ = [
     "best_on_maps",
     "best_value",
     "bootstrap",
+    "cells_of",
     "curve_band",
     "final_value",
     "group_runs",
     "iqm",
+    "mean_title",
     "normalised",
     "performance_profile",
     "probability_of_improvement",
@@ -48,6 +55,7 @@ __all__ = [
     "repeated_seeds",
     "score_matrix",
     "smooth",
+    "spread_title",
     "to_marl_eval",
     "value_at",
 ]

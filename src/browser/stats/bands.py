@@ -7,16 +7,18 @@ import numpy as np
 from scipy import special
 
 from browser.records.curves import Curve
-from browser.stats.aggregates import LEVEL, REPETITIONS, interval_of, iqm
+from browser.stats.aggregates import FEWEST, LEVEL, REPETITIONS, interval_of, iqm, spread_title
 from browser.stats.alignment import align, smooth
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 
 BANDS = {
+    "iqm": "interquartile mean with 95 % bootstrap interval",
     "mean": "mean with 95 % confidence interval (Student's t)",
     "median": "median with minimum and maximum",
-    "iqm": "interquartile mean with 95 % bootstrap interval",
 }
+# Student's interval of two runs is 13 standard errors wide on either side, and would fill a figure
+DEFAULT_BAND = "iqm"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +56,21 @@ class Band:
         return replace(self, **parts)
 
 
+def bands_title(bands: Sequence[Band]) -> str:
+    """The kind of these bands in words: what their lines and areas are with as many runs as there are."""
+    if not bands:
+        return ""
+    center, _, _ = BANDS[bands[0].kind].partition(" with ")
+    if bands[0].kind != "iqm":
+        return BANDS[bands[0].kind]
+    spread = spread_title(bool(n < FEWEST) for band in bands for n in np.unique(band.n) if n > 1)
+    return f"{center} with {spread}" if spread else center
+
+
 def curve_band(
     label: str,
     curves: Sequence[Curve],
-    kind: str = "mean",
+    kind: str = DEFAULT_BAND,
     axis: str = "steps",
     smoothing: int = 1,
     points: int = 201,
@@ -106,7 +119,7 @@ def _median(values: np.ndarray, n: np.ndarray, repetitions: int) -> tuple[np.nda
 
 
 def _iqm(values: np.ndarray, n: np.ndarray, repetitions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions with the same runs are summarised together."""
+    """Positions with the same runs are summarised together; fewer than FEWEST runs have no interval but their range."""
     summaries = np.full((3, values.shape[1]), np.nan)
     patterns, which = np.unique(np.isfinite(values), axis=1, return_inverse=True)
     for index, pattern in enumerate(patterns.T):
@@ -115,7 +128,9 @@ def _iqm(values: np.ndarray, n: np.ndarray, repetitions: int) -> tuple[np.ndarra
         if not len(present):
             continue
         summaries[0, columns] = iqm(present, axis=0)
-        if len(present) > 1:
+        if 1 < len(present) < FEWEST:
+            summaries[1:, columns] = present.min(axis=0), present.max(axis=0)
+        elif len(present) > 1:
             draws = np.random.default_rng(0).integers(len(present), size=(repetitions, len(present)))
             # a slice at a time: all samples of all positions at once would take gigabytes
             sampled = np.stack([iqm(present[:, column][draws], axis=1) for column in range(present.shape[1])], axis=1)

@@ -90,7 +90,7 @@ def test_mistakes_in_an_address_are_reported(context):
 
 
 def test_exported_curves_are_the_bands(context):
-    rows = list(csv.DictReader(io.StringIO(curves_view.exported(context, {}, "csv")["content"])))
+    rows = list(csv.DictReader(io.StringIO(curves_view.exported(context, {"band": "mean"}, "csv")["content"])))
     last = next(row for row in reversed(rows) if (row["map"], row["algorithm"]) == ("3m", "qmix"))
     # of 10, 12 and 14: Student's t with two degrees of freedom, 4.3027, times 2 / sqrt(3)
     assert (float(last["steps"]), float(last["mean"]), last["n"]) == (2000.0, 12.0, "3")
@@ -177,8 +177,10 @@ def test_the_best_of_every_map_is_marked(context, tmp_path):
     shown = str(content[1].to_plotly_json())
     assert shown.count("className='best'") == 1, "8m has one algorithm, which is no comparison"
     lines = as_latex(matrix_view.estimates(compare(context, last)), "test_return_mean").splitlines()
-    assert lines[4].startswith(r"qmix & \textbf{12.00} [") and "textbf" not in lines[5]
-    assert "| qmix | **12.00** [" in as_markdown(matrix_view.estimates(compare(context, last)), "test_return_mean")
+    assert lines[4].startswith(r"qmix & \textbf{12.00} (10.00 to 14.00) &") and "textbf" not in lines[5]
+    assert "| qmix | **12.00** (10.00 to 14.00) |" in as_markdown(
+        matrix_view.estimates(compare(context, last)), "test_return_mean"
+    )
     assert "**7.00**" in as_markdown(matrix_view.estimates(compare(context, last)), "loss")
 
 

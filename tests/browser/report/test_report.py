@@ -78,7 +78,7 @@ def test_the_matrix_is_that_of_the_scores(results, tmp_path):
         if figure["data"][0]["type"] == "heatmap"
     )
     text = heat["data"][0]["text"]
-    assert text[0][0].startswith("<b>12.00</b><br>[") and text[0][1].startswith("4.50<br>")
+    assert text[0][0] == "<b>12.00</b><br>10.00 to 14.00<br>n = 3" and text[0][1].startswith("4.50<br>")
     assert text[1][1].startswith("<b>6.00</b>"), "the best of a map is bold"
     assert heat["data"][0]["x"] == ["3m", "8m"] and heat["data"][0]["y"] == ["qmix", "vdn"]
 

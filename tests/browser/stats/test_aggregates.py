@@ -14,6 +14,7 @@ from browser.stats import (
     best_on_maps,
     bootstrap,
     iqm,
+    mean_title,
     normalised,
     performance_profile,
     probability_of_improvement,
@@ -193,6 +194,28 @@ def test_the_best_on_every_map_is_that_of_brute_force(rows, lower):
     expected = set()
     for j in range(3):
         column = [(row[j], i) for i, row in enumerate(rows) if row[j] is not None]
-        beaten = {i for x, i in column for y, _ in column if (y < x if lower else y > x)}
-        expected |= {(str(i), str(j)) for _, i in column if i not in beaten and len(column) > 1}
+        beats = {i: [y > x if lower else y < x for y, k in column if k != i] for x, i in column}
+        expected |= {(str(i), str(j)) for _, i in column if beats[i] and all(beats[i])}
     assert best_on_maps(matrix, lower) == expected
+
+
+def test_what_shows_the_same_number_is_not_the_best():
+    def column(*values):
+        return {str(i): {"3m": Estimate(value, np.nan, np.nan, 1)} for i, value in enumerate(values)}
+
+    assert best_on_maps(column(0.0, 0.0, 0.0)) == best_on_maps(column(0.001, 0.002)) == set()
+    assert best_on_maps(column(0.0, 0.01)) == {("1", "3m")}
+
+
+def test_a_cell_of_few_runs_has_no_interval_but_their_range():
+    """The bootstrap of four runs ends before them, though their range holds the median in 88 % of cases only."""
+    runs = {n: np.arange(n) / 10 for n in (1, 2, 4, 5)}
+    cells = {n: score_matrix({"qmix": {"3m": values}})["qmix"]["3m"] for n, values in runs.items()}
+    assert [cells[n].few for n in runs] == [True, True, True, False]
+    assert [cells[n].text() for n in (1, 2)] == ["0.00, n = 1", "0.05 (0.00 to 0.10), n = 2"]
+    assert cells[4].spread() == "0.00 to 0.30" and cells[5].spread().startswith("[")
+    titles = [mean_title([cells[n] for n in some]) for some in ((1,), (1, 2), (5, 1), (2, 5))]
+    assert [title.partition(" with ")[2] for title in titles] == [
+        *("", "lowest and highest run", "95 % bootstrap interval"),
+        "95 % bootstrap interval (lowest and highest run of fewer than 5)",
+    ]

@@ -56,7 +56,7 @@ def test_smoothing_is_a_moving_mean(values, window, data):
 
 def test_the_mean_has_students_interval():
     """Of 1, 2, 6: mean 3, s² = 7, t(0.975, 2) = 4.302653."""
-    band = curve_band("qmix", [curve([0, 10], [x, x]) for x in (1, 2, 6)])
+    band = curve_band("qmix", [curve([0, 10], [x, x]) for x in (1, 2, 6)], "mean")
     half = 4.302653 * np.sqrt(7 / 3)
     np.testing.assert_allclose([band.center, band.low, band.high], [[3, 3], [3 - half] * 2, [3 + half] * 2], rtol=1e-6)
     assert band.n.tolist() == [3, 3] and band.runs == 3 and band.label == "qmix"

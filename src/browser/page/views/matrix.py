@@ -3,7 +3,6 @@
 import hashlib
 from typing import Any
 
-import numpy as np
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
@@ -29,7 +28,7 @@ from browser.page.frame import follow_address
 from browser.page.limits import left_out
 from browser.page.matrix_text import FORMS
 from browser.page.views import compare as compare_view
-from browser.stats import Estimate, best_on_maps
+from browser.stats import Estimate, best_on_maps, cells_of, mean_title
 
 PATH = "/matrix"
 TITLE = "Matrix"
@@ -154,7 +153,7 @@ def drawn(compared: Compared) -> list:
     """The table, and the same as a figure."""
     wish, matrix = compared.wish, estimates(compared)
     title = metric_title(wish.metric)
-    said = _cautions(compared)
+    said = _cautions(compared, matrix)
     if not matrix:
         there = "" if wish.step is None else f" at step {wish.step:,}"
         sentence = f"None of these runs has a value of {wish.metric or 'anything'}{there}."
@@ -166,7 +165,7 @@ def drawn(compared: Compared) -> list:
     return [
         said,
         card(
-            f"{title}: {_what(compared)}",
+            f"{title}: {_what(compared, matrix)}",
             html.P(note, className="note") if note else None,
             html.Div(_table(compared, matrix), className="wide-table"),
             tools=buttons,
@@ -190,20 +189,21 @@ def _cut(matrix: dict[str, dict[str, Estimate]]) -> tuple[dict[str, dict[str, Es
 _BUTTONS = {"csv": "CSV", "markdown": "Markdown", "latex": "LaTeX", "json": "JSON"}
 
 
-def _cautions(compared: Compared) -> html.Div | None:
+def _cautions(compared: Compared, matrix: dict[str, dict[str, Estimate]]) -> html.Div | None:
     wish, comparison = compared.wish, compared.comparison
     found = [
         *cautions.of_groups(comparison),
         *cautions.of_metric(comparison, wish.metric),
         *cautions.of_scores(comparison, wish.metric, wish.score, wish.step, wish.last),
+        *cautions.of_few_runs(matrix),
     ]
     return warnings(found, lambda changes: changed_address(wish, changes, PATH))
 
 
-def _what(compared: Compared) -> str:
+def _what(compared: Compared, matrix: dict[str, dict[str, Estimate]]) -> str:
     wish = compared.wish
     score = title_of_score(wish.metric, wish.score, wish.last, wish.step)
-    return f"{score}, interquartile mean over runs with 95 % bootstrap interval"
+    return f"{score}, {mean_title(cells_of(matrix))}"
 
 
 def _table(compared: Compared, matrix: dict[str, dict[str, Estimate]]) -> html.Table:
@@ -226,10 +226,9 @@ def _cell(compared: Compared, label: str, map_name: str, cell: Estimate, share: 
     """A cell, the more tinted the nearer its value is to the highest (`share`: 0 to 1)."""
     if not cell.n:
         return html.Td("no run", className="none")
-    interval = f"[{cell.low:.2f}, {cell.high:.2f}] · " if np.isfinite(cell.low) else ""
     content = [
         html.Span(f"{cell.value:.2f}", className="value"),
-        html.Span(f"{interval}n = {cell.n}", className="interval"),
+        html.Span(" · ".join(filter(None, (cell.spread(), f"n = {cell.n}"))), className="interval"),
     ]
     href = narrowed(compared.wish, runs_of(compared, label, map_name)).address(compare_view.PATH)
     tint = 4 + 36 * min(max(share, 0.0), 1.0)
