@@ -66,7 +66,7 @@ class Usual(NamedTuple):
         metrics: statistics of which the last and the best value are shown.
         maps: whether any run names what it plays.
         results: whether runs of other programs have returned anything; Muster's return what their last test came to.
-        running: whether any run is runningand has progress to show.
+        running: whether any run is running and has progress to show.
     """
 
     metrics: tuple[str, ...]

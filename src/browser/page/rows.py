@@ -1,5 +1,6 @@
 """The rows of the table of runs, and which of them changed since a browser last asked."""
 
+import itertools
 import math
 import threading
 import time
@@ -84,10 +85,12 @@ class _Table:
     """The rows of one choice of columns.
 
     Attributes:
+        epoch: tells it from all other tables, such as an earlier one of this choice: their revisions mean nothing here.
         rows: by id: the row, the revision in which it last changed, and, if it is final, what it was made from.
         gone: by id: the revision in which a row was removed, and that in which it had first appeared.
     """
 
+    epoch: str
     rows: dict[str, tuple[Row, int, tuple[Lineage, Note] | None]] = field(default_factory=dict)
     gone: dict[str, tuple[int, int]] = field(default_factory=dict)
     revision: int = 0
@@ -95,7 +98,7 @@ class _Table:
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes for a browser to make; `whole`: it must start again with `added`."""
+    """The changes for a browser to make; `whole`: `added` replaces all its rows."""
 
     revision: str
     whole: bool
@@ -115,24 +118,25 @@ class RowTracker:
         self._budget = budget
         self._tables: OrderedDict[tuple, _Table] = OrderedDict()
         self._lock = threading.Lock()
-        # a browser's revision of an earlier server means nothing to this one
-        self._epoch = f"{time.time_ns():x}"
+        # the time tells tables of this server from those of an earlier one
+        self._epochs = (f"{time.time_ns():x}-{n}" for n in itertools.count())
 
     def changes(self, columns: list[Column], archived: bool, since: str = "") -> Changes:
         """The changes after the revision `since`, which an earlier answer named; empty for everything."""
         choice = (tuple(columns), archived)
         with self._lock:
-            table = self._tables.setdefault(choice, _Table())
+            if (table := self._tables.get(choice)) is None:
+                table = self._tables[choice] = _Table(next(self._epochs))
             self._tables.move_to_end(choice)
             while len(self._tables) > CHOICES:
                 self._tables.popitem(last=False)
             self._bring_up_to_date(table, columns, archived)
             epoch, _, number = since.partition(".")
-            known = epoch == self._epoch and number.isdecimal() and int(number) <= table.revision
+            known = epoch == table.epoch and number.isdecimal() and int(number) <= table.revision
             from_revision = int(number) if known else -1
             changed = self._changed(table, from_revision)
             return Changes(
-                f"{self._epoch}.{table.revision}",
+                f"{table.epoch}.{table.revision}",
                 not known,
                 [row for row, born in changed if not known or born],
                 [row for row, born in changed if known and not born],

@@ -12,6 +12,9 @@ from browser.page.context import Context
 from browser.page.notes import LONGEST_NOTE, NONE, NotWrittenError, tags_of
 from browser.records import Lineage
 
+# what the button offers
+ARCHIVE, RESTORE = "Archive", "Restore from the archive"
+
 
 def writing_card(context: Context, run: Lineage) -> html.Section | None:
     """A run's tags and note: editable with --write, read-only without it, omitted if empty."""
@@ -33,7 +36,7 @@ def writing_card(context: Context, run: Lineage) -> html.Section | None:
         html.Span("archived" if note.archived else "", id="note-state", className="count"),
         tools=[
             html.Button("Save", id="note-save", className="primary"),
-            html.Button("Restore from the archive" if note.archived else "Archive", id="note-archive"),
+            html.Button(RESTORE if note.archived else ARCHIVE, id="note-archive"),
             dcc.ConfirmDialogProvider(
                 html.Button("Delete", className="danger"),
                 id="note-delete",
@@ -59,16 +62,24 @@ def register_writing(app: Dash, context: Context) -> None:
         State("run-id", "data"),
         State("note-tags", "value"),
         State("note-text", "value"),
+        State("note-archive", "children"),
         prevent_initial_call=True,
     )
-    def write(saved: Any, archived: Any, deleted: Any, run_id: Any, tags: Any, text: Any):
+    def write(saved: Any, archived: Any, deleted: Any, run_id: Any, tags: Any, text: Any, offered: Any):
         if not (saved or archived or deleted):
             raise PreventUpdate
-        return written(context, str(ctx.triggered_id), str(run_id), str(tags or ""), str(text or ""))
+        return written(
+            context, str(ctx.triggered_id), str(run_id), str(tags or ""), str(text or ""), offered != RESTORE
+        )
 
 
-def written(context: Context, action: str, run_id: str, tags: str, text: str) -> tuple[Any, Any, Any, Any]:
+def written(
+    context: Context, action: str, run_id: str, tags: str, text: str, archive: bool = True
+) -> tuple[Any, Any, Any, Any]:
     """Carry out "note-save", "note-archive" or "note-delete".
+
+    Args:
+        archive: what the button of this window offered: archiving, or restoring. Another window may have done it.
 
     Returns:
         what to say, the archive button's text, and where to go: path and query.
@@ -86,9 +97,9 @@ def written(context: Context, action: str, run_id: str, tags: str, text: str) ->
         context.forget_scan()
         return no_update, no_update, "/", ""
     if action == "note-archive":
-        note = replace(note, archived=not note.archived)
+        note = replace(note, archived=archive)
     else:
         note = replace(note, tags=tags_of(tags), text=text[:LONGEST_NOTE])
     context.notes.write(run, note)
-    said, offered = ("archived", "Restore from the archive") if note.archived else ("saved", "Archive")
+    said, offered = ("archived", RESTORE) if note.archived else ("saved", ARCHIVE)
     return said, offered, no_update, no_update

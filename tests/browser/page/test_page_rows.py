@@ -10,7 +10,7 @@ from dash import no_update
 
 from browser.page.columns import Column, parse_column
 from browser.page.context import Context
-from browser.page.rows import RowTracker
+from browser.page.rows import CHOICES, RowTracker
 from browser.page.views import runs as view
 from browser.records import Results
 from browser_folders import alive, write_log, write_run
@@ -99,6 +99,17 @@ def test_another_servers_revision_means_nothing(context):
     assert tracker.changes([], False, f"0{revision}").whole and tracker.changes([], False, "<script>").whole
 
 
+def test_a_table_that_was_given_up_is_sent_whole(context, root):
+    """Each window may show other columns; the server forgets what it has sent of those that were asked for long ago."""
+    choices = [[Column("config", f"key{k}")] for k in range(CHOICES + 1)]
+    tracker = RowTracker(context)
+    first, *_ = [tracker.changes(choice, False) for choice in choices]
+    write_run(root, 2)
+    later(context)
+    again = tracker.changes(choices[0], False, first.revision)
+    assert again.whole and {row["id"] for row in again.added} == {"1", "2"}
+
+
 def test_rows_that_take_long_follow_later(context):
     tracker = RowTracker(context, budget=-1.0)
     first = tracker.changes([], False)
@@ -115,8 +126,8 @@ def test_callbacks_of_the_table(context):
     assert rows[0]["config:lr"] == 0.5
     usual = list(view.known_columns(context)[1])
     assert view.news(context, revision, usual, ["config:lr", "best:loss"], []) == (no_update,) * 5
-    transaction, *_ = view.news(context, "", usual, [], [])
-    assert [row["id"] for row in transaction["update"]] == ["1"]
+    transaction, _, definitions, rows, _ = view.news(context, "", usual, [], [])
+    assert transaction is definitions is no_update and [row["id"] for row in rows] == ["1"]
 
 
 def test_columns_follow_the_first_runs_that_come(tmp_path):

@@ -82,6 +82,10 @@ def test_notes_are_kept_beside_the_runs(root):
     assert said == ("archived", "Restore from the archive", no_update, no_update)
     assert context_of(root).notes.of(context.lineage("2")) == Note(("good", "to cite"), "a note", True)
     assert json.loads((root / FILE).read_text())["runs"].keys() == {"t"}
+    # a second window still offers to archive it: a click does what the button says
+    assert written(context, "note-archive", "1", "", "", archive=True) == said
+    assert written(context, "note-archive", "1", "", "", archive=False)[:2] == ("saved", "Archive")
+    assert written(context, "note-archive", "1", "", "", archive=True) == said
     assert not RowTracker(context).changes([], False).added and len(RowTracker(context).changes([], True).added) == 1
     assert sacreds_files(root) == before
     (root / FILE).write_text("{")

@@ -52,6 +52,11 @@ def rows(view):
     return next(part for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "rowData" in part)["rowData"]
 
 
+def digest_in(view):
+    stores = (part for part in view.children if getattr(part, "id", "") == "suite-digest")
+    return next(store.data for store in stores)
+
+
 def walk(part):
     yield part
     inner = part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
@@ -75,15 +80,20 @@ def test_the_table_is_the_suites(folder):
 
 def test_the_table_follows_the_folder(folder):
     context = context_of(folder)
-    assert suites.changed(context, "mine")
+    first = digest_in(view_of(context, "/suites", "?suite=mine"))
     with pytest.raises(PreventUpdate):
-        suites.changed(context, "mine")
+        suites.changed(context, "mine", first)
     done = Attempt("run-3", 1, state="done", token="mine_run-3")
     write_whole(str(folder.place("run-3", 1)), done.to_bytes())
-    assert "2 of 4 runs" in str(suites.changed(context, "mine"))
+    content, second = suites.changed(context, "mine", first)
+    assert "2 of 4 runs" in str(content)
+    with pytest.raises(PreventUpdate):
+        suites.changed(context, "mine", second)
+    # another window shows the old content still
+    assert "2 of 4 runs" in str(suites.changed(context, "mine", first)[0])
     for name in ("other", "../mine", None, 3):
         with pytest.raises(PreventUpdate):
-            suites.changed(context, name)
+            suites.changed(context, name, first)
 
 
 def test_a_suite_that_is_not_there_is_a_sentence(folder):

@@ -173,8 +173,9 @@ def news(context: Context, revision: str | None, shown: Any, columns: Any, archi
         shown: the `Usual` columns that it has, as a list.
 
     Returns:
-        A row transaction and the new revision; or, when new runs need other usual columns, the revision with
-        definitions, all rows, and those columns. `no_update` for unchanged parts.
+        A row transaction and the new revision; or, when this server does not know what the table has, the revision with
+        all rows; or, when new runs need other usual columns, definitions and those columns, too. `no_update` for
+        unchanged parts.
     """
     known, usual = known_columns(context)
     if json.dumps(shown) != json.dumps(usual):
@@ -185,8 +186,7 @@ def news(context: Context, revision: str | None, shown: Any, columns: Any, archi
     if not changes:
         return (no_update,) * 5
     if changes.whole:
-        # another server was asked before; a row that is there already is one to change, which "add" would double
-        return {"update": changes.added}, changes.revision, *(no_update,) * 3
+        return no_update, changes.revision, no_update, changes.added, no_update
     transaction = {"add": changes.added, "update": changes.updated, "remove": [{"id": key} for key in changes.removed]}
     made = {what: rows for what, rows in transaction.items() if rows} | {"addIndex": 0}
     return made, changes.revision, *(no_update,) * 3

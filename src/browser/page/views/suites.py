@@ -1,5 +1,6 @@
 """Suites: how far the runs of each algorithm are on each map, as the folder changes."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,11 +62,13 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
         return html.Div([html.H1(TITLE), html.Table(rows, className="plain")], className="view")
     if name not in names:
         raise ConfigError(f"There is no suite '{name[:100]}'.{suggestion(name[:100], names, limit=20)}")
+    content = shown(context, name)
     return html.Div(
         [
             html.H1(name),
-            html.Div(shown(context, name), id="suite-content", className="view"),
+            html.Div(content, id="suite-content", className="view"),
             dcc.Store(id="suite-name", data=name),
+            dcc.Store(id="suite-digest", data=digest_of(content)),
         ]
     )
 
@@ -75,24 +78,36 @@ def register(app: Dash, context: Context) -> None:
 
     @app.callback(
         Output("suite-content", "children"),
+        Output("suite-digest", "data"),
         Input("tick", "n_intervals"),
         State("suite-name", "data"),
+        State("suite-digest", "data"),
         prevent_initial_call=True,
     )
-    def follow(_: Any, name: Any):
-        return changed(context, name)
+    def follow(_: Any, name: Any, digest: Any):
+        return changed(context, name, digest)
 
 
-def changed(context: Context, name: Any) -> list[Any]:
-    """The content now. Raises: PreventUpdate: it is what was shown last, or there is no such suite."""
+def changed(context: Context, name: Any, digest: Any) -> tuple[list[Any], str]:
+    """The content now, and its digest.
+
+    Args:
+        digest: of what the asking window shows; each window has its own.
+
+    Raises:
+        PreventUpdate: it shows this content already, or there is no such suite.
+    """
     if not isinstance(name, str) or name not in suite_names(context.root):
         raise PreventUpdate
     content = shown(context, name)
-    seen: dict[str, str] = context.kept("suites", dict)
-    if seen.get(name) == (now := str(content)):
+    if (now := digest_of(content)) == digest:
         raise PreventUpdate
-    seen[name] = now
-    return content
+    return content, now
+
+
+def digest_of(content: list[Any]) -> str:
+    """Changes when anything in it does."""
+    return hashlib.sha256(str(content).encode()).hexdigest()
 
 
 def shown(context: Context, name: str) -> list[Any]:
