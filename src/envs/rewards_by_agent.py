@@ -8,6 +8,7 @@ import numpy as np
 
 from envs.fields import AGENTS, FieldSpec, pymarl_spec
 from envs.multiagentenv import MultiAgentEnv
+from envs.validation import as_numbers
 
 
 class RewardsByAgent:
@@ -30,7 +31,8 @@ class RewardsByAgent:
 
     def observe(self) -> dict[str, np.ndarray]:
         game = self._game
-        return {"obs": np.stack(game.get_obs()), "state": game.get_state(), "avail_actions": game.get_avail_actions()}
+        legal = as_numbers("get_avail_actions()", game.get_avail_actions())
+        return {"obs": np.stack(game.get_obs()), "state": game.get_state(), "avail_actions": legal}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
         _, ended, info = self._game.step(actions["actions"])

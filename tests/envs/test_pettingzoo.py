@@ -1,8 +1,12 @@
 """The PettingZoo wrapper on environments that do what few do: masks, deaths, early cuts."""
 
+import numpy as np
 import pytest
 
+from envs.pettingzoo import environment
+from envs.pettingzoo.environment import PettingZoo
 from envs.pettingzoo.team import PettingZooEnv
+from envs.validation import InvalidEnvironmentError
 from parades import Parade, install
 from utils.errors import ConfigError
 
@@ -10,6 +14,7 @@ from utils.errors import ConfigError
 @pytest.fixture(autouse=True)
 def parade_module(monkeypatch):
     install(monkeypatch, Parade)
+    monkeypatch.setattr(environment, "_TRIED", set())
 
 
 def make(time_limit=10, reward="sum", **kwargs):
@@ -56,6 +61,82 @@ def test_ends_of_the_environments_own(end, truncated):
     assert env.get_obs()[2].tolist() == [4, 0, 0, 0]
     legal = [[0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0]] if truncated else [[1, 0, 0, 0]] * 3
     assert env.get_avail_actions().tolist() == legal, "values continue after a cut, so actions stay legal"
+
+
+@pytest.mark.parametrize("end", ["terminate", "truncate"])
+def test_an_agent_that_ended_may_stay_in_the_list(end):
+    """Its end is final all the same: the run sees what it would see if the agent left."""
+    stays, leaves = make(end=end, stays=True), make(end=end)
+    for _ in range(4):
+        assert stays.step([1, 0, 0]) == leaves.step([1, 0, 0])
+        assert stays.get_obs().tolist() == leaves.get_obs().tolist()
+        assert stays.get_avail_actions().tolist() == leaves.get_avail_actions().tolist()
+    assert [sorted(given) for given in stays._env.given] == [["a", "b", "c"]] * 4, "who is listed is asked"
+    assert [given["b"] for given in stays._env.given] == [0] * 4
+
+
+def test_ends_are_those_of_one_episode():
+    env = make(stays=True)
+    for _ in range(2):
+        env.reset()
+        assert env.get_avail_actions()[1].tolist() == [1, 1, 1, 1]
+        assert [env.step([1, 0, 0])[1] for _ in range(4)] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        ("mask", r"c: info\['action_mask'\] is missing; an environment that marks what is legal does so after"),
+        ("zeros", r"c: info\['action_mask'\] marks no action as legal"),
+        ("wide", r"c: info\['action_mask'\] is an array of the shape \(4,\); of 3 choices it must"),
+        ("unknown", r"b: the observation 'obs' is 10; its space is Discrete\(3\)"),
+        ("short", r"c: the observation 'obs' has the shape \(0,\); it was announced as \(1,\)"),
+    ],
+)
+def test_odd_observations_and_masks_end_a_run(odd, words):
+    env = make(odd=odd)
+    env.step([1, 0, 0])
+    with pytest.raises(InvalidEnvironmentError, match=rf"^env_args.key=parades.parade_v0, in step 2: {words}"):
+        env.step([1, 0, 0])
+    with pytest.raises(ConfigError, match=rf"A short random play before the run: .*in step 2: {words}"):
+        check(odd=odd)
+
+
+def check(state="own", **kwargs):
+    PettingZoo.check_args(key="parades.parade_v0", time_limit=10, kwargs=kwargs, state=state, seed=5)
+
+
+@pytest.mark.parametrize("groups", [None, {"one": ["a"], "two": ["b"], "three": ["c"]}])
+def test_a_state_that_changes_shape_is_found_before_a_run(groups):
+    words = r"in step 1: state\(\) has 1 numbers; at first it had 2. With env_args.state=observations, .* is left out"
+    args = {"key": "parades.parade_v0", "time_limit": 10, "kwargs": {"with_state": "shrinking"}, "groups": groups}
+    with pytest.raises(ConfigError, match=words):
+        PettingZoo.check_args(**args)
+    env = PettingZoo(**args)
+    env.reset()
+    rest = [0, 0, 0] if groups is None else {f"{group}/actions": np.array([0]) for group in groups}
+    with pytest.raises(InvalidEnvironmentError, match=words):
+        env.step(rest)
+    PettingZoo.check_args(**args, state="observations")
+    assert PettingZoo(**args, state="observations")._env.state().tolist() == [0, 42]
+    with pytest.raises(ConfigError, match=r"env_args.state is 'nobody'.* Allowed: observations, own"):
+        PettingZoo.check_args(**args, state="nobody")
+
+
+def test_the_state_can_be_that_of_observations():
+    env = PettingZooEnv(key="parades.parade_v0", kwargs={"with_state": True}, state="observations")
+    env.reset()
+    assert env.get_state().tolist() == env.get_obs().flatten().tolist()
+    assert env.get_state_size() == 12
+
+
+def test_numbers_beyond_their_bounds_are_warned_of_before_a_run(caplog):
+    with caplog.at_level("WARNING"):
+        check(odd="beyond")
+        check(odd="beyond")
+    (warning,) = (record.getMessage() for record in caplog.records)
+    assert "in step 2: what a sees is beyond its bounds: obs[0, 0] is 9.5, and the bounds of its space are" in warning
+    assert "Nothing is scaled by these bounds" in warning
 
 
 def test_our_time_limit_truncates():

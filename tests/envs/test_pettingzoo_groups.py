@@ -180,6 +180,42 @@ def test_an_agent_that_died():
     assert sorted(env._env.given[2]) == ["a", "c"], "the dead are not passed on"
 
 
+@pytest.mark.parametrize("end", ["terminate", "truncate"])
+def test_an_agent_that_ended_may_stay_in_the_list(end):
+    stays, leaves = band(reward="each", end=end, stays=True), band(reward="each", end=end)
+    for _ in range(4):
+        (ours, *our_ends, _), (theirs, *their_ends, _) = play(stays), play(leaves)
+        assert our_ends == their_ends
+        for path, value in ours.items():
+            assert value.tolist() == theirs[path].tolist(), path
+        for path, value in stays.observe().items():
+            assert value.tolist() == leaves.observe()[path].tolist(), path
+    assert any(our_ends)
+
+
+class Signals(Band):
+    """Drummers choose two things at once, with a mask for each."""
+
+    def action_space(self, agent):
+        return spaces.Box(-2, 2, (2,)) if agent == "c" else spaces.MultiDiscrete([2, 3])
+
+    def _seen(self, agents):
+        obs, infos = super()._seen(agents)
+        masks = {a: {"action_mask": ([1, 0], [0, 1, 1])} for a in "ab"}
+        return obs, {a: masks.get(a, {}) for a in infos}
+
+
+def test_branches_have_masks_where_agents_show_some(monkeypatch):
+    install(monkeypatch, Signals)
+    env = band()
+    masks = {path: field.of for path, field in env.fields().items() if field.of}
+    assert masks == {"drums/avail/0": "drums/actions/0", "drums/avail/1": "drums/actions/1"}
+    assert env.observe()["drums/avail/1"].tolist() == [[0, 1, 1]] * 2
+    for _ in range(3):
+        env.step({"flutes/actions": np.zeros((1, 2)), **{f"drums/actions/{k}": np.array([0, 0]) for k in (0, 1)}})
+    assert env.observe()["drums/avail/1"].tolist() == [[0, 1, 1], [1, 0, 0]], "the dead can do nothing"
+
+
 @pytest.mark.parametrize(
     ("end", "limit", "ends", "of_agents", "present"),
     [

@@ -18,13 +18,21 @@ def install(monkeypatch, parallel_env):
 
 
 class Parade:
-    """Three agents of unequal sizes. "b" dies in step 2; "c" leaves it to its info what it can do."""
+    """Three agents of unequal sizes. "b" dies in step 2; "c" leaves it to its info what it can do.
 
-    def __init__(self, end="terminate", cut=4, continuous=False, with_state=False):
-        self.end, self.cut, self.continuous = end, cut, continuous
+    Args:
+        end: how the others end, in step `cut`: "terminate" or "truncate".
+        stays: who has ended stays among the `agents`, is shown on and has to act.
+        with_state: it has a `state()`; if it is "shrinking", of fewer numbers from step 1 on.
+        odd: from step 2 on, what agents see and can do: "beyond" bounds, an "unknown" choice, a "short" vector, no
+            "mask", "zeros" or a "wide" one.
+    """
+
+    def __init__(self, end="terminate", cut=4, continuous=False, with_state=False, stays=False, odd=""):
+        self.end, self.cut, self.continuous, self.stays, self.odd = end, cut, continuous, stays, odd
         self.possible_agents = ["a", "b", "c"]
         if with_state:
-            self.state = lambda: np.array([self.t, 42.0])
+            self.state = lambda: np.array([self.t, 42.0][: 1 if self.t and with_state == "shrinking" else 2])
 
     def observation_space(self, agent):
         if agent == "a":
@@ -44,6 +52,12 @@ class Parade:
             "c": np.array([self.t], dtype=np.float32),
         }
         infos = {"a": {}, "b": {}, "c": {"action_mask": np.array([1, 0, 1])}}
+        if self.t >= 2:
+            obs["a"]["observation"] += 9 * (self.odd == "beyond")
+            obs["b"] += 9 * (self.odd == "unknown")
+            obs["c"] = obs["c"][: 0 if self.odd == "short" else 1]
+            masks = {"mask": {}, "zeros": {"action_mask": np.zeros(3)}, "wide": {"action_mask": np.ones(4)}}
+            infos["c"] = masks.get(self.odd, infos["c"])
         return {a: obs[a] for a in agents}, {a: infos[a] for a in agents}
 
     def reset(self, seed=None, options=None):
@@ -53,12 +67,15 @@ class Parade:
     def step(self, actions):
         self.given.append(actions)
         self.t += 1
+        if self.stays:
+            assert sorted(actions) == sorted(self.agents), "who is listed is asked"
         acted = list(self.agents)
         obs, infos = self._seen(acted)
         over = self.t >= self.cut
-        dead = {a: (a == "b" and self.t == 2) or (over and self.end == "terminate") for a in acted}
-        cut = {a: over and self.end == "truncate" and not dead[a] for a in acted}
-        self.agents = [a for a in acted if not (dead[a] or cut[a])]
+        dead = {a: self.t == 2 if a == "b" else over and self.end == "terminate" for a in acted}
+        cut = {a: over and self.end == "truncate" and not dead[a] and a != "b" for a in acted}
+        if not self.stays:
+            self.agents = [a for a in acted if not (dead[a] or cut[a])]
         return obs, {a: {"a": 1.0, "b": 10.0, "c": 100.0}[a] * self.t for a in acted}, dead, cut, infos
 
     def close(self):

@@ -8,26 +8,28 @@ import numpy as np
 
 from envs.fields import AGENTS, FieldSpec
 from envs.pettingzoo import modules
-from envs.pettingzoo.game import ParallelGame, Step, plain_observation
+from envs.pettingzoo.agent import Agent
+from envs.pettingzoo.game import OWN, ParallelGame, Step
 from envs.pettingzoo.groups import grouped
 from envs.pettingzoo.team import REWARDS
-from envs.space_values import acted, observed
 from utils.errors import ConfigError
 
 EACH = "each"
+# what agents of a group have in common
+SAME = ("observations", "actions")
 
 
 class PettingZooGroups(ParallelGame):
     """Any `parallel_env`, with the agents' spaces as fields: `<group>/obs`, `<group>/actions`, `<group>/reward`.
 
     A sole group is called "agents", and its paths have no prefix. `envs.space_values` has the fields of spaces. One
-    choice has `<group>/avail_actions`, from an `action_mask` in the observation or the info if there is one. Agents
-    that have died are not `<group>/present`, see zeros and can only do action 0, which is not passed on; their ends
-    are `<group>/terminated` and `<group>/truncated`. `state` is the environment's own, or all observations side by
-    side.
+    choice has `<group>/avail_actions`, from an `action_mask` in the observation or the info if there is one; branches
+    have `<group>/avail/<k>` if there is. Agents whose own end was before are not `<group>/present`, see zeros and can
+    only do action 0; the ends are `<group>/terminated` and `<group>/truncated`. `state` is the environment's own, or
+    all observations side by side.
 
     Args:
-        key, time_limit, kwargs, seed: see `PettingZooEnv`.
+        key, time_limit, kwargs, seed, state: see `PettingZooEnv`.
         reward: "sum" or "mean" of a group's rewards, or "each" for a reward for each agent.
         groups: see `groups.grouped`.
 
@@ -35,9 +37,18 @@ class PettingZooGroups(ParallelGame):
         ConfigError: as `PettingZooEnv`; agents of one group differ; or unknown agents.
     """
 
-    def __init__(self, key: str, time_limit: int, kwargs: dict | None, reward: str, groups: Any, seed: int | None):
+    def __init__(
+        self,
+        key: str,
+        time_limit: int,
+        kwargs: dict | None,
+        reward: str,
+        groups: Any,
+        seed: int | None,
+        state: str = OWN,
+    ):
         modules.require_arguments(key, time_limit, kwargs)
-        super().__init__(modules.made(key, time_limit, kwargs), time_limit, seed)
+        super().__init__(modules.made(key, time_limit, kwargs), key, time_limit, seed, state)
         members = grouped(self._agents, groups)
         self.groups = {name: len(agents) for name, agents in members.items()}
         self._reward = reward
@@ -50,21 +61,16 @@ class PettingZooGroups(ParallelGame):
 
     def _group(self, key: str, name: str, agents: list[str], alone: bool) -> "_Group":
         prefix = "" if alone else f"{name}/"
-        parts = {
-            agent: (
-                observed(f"{prefix}obs", self.plain_space(agent)),
-                acted(f"{prefix}actions", self._env.action_space(agent)),
-            )
-            for agent in agents
-        }
+        players = {agent: Agent(self._env, agent, prefix) for agent in agents}
+        self.players |= players
         first = agents[0]
         for agent in agents[1:]:
-            if [fields for fields, _ in parts[agent]] != [fields for fields, _ in parts[first]]:
+            if any(getattr(players[agent], part) != getattr(players[first], part) for part in SAME):
                 raise ConfigError(
                     f"env_args.key={key}: {first} and {agent} differ in what they see or do, so they are no group. Set "
                     "env_args.groups=auto, or a group for each kind of agents."
                 )
-        return _Group(name, prefix, agents, parts)
+        return _Group(name, prefix, players)
 
     def fields(self) -> dict[str, FieldSpec]:
         fields = {path: field for group in self._groups for path, field in group.fields(self._reward == EACH).items()}
@@ -79,7 +85,7 @@ class PettingZooGroups(ParallelGame):
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
         step = self.play({agent: act for group in self._groups for agent, act in group.actions(actions).items()})
-        self._keep(step.obs, step.infos, self.able(step))
+        self._keep(step.obs, step.infos, step.able)
         outcomes = {path: value for group in self._groups for path, value in self._outcomes(group, step).items()}
         return outcomes, step.ended and not step.truncated, step.truncated, {}
 
@@ -92,8 +98,9 @@ class PettingZooGroups(ParallelGame):
         return {f"{group.prefix}reward": reward, **ends}
 
     def _keep(self, obs: dict, infos: dict, able: list[str]) -> None:
-        self._seen = {path: x for group in self._groups for path, x in group.seen(obs, infos, able).items()}
-        state = self.own_state()
+        shown = {agent: self.seen_by(agent, obs, infos, able) for agent in self.players}
+        self._seen = {path: x for group in self._groups for path, x in group.seen(shown, able).items()}
+        state = self.global_state()
         if state is None:
             paths = [path for group in self._groups for path in group.observations]
             state = np.concatenate([np.ravel(self._seen[path]) for path in paths])
@@ -101,22 +108,20 @@ class PettingZooGroups(ParallelGame):
 
 
 class _Group:
-    """Agents that are alike.
+    """Agents that are alike."""
 
-    Args:
-        parts: for each agent, what `observed` and `acted` return for its spaces.
-    """
+    def __init__(self, name: str, prefix: str, players: dict[str, Agent]):
+        self.name, self.prefix, self.agents, self._players = name, prefix, list(players), players
+        first = players[self.agents[0]]
+        self.observations = {path: replace(field, group=name) for path, field in first.observations.items()}
+        self._actions = {path: replace(field, group=name) for path, field in first.actions.items()}
+        self._masks = {path: replace(field, group=name) for path, field in first.legal.fields().items()}
 
-    def __init__(self, name: str, prefix: str, agents: list[str], parts: dict[str, tuple]):
-        self.name, self.prefix, self.agents = name, prefix, agents
-        (observations, _), (actions, _) = parts[agents[0]]
-        self.observations = {path: replace(field, group=name) for path, field in observations.items()}
-        self._actions = {path: replace(field, group=name) for path, field in actions.items()}
-        self._show = {agent: show for agent, ((_, show), _) in parts.items()}
-        self._act = {agent: act for agent, (_, (_, act)) in parts.items()}
-        one = next(iter(self._actions.values()))
-        # of several branches, no mask says which are legal
-        self._choices = one.n if list(self._actions) == [f"{prefix}actions"] else None
+    @property
+    def masks(self) -> dict[str, FieldSpec]:
+        """Those of branches only if an agent has shown one."""
+        one = f"{self.prefix}avail_actions" in self._masks
+        return self._masks if one or any(player.legal.offered for player in self._players.values()) else {}
 
     def end(self, kind: str) -> str:
         """The path of the agents' own ends."""
@@ -124,10 +129,7 @@ class _Group:
 
     def fields(self, rewards_by_agent: bool) -> dict[str, FieldSpec]:
         fields = {**self.observations, f"{self.prefix}present": FieldSpec("mask", (), "bool", self.name)}
-        if self._choices:
-            of = f"{self.prefix}actions"
-            fields[f"{self.prefix}avail_actions"] = FieldSpec("mask", (self._choices,), "uint8", self.name, of=of)
-        fields |= self._actions
+        fields |= self.masks | self._actions
         rewarded = self.name if rewards_by_agent else None
         fields[f"{self.prefix}reward"] = FieldSpec("outcome", (), "float64", rewarded)
         return fields | {
@@ -135,23 +137,20 @@ class _Group:
         }
 
     def actions(self, chosen: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        return {agent: self._act[agent](chosen, i) for i, agent in enumerate(self.agents)}
+        return {agent: player.act(chosen, i) for i, (agent, player) in enumerate(self._players.items())}
 
-    def seen(self, obs: dict, infos: dict, able: list[str]) -> dict[str, np.ndarray]:
-        """Values of the observations and masks."""
-        n = len(self.agents)
-        values = {path: np.zeros((n, *field.shape), field.dtype) for path, field in self.observations.items()}
-        legal = np.zeros((n, self._choices or 1), dtype=np.uint8)
+    def seen(self, shown: Mapping[str, tuple[dict | None, dict]], able: list[str]) -> dict[str, np.ndarray]:
+        """Values of the observations and masks.
+
+        Args:
+            shown: by agent, as `ParallelGame.seen_by` returns it.
+        """
+        fields = self.observations | self.masks
+        values = {path: np.zeros((len(self.agents), *field.shape), field.dtype) for path, field in fields.items()}
         for i, agent in enumerate(self.agents):
-            seen, mask = plain_observation(obs.get(agent), infos.get(agent, {}))
-            if seen is not None:
-                for path, value in self._show[agent](seen).items():
+            observations, legal = shown[agent]
+            for path, value in {**(observations or {}), **legal}.items():
+                if path in values:
                     values[path][i] = value
-            if agent not in able:
-                legal[i, 0] = 1
-            else:
-                legal[i] = 1 if mask is None else np.asarray(mask) != 0
         values[f"{self.prefix}present"] = np.array([agent in able for agent in self.agents])
-        if self._choices:
-            values[f"{self.prefix}avail_actions"] = legal
         return values

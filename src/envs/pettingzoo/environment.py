@@ -1,11 +1,21 @@
 """The two forms of PettingZoo's environments under one name."""
 
+import logging
 from typing import Any
 
 from envs.pettingzoo.declared import EACH, PettingZooGroups
+from envs.pettingzoo.game import OWN, STATES
 from envs.pettingzoo.team import REWARDS, OtherActionsError, PettingZooEnv
+from envs.validation import InvalidEnvironmentError
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.plain_values import shown
+
+log = logging.getLogger("muster")
+# of the random play before a run
+TRIED_STEPS, TRIED_SECONDS = 200, 2.0
+# arguments whose environments were played
+_TRIED: set[str] = set()
 
 
 class PettingZoo:
@@ -20,20 +30,36 @@ class PettingZoo:
         reward: str = "sum",
         groups: Any = None,
         seed: int | None = None,
+        state: str = OWN,
     ) -> PettingZooEnv | PettingZooGroups:
         if groups is None and reward != EACH:
             try:
-                return PettingZooEnv(key, time_limit, kwargs, reward, seed)
+                return PettingZooEnv(key, time_limit, kwargs, reward, seed, state)
             except OtherActionsError:
                 pass
-        return PettingZooGroups(key, time_limit, kwargs, reward, groups, seed)
+        return PettingZooGroups(key, time_limit, kwargs, reward, groups, seed, state)
 
     @classmethod
     def check_args(cls, **env_args: Any) -> None:
-        """Refuse bad arguments before a run starts."""
+        """Refuse bad arguments before a run starts, and an environment that would not get through one.
+
+        It is played at random for a moment, once in a process.
+        """
         if (reward := env_args.get("reward", "sum")) not in (*REWARDS, EACH):
             raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, (*REWARDS, EACH))}")
+        if (state := env_args.get("state", OWN)) not in STATES:
+            raise ConfigError(f"env_args.state is '{shown(state)}'.{suggestion(str(state), STATES)}")
         if env_args.get("groups") is None and reward != EACH:
             PettingZooEnv.check_args(**env_args)
-        else:
-            cls(**env_args).close()
+        this = repr(sorted((key, value) for key, value in env_args.items() if key != "seed"))
+        if this in _TRIED:
+            return
+        env = cls(**{**env_args, "seed": 0})
+        try:
+            if beyond := env.try_out(TRIED_STEPS, TRIED_SECONDS):
+                log.warning(f"{beyond}. Nothing is scaled by these bounds, so the run is not affected.")
+        except InvalidEnvironmentError as error:
+            raise ConfigError(f"A short random play before the run: {error}") from error
+        finally:
+            env.close()
+        _TRIED.add(this)

@@ -1,18 +1,36 @@
 """A parallel environment of PettingZoo with a time limit, a seed, a state and snapshots."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from envs.pettingzoo.agent import Agent
 from envs.pettingzoo.particles import particles
+from envs.validation import NUMBERS, InvalidEnvironmentError
+from utils.plain_values import shown
+
+# where the state comes from: the environment's own if it has one, or all observations side by side
+OWN, OBSERVATIONS = STATES = ("own", "observations")
+WITHOUT_STATE = (
+    f"With env_args.state={OBSERVATIONS}, the environment's own state is left out: the observations of all agents, "
+    "side by side, are the state"
+)
 
 
 class Step(NamedTuple):
-    """What a step brought, by agent; and the agents that it cut off, whether it ended the episode, and by a cut."""
+    """What a step brought, by agent, without agents whose own end was before it.
+
+    And the agents that can act after it, `able`; those of them that it cut off, `cut`; whether it ended the episode,
+    and by a cut.
+    """
 
     obs: dict[str, Any]
     rewards: dict[str, float]
     terminations: dict[str, bool]
     infos: dict[str, dict]
+    able: list[str]
     cut: list[str]
     ended: bool
     truncated: bool
@@ -20,31 +38,38 @@ class Step(NamedTuple):
 
 class ParallelGame:
     """The episode terminates when the last agents do; it is truncated when time is up or the environment truncates
-    agents that did not terminate. Agents that have died are not passed on.
+    agents that did not terminate.
+
+    An agent's end is final, whether or not the environment still lists it among its `agents`, as some do. One that is
+    still listed is passed on with its only choice, the first one, since the environment may ask for it; the others are
+    not passed on.
+
+    A subclass fills `players` by agent, and `_keep`s what agents see.
 
     Args:
         env: the `parallel_env`.
+        key: its name, for messages.
         time_limit: steps of an episode, if the environment does not end it before.
         seed: given to the first reset; None: a random one.
+        state: one of `STATES`.
     """
 
-    def __init__(self, env: Any, time_limit: int, seed: int | None):
-        from gymnasium import spaces
-
-        self._spaces, self._env, self._seed = spaces, env, seed
+    def __init__(self, env: Any, key: str, time_limit: int, seed: int | None, state: str = OWN):
+        self._env, self._key, self._seed = env, key, seed
         self._agents = list(env.possible_agents)
+        self.players: dict[str, Agent] = {}
         self.episode_limit = time_limit
+        # None until the first reset
+        self._own_size: int | None = None
+        self._uses_own = state == OWN
         self._repeats = type(getattr(env, "unwrapped", env)).__module__.startswith("mpe2.")
+        # agents whose own end was in this episode
+        self._over: set[str] = set()
+        # of each agent, what it can do now, by the paths of masks
+        self._legal: dict[str, dict[str, np.ndarray]] = {}
         # what the present episode started from, and its actions
         self._start: dict[str, Any] = {}
         self._played: list[Mapping[str, Any]] = []
-
-    def plain_space(self, agent: str) -> Any:
-        """What it sees, without the mask of its legal actions."""
-        space = self._env.observation_space(agent)
-        if isinstance(space, self._spaces.Dict) and "observation" in space.spaces:
-            return space["observation"]
-        return space
 
     def begin(self) -> tuple[dict, dict]:
         """Start an episode: observations and infos by agent."""
@@ -55,36 +80,120 @@ class ParallelGame:
         self._seed = None
         self._steps = 0
         self._ended = False
+        self._over = set()
         return obs, infos
 
     def play(self, actions: Mapping[str, Any]) -> Step:
         """Let every agent that is still there act."""
         if self._repeats:
             self._played.append(actions)
-        living = list(self._env.agents)
-        chosen = {agent: action for agent, action in actions.items() if agent in living}
+        listed, over = list(self._env.agents), self._over
+        acting = [agent for agent in listed if agent not in over]
+        chosen = {agent: action for agent, action in actions.items() if agent in listed}
         obs, rewards, terminations, truncations, infos = self._env.step(chosen)
         self._steps += 1
-        cut = [a for a in living if truncations.get(a, False) and not terminations.get(a, False)]
-        left = [a for a in living if not (terminations.get(a, False) or truncations.get(a, False))]
+        dead = {agent for agent in acting if terminations.get(agent, False)}
+        cut = [agent for agent in acting if truncations.get(agent, False) and agent not in dead]
+        if dead or cut or over:
+            self._over = over | dead | {*cut}
+        left = [agent for agent in self._env.agents if agent not in self._over]
+        if over:
+            here = {*acting, *left}
+            obs, rewards, terminations, infos = (_of(here, part) for part in (obs, rewards, terminations, infos))
         time_up = bool(left) and self._steps >= self.episode_limit
         self._ended = ended = not left or time_up
-        return Step(obs, rewards, terminations, infos, cut, ended, ended and (time_up or bool(cut)))
+        # also those cut off: learning bootstraps from their last state
+        able = [*left, *cut]
+        return Step(obs, rewards, terminations, infos, able, cut, ended, ended and (time_up or bool(cut)))
 
-    def able(self, step: Step) -> list[str]:
-        """The agents that are there after a step; also those cut off: learning bootstraps from their last state."""
-        return [*self._env.agents, *step.cut]
+    def seen_by(self, agent: str, obs: dict, infos: dict, able: Iterable[str]) -> tuple[dict | None, dict]:
+        """The values of an agent's observations, None if it sees nothing, and of its masks.
+
+        Raises:
+            InvalidEnvironmentError: its observation does not fit its space, or the mask its actions.
+        """
+        player = self.players[agent]
+        plain, mask = player.plain(obs.get(agent), infos.get(agent))
+        try:
+            values = None if plain is None else player.show(plain)
+            legal = player.legal.read(mask, player.where_masked) if agent in able else player.legal.first_only()
+        except InvalidEnvironmentError as error:
+            raise self._fault(f"{agent}: {error}") from None
+        self._legal[agent] = legal
+        return values, legal
 
     def _keep(self, obs: dict, infos: dict, able: list[str]) -> None:
         """Note what agents see, and what those that are `able` to act can do."""
         raise NotImplementedError(f"{type(self).__name__} keeps no observations")
 
-    def own_state(self) -> Any:
-        """The environment's own global state; None if it has none."""
-        try:
-            return self._env.state()
-        except (AttributeError, NotImplementedError):
+    def global_state(self) -> np.ndarray | None:
+        """The environment's own state, float32 `[size]`; None if it has none, or is not asked for it.
+
+        Raises:
+            InvalidEnvironmentError: it is not made of plain numbers, or of another number of them than before.
+        """
+        if not self._uses_own:
             return None
+        try:
+            state = self._env.state()
+        except (AttributeError, NotImplementedError):
+            state = None
+        if state is None and not self._own_size:
+            self._uses_own = False
+            return None
+        try:
+            array = np.asarray(state)
+        except ValueError:  # parts of unequal lengths
+            array = np.asarray(None)
+        if array.dtype.kind not in NUMBERS:
+            raise self._fault(f"state() is {shown(state)}, and not an array of numbers. {WITHOUT_STATE}")
+        if self._own_size is None:
+            self._own_size = array.size
+        if array.size != self._own_size:
+            raise self._fault(f"state() has {array.size} numbers; at first it had {self._own_size}. {WITHOUT_STATE}")
+        return array.astype(np.float32).reshape(-1)
+
+    def _fault(self, what: str) -> InvalidEnvironmentError:
+        when = f"in step {self._steps}" if self._steps else "after reset()"
+        return InvalidEnvironmentError(f"env_args.key={self._key}, {when}: {what}.")
+
+    def try_out(self, steps: int, seconds: float) -> str | None:
+        """Play at random for a moment, which shows at once what would end a run later.
+
+        Args:
+            steps, seconds: the most of them.
+
+        Returns:
+            the first number beyond the bounds of an observation, in words, or None.
+
+        Raises:
+            InvalidEnvironmentError: as `_keep`, or the environment raises an error.
+        """
+        rng, begin, beyond, left = np.random.default_rng(0), time.monotonic(), None, steps
+        self._ended = True
+        while left > 0 and time.monotonic() - begin < seconds:
+            try:
+                if self._ended:
+                    obs, infos = self.begin()
+                    able = self._env.agents
+                else:
+                    actions = {name: one.random_action(self._legal[name], rng) for name, one in self.players.items()}
+                    obs, _, _, infos, able, *_ = self.play(actions)
+                    left -= 1
+            except Exception as error:
+                raise self._fault(f"{type(error).__name__}: {shown(str(error), 300)}") from error
+            self._keep(obs, infos, able)
+            beyond = beyond or self._beyond(obs)
+        return beyond
+
+    def _beyond(self, obs: dict) -> str | None:
+        for agent in obs:
+            if agent in self.players and (
+                what := self.players[agent].beyond(self.players[agent].plain(obs[agent], {})[0])
+            ):
+                when = f"in step {self._steps}" if self._steps else "after reset()"
+                return f"env_args.key={self._key}, {when}: what {agent} sees is beyond its bounds: {what}"
+        return None
 
     def forget_episode(self, seed: int | None) -> None:
         """An episode that was started to learn sizes is not one of the run's."""
@@ -108,11 +217,11 @@ class ParallelGame:
         self._env.unwrapped.np_random.bit_generator.state = state["generator"]
         if state["actions"] is None:
             return
-        shown = (*self.begin(), self._env.agents)
+        now = (*self.begin(), self._env.agents)
         for chosen in state["actions"]:
             step = self.play(chosen)
-            shown = step.obs, step.infos, self.able(step)
-        self._keep(*shown)
+            now = step.obs, step.infos, step.able
+        self._keep(*now)
 
     def _beginning(self) -> dict[str, Any]:
         """What the next episode depends on."""
@@ -148,9 +257,5 @@ class ParallelGame:
         self._env.close()
 
 
-def plain_observation(seen: Any, info: Mapping[str, Any]) -> tuple[Any, Any]:
-    """An agent's observation and the mask of its legal actions, from either place where it may be; None for neither."""
-    mask = info.get("action_mask")
-    if isinstance(seen, dict) and "observation" in seen:
-        return seen["observation"], seen.get("action_mask", mask)
-    return seen, mask
+def _of(agents: set[str], part: Mapping[str, Any]) -> dict[str, Any]:
+    return {agent: value for agent, value in part.items() if agent in agents}

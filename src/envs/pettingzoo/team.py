@@ -1,10 +1,13 @@
 """PettingZoo environments with discrete actions, as a team with one reward."""
 
+from math import prod
+
 import numpy as np
 
 from envs.multiagentenv import MultiAgentEnv
 from envs.pettingzoo import modules
-from envs.pettingzoo.game import ParallelGame, plain_observation
+from envs.pettingzoo.agent import Agent
+from envs.pettingzoo.game import OWN, ParallelGame
 from envs.pettingzoo.particles import MOVES
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -20,9 +23,8 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
     """Any `parallel_env` whose agents have Discrete actions, as a team with one reward.
 
     Observations are flattened and padded with zeros to the longest; actions an agent does not have are illegal.
-    An `action_mask`, in the observation or the info, is respected. An agent that has died sees zeros, can only
-    do action 0 (which is not passed on), and earns nothing. The episode terminates when the last agents do; it is
-    truncated when time is up or the environment truncates agents that did not terminate.
+    An `action_mask`, in the observation or the info, is respected. An agent whose own end was before sees zeros, can
+    only do action 0, and earns nothing. `ParallelGame` has the ends.
 
     Args:
         key: module that has `parallel_env`, e.g. "mpe2.simple_spread_v3".
@@ -30,6 +32,8 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         kwargs: arguments of `parallel_env`.
         reward: "sum" or "mean" of all agents' rewards.
         seed: given to the first reset; None: a random one.
+        state: "own", the environment's, or that of "observations" if it has none; "observations": always those of all
+            agents side by side.
 
     Raises:
         ConfigError: the package is missing, or the arguments do not fit it.
@@ -42,17 +46,16 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         kwargs: dict | None = None,
         reward: str = "sum",
         seed: int | None = None,
+        state: str = OWN,
     ):
         self.check_args(key=key, time_limit=time_limit, kwargs=kwargs, reward=reward)
-        super().__init__(modules.made(key, time_limit, kwargs), time_limit, seed)
-        self._obs_spaces = {agent: self.plain_space(agent) for agent in self._agents}
+        super().__init__(modules.made(key, time_limit, kwargs), key, time_limit, seed, state)
         self._n_actions = [self._count_actions(key, agent) for agent in self._agents]
-        self._obs_size = max(self._spaces.flatdim(space) for space in self._obs_spaces.values())
+        self.players = {agent: Agent(self._env, agent) for agent in self._agents}
+        self._obs_size = max(map(_flat_size, self.players.values()))
         self._team_reward = REWARDS[reward]
         self.n_agents = len(self._agents)
         self.reset()
-        self._has_state = self.own_state() is not None
-        self._state_size = self.get_state().size
         self.forget_episode(seed)
 
     @classmethod
@@ -70,8 +73,10 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
             raise ConfigError(f"env_args.reward is '{reward}'.{suggestion(reward, REWARDS)}")
 
     def _count_actions(self, key: str, agent: str) -> int:
+        from gymnasium.spaces import Discrete
+
         space = self._env.action_space(agent)
-        if not isinstance(space, self._spaces.Discrete) or space.start != 0:
+        if not isinstance(space, Discrete) or space.start != 0:
             raise OtherActionsError(
                 f"env_args.key={key}: the actions of {agent} are {space}; only Discrete ones are supported."
             )
@@ -82,7 +87,7 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
 
     def step(self, actions) -> tuple[float, bool, dict]:
         step = self.play(dict(zip(self._agents, map(int, actions), strict=True)))
-        self._keep(step.obs, step.infos, self.able(step))
+        self._keep(step.obs, step.infos, step.able)
         reward = float(self._team_reward([float(step.rewards.get(agent, 0.0)) for agent in self._agents]))
         return reward, step.ended, {"episode_limit": step.truncated}
 
@@ -91,16 +96,13 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         self._obs = np.zeros((self.n_agents, self._obs_size), dtype=np.float32)
         self._avail_actions = np.zeros((self.n_agents, max(self._n_actions)), dtype=np.int32)
         for i, agent in enumerate(self._agents):
-            seen, mask = plain_observation(obs.get(agent), infos.get(agent, {}))
+            seen, legal = self.seen_by(agent, obs, infos, able)
             if seen is not None:
-                flat = self._spaces.flatten(self._obs_spaces[agent], seen)
+                flat = np.concatenate([np.ravel(value) for value in seen.values()])
                 self._obs[i, : flat.size] = flat
-            if agent not in able:
-                self._avail_actions[i, 0] = 1
-            elif mask is None:
-                self._avail_actions[i, : self._n_actions[i]] = 1
-            else:
-                self._avail_actions[i, : self._n_actions[i]] = np.asarray(mask) != 0
+            self._avail_actions[i, : self._n_actions[i]] = legal["avail_actions"]
+        state = self.global_state()
+        self._state = self._obs.reshape(-1) if state is None else state
 
     def get_obs(self) -> np.ndarray:
         return self._obs
@@ -112,12 +114,11 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
         return self._obs_size
 
     def get_state(self) -> np.ndarray:
-        """The environment's own global state, or the observations of all agents if it has none."""
-        state = self._env.state() if self._has_state else self._obs
-        return np.asarray(state, dtype=np.float32).reshape(-1)
+        """The environment's own global state, or the observations of all agents."""
+        return self._state
 
     def get_state_size(self) -> int:
-        return self._state_size
+        return self._state.size
 
     def get_avail_actions(self) -> np.ndarray:
         return self._avail_actions
@@ -139,3 +140,7 @@ class PettingZooEnv(ParallelGame, MultiAgentEnv):
             [*MOVES, *own[len(MOVES) :]] if name in moving and count == len(MOVES) else own
             for name, count, own in zip(self._agents, self._n_actions, names, strict=True)
         ]
+
+
+def _flat_size(agent: Agent) -> int:
+    return sum(prod(field.shape) for field in agent.observations.values())
