@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TextIO
 
 import llvmlite.binding
 import numba
@@ -20,6 +22,8 @@ try:
 except ImportError:  # not on Windows; there, processes that start together compile side by side
     fcntl = None
 
+# seconds between two reports of progress: on a terminal, where a line is written over, and elsewhere
+SHOWN_EVERY, SAID_EVERY = 1.0, 15.0
 _CHILD = "import sys; sys.path[:0] = sys.argv[3:]; getattr(__import__(sys.argv[1], fromlist=['']), sys.argv[2])()"
 
 
@@ -29,7 +33,7 @@ class Kernel:
     Args:
         name: of its folder in the cache.
         title: its name in messages.
-        seconds: how long compiling takes, about.
+        seconds: how long compiling takes, about, where it was not yet measured.
         files: all that compiled code is made of.
     """
 
@@ -83,23 +87,76 @@ class Kernel:
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._alone(self.folder / "lock"):
             if not done.exists():
-                self._say(f"compiling the simulator, once, about {self._seconds} s.")
-                _call_elsewhere(compile_all)
+                begun = time.monotonic()
+                self._say(f"compiling the simulator, once, {self._expected()}.")
+                with _Progress(self._title, "compiling", self._expected()) as progress:
+                    _call_elsewhere(compile_all, progress)
                 done.touch()
+                with contextlib.suppress(OSError):
+                    self._measured.write_text(f"{time.monotonic() - begun:.0f}")
+
+    @property
+    def _measured(self) -> Path:
+        """The file with the seconds that compiling took the last time."""
+        return _base_folder() / f"{self._name}-seconds"
+
+    def _expected(self) -> str:
+        try:
+            return f"about {max(int(self._measured.read_text()), 1)} s, as the last time"
+        except (OSError, ValueError):
+            return f"about {self._seconds} s"
 
     @contextlib.contextmanager
     def _alone(self, path: Path) -> Iterator[None]:
         with open(path, "w") as lock:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    self._say("waiting for another process that compiles the simulator.")
-                    fcntl.flock(lock, fcntl.LOCK_EX)
+            if fcntl is not None and not _locked(lock):
+                self._say("waiting for another process that compiles the simulator.")
+                with _Progress(self._title, "waiting", self._expected()) as progress:
+                    while not _locked(lock):
+                        time.sleep(0.2)
+                        progress.show()
             yield
 
     def _say(self, text: str) -> None:
         print(f"{self._title}: {text}", file=sys.stderr, flush=True)
+
+
+class _Progress:
+    """How long something takes so far: a line that is written over on a terminal, or a line now and then."""
+
+    def __init__(self, title: str, doing: str, expected: str):
+        self._title, self._doing, self._expected = title, doing, expected
+        self._terminal = sys.stderr.isatty()
+        self._begun = self._shown = time.monotonic()
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def show(self) -> None:
+        """Show the seconds so far, if it is time to."""
+        now = time.monotonic()
+        if now - self._shown < (SHOWN_EVERY if self._terminal else SAID_EVERY):
+            return
+        self._shown = now
+        text = f"{self._title}: {self._doing}, {now - self._begun:.0f} s so far, of {self._expected}"
+        print(
+            f"\r\033[K{text}" if self._terminal else text,
+            end="" if self._terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def __exit__(self, *_: object) -> None:
+        if self._terminal and self._shown > self._begun:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _locked(lock: TextIO) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _base_folder() -> Path:
@@ -121,16 +178,25 @@ def _stamp(files: Sequence[Path]) -> str:
     return hashlib.sha256(repr((machine, stamped)).encode()).hexdigest()[:16]
 
 
-def _call_elsewhere(function: Callable[[], None]) -> None:
+def _call_elsewhere(function: Callable[[], None], progress: _Progress) -> None:
     """Call it in another process, which ends when this one is interrupted: LLVM does not react to signals."""
     words = [sys.executable, "-c", _CHILD, function.__module__, function.__name__, *filter(None, sys.path)]
     # in its own session, where Ctrl-C does not reach it, and it prints no traceback
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
-        failed = process.wait()
+        while (failed := _exit_code(process)) is None:
+            progress.show()
     except BaseException:
         process.kill()
         process.wait()
         raise
     if failed:  # here it raises its error
         function()
+
+
+def _exit_code(process: subprocess.Popen) -> int | None:
+    """Of a process that ends within half a second, or None."""
+    try:
+        return process.wait(timeout=0.5)
+    except subprocess.TimeoutExpired:
+        return None

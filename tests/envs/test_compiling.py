@@ -1,8 +1,11 @@
 """The simulator is compiled once, reports it at once, and one Ctrl-C ends it."""
 
 import os
+import re
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -10,6 +13,7 @@ from terminals import ROOT, Typed
 
 numba = pytest.importorskip("numba")
 
+from envs import compiling  # noqa: E402
 from envs.compiling import Kernel  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -33,7 +37,24 @@ def test_it_is_said_once_for_the_same_files(kernel, capsys):
     os.utime(kernel.files[0], ns=(1, 1))
     kernel.ensure_compiled(os.getpid)
     said.append(capsys.readouterr().err)
-    assert said == ["The game: compiling the simulator, once, about 30 s.\n", "", said[0]]
+    assert said[:2] == ["The game: compiling the simulator, once, about 30 s.\n", ""]
+    assert re.fullmatch(r"The game: compiling the simulator, once, about [0-9]+ s, as the last time\.\n", said[2])
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_is_shown_while_it_compiles_and_while_another_process_does(kernel, capsys, monkeypatch, terminal):
+    """On a busy machine compiling takes minutes, and nothing was said."""
+    monkeypatch.setattr(compiling, "SHOWN_EVERY", 0.5)
+    monkeypatch.setattr(compiling, "SAID_EVERY", 0.5)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    waiting = threading.Thread(target=kernel.ensure_compiled, args=[_takes_a_while])
+    waiting.start()
+    kernel.ensure_compiled(_takes_a_while)
+    waiting.join()
+    shown = capsys.readouterr().err
+    assert re.search(r"The game: compiling, [1-9] s so far, of about 30 s", shown), shown
+    assert re.search(r"The game: waiting, [1-9] s so far, of about 30 s", shown), shown
+    assert ("\r" in shown) == terminal and (shown.count("\n") == 2) == terminal
 
 
 def test_a_failure_elsewhere_fails_here(kernel):
@@ -42,6 +63,10 @@ def test_a_failure_elsewhere_fails_here(kernel):
         with pytest.raises(SystemExit):
             kernel.ensure_compiled(_exits)
     assert [path.name for path in kernel.folder.iterdir()] == ["lock"]
+
+
+def _takes_a_while():
+    time.sleep(1.6)
 
 
 def _exits():
