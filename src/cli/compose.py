@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from checks.collectors import chosen_as_runner
 from checks.options import completed, declared
 from checks.plugins import import_plugins, joined
 from checks.teams import of_team
@@ -120,17 +121,22 @@ def _recorded(name: str, path: Path) -> str:
 def settled(config: Mapping[str, Any], settings: Mapping[str, Any], new: bool) -> dict:
     """The settings after `with` as they change `config`: plugins are added to those of the files.
 
-    `plugins=[]` means none at all.
+    `plugins=[]` means none at all. `runner=collectors` is spelled out, as checkpoints have it, so that the records of
+    a run and of its resumption have the same words.
 
     Args:
         new: the presets of teams bring their plugins; those that a record names do not.
     """
     changed = recursive_dict_update({"teams": copy.deepcopy(config.get("teams"))}, settings)
     of_files = [config.get("plugins"), *(_of_presets(changed["teams"]) if new else ())]
+    merged = recursive_dict_update(copy.deepcopy(dict(config)), settings)
+    spelled = chosen_as_runner(merged)
+    words = {key: spelled[key] for key in ("runner", "acting") if spelled.get(key) != merged.get(key)}
     if "plugins" in settings:
-        return {**settings, "plugins": joined(*of_files, settings["plugins"]) if settings["plugins"] else []}
-    plugins = joined(*of_files)
-    return dict(settings) if plugins == (config.get("plugins") or []) else {**settings, "plugins": plugins}
+        words["plugins"] = joined(*of_files, settings["plugins"]) if settings["plugins"] else []
+    elif (plugins := joined(*of_files)) != (config.get("plugins") or []):
+        words["plugins"] = plugins
+    return {**settings, **words}
 
 
 def with_own_defaults(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict:

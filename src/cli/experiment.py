@@ -195,8 +195,9 @@ def build_experiment(
             experiment.observers.append(RunRecorder(folder, console))
             if database is not None:
                 experiment.observers.append(database)
-        # teams are recorded with the settings of their presets
-        return {"teams": checked["teams"]} if checked["teams"] else {}
+        # recorded as every checkpoint has it, so that a resumed run has the same words: teams with the settings of
+        # their presets, and names that stand for others (runner=collectors, overlap=True) as what they mean
+        return {key: value for key, value in checked.items() if config.get(key) != value}
 
     @experiment.option_hook
     def check_options(options: dict) -> None:

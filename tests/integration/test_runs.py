@@ -104,6 +104,18 @@ def test_max_updates_ends_a_run_and_a_larger_one_trains_on(here, capsys):
     assert done_mark(here)["updates"] == 9
 
 
+@pytest.mark.parametrize(
+    "words", [["runner=collectors", "collectors.processes=1"], ["overlap=True"], ["buffer_size=1e1"]]
+)
+def test_a_resumed_run_is_recorded_in_the_same_words(here, words):
+    """Names that stand for others were spelled out in the second record only, so groups told the two apart."""
+    assert main([*WORDS, *words]) == 0
+    assert main(["--resume=1", "with", "t_max=60"]) == 0
+    first, resumed = (record(here, number)["config"] for number in (1, 2))
+    assert (first.pop("t_max"), resumed.pop("t_max")) == (40, 60)
+    assert resumed == first
+
+
 def test_max_hours_counts_the_sessions_before(here, monkeypatch):
     from records.logger import Logger
 
