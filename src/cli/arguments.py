@@ -9,6 +9,7 @@ from utils.config import config_names, config_path, flatten, parameter_names, re
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.written_numbers import with_texts
 
 # our options that take a name, and an example of one
 NAMED = {
@@ -29,7 +30,7 @@ class Arguments:
     `model` and `custom` say more about `evaluate`: "best" or "newest", and a function of the user's own.
     `action` is "help", "list" or "run"; `asked`: the word after --help or --list; `sacred` goes to Sacred as it is;
     `settings` are those after `with`, nested; `panel`: the changes of a parameter file's control panel, by `--cpanel`
-    and by `with cpanel.KEY=VALUE`, the later wins.
+    and by `with cpanel.KEY=VALUE`, the later wins. `texts`: how settings were typed that are no text, "a.b" -> text.
     """
 
     action: str = "run"
@@ -44,6 +45,7 @@ class Arguments:
     asked: str = ""
     sacred: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     panel: dict[str, Any] = field(default_factory=dict)
 
 
@@ -72,7 +74,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         # imported here: pages and most mistakes do not need Sacred
         from cli.sacred_words import check_words
 
-        parsed.settings = check_words(sacred, [*NAMED, "--list", "--help", "--dry-run", "--validate"])
+        parsed.settings, parsed.texts = check_words(sacred, [*NAMED, "--list", "--help", "--dry-run", "--validate"])
     _take_panel(parsed, ours.cpanel)
     if action == "run" and "help" not in sacred:
         _require_choices(ours)
@@ -85,12 +87,25 @@ def given_value(words: Sequence[str], key: str) -> str | None:
     return next((word.partition("=")[2] for word in reversed(settings) if word.startswith(f"{key}=")), None)
 
 
+def given_text(arguments: Arguments, key: str) -> str | None:
+    """The value of a key that is text after `with` on the command line, or None."""
+    value = arguments.texts.get(key, arguments.settings.get(key))
+    return value if isinstance(value, str) else None
+
+
 def take_settings(arguments: Arguments, settings: dict[str, Any]) -> None:
-    """Let `settings` take the place of those after `with`: new and changed ones become the last words for Sacred."""
+    """Let `settings` take the place of those after `with`; for Sacred, new and changed ones are written as literals."""
     before, now = flatten(arguments.settings), flatten(settings)
-    changed = [f"{key}={value!r}" for key, value in now.items() if key not in before or before[key] != value]
+    changed = {
+        key: value
+        for key, value in now.items()
+        if key not in before or before[key] != value or (key in arguments.texts and isinstance(value, str))
+    }
     if changed:
-        arguments.sacred = [*arguments.sacred, *([] if "with" in arguments.sacred else ["with"]), *changed]
+        words = arguments.sacred if "with" in arguments.sacred else [*arguments.sacred, "with"]
+        start = words.index("with")
+        kept = [word for word in words[start:] if word.partition("=")[0].strip() not in changed]
+        arguments.sacred = [*words[:start], *kept, *(f"{key}={value!r}" for key, value in changed.items())]
     arguments.settings = settings
 
 
@@ -148,6 +163,7 @@ def _take_panel(parsed: Arguments, text: str | None) -> None:
 
     if not isinstance(changes, dict):
         raise ConfigError("cpanel is a mapping: set its keys, as in with cpanel.lr=1e-3.")
+    changes = with_texts(changes, parsed.texts, "cpanel.")
     parsed.panel = recursive_dict_update(panel_words(text or "{}"), changes)
     parsed.sacred = [word for word in parsed.sacred if not word.startswith(("cpanel.", "cpanel="))]
     if parsed.sacred[-1:] == ["with"]:

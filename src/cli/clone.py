@@ -51,8 +51,8 @@ def clone(options: argparse.Namespace) -> None:
     import torch as th
 
     from checks import check_config
-    from cli.compose import compose_config, settled, with_own_defaults
-    from cli.settings import check_settings
+    from cli.compose import compose_config, taken
+    from cli.settings import check_settings, texts_as_typed
     from experiment.cloning import Plan, clone
     from experiment.recordings import read_recording
     from records.console_log import get_logger
@@ -63,9 +63,8 @@ def clone(options: argparse.Namespace) -> None:
     from utils.random_streams import seed_everything
 
     settings, recording = check_settings(options.words), read_recording(options.recording)
-    config = compose_config(options.config, recording.env).config
-    settings = settled(config, settings, new=True)
-    config = with_own_defaults(config, settings)
+    texts, composed = texts_as_typed(options.words), compose_config(options.config, recording.env)
+    config, settings = taken(composed, settings, new=True, texts=texts)
     config["env_args"] = {**config["env_args"], **recording.env_args}
     # one environment is asked for its fields; nothing is played
     config |= {"batch_size_run": 1, "use_cuda": False, "seed": 1}

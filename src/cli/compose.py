@@ -12,11 +12,21 @@ from checks.collectors import chosen_as_runner
 from checks.options import completed, declared
 from checks.plugins import import_plugins, joined
 from checks.teams import of_team
+from checks.texts import as_written
 from cli.parameter_files import load_parameters
-from utils.config import CONFIG_DIR, config_names, config_path, default_config, recursive_dict_update, shared_defaults
+from utils.config import (
+    CONFIG_DIR,
+    config_names,
+    config_path,
+    default_config,
+    flatten,
+    recursive_dict_update,
+    shared_defaults,
+)
 from utils.errors import ConfigError
 from utils.plain_values import shown
-from utils.yaml_files import load_yaml
+from utils.written_numbers import plain, texts_of
+from utils.yaml_files import load_written, load_yaml
 
 
 @dataclass
@@ -25,6 +35,7 @@ class Composed:
 
     `recorded`: of a run that is resumed, its config before any change. `parameter_file`: the one that has run, if any.
     `note`: for the console, once nothing is refused any more.
+    `texts`: how numbers are written in the files, "a.b" -> text.
     """
 
     config: dict
@@ -32,6 +43,7 @@ class Composed:
     recorded: dict | None = None
     parameter_file: Path | None = None
     note: str = ""
+    texts: dict[str, str] = field(default_factory=dict)
 
 
 def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, Any] | None = None) -> Composed:
@@ -72,11 +84,13 @@ def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, 
         for key in overlay
         if key not in known
     }
-    recursive_dict_update(config, env_config)
-    recursive_dict_update(config, alg_config)
+    of_algorithm = flatten(alg_config)
+    texts = {key: text for key, text in texts_of(env_config).items() if key not in of_algorithm} | texts_of(alg_config)
+    recursive_dict_update(config, plain(env_config))
+    recursive_dict_update(config, plain(alg_config))
     if "plugins" in config:
         config["plugins"] = plugins
-    return Composed(config, own_keys, parameter_file=alg_path if alg_path.suffix == ".py" else None)
+    return Composed(config, own_keys, parameter_file=alg_path if alg_path.suffix == ".py" else None, texts=texts)
 
 
 def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) -> Composed:
@@ -116,6 +130,29 @@ def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) ->
 def _recorded(name: str, path: Path) -> str:
     """The name by which a record has a parameter file: a name alone is one of ours, the user's own have their path."""
     return name if path.parent == CONFIG_DIR / "algs" else str(path)
+
+
+def taken(
+    composed: Composed, settings: Mapping[str, Any], new: bool, texts: Mapping[str, str] | None = None
+) -> tuple[dict, dict]:
+    """The config before `with` and the settings after it, as they act together.
+
+    Args:
+        settings: nested; not changed.
+        new: whether it is a new run's (`settled`).
+        texts: how settings were written that are no text otherwise (`checks.texts`).
+
+    Returns:
+        the config with the defaults of the parts that the settings choose, and the settings: plugins joined, and text
+        as it was written.
+
+    Raises:
+        ConfigError: a plugin cannot be imported.
+    """
+    settings = settled(composed.config, settings, new)
+    known = with_own_defaults(composed.config, settings)
+    changed = recursive_dict_update(copy.deepcopy(known), settings)
+    return as_written(changed, known, composed.texts), as_written(changed, settings, texts or {})
 
 
 def settled(config: Mapping[str, Any], settings: Mapping[str, Any], new: bool) -> dict:
@@ -167,7 +204,7 @@ def _environment_of(path: Path, config: Mapping[str, Any]) -> str:
 
 
 def _load(path: Path) -> dict:
-    return _checked(path, load_yaml(path))
+    return _checked(path, load_written(path))
 
 
 def _checked(path: Path, config: dict) -> dict:

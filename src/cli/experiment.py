@@ -23,8 +23,8 @@ from checks.changes import check_changes, warnings_of_changes
 from checks.paths import require_new_name
 from checks.plugins import function_of, plugin_files
 from checks.recorded import reaching, require_named
-from cli.arguments import Arguments, given_value, take_settings
-from cli.compose import Composed, compose_config, resumed_config, settled, with_own_defaults
+from cli.arguments import Arguments, given_text, given_value, take_settings
+from cli.compose import Composed, compose_config, resumed_config, taken
 from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
 from records.console_log import get_logger
@@ -59,7 +59,7 @@ def run_experiment(arguments: Arguments) -> None:
 
 def _run_experiment(arguments: Arguments) -> None:
     resume = None
-    results = given_value(arguments.sacred, "local_results_path") or default_config()["local_results_path"]
+    results = given_text(arguments, "local_results_path") or default_config()["local_results_path"]
     if arguments.evaluate is not None:
         _refuse_panel(arguments, "--evaluate plays a trained model")
         config, reason = _evaluation(arguments, results)
@@ -67,7 +67,7 @@ def _run_experiment(arguments: Arguments) -> None:
     elif arguments.resume is not None:
         resume = Resumption.of(arguments.resume, results)
         _require_named(resume.recorded, arguments.sacred)
-        composed = resumed_config(resume.config, arguments.panel, given_value(arguments.sacred, "parameter_file"))
+        composed = resumed_config(resume.config, arguments.panel, given_text(arguments, "parameter_file"))
     elif arguments.algorithm is None:  # `help COMMAND` needs no config
         composed = Composed(default_config())
     else:
@@ -75,8 +75,8 @@ def _run_experiment(arguments: Arguments) -> None:
             raise ConfigError("parameter_file: --config names the parameter file of a new run.")
         composed = compose_config(arguments.algorithm, arguments.environment, arguments.panel)
     new = arguments.evaluate is None and arguments.resume is None
-    take_settings(arguments, settled(composed.config, arguments.settings, new))
-    composed.config = with_own_defaults(composed.config, arguments.settings)
+    composed.config, settings = taken(composed, arguments.settings, new, arguments.texts)
+    take_settings(arguments, settings)
     custom = None if arguments.custom is None else function_of("--custom", arguments.custom)
     experiment = build_experiment(composed, resume, custom, arguments.validate)
     try:

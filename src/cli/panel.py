@@ -15,6 +15,7 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.options import converted
 from utils.plain_values import problem_of, shown
+from utils.written_numbers import plain, written
 
 TUPLE, ARRAY = "__tuple__", "__numpy__"
 
@@ -26,7 +27,13 @@ def panel_words(text: str) -> dict[str, Any]:
         ConfigError: it is not one; the message has the place.
     """
     try:
-        changes = json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refused_constant)
+        changes = json.loads(
+            text,
+            object_pairs_hook=_without_duplicates,
+            parse_constant=_refused_constant,
+            parse_int=lambda number: written(int(number), number),
+            parse_float=lambda number: written(float(number), number),
+        )
     except json.JSONDecodeError as error:
         hint = " JSON writes true, false and null." if any(w in text for w in ("True", "False", "None")) else ""
         raise ConfigError(
@@ -36,7 +43,7 @@ def panel_words(text: str) -> dict[str, Any]:
         raise ConfigError("--cpanel: invalid JSON: nested too deeply.") from None
     if not isinstance(changes, dict):
         raise ConfigError(f"--cpanel {shown(text)}: expected an object, as in '{{\"lr\": 1e-3}}'.")
-    if problem := problem_of(changes):
+    if problem := problem_of(plain(changes)):
         raise ConfigError(f"--cpanel: {problem}.")
     return changes
 
@@ -91,12 +98,12 @@ def _typed(key: str, value: Any, example: Any) -> Any:
     if isinstance(example, Mapping):
         if not isinstance(value, Mapping):
             raise ConfigError(f"{key}={shown(str(value))}: expected a mapping of keys to values.")
-        return changed_panel(example, value, key) if example else dict(value)
+        return changed_panel(example, value, key) if example else plain(value)
     if isinstance(example, np.ndarray):
         return _array(key, value, example.dtype)
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    typed = converted(key, value, example)
+    typed = plain(converted(key, value, example))
     if isinstance(example, tuple):
         return tuple(typed)
     return float(typed) if isinstance(example, float) else typed

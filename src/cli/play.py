@@ -100,11 +100,11 @@ def _chosen(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
     if options.config is None:
         config = load_yaml(config_path(environment, "envs"))
     else:
-        from cli.compose import compose_config, settled, with_own_defaults
+        from cli.compose import compose_config, taken
+        from cli.settings import texts_as_typed
 
-        config = compose_config(options.config, environment).config
-        settings = settled(config, settings, new=True)
-        config = with_own_defaults(config, settings)
+        texts = texts_as_typed(options.words)
+        config, settings = taken(compose_config(options.config, environment), settings, new=True, texts=texts)
     config = recursive_dict_update({"env": "", "env_args": {}, **config}, settings)
     if config["env"] == ENTITIES:
         from vector_envs.instances import env_parameters

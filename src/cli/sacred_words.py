@@ -6,7 +6,7 @@ Sacred would print its usage, or a traceback.
 from collections import deque
 from collections.abc import Sequence
 
-from cli.settings import check_option, check_settings
+from cli.settings import check_option, check_settings, texts_as_typed
 from utils.errors import ConfigError
 from utils.imports import not_imported
 from utils.nearest import did_you_mean, suggestion
@@ -19,8 +19,8 @@ with not_imported("pandas"):
 COMMANDS = ("print_config", "print_dependencies", "print_named_configs", "save_config", "help")
 
 
-def check_words(words: Sequence[str], ours: Sequence[str]) -> dict:
-    """Refuse words that Sacred cannot read; return the settings after `with`, nested.
+def check_words(words: Sequence[str], ours: Sequence[str]) -> tuple[dict, dict[str, str]]:
+    """Refuse words that Sacred cannot read; return the settings after `with`, nested, and how they were typed.
 
     Args:
         words: the command line without our own options.
@@ -46,7 +46,7 @@ def check_words(words: Sequence[str], ours: Sequence[str]) -> dict:
         else:
             _check_command(word, commands)
             commands.append(word)
-    return check_settings(settings)
+    return check_settings(settings), texts_as_typed(settings)
 
 
 def _check_option(word: str, words: deque[str], takes_value: dict[str, bool], ours: Sequence[str]) -> None:

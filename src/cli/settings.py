@@ -48,10 +48,36 @@ def check_settings(words: Sequence[str]) -> dict:
         for key in keys:
             if problem := problem_of_key(key):
                 raise ConfigError(f"'{shown(word)}' after 'with': {problem}.")
+        if type(value) is int and problem_of(value) and _is_text(path.strip()):
+            value = text.strip()  # of more digits than a number may have
         if problem := problem_of(value):
             raise ConfigError(f"{path.strip()}={shown(text)}: {problem}.")
         _set(settings, keys, value, word)
     return settings
+
+
+def _is_text(key: str) -> bool:
+    # imported here: most settings are plain, and pages need no options
+    from checks.options import declared
+
+    option = declared().get(key)
+    return option is not None and option.is_text
+
+
+def texts_as_typed(words: Sequence[str]) -> dict[str, str]:
+    """How those settings were typed that are no text, nor nothing (None): "a.b" -> text.
+
+    Args:
+        words: those after `with`, checked.
+    """
+    texts = {}
+    for word in filter(None, words):
+        path, _, text = word.partition("=")
+        key = ".".join(path.strip().split("."))
+        texts.pop(key, None)
+        if not isinstance(setting_value(text), str | None):
+            texts[key] = text.strip()
+    return texts
 
 
 def setting_value(text: str) -> Any:

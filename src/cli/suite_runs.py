@@ -9,8 +9,8 @@ from typing import Any
 from checks import check_config
 from checks.options import declared
 from checks.recorded import reaching
-from cli.compose import Composed, beside, compose_config, settled, with_own_defaults
-from cli.settings import check_settings
+from cli.compose import Composed, beside, compose_config, taken
+from cli.settings import check_settings, texts_as_typed
 from cli.summary import check_summary
 from records.suite_state import SuiteRun
 from records.suite_trials import AXIS
@@ -20,6 +20,7 @@ from suites.search import nested
 from suites.suite_file import MOST_RUNS, SuiteFile, suite_path, with_trial
 from utils.config import CONFIG_DIR, config_path, recursive_dict_update
 from utils.errors import ConfigError
+from utils.written_numbers import plain, texts_of
 
 
 def checked_runs(suite: SuiteFile, looked_at: Callable[[int, int], Any] = lambda done, all_: None) -> list[SuiteRun]:
@@ -98,7 +99,8 @@ def _run(suite: SuiteFile, point: Point, configs: tuple[str, str], compose: Call
     settings |= {"label": point.row, "seed": point.seed}
     if "torch_threads" not in settings:
         settings["torch_threads"] = suite.resources["threads"]
-    config, defaults = _merged(composed, settings)
+    texts = texts_of(settings)
+    config, defaults, settings = _merged(composed, plain(settings), texts)
     check_summary(config)
     words = [f"--config={configs[0]}", f"--env-config={configs[1]}", "with", *words_of(settings)]
     return SuiteRun(
@@ -131,19 +133,18 @@ def is_current(run: SuiteRun) -> bool:
     algorithm, environment, _, *settings = run.words
     try:
         composed = compose_config(algorithm.partition("=")[2], environment.partition("=")[2])
-        config, defaults = _merged(composed, check_settings(settings))
+        config, defaults, _ = _merged(composed, check_settings(settings), texts_as_typed(settings))
     except ConfigError:
         return False
     return run.id.endswith(run_id(Point(run.seed, "", "", "", {}, {}), config, defaults)[-HASH_LENGTH:])
 
 
-def _merged(composed: Composed, settings: Mapping[str, Any]) -> tuple[dict, dict]:
-    """A run's checked config, and the defaults of all keys."""
-    settings = settled(composed.config, settings, new=True)
-    known = with_own_defaults(composed.config, settings)
+def _merged(composed: Composed, settings: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[dict, dict, dict]:
+    """A run's checked config, the defaults of all keys, and the settings with text as it was written."""
+    known, settings = taken(composed, settings, new=True, texts=texts)
     changed = recursive_dict_update(copy.deepcopy(known), settings)
     config = check_config(changed, known=known, own_keys=composed.own_keys)
-    return config, {key: option.default for key, option in declared(config).items()}
+    return config, {key: option.default for key, option in declared(config).items()}, settings
 
 
 def _refuse_twins(suite: SuiteFile, runs: list[SuiteRun]) -> None:

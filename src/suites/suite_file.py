@@ -15,7 +15,8 @@ from utils.errors import ConfigError
 from utils.file_names import require_plain_name
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.yaml_files import load_yaml
+from utils.written_numbers import plain
+from utils.yaml_files import load_written
 
 FAMILY = "suites"
 KEYS = (
@@ -37,6 +38,8 @@ KEYS = (
 # axes that every suite has, in the order of its runs; those of its overrides come last
 AXES = ("seed", "algorithm", "environment", "map")
 MOST_SEEDS, MOST_RUNS, LARGEST_SEED = 1000, 10_000, 2**31 - 1
+# those whose values are, or have in them, settings of runs
+SETTINGS = ("settings", "cases", "overrides")
 # settings that the suite makes itself
 OWN = {
     "seed": "the suite's key 'seeds'",
@@ -130,7 +133,9 @@ def read_suite(path: Path) -> SuiteFile:
     Raises:
         ConfigError: the key that is wrong, what was found and what is allowed.
     """
-    content = load_yaml(path)
+    written = load_written(path)
+    # numbers keep how they were written where settings may be text
+    content = {key: value if key in SETTINGS else plain(value) for key, value in written.items()}
     try:
         return _suite(path, content)
     except ConfigError as error:
@@ -255,7 +260,7 @@ def _condition(suite: SuiteFile, where: str, value: Any) -> dict[str, list]:
         raise ConfigError(f"{where} is empty, which would mean every run.")
     condition = {}
     for axis, wanted in value.items():
-        condition[axis] = wanted if isinstance(wanted, list) else [wanted]
+        condition[axis] = plain(wanted if isinstance(wanted, list) else [wanted])
         for one in condition[axis]:
             if one not in (known := suite.values(axis)):
                 if known == [""]:

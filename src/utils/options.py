@@ -9,6 +9,7 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import LARGEST_NUMBER, shown
 from utils.schedules import Schedule
+from utils.written_numbers import WrittenFloat, WrittenInt
 
 # The largest sensible values, by the unit of a key; whether they fit a machine's memory is checked once the sizes of
 # the environment are known (experiment/assembly.py, runners/base.py). The system waits for 2^31 milliseconds at most.
@@ -105,6 +106,11 @@ class Option:
         """A value of the option's type."""
         return self.kind() if self.default is None and self.kind is not None else self.default
 
+    @property
+    def is_text(self) -> bool:
+        """Whether any text is a value of it; choices are compared as they are: `on` and `off` may be True and False."""
+        return isinstance(self.example, str) and not self.choices
+
     def bounds(self) -> dict[str, Callable[[float], bool]]:
         """The bounds of a number, in words, with the condition."""
         if (self.at_least, self.above, self.at_most) == (0, None, 1):
@@ -142,6 +148,8 @@ def converted(key: str, value: Any, example: Any, kind: type | None = None) -> A
         case str():
             if isinstance(value, str):
                 return value
+            if isinstance(value, WrittenInt | WrittenFloat):
+                return value.text
             if isinstance(value, int | float) and not isinstance(value, bool):
                 return str(value)
             expected = "text"

@@ -9,6 +9,7 @@ import yaml
 from utils.errors import ConfigError
 from utils.plain_values import DEEPEST, escaped, problem_of, problem_of_key, shown
 from utils.regular_files import read_regular
+from utils.written_numbers import plain, written
 
 # our largest one has 10,000 bytes
 LARGEST_FILE = 2**17
@@ -57,7 +58,7 @@ def _construct_number(loader: _Loader, node: yaml.Node):
     # Python takes the longer for a number the longer it is
     if isinstance(node.value, str) and len(node.value) > LONGEST_NUMBER:
         raise _Refused(f"the number {shown(node.value)} is {len(node.value)} characters long", node)
-    return yaml.SafeLoader.yaml_constructors[node.tag](loader, node)
+    return written(yaml.SafeLoader.yaml_constructors[node.tag](loader, node), node.value)
 
 
 _Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
@@ -67,6 +68,15 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _construct_number)
 
 def load_yaml(path: Path) -> dict:
     """Read a YAML file whose top level is a mapping; an empty file is an empty mapping.
+
+    Raises:
+        ConfigError: as `load_written`.
+    """
+    return plain(load_written(path))
+
+
+def load_written(path: Path) -> dict:
+    """As `load_yaml`, with numbers that keep how they were written (`utils.written_numbers`).
 
     Raises:
         ConfigError: not readable, not UTF-8, not YAML, too large, or not a mapping of plain values.
@@ -82,7 +92,7 @@ def load_yaml(path: Path) -> dict:
         return {}
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: expected 'key: value' lines at the top level, found a {type(data).__name__}.")
-    if problem := problem_of(data):
+    if problem := problem_of(plain(data)):
         raise ConfigError(f"{path}: {problem}.")
     return data
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from checks.changes import check_changes
+from cli.arguments import parse_arguments
 from cli.compose import compose_config, resumed_config
 from cli.panel import changed_panel, decoded, encoded
 from main import main
@@ -67,6 +68,15 @@ def test_values_have_the_types_of_the_panel(mine, changes, key, expected):
     panel = changed_panel(load_parameters("mine.py", mine / "mine.py").cpanel, changes)
     assert panel[key] == expected and type(panel[key]) is type(expected)
     assert decoded("cpanel", json.loads(json.dumps(encoded(panel))))[key] == expected
+
+
+def test_text_of_the_panel_is_taken_as_it_is_written(mine):
+    for words in (["--cpanel", '{"name": 1.50}'], ["with", "cpanel.name=1.50"]):
+        panel = parse_arguments(changed(*words)).panel
+        assert compose_config("mine.py", None, panel).config["name"] == "1.50"
+    panel = parse_arguments(changed("--cpanel", '{"lr": 1e-3, "layers": [1e1], "any": {"a": 1e1}}')).panel
+    config = compose_config("mine.py", None, panel).config
+    assert (type(config["lr"]), type(config["cpanel"]["any"]["a"]), type(config["cpanel"]["layers"][0])) == (float,) * 3
 
 
 @pytest.mark.parametrize("items", [[3, 4], {"__numpy__": True, "items": [3, 4]}])
