@@ -22,12 +22,10 @@ def imported(option: str, plugin: str) -> ModuleType:
     except ConfigError:
         raise
     except ModuleNotFoundError as error:
-        if error.name is not None and f"{plugin}.".startswith(f"{error.name}."):
-            missing = "" if error.name == plugin else f" ('{error.name}' is missing)"
-            raise ConfigError(
-                f"{option}: there is no module '{plugin}', neither installed nor in {folder}{missing}."
-            ) from error
-        raise ConfigError(f"{option}: importing '{plugin}' failed: {error}.") from error
+        searched = ""
+        if error.name is not None and f"{plugin}.".startswith(f"{error.name}."):  # not one that it imports itself
+            searched = f", neither installed nor in {folder}"
+        raise ConfigError(f"{option}: importing '{plugin}' failed: {error}{searched}.") from error
     except SystemExit as error:
         where = line_of(error, plugin)
         raise ConfigError(f"{option}: importing '{plugin}' failed{where}: it calls sys.exit({error.code}).") from error
