@@ -13,6 +13,7 @@ from typing import Any
 import torch as th
 
 from checkpoints.model_files import find_checkpoint, model_to_play
+from checkpoints.model_manifests import note_of
 from checkpoints.resumption import Resumption
 from checkpoints.store import Checkpoint
 from checks import check_config
@@ -28,6 +29,7 @@ from experiment.saving import RunSaver
 from experiment.teams import load_first_models
 from experiment.validation import validate as try_out
 from learners.data_parallel import undivided
+from learners.non_finite import require_finite
 from records.best_model import best_of
 from records.console_log import get_logger
 from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS, WANDB
@@ -251,10 +253,11 @@ def run_sequential(
             return
         with signals.raising():
             if checkpoint is None:
-                load_first_models(parts.teams)
+                load_first_models(parts.teams, logger.console_logger)
                 if args.checkpoint_path:
-                    logger.console_logger.info(f"Loading model from {path}")
+                    logger.console_logger.info(f"Loading model from {path}{note_of(path)}")
                     parts.models.load_models(str(path))
+                    require_finite(parts.mac, path)
                     parts.runner.t_env = step
             attach_recorder(args, parts.runner, parts.mixer, logger)
             if folder.is_open:

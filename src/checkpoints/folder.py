@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,11 @@ from utils.regular_files import open_regular, read_regular
 from utils.whole_files import set_aside
 
 FORMAT = 4
+# the file with all state of a checkpoint but its models' and buffers'
+STATE = "state.th"
+# the entries of manifests: of models, and of checkpoints
+OF_MODELS = {"files": dict, "sha256": str}
+OF_CHECKPOINTS = {"number": int, "t_env": int, "token": str, "config": dict, **OF_MODELS}
 # how a checkpoint's folder is called while it is written, after another has got its name, and while it is removed
 UNFINISHED, REPLACED, REMOVED = "tmp", "replaced", "removed"
 # of a file, or of one in a folder of the checkpoint, as models of several teams are
@@ -75,10 +80,7 @@ class NewFolder:
 
     def finish(self, figures: dict[str, Any]) -> dict:
         """Write the manifest, with `figures` in it, and put the folder in its place. Returns the manifest."""
-        manifest = {"format": FORMAT, **figures, "files": self._files}
-        manifest["sha256"] = checksum(manifest)
-        with HashedFile(self.path / MANIFEST) as file:
-            file.write(json.dumps(manifest, indent=1).encode())
+        manifest = write_manifest(self.path, {**figures, "files": self._files})
         sync(self.path)
         put_in_place(self.path, self._place, self._token)
         return manifest
@@ -171,8 +173,21 @@ def checksum(manifest: dict) -> str:
     return hashlib.sha256(json.dumps(entries, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def read_manifest(folder: Path) -> dict:
-    """The manifest of a checkpoint, its form and its checksum checked.
+def write_manifest(folder: Path, entries: dict[str, Any]) -> dict:
+    """Write the manifest of a folder: its format, `entries` ("files" among them) and its own checksum. Returns it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    manifest = {"format": FORMAT, **entries}
+    manifest["sha256"] = checksum(manifest)
+    with HashedFile(folder / MANIFEST) as file:
+        file.write(json.dumps(manifest, indent=1).encode())
+    return manifest
+
+
+def read_manifest(folder: Path, kinds: Mapping[str, type] = OF_CHECKPOINTS) -> dict:
+    """The manifest in a folder, its form and its checksum checked; `kinds`: the entries that it must have.
 
     Raises:
         CheckpointError: it is missing, damaged or invalid.
@@ -186,20 +201,19 @@ def read_manifest(folder: Path) -> dict:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError):
         raise CheckpointError(f"{path} is torn or damaged: it is not JSON.") from None
-    problem = _problem(manifest)
+    problem = _problem(manifest, kinds)
     if problem:
-        raise CheckpointError(f"{path} is not a valid manifest of a checkpoint: {problem}.")
+        raise CheckpointError(f"{path} is not a valid manifest: {problem}.")
     if checksum(manifest) != manifest["sha256"]:
         raise CheckpointError(f"{path} has changed since it was written: its checksum differs.")
     return manifest
 
 
-def _problem(manifest: Any) -> str | None:
+def _problem(manifest: Any, kinds: Mapping[str, type]) -> str | None:
     if not isinstance(manifest, dict):
         return "it is not a mapping"
     if manifest.get("format") != FORMAT:
         return f"format is {shown(manifest.get('format'))}, and this program reads {FORMAT}"
-    kinds = {"number": int, "t_env": int, "token": str, "config": dict, "files": dict, "sha256": str}
     for key, kind in kinds.items():
         if type(manifest.get(key)) is not kind:
             return f"'{key}' is missing or of another type"
@@ -208,9 +222,9 @@ def _problem(manifest: Any) -> str | None:
             return f"{shown(name)} is not a valid name of a file in it"
         if not isinstance(entry, dict) or type(entry.get("bytes")) is not int or type(entry.get("sha256")) is not str:
             return f"the entry of {name} has no size and checksum"
-    if not is_token(manifest["token"]):
+    if "token" in kinds and not is_token(manifest["token"]):
         return f"{shown(manifest['token'])} is not a valid name of a run"
-    if problem := problem_of(manifest["config"]):
+    if "config" in kinds and (problem := problem_of(manifest["config"])):
         return f"its config is invalid: {problem}"
     return None
 
@@ -222,14 +236,22 @@ def verify(folder: Path, manifest: dict) -> None:
         CheckpointError: one is missing, cut off or changed.
     """
     for name, entry in manifest["files"].items():
-        path = folder / name
-        try:
-            found = file_entry(path)
-        except FileNotFoundError:
-            raise CheckpointError(f"{path} is missing.") from None
-        except OSError as error:
-            raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
-        if found["bytes"] != entry["bytes"]:
-            raise CheckpointError(f"{path} has {found['bytes']} bytes instead of {entry['bytes']}: it is truncated.")
-        if found["sha256"] != entry["sha256"]:
-            raise CheckpointError(f"{path} has changed since it was written: its checksum differs.")
+        verify_file(folder / name, entry)
+
+
+def verify_file(path: Path, entry: dict) -> None:
+    """See that a file is there as a manifest's entry says.
+
+    Raises:
+        CheckpointError: it is missing, cut off or changed.
+    """
+    try:
+        found = file_entry(path)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing.") from None
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from None
+    if found["bytes"] != entry["bytes"]:
+        raise CheckpointError(f"{path} has {found['bytes']} bytes instead of {entry['bytes']}: it is truncated.")
+    if found["sha256"] != entry["sha256"]:
+        raise CheckpointError(f"{path} has changed since it was written: its checksum differs.")

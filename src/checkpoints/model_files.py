@@ -6,11 +6,12 @@ A folder of any other name is a saved model, too, if its `best.json` gives the s
 import io
 import os
 import shutil
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from checkpoints.model_manifests import add_manifest, require_intact
+from checkpoints.torch_files import load_plain, not_finite
 from records.best_model import RankedModel, SavedModel, best_of, reason_to_play, recorded_best, to_play, told_by
 from records.layout import BEST
 from records.recorded import manifests
@@ -23,18 +24,18 @@ def load_weights(target: Any, path: str | Path) -> None:
     """Load a state dict from `path` into a network or an optimiser; code in the file is never run.
 
     Raises:
-        ConfigError: the file is missing, is not a state dict, or does not fit `target`.
+        ConfigError: the file is missing, is not a state dict, has NaN or infinite numbers, or does not fit `target`.
     """
-    import torch as th
-
     if not os.path.isfile(path):  # a pipe, say, would be waited for
         raise ConfigError(f"The checkpoint has no file {path}.")
     try:
-        require_uncompressed(path)
-        state = th.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises many kinds for a damaged or hostile file
-        reason = str(error).split("\n")[0]
-        raise ConfigError(f"{path} cannot be read as weights: {reason}") from None
+        state = load_plain(path, follow_links=True)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read as weights: {error.strerror}.") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} cannot be read as weights: {error}.") from None
+    if (place := not_finite(state)) is not None:
+        raise ConfigError(f"{path} has weights that cannot be used, in {place}. Load the model of another step.")
     try:
         _check_same_optimiser(target, state)
         target.load_state_dict(state)
@@ -44,21 +45,6 @@ def load_weights(target: Any, path: str | Path) -> None:
             f"{path} does not fit this experiment's networks ({type(target).__name__}): {reason}\n"
             "Start it with the algorithm, map and network sizes that it was saved with."
         ) from None
-
-
-def require_uncompressed(path: str | Path) -> None:
-    """Refuse a file of torch's that would unpack to more than it is long: torch compresses nothing when it saves.
-
-    Raises:
-        ValueError: it does; a few kilobytes could become more than fits any memory.
-        OSError: the file cannot be read.
-    """
-    if not zipfile.is_zipfile(path):  # the form of torch before 1.6
-        return
-    with zipfile.ZipFile(path) as archive:
-        unpacked = sum(entry.file_size for entry in archive.infolist())
-    if unpacked > (size := os.path.getsize(path)):
-        raise ValueError(f"it has {size} bytes and would unpack to {unpacked}")
 
 
 def _check_same_optimiser(target: Any, state: dict) -> None:
@@ -77,9 +63,15 @@ def model_to_play(checkpoint_path: str, load_step: int) -> tuple[Path, int, str]
         ConfigError: as `find_checkpoint`.
     """
     root = Path(checkpoint_path)
-    place, step = find_checkpoint(checkpoint_path, load_step)
-    if load_step or place.parent != root:
-        return place, step, ""
+    place, step = _found(checkpoint_path, load_step)
+    reason = ""
+    if not load_step and place.parent == root:
+        place, step, reason = _to_play(root)
+    require_intact(place)
+    return place, step, reason
+
+
+def _to_play(root: Path) -> tuple[Path, int, str]:
     figures = {step: told_by(manifest) for step, manifest in manifests(root).items()}
     found = [SavedModel(root, RankedModel(step, figures.get(step, {}))) for step in _steps(root)]
     best = recorded_best(root / BEST)
@@ -97,8 +89,15 @@ def find_checkpoint(checkpoint_path: str, load_step: int, key: str = "checkpoint
     that has the path, for errors.
 
     Raises:
-        ConfigError: `checkpoint_path` holds no saved model; the message lists the expected files.
+        ConfigError: `checkpoint_path` holds no saved model; the message lists the expected files. Or a file has changed
+            since it was written.
     """
+    place, step = _found(checkpoint_path, load_step, key)
+    require_intact(place)
+    return place, step
+
+
+def _found(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -> tuple[Path, int]:
     root = Path(checkpoint_path)
     expected = "It should have a subfolder for each saved step, such as 20000/ with agent.th in it."
     if (best := recorded_best(root)) is not None and _has_weights(best[0]):
@@ -169,6 +168,8 @@ def save_checkpoint(learner: Any, folder: str | Path, records: Mapping[str, str]
         learner.save_models(str(unfinished))
         for name, text in (records or {}).items():
             (unfinished / name).write_text(text, encoding="utf-8")
+        if _has_weights(unfinished):
+            add_manifest(unfinished)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise

@@ -6,6 +6,7 @@ import numpy as np
 import torch as th
 
 from checkpoints.errors import CheckpointError
+from checkpoints.torch_files import not_finite
 from utils.plain_values import shown
 
 # attributes that belong to others, and memories of acting, reset with every episode
@@ -72,6 +73,8 @@ def load_state(part: Any, state: dict, where: str = "") -> None:
     where = where or type(part).__name__
     try:
         if _has_own_state(part):
+            if isinstance(part, th.nn.Module | th.optim.Optimizer) and (found := not_finite(state)) is not None:
+                raise CheckpointError(f"The checkpoint's state of {where} cannot be used, in {found}.")
             part.load_state_dict(state)
             return
         own = _own(part)

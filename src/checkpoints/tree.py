@@ -1,7 +1,6 @@
 """States as trees of plain values, tensors and arrays, in files from which no code is ever run."""
 
 import math
-import pickle
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,8 @@ import numpy as np
 import torch as th
 
 from checkpoints.errors import CheckpointError
-from checkpoints.model_files import require_uncompressed, saved_bytes
-from utils.regular_files import open_regular
+from checkpoints.model_files import saved_bytes
+from checkpoints.torch_files import load_plain
 
 ARRAY = "numpy array"
 PLAIN = (bool, int, float, str, type(None))
@@ -39,15 +38,13 @@ def load_tree(path: str | Path) -> Any:
         CheckpointError: the file is not such a tree.
     """
     try:
-        with open_regular(path) as file:
-            require_uncompressed(path)
-            return _decoded(th.load(file, map_location="cpu", weights_only=True), set())
+        tree = load_plain(path)
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read ({error.strerror}).") from None
-    except pickle.UnpicklingError:  # torch's text advises to run the code in it
-        raise CheckpointError(
-            f"{path} is damaged, or is not the state of a run: it holds more than plain values and tensors."
-        ) from None
+    except ValueError as error:
+        raise CheckpointError(f"{path} is damaged, or is not the state of a run: {error}.") from None
+    try:
+        return _decoded(tree, set())
     except Exception as error:  # torch and NumPy raise many kinds for unexpected bytes
         reason = str(error).split("\n")[0]
         raise CheckpointError(f"{path} is damaged: {type(error).__name__}: {reason[:300]}") from None

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.buffer_files import BufferFiles
-from checkpoints.folder import NewFolder
+from checkpoints.folder import STATE, NewFolder
 from checkpoints.journal import Journal
 from checkpoints.store import checkpoints_of, prune
 from checkpoints.tree import tree_bytes, tree_of_tensors
 from records.layout import CHECKPOINTS
-
-STATE = "state.th"
 
 
 class CheckpointWriter:

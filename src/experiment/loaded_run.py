@@ -9,7 +9,9 @@ from typing import Any
 
 import torch as th
 
+from checkpoints.model_manifests import note_of
 from experiment.assembly import assemble_players
+from learners.non_finite import require_finite
 from records.logger import Logger
 from utils.devices import acting_device
 from utils.plain_values import problem_of
@@ -53,8 +55,9 @@ def loaded_run(args: SimpleNamespace, logger: Logger, model: Path, step: int) ->
     args.device, args.acting = acting_device(args), "in_turn"
     players = assemble_players(args, logger)
     try:
-        logger.console_logger.info(f"Loading model from {model}, saved after {step} steps")
+        logger.console_logger.info(f"Loading model from {model}, saved after {step} steps{note_of(model)}")
         players.mac.load_models(str(model))
+        require_finite(players.mac, model)
         players.runner.t_env = step
         stream = RandomStream(args.seed + TEST_SEED_OFFSET)
         yield LoadedRun(args, players.runner, players.mac, stream, step, logger, model)

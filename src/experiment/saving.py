@@ -12,6 +12,7 @@ from checkpoints.tree import load_tree
 from checkpoints.writer import STATE, CheckpointWriter
 from checks.recorded import as_words, reaching
 from experiment.assembly import Parts
+from learners.non_finite import non_finite_part
 from records.logger import Logger
 from records.run_folder import RunFolder
 from utils.code_version import code_version
@@ -115,8 +116,9 @@ class RunSaver:
         return f"{self._kept()} {self._how_to_resume()}"
 
     def save_after_fault(self) -> str:
-        """As `save_now`, after a failure. Nothing is written before the run has trained."""
-        if self._failures or self._acting.t_env <= self._loop.start_T:
+        """As `save_now`, after a failure. Nothing is written before the run has trained, or with spoilt weights."""
+        spoilt = any(non_finite_part(team.mac) for team in self._parts.learning)
+        if self._failures or spoilt or self._acting.t_env <= self._loop.start_T:
             return self._how_to_resume()
         try:
             self._save_and_wait()

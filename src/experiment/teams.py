@@ -1,5 +1,6 @@
 """Who controls the agents: PyMARL's one team, or several, each with its own algorithm (the key `teams`)."""
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from checkpoints.model_files import find_checkpoint
+from checkpoints.model_manifests import note_of
 from checks.demands import check_demands
 from checks.teams import team_config
 from components.episode_batch import EpisodeBatch
@@ -17,6 +19,7 @@ from envs.fields import AGENTS, EnvSpec
 from envs.teams import has_teams, team_spec
 from experiment.state import RunState
 from learners.batch_fields import batch_fields
+from learners.non_finite import require_finite
 from records.logger import Logger
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
@@ -144,12 +147,14 @@ def controller_of(members: list[Member]) -> Any:
     return TeamControllers({member.name: Team(member.mac, member.view, member.frozen) for member in members})
 
 
-def load_first_models(members: list[Member]) -> None:
+def load_first_models(members: list[Member], console: logging.Logger) -> None:
     """Load the models of teams with a `checkpoint_path`, for a run that starts."""
     for member in members:
         if member.name and (path := member.args.checkpoint_path):
             folder, _ = find_checkpoint(path, member.args.load_step)
+            console.info(f"Loading the model of {member.name} from {folder}{note_of(folder)}")
             member.load_models(str(folder))
+            require_finite(member.mac, folder)
 
 
 class TeamModels:

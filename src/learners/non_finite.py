@@ -5,7 +5,7 @@ from typing import Any
 
 import torch as th
 
-from utils.errors import MusterError
+from utils.errors import ConfigError, MusterError
 
 
 class NonFiniteError(MusterError):
@@ -31,6 +31,16 @@ def non_finite_figure(loss: th.Tensor, grad_norm: float, parameters: list[th.Ten
 def non_finite_part(mac: Any) -> str | None:
     """ "weights of the agents", if some of them are not finite."""
     return None if all(map(_is_finite, mac.parameters())) else "weights of the agents"
+
+
+def require_finite(mac: Any, model: Any) -> None:
+    """Refuse a controller with weights, loaded from `model`, that are NaN or infinite, whoever has read them.
+
+    Raises:
+        ConfigError: names the model.
+    """
+    if part := non_finite_part(mac):
+        raise ConfigError(f"{model}: the {part} have numbers that are NaN or infinite. Load the model of another step.")
 
 
 def _is_finite(tensor: th.Tensor) -> bool:

@@ -183,5 +183,7 @@ def test_weights_that_a_foreign_learner_spoils(tmp_path, monkeypatch):
     learners["foreign"] = Foreign
     with pytest.raises(MusterError, match="after 8 steps: weights of the agents"):
         run(config(tmp_path, learner="foreign"))
+    with pytest.raises(MusterError, match=r"(?s)weights of the agents.*Resume from the checkpoint of step [46] with"):
+        run(config(tmp_path, learner="foreign", checkpoint_interval=2))  # spoilt weights are not written
     with pytest.raises(MusterError, match="after 8 steps: weights of the agents"):  # nothing can be left out any more
         run(config(tmp_path, learner="foreign", on_non_finite="skip"))

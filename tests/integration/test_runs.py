@@ -260,6 +260,7 @@ def test_the_newest_model_is_played_where_it_is_asked_for(trained, capsys):
     best = steps[0]
     record_of_best = trained / "results" / "models" / "first" / "best" / "best.json"
     record_of_best.write_text(json.dumps({"step": best, "test_return_mean": 99.0}))
+    (record_of_best.parent / "manifest.json").unlink()
     assert main(["--evaluate=first", "--model=newest"]) == 0
     assert record(trained, 2)["config"]["load_step"] == steps[-1]
     assert main(["--evaluate=first", "--model=best"]) == 0

@@ -45,7 +45,13 @@ def test_the_best_model_is_kept(trained):
     assert json.loads((models / "best" / "best.json").read_text()) == {"step": step, "test_return_mean": tests[step]}
     best, saved = (th.load(models / name / "agent.th") for name in ("best", str(step)))
     assert all(th.equal(best[key], saved[key]) for key in saved)
-    assert {path.name for path in (models / "best").iterdir()} == {"agent.th", "mixer.th", "opt.th", "best.json"}
+    assert {path.name for path in (models / "best").iterdir()} == {
+        "agent.th",
+        "mixer.th",
+        "opt.th",
+        "best.json",
+        "manifest.json",
+    }
 
 
 def test_a_model_past_t_max_has_nothing_to_do(trained, tmp_path, capsys):
@@ -88,6 +94,28 @@ def test_evaluate_takes_the_run_by_any_of_its_names(trained, name, capsys):
     assert sum(float(row["return"]) for row in rows) / 4 == best["test_return_mean"]
     assert {row["length"] for row in rows} == {"2"}
     assert {row["won"] for row in rows} == {""}
+
+
+def test_a_damaged_model_is_refused_and_an_old_one_is_noted(trained, tmp_path, capsys):
+    shutil.copytree(trained, tmp_path / "results")
+    (models,) = (tmp_path / "results" / "models").iterdir()
+    path = models / "52" / "agent.th"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:1000] + bytes([whole[1000] ^ 64]) + whole[1001:])
+    words = f"--evaluate=1 with load_step=52 local_results_path={tmp_path / 'results'}"
+    with pytest.raises(ConfigError, match=r"52/agent.th has changed since it was written.* Intact: .*/best, .*/42, "):
+        run_words(words)
+    path.write_bytes(whole)
+    run_words(words)
+    assert "its files were not checked" not in capsys.readouterr().out
+    (models / "52" / "manifest.json").unlink()
+    run_words(words)
+    assert f"Loading model from {models}/52, saved after 52 steps (it has no manifest.json" in capsys.readouterr().out
+    weights = th.load(path)
+    weights["fc1.bias"][0] = th.nan
+    th.save(weights, path)
+    with pytest.raises(ConfigError, match=r"52/agent.th has weights that cannot be used, in fc1.bias: 1 of"):
+        run_words(words)
 
 
 def test_evaluate_needs_the_controller_only(trained, tmp_path, monkeypatch):

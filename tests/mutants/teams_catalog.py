@@ -23,7 +23,7 @@ MUTANTS = (
     ),
     Edit(
         "teams: no weights to begin with",
-        "                load_first_models(parts.teams)\n",
+        "                load_first_models(parts.teams, logger.console_logger)\n",
         "",
         (TEAMS, "-k", "frozen"),
     ),

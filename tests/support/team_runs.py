@@ -55,6 +55,7 @@ def models(folder):
     return {
         team.name: {file.name: th.load(file, weights_only=True) for file in team.glob("*.th")}
         for team in newest.iterdir()
+        if team.is_dir()
     }
 
 

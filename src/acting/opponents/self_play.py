@@ -12,8 +12,10 @@ from acting.opponents.pool import Pool, Weights
 from acting.opponents.pool_files import PoolFiles
 from acting.opponents.win_rates import Scores, won
 from checkpoints.model_files import find_checkpoint
+from checkpoints.model_manifests import note_of
 from checkpoints.parts import declared_names, load_state, state_of
 from controllers.teams import TeamControllers
+from learners.non_finite import require_finite
 from records.logger import Logger
 from utils.errors import ConfigError
 from utils.random_streams import RandomStream
@@ -142,11 +144,13 @@ class SelfPlay:
     def _fixed(self, path: str) -> Weights:
         """The weights of all teams that a folder of saved models has."""
         folder, _ = find_checkpoint(path, 0, key="opponent_models")
+        self._logger.console_logger.info(f"Loading opponents from {folder}{note_of(folder)}")
         found: Weights = {}
         for team, (group, *_) in self._teams.items():
             own = folder / team if (folder / team).is_dir() else folder
             if any(own.glob("*.th")):
                 self._stand_ins[group].load_models(str(own))
+                require_finite(self._stand_ins[group], own)
                 found[team] = self._weights(team, self._stand_ins[group])
         if not found:
             raise ConfigError(f"opponent_models: {Path(path)} has no model of {' or '.join(self._teams)}.")
