@@ -18,7 +18,9 @@ from checkpoints.resumption import Resumption
 from checkpoints.store import Checkpoint
 from checks import check_config
 from checks.effects import warnings_of
+from checks.lasting import lasting
 from checks.paths import require_new_name
+from checks.recorded import statement_of
 from checks.teams import team_config
 from experiment.assembly import assemble
 from experiment.evaluation import evaluate_sequential
@@ -72,7 +74,8 @@ def run(
         MusterError: the run had to stop.
         Interrupted: SIGINT or SIGTERM ended it, after a checkpoint.
     """
-    config = check_config(recursive_dict_update(default_config(), config))
+    given = recursive_dict_update(default_config(), config)
+    config = check_config(given)
     if log is None:
         # a program that runs experiments has set up logging, or leaves it to us
         log = logging.getLogger("muster") if logging.getLogger().handlers else get_logger()
@@ -88,7 +91,10 @@ def run(
         log.info(_title(args))
         if args.message:
             log.info(f"Message: {args.message}")
-        folder = RunFolder(args.local_results_path, args.unique_token, getattr(sacred_run, "_id", None))
+        # Sacred records the config as it was given, checkpoints as it was checked
+        config = lasting(config)
+        statements = {statement_of(lasting(given)), statement_of(config)}
+        folder = RunFolder(args.local_results_path, args.unique_token, getattr(sacred_run, "_id", None), statements)
         finished = False
         with contextlib.ExitStack() as ending:  # from the last to the first, each even if another raises
             ending.push(lambda _, error, __: _end_report(args, log, sacred_run, folder, error))

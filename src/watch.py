@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import shlex
 import sys
 import warnings
 import webbrowser
@@ -11,20 +10,26 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from cli.command import run_command
+from cli.recorded_runs import split_words, with_plugins
+from utils.config import recursive_dict_update
 from utils.console import outlive_readers
 from utils.errors import ConfigError, MusterError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
-    options = _parser().parse_args(argv)
+    before, words = split_words(sys.argv[1:] if argv is None else argv)
+    options = _parser().parse_args(before)
+    options.words = words
     warnings.filterwarnings("ignore", message="pkg_resources is deprecated", category=UserWarning)
     return run_command(lambda: _watch(options), "complete recordings are kept.")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="watch.py", description="Play a model of a run, record it, and show it in the web browser."
+        prog="watch.py",
+        description="Play a model of a run, record it, and show it in the web browser.",
+        epilog="Settings come last, as in: watch.py latest with test_greedy=False",
     )
     parser.add_argument(
         "run",
@@ -39,8 +44,8 @@ def _parser() -> argparse.ArgumentParser:
         "--plugin",
         metavar="PLUGIN",
         action="append",
-        help="a plugin that the run needs: a path or a module; may be repeated. Code that a record names is not "
-        "imported unless it is named here",
+        default=[],
+        help="the same as with plugins=[PLUGIN]; may be repeated",
     )
     showing = parser.add_mutually_exclusive_group()
     showing.add_argument("--no-open", action="store_true", help="print the page's address, but open no browser")
@@ -56,15 +61,17 @@ def _count(text: str) -> int:
 
 
 def _watch(options: argparse.Namespace) -> None:
+    from checks.recorded import UNUSED_IN_PLAY, allowed
+    from cli.settings import check_settings
     from records.find_run import find_run
     from replays.best_model import find_model
 
     found = find_run(options.run, options.results)
     config = found.config()
-    _require_named(config, options.plugin)
+    given = with_plugins(check_settings(options.words), options.plugin, config)
+    config = recursive_dict_update(allowed(config, given, found.folder, UNUSED_IN_PLAY), given)
     model, reason = find_model(found, options.model, "--model=newest picks another")
     print(f"{found.token}: the model after {model.step} steps ({model.model}). {reason}".rstrip())
-    config = {**config, "plugins": options.plugin or []}
     paths = play(config, model.folder, model.step, found.results, options.episodes, options.seed)
     if not paths:
         raise MusterError(f"env={config.get('env')} could not be recorded; the message above says why.")
@@ -72,20 +79,6 @@ def _watch(options: argparse.Namespace) -> None:
         print(f"Replay: {path}\n  as an animation: python src/replay.py {path} --gif {path.with_suffix('.gif').name}")
     if not options.no_page:
         show(found.results, paths[0], open_browser=not options.no_open)
-
-
-def _require_named(recorded: dict, named: list[str] | None) -> None:
-    """Refuse code that a record names and the command line does not; other settings with outside effects are unused."""
-    from checks.recorded import CODE, reaching, require_named
-
-    settings = reaching(recorded)
-    code = {key: value for key, value in settings.items() if key in CODE}
-    names = [name for value in code.values() for name in (value if isinstance(value, list) else [value])]
-    require_named(
-        code,
-        lambda key: named is not None if key == "plugins" else code[key] in (named or ()),
-        " ".join(f"--plugin={shlex.quote(name)}" for name in names),
-    )
 
 
 def play(

@@ -4,9 +4,11 @@ import gc
 import logging
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,9 @@ import forked
 import parsed_once  # noqa: F401
 import unrecorded_sources  # noqa: F401
 from utils import child_process, lazy_dynamo
+
+# the key of own results (records.own_marks) is not that of whoever runs the tests; children of tests take it over
+STATE = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="muster-state-")
 
 # importing and collecting thousands of tests makes objects, and no garbage
 gc.disable()
@@ -37,6 +42,10 @@ def pytest_sessionstart(session):
         environment = {**os.environ, "PYTHONPATH": str(folder.with_name("src"))}
         program = str(folder / "support" / "simulators_ahead.py")
         subprocess.Popen([sys.executable, program], env=environment, stdout=quiet, stderr=quiet)
+
+
+def pytest_unconfigure(config):
+    shutil.rmtree(STATE, ignore_errors=True)
 
 
 # tests that make an optimiser themselves import torch's compiler no more than runs do

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from utils.options import FREE, SHARED, Option
+from utils.reach import NOWHERE
 from utils.registry import Registry
 
 if TYPE_CHECKING:  # which import torch
@@ -36,6 +37,7 @@ REGISTRY.declare(
             "collectors: processes, runner, queue, max_lag, pull_steps, deterministic, timeout, restarts, transport, "
             "address, cpus, gpus (docs/trackmania.md, docs/suites.md)",
             resume=FREE,
+            reaches=NOWHERE,
         )
     },
 )

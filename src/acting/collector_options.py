@@ -1,10 +1,13 @@
 """The keys below `collectors`."""
 
 from utils.options import COPIES, SECONDS, STEPS, Option
+from utils.reach import ADDRESS, NOWHERE
 
 OPTIONS = {
     "processes": Option(2, "number of collectors", at_least=1, at_most=1024),
-    "runner": Option("rollout", "the runner in each of them (registry: runners), for runner=collectors"),
+    "runner": Option(
+        "rollout", "the runner in each of them (registry: runners), for runner=collectors", reaches=NOWHERE
+    ),
     "queue": Option(
         1, "rollouts of each that may wait for the learner, beside the one that is played", at_least=0, at_most=COPIES
     ),
@@ -29,7 +32,9 @@ OPTIONS = {
         "where they are: processes of this machine, or ray: actors on the machines of a cluster (docs/suites.md)",
         choices=("processes", "ray"),
     ),
-    "address": Option("", "of Ray's cluster, HOST:PORT or auto; empty: RAY_ADDRESS, else one of this machine alone"),
+    "address": Option(
+        "", "of Ray's cluster, HOST:PORT or auto; empty: RAY_ADDRESS, else one of this machine alone", reaches=ADDRESS
+    ),
     "cpus": Option(1.0, "CPUs of a machine that Ray counts for a collector", at_least=0, at_most=1024),
     "gpus": Option(0.0, "GPUs of a machine that it counts, and shows to the collector", at_least=0, at_most=64),
     "timeout": Option(

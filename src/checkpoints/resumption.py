@@ -42,16 +42,17 @@ class Resumption:
         return cls(found.token, found.results, checkpoint, warnings)
 
     @property
-    def config(self) -> dict:
-        """The run's config, its seed included, with the results where they are found now, and without its plugins.
+    def folder(self) -> Path:
+        """The run's own."""
+        return RunFolder(self.results, self.token).path
 
-        Plugins are imported only if the command to resume names them: the results may come from others.
-        """
-        return {**self.recorded, "local_results_path": str(self.results), "plugins": []}
+    def config_of(self, recorded: dict) -> dict:
+        """`recorded`, or what of it is allowed (`checks.recorded`), with the results where they are found now."""
+        return {**recorded, "local_results_path": str(self.results)}
 
     @property
     def recorded(self) -> dict:
-        """The run's config as the checkpoint has it."""
+        """The run's config as the checkpoint has it, its seed included."""
         return self.checkpoint.manifest["config"]
 
     def origin(self) -> dict:

@@ -1,5 +1,7 @@
 """Which keys may change when a run is resumed."""
 
+import os
+from collections.abc import Mapping
 from typing import Any
 
 from checks.effects import own_keys_read
@@ -14,7 +16,7 @@ def check_changes(before: dict, after: dict) -> None:
     """Refuse changes after which the curves would mix two experiments.
 
     Args:
-        before: the checked config of the run.
+        before: the checked config of the run, with whole paths (`checks.lasting`).
         after: the same with the changes of the command line.
 
     Raises:
@@ -25,7 +27,7 @@ def check_changes(before: dict, after: dict) -> None:
     old, new = flatten(before), flatten(after)
     for key in sorted({*old, *new}):
         top = key.split(".")[0]
-        if old.get(key) != new.get(key) and top not in free:
+        if top not in free and not _is_same(old.get(key), new.get(key)):
             decides = options[top].resume if top in options else "the behaviour of a part that is not built in"
             raise ConfigError(
                 f"{key}={_shown(new.get(key))}: a resumed run keeps its {key} ({_shown(old.get(key))}), which "
@@ -52,6 +54,17 @@ def warnings_of_changes(before: dict, after: dict) -> list[str]:
         f"{keys}: reached at t_max, so t_max={after['t_max']} instead of {before['t_max']} changes the schedule, and "
         "the figures will differ from those of a run that had this t_max from the start."
     ]
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """Whether values are equal, or files of one name: a file may have moved, and records have whole paths."""
+    if isinstance(old, str) and isinstance(new, str) and os.path.isabs(old) and os.path.isabs(new):
+        return os.path.basename(old) == os.path.basename(new)
+    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+        return len(old) == len(new) and all(map(_is_same, old, new))
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return old.keys() == new.keys() and all(_is_same(old[key], new[key]) for key in old)
+    return old == new
 
 
 def _shown(value: Any) -> str:

@@ -13,46 +13,60 @@ from utils.options import (
     STEPS,
     Option,
 )
+from utils.reach import MODULE, NOWHERE, READ_ONLY
 
 OPTIONS = {
     "name": Option(
-        SHARED, "name of the experiment; the first part of the names of its result folders", resume=IDENTITY
+        SHARED,
+        "name of the experiment; the first part of the names of its result folders",
+        resume=IDENTITY,
+        reaches=NOWHERE,
     ),
     "env": Option(
         SHARED,
         "environment (registry: environments); PyMARL: sc2, which cannot be installed everywhere",
         resume=EXPERIENCE,
+        reaches=NOWHERE,
     ),
-    "env_args": Option(SHARED, "arguments of the environment's constructor", resume=EXPERIENCE),
-    "runner": Option(SHARED, "how experience is gathered (registry: runners)", resume=EXPERIENCE),
-    "mac": Option(SHARED, "multi-agent controller (registry: controllers)", resume=SHAPES),
-    "learner": Option(SHARED, "how the weights are improved (registry: learners)"),
+    "env_args": Option(SHARED, "arguments of the environment's constructor", resume=EXPERIENCE, reaches=NOWHERE),
+    "runner": Option(SHARED, "how experience is gathered (registry: runners)", resume=EXPERIENCE, reaches=NOWHERE),
+    "mac": Option(SHARED, "multi-agent controller (registry: controllers)", resume=SHAPES, reaches=NOWHERE),
+    "learner": Option(SHARED, "how the weights are improved (registry: learners)", reaches=NOWHERE),
     "buffer": Option(
         SHARED,
         "the kept experience: episodes, rollout (the newest one only), auto (as the learner needs)",
         resume=EXPERIENCE,
+        reaches=NOWHERE,
     ),
     "teams": Option(
         SHARED,
         "several teams, each with its own algorithm: {team: {groups: [...], config: preset, ...}} (docs/fields.md)",
+        reaches=NOWHERE,
     ),
     "opponents": Option(
         SHARED,
         "who plays groups that do not learn (registry: opponents): newest (all learn), pool (past models: self-play)",
+        reaches=NOWHERE,
     ),
     "plugins": Option(
         SHARED,
         "Python files (beside the config that names them, or in the current folder) or modules that register parts",
         resume=FREE,
+        reaches=MODULE,
     ),
-    "parameter_file": Option("", "the parameter file that `cpanel` belongs to (docs/parameter_files.md)", resume=FREE),
-    "cpanel": Option({}, "control panel of a parameter file; what it decides is checked key by key", resume=FREE),
+    "parameter_file": Option(
+        "", "the parameter file that `cpanel` belongs to (docs/parameter_files.md)", resume=FREE, reaches=NOWHERE
+    ),
+    "cpanel": Option(
+        {}, "control panel of a parameter file; what it decides is checked key by key", resume=FREE, reaches=NOWHERE
+    ),
     "run_name": Option(
         SHARED,
         "name of the run and of its folders, unique among the results; empty: name, seed, map and time",
         resume=IDENTITY,
+        reaches=NOWHERE,
     ),
-    "message": Option(SHARED, "what the run is for, in your words", resume=FREE),
+    "message": Option(SHARED, "what the run is for, in your words", resume=FREE, reaches=NOWHERE),
     "t_max": Option(SHARED, "stop after this many steps", at_least=1, at_most=STEPS, resume=FREE, live=True),
     "max_hours": Option(
         SHARED,
@@ -120,6 +134,7 @@ OPTIONS = {
     "acting": Option(
         SHARED,
         "when to play rollouts: in_turn (between updates), or ahead (the next one during updates, with older weights)",
+        reaches=NOWHERE,
     ),
     "overlap": Option(SHARED, "True: the same as acting=ahead"),
     "compile": Option(
@@ -132,6 +147,7 @@ OPTIONS = {
         SHARED,
         "folder for Sacred runs, TensorBoard logs, models and replays; relative to the current folder",
         resume="where its results are",
+        reaches=NOWHERE,
     ),
     "save_model": Option(
         SHARED,
@@ -181,6 +197,7 @@ OPTIONS = {
         SHARED,
         "folder of saved models (its subfolders are step numbers) to start from; or a run's folder best",
         resume=START,
+        reaches=READ_ONLY,
     ),
     "load_step": Option(
         SHARED,
@@ -206,7 +223,7 @@ OPTIONS = {
         resume=FREE,
     ),
     "repeat_id": Option(SHARED, "number of the repetition", resume=IDENTITY),
-    "label": Option(SHARED, "any text", resume=FREE),
+    "label": Option(SHARED, "any text", resume=FREE, reaches=NOWHERE),
     "seed": Option(
         None,
         "seed of Python, NumPy, torch and the environments; null: a random one",

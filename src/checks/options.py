@@ -58,6 +58,18 @@ def declared(config: Mapping[str, Any] | None = None) -> dict[str, Option]:
     }
 
 
+def options_of_keys() -> dict[str, list[Option]]:
+    """Every key with all of its declarations, which have its default: several parts may declare one."""
+    shared, found = shared_defaults(), {}
+    for _, _, key, option in readings():
+        if option is not None:
+            default = shared.get(key) if option.default is SHARED else option.default
+            found.setdefault(key, []).append(
+                option if default is option.default else _with_default(key, option, default)
+            )
+    return found
+
+
 def _with_default(key: str, option: Option, default: Any) -> Option:
     """`option` with its shared default, made once: every command composes several configs."""
     made_of, made = _with_defaults.get(key, (None, None))

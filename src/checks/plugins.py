@@ -44,6 +44,22 @@ def import_plugins(plugins: Sequence[str] | str | None) -> None:
         note_plugin(plugin)
 
 
+def lasting_plugins(plugins: Sequence[str] | str | None) -> list[str]:
+    """The names of plugins that are imported as a record has them, so that they mean the same in every folder.
+
+    Of a file this is its whole path, also of one that was imported as a module from the current folder.
+    """
+    return [_lasting(plugin) for plugin in ([plugins] if isinstance(plugins, str) else plugins or [])]
+
+
+def _lasting(plugin: str) -> str:
+    if plugin.endswith(".py"):
+        return str(Path(plugin).resolve())
+    file = getattr(sys.modules.get(plugin), "__file__", None)
+    beside = Path(f"{plugin}.py").resolve()
+    return str(beside) if file is not None and Path(file).resolve() == beside else plugin
+
+
 def function_of(option: str, name: str) -> Callable:
     """The user's function of one argument, `module:function` or `file.py:function`.
 

@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
+from cli.recorded_runs import split_words
+
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The command line without the program's name; `words` are those after `with`."""
@@ -21,10 +23,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--test-share", type=_share, default=0.1, help="share of the episodes that is only tested on (default: 0.1)"
     )
-    words = list(argv)
-    start = words.index("with") if "with" in words else len(words)
-    options = parser.parse_args(words[:start])
-    options.words = words[start + 1 :]
+    before, words = split_words(argv)
+    options = parser.parse_args(before)
+    options.words = words
     return options
 
 
@@ -51,6 +52,7 @@ def clone(options: argparse.Namespace) -> None:
     import torch as th
 
     from checks import check_config
+    from checks.recorded import allowed
     from cli.compose import compose_config, taken
     from cli.settings import check_settings, texts_as_typed
     from experiment.cloning import Plan, clone
@@ -59,13 +61,23 @@ def clone(options: argparse.Namespace) -> None:
     from records.layout import MODELS
     from records.logger import Logger
     from records.tokens import map_of, run_token
-    from utils.config import recursive_dict_update
+    from utils.config import config_names, recursive_dict_update
+    from utils.errors import ConfigError
+    from utils.nearest import suggestion
+    from utils.plain_values import shown
     from utils.random_streams import seed_everything
 
     settings, recording = check_settings(options.words), read_recording(options.recording)
+    if recording.env not in config_names("envs"):
+        raise ConfigError(
+            f"{shown(options.recording, 300)}: env={shown(recording.env)}: there is no such environment."
+            f"{suggestion(recording.env, config_names('envs'))}"
+        )
+    named = {"env": recording.env, "env_args": recording.env_args}
+    named = allowed(named, settings, Path(options.recording), what="The recording")
     texts, composed = texts_as_typed(options.words), compose_config(options.config, recording.env)
     config, settings = taken(composed, settings, new=True, texts=texts)
-    config["env_args"] = {**config["env_args"], **recording.env_args}
+    config["env_args"] = {**config["env_args"], **named["env_args"]}
     # one environment is asked for its fields; nothing is played
     config |= {"batch_size_run": 1, "use_cuda": False, "seed": 1}
     config = check_config(recursive_dict_update(config, settings))

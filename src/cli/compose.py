@@ -105,7 +105,6 @@ def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) ->
         ConfigError: the run has no panel, its file is not named, or the change is invalid.
     """
     composed = Composed(recursive_dict_update(default_config(), config))
-    composed.recorded = copy.deepcopy(composed.config)
     if not panel:
         return composed
     name = config.get("parameter_file")

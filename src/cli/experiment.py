@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -20,9 +20,10 @@ from sacred.utils import apply_backspaces_and_linefeeds
 from checkpoints.resumption import Resumption
 from checks import check_config
 from checks.changes import check_changes, warnings_of_changes
+from checks.lasting import lasting
 from checks.paths import require_new_name
 from checks.plugins import function_of, plugin_files
-from checks.recorded import reaching, require_named
+from checks.recorded import UNUSED_IN_PLAY, allowed
 from cli.arguments import Arguments, given_text, given_value, take_settings
 from cli.compose import Composed, compose_config, resumed_config, taken
 from cli.summary import check_summary, leave_summary
@@ -66,8 +67,9 @@ def _run_experiment(arguments: Arguments) -> None:
         composed = Composed(config, note=reason)
     elif arguments.resume is not None:
         resume = Resumption.of(arguments.resume, results)
-        _require_named(resume.recorded, arguments.sacred)
-        composed = resumed_config(resume.config, arguments.panel, given_text(arguments, "parameter_file"))
+        config = resume.config_of(allowed(resume.recorded, arguments.settings, resume.folder))
+        composed = resumed_config(config, arguments.panel, given_text(arguments, "parameter_file"))
+        composed.recorded = recursive_dict_update(default_config(), resume.config_of(resume.recorded))
     elif arguments.algorithm is None:  # `help COMMAND` needs no config
         composed = Composed(default_config())
     else:
@@ -154,13 +156,8 @@ def _evaluation(arguments: Arguments, results: str) -> tuple[dict, str]:
         "mongo_url": "",
         "summary": False,
     }
-    config = {**found.config(), **played}
-    _require_named(config, words)
-    return recursive_dict_update(default_config(), {**config, "plugins": []}), reason
-
-
-def _require_named(recorded: Mapping, words: Sequence[str]) -> None:
-    require_named(reaching(recorded), lambda key: given_value(words, key) is not None)
+    config = allowed(found.config(), arguments.settings, found.folder, UNUSED_IN_PLAY)
+    return recursive_dict_update(default_config(), {**config, **played}), reason
 
 
 def build_experiment(
@@ -186,7 +183,7 @@ def build_experiment(
             if resume is None:
                 require_new_name(checked)
             else:
-                check_changes(composed.recorded, checked)
+                check_changes(lasting(composed.recorded), lasting(checked))
                 resume.warnings += warnings_of_changes(composed.recorded, checked)
             check_summary(checked)
             database = mongo_recorder(checked, console)
@@ -244,6 +241,8 @@ class _RecordedExperiment(Experiment):
 
     def _create_run(self, *arguments: Any, **options: Any) -> Any:
         self._recorded = run = super()._create_run(*arguments, **options)
+        # a hook of Sacred's could not change what was typed
+        run.config.update(lasting(run.config))
         self.signals.install()
         for i, observer in enumerate(run.observers):
             if type(observer) is FileStorageObserver:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from cli.recorded_runs import split_words, with_plugins
 from envs.entities.adapter import EntityEnv
 from envs.entities.games import GAMES
 from envs.entities.making import made
@@ -54,13 +55,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         metavar="NAME",
         action="append",
         default=[],
-        help="a plugin, or a file with an environment, that the run's record names; may be repeated. Code that a "
-        "record names is not imported unless it is named here",
+        help="the same as with plugins=[NAME], or with env_args.environment=NAME if the run's record has that; may be "
+        "repeated",
     )
-    words = list(argv)
-    start = words.index("with") if "with" in words else len(words)
-    options = parser.parse_args(words[:start])
-    options.words = words[start + 1 :]
+    before, words = split_words(argv)
+    options = parser.parse_args(before)
+    options.words = words
     return options
 
 
@@ -123,7 +123,7 @@ def _chosen(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
 
 def _recorded(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
     """The config of a run, with its best or newest model."""
-    from checks.recorded import CODE, reaching, require_named
+    from checks.recorded import UNUSED_IN_PLAY, allowed
     from records.find_run import find_run
     from replays.best_model import find_model
 
@@ -139,20 +139,13 @@ def _recorded(options: argparse.Namespace, settings: dict[str, Any]) -> dict:
             f"There is no game '{shown(options.what)}'.{suggestion(options.what, GAMES)} Of runs: {error}"
         ) from None
     config = found.config()
-    code = {key: value for key, value in reaching(config).items() if key in CODE}
-    names = [name for value in code.values() for name in (value if isinstance(value, list) else [value])]
-    how = " ".join(f"--plugin={shlex.quote(name)}" for name in names)
-    is_named = lambda key: all(  # noqa: E731
-        name in options.plugin for name in (code[key] if isinstance(code[key], list) else [code[key]])
-    )
-    require_named(code, is_named, how)
+    given = with_plugins(settings, options.plugin, config)
+    config = allowed(config, given, found.folder, UNUSED_IN_PLAY)
     saved, reason = find_model(found, options.model)
     if reason:
         print(reason)
-    environment = config.get("env_args", {}).get("environment")
-    plugins = [name for name in options.plugin if name != environment]
     model = {"checkpoint_path": str(saved.folder), "load_step": saved.step}
-    return recursive_dict_update({**config, **model, "plugins": plugins}, settings)
+    return recursive_dict_update({**config, **model}, given)
 
 
 def _recorder(folder: str | None, env_args: dict[str, Any]) -> Any:

@@ -1,6 +1,7 @@
 """Multi-agent controllers (MACs): observations in, actions out."""
 
 from utils.options import EXPERIENCE, SHAPES, SHARED, STEPS, Option
+from utils.reach import NOWHERE
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("controller")
@@ -21,7 +22,7 @@ NOISE = {
 }
 INPUTS = {
     "share_params": Option(True, "one network for all agents; False: separate weights for each agent", resume=SHAPES),
-    "agent": Option(SHARED, "network of an agent (registry: agents)", resume=SHAPES),
+    "agent": Option(SHARED, "network of an agent (registry: agents)", resume=SHAPES, reaches=NOWHERE),
     "agent_output_type": Option(
         SHARED,
         "the agent's outputs: q (action values) or pi_logits (policy logits)",
@@ -41,7 +42,9 @@ REGISTRY.declare(
     options={
         **INPUTS,
         "action_selector": Option(
-            SHARED, "how actions are chosen from the agent's outputs (registry: action selectors)"
+            SHARED,
+            "how actions are chosen from the agent's outputs (registry: action selectors)",
+            reaches=NOWHERE,
         ),
         "mask_before_softmax": Option(
             True, "pi_logits: give illegal actions probability 0 before the softmax, not after it"

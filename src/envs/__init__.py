@@ -5,40 +5,52 @@ from typing import Any
 
 from envs.multiagentenv import MultiAgentEnv
 from utils.options import Option
+from utils.reach import Reach
 from utils.registry import Registry, loaded
 
 REGISTRY = Registry("environment")
 # a step takes less time than a message to another process
 LIGHT = {"light": True}
-REGISTRY.declare("two_step", "envs.two_step:TwoStepGame", "two-step cooperative matrix game of the QMIX paper", **LIGHT)
 REGISTRY.declare(
-    "matrix", "envs.payoffs:MatrixGame", "one-state matrix games: climbing, penalty, QTRAN's, your own", **LIGHT
+    "two_step",
+    "envs.two_step:TwoStepGame",
+    "two-step cooperative matrix game of the QMIX paper",
+    reaches="envs.two_step:REACHES",
+    **LIGHT,
 )
-REGISTRY.declare("lbf", "envs.lbf:Foraging", "level-based foraging (package lbforaging)", **LIGHT)
-# `imports`: the argument that names a module, which is imported; `imports_before`: only what stands before this sign
+REGISTRY.declare(
+    "matrix",
+    "envs.payoffs:MatrixGame",
+    "one-state matrix games: climbing, penalty, QTRAN's, your own",
+    reaches="envs.payoffs:REACHES",
+    **LIGHT,
+)
+REGISTRY.declare(
+    "lbf", "envs.lbf:Foraging", "level-based foraging (package lbforaging)", reaches="envs.lbf:REACHES", **LIGHT
+)
+# `reaches`: what its arguments may do beyond the results of a run (`envs.reaches`); one that declares nothing may
 # `batched`: the form of many copies; `batched_if`: says for which arguments it exists
 REGISTRY.declare(
     "pettingzoo",
     "envs.pettingzoo.environment:PettingZoo",
     "any PettingZoo parallel environment, as one team or in groups",
-    imports="key",
+    reaches="envs.pettingzoo.reaches:REACHES",
     **LIGHT,
 )
 REGISTRY.declare(
     "mpe",
     "envs.pettingzoo.environment:PettingZoo",
     "the same: multi-agent particle environments (package mpe2)",
-    imports="key",
+    reaches="envs.pettingzoo.reaches:REACHES",
     **LIGHT,
 )
 REGISTRY.declare(
     "gymnasium",
     "envs.gymnasium.environment:GymnasiumEnv",
     "any environment of Gymnasium, one agent",
-    imports="key",
-    imports_before=":",
     batched="envs.gymnasium.cartpole:CartPoleBatch",
     batched_if="envs.gymnasium.cartpole:is_cartpole",
+    reaches="envs.gymnasium.reaches:REACHES",
     **LIGHT,
 )
 REGISTRY.declare(
@@ -47,14 +59,14 @@ REGISTRY.declare(
     "battles with SMAC's contract, simulated: no StarCraft needed",
     batched="envs.skirmish.vectorised:SkirmishBatch",
     counts_copies=True,
+    reaches="envs.skirmish.options:REACHES",
 )
 REGISTRY.declare(
     "entities",
     "envs.entities.adapter:EntityEnv",
     "environments of entities, in the words of entity-gym: the user's own, and games",
     batched="envs.entities.batch:EntityBatch",
-    imports="environment",
-    imports_before=":",
+    reaches="envs.entities.reaches:REACHES",
     **LIGHT,
 )
 # `has_best`: the last infos of episodes declare what makes one the best (`runners.best_episodes`)
@@ -71,6 +83,7 @@ REGISTRY.declare(
     counts_copies=True,
     has_best=True,
     live="envs.racing.reward_weights:WEIGHTS",
+    reaches="envs.racing.options:REACHES",
 )
 REGISTRY.declare(
     "trackmania",
@@ -79,6 +92,7 @@ REGISTRY.declare(
     counts_copies=True,
     has_best=True,
     live="envs.racing.reward_weights:WEIGHTS",
+    reaches="envs.trackmania.options:REACHES",
 )
 REGISTRY.declare(
     "dots",
@@ -87,9 +101,20 @@ REGISTRY.declare(
     counts_copies=True,
     carries="envs.dots.side_channels:carried",
     streams=True,
+    reaches="envs.dots.options:REACHES",
 )
-REGISTRY.declare("sc2", "envs.starcraft:StarCraft2", "StarCraft II micromanagement, SMAC (package smac and the game)")
-REGISTRY.declare("sc2_v2", "envs.starcraft:StarCraft2v2", "the same with drawn teams, SMACv2 (package smacv2)")
+REGISTRY.declare(
+    "sc2",
+    "envs.starcraft:StarCraft2",
+    "StarCraft II micromanagement, SMAC (package smac and the game)",
+    reaches="envs.starcraft.reaches:REACHES",
+)
+REGISTRY.declare(
+    "sc2_v2",
+    "envs.starcraft:StarCraft2v2",
+    "the same with drawn teams, SMACv2 (package smacv2)",
+    reaches="envs.starcraft.reaches:REACHES",
+)
 
 
 def batched_names() -> list[str]:
@@ -108,6 +133,11 @@ def live_options(name: str) -> Mapping[str, Option]:
     return loaded(REGISTRY.entry(name).traits.get("live", {})) if name in REGISTRY else {}
 
 
+def reaches_of(name: Any) -> Mapping[str, Reach]:
+    """What the arguments of an environment declare that they may do beyond the results; of an unknown one nothing."""
+    return loaded(REGISTRY.entry(name).traits.get("reaches", {})) if isinstance(name, str) and name in REGISTRY else {}
+
+
 def _always(**env_args: Any) -> bool:
     return True
 
@@ -117,4 +147,4 @@ def env_fn(env: type[MultiAgentEnv], **kwargs) -> MultiAgentEnv:
     return env(**kwargs)
 
 
-__all__ = ["REGISTRY", "MultiAgentEnv", "batched_names", "env_fn", "has_batched_form", "live_options"]
+__all__ = ["REGISTRY", "MultiAgentEnv", "batched_names", "env_fn", "has_batched_form", "live_options", "reaches_of"]

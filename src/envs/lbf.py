@@ -7,6 +7,7 @@ import numpy as np
 
 from envs.multiagentenv import MultiAgentEnv
 from envs.optional import require
+from envs.reaches import OF_ALL, nowhere
 from envs.rewards_by_agent import RewardsByAgent
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -14,6 +15,8 @@ from utils.nearest import suggestion
 SEE_LIST = ", which python src/main.py --list lbf shows"
 # that the team is paid, and that agents are
 REWARDS = ("sum", "each")
+# the key is looked up among the tasks of the package
+REACHES = {**OF_ALL, **nowhere("key time_limit reward")}
 ACTIONS = ("none", "north", "south", "west", "east", "load")
 
 

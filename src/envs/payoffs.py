@@ -5,8 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from envs.multiagentenv import MultiAgentEnv
+from envs.reaches import OF_ALL, nowhere
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+
+REACHES = {**OF_ALL, **nowhere("game payoff episode_limit")}
 
 PRESETS = {
     # Claus & Boutilier 1998: the best joint action lies beside the worst

@@ -3,6 +3,7 @@
 import numpy as np
 
 from envs.multiagentenv import MultiAgentEnv
+from envs.reaches import OF_ALL
 
 # team payoff by the actions of agent 1 and 2, in the branch that agent 1 chose in the first step
 PAYOFFS = {
@@ -13,6 +14,7 @@ STATES = ("1", "2A", "2B", "end")
 # where the states are drawn, and which lead where
 PLACES = {"1": (0, 0), "2A": (2, 1), "2B": (2, -1), "end": (4, 0)}
 WAYS = (("1", "2A"), ("1", "2B"), ("2A", "end"), ("2B", "end"))
+REACHES = OF_ALL
 
 
 class TwoStepGame(MultiAgentEnv):

@@ -10,10 +10,11 @@ from checkpoints.segments import read_segment, segments_of
 from checkpoints.store import Checkpoint, settled
 from checkpoints.tree import load_tree
 from checkpoints.writer import STATE, CheckpointWriter
-from checks.recorded import as_words, reaching
+from checks.recorded import as_words, reaching, statement_of
 from experiment.assembly import Parts
 from learners.non_finite import non_finite_part
 from records.logger import Logger
+from records.own_marks import is_own
 from records.run_folder import RunFolder
 from utils.code_version import code_version
 from utils.errors import MusterError
@@ -219,5 +220,6 @@ class RunSaver:
     def _how_to_resume(self) -> str:
         if self._writer is None or self._writer.newest is None:
             return "There is no checkpoint to resume from."
-        command = self.folder.resume_command(as_words(reaching(self._config)))
+        own = is_own(self.folder.path, statement_of(self._config))
+        command = self.folder.resume_command("" if own else as_words(reaching(self._config)))
         return f"Resume from the checkpoint of step {self._writer.newest.name} with: {command}"

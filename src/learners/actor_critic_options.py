@@ -2,6 +2,7 @@
 
 from learners.options import EPOCHS, FOLLOW, LR_FINISH, STANDARDISE, TARGETS, TD_LAMBDA
 from utils.options import FREE, SHAPES, SHARED, STEPS, Option
+from utils.reach import NOWHERE
 
 N_STEP = {
     "q_nstep": Option(
@@ -19,7 +20,9 @@ ACTOR_CRITIC = {
     **FOLLOW,
     **N_STEP,
     **STANDARDISE,
-    "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
+    "critic": Option(
+        SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES, reaches=NOWHERE
+    ),
     "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
     "gae_lambda": Option(0.95, "lambda of generalised advantage estimates, 0 to 1", at_least=0, at_most=1),
     "entropy_coef": Option(0.01, "weight of the policy's entropy", at_least=0, schedule=True),
@@ -91,7 +94,9 @@ COMA = {
     **TARGETS,
     **N_STEP,
     **STANDARDISE,
-    "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
+    "critic": Option(
+        SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES, reaches=NOWHERE
+    ),
     "critic_lr": Option(SHARED, "learning rate of the critic", above=0),
     "critic_steps": Option(
         "columns",

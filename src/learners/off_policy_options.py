@@ -1,9 +1,12 @@
 """The config keys of off-policy actor-critics."""
 
 from utils.options import COPIES, EPISODES, SHAPES, SHARED, Option
+from utils.reach import NOWHERE
 
 OFF_POLICY = {
-    "critic": Option(SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES),
+    "critic": Option(
+        SHARED, "the critic of an actor-critic learner (registry: critics)", resume=SHAPES, reaches=NOWHERE
+    ),
     "critic_lr": Option(SHARED, "learning rate of the critic", above=0, driven=True),
     "critic_loss": Option("mse", "of the critic's errors: mse, or smooth_l1", choices=("mse", "smooth_l1")),
     "policy_delay": Option(1, "updates of the critic for each of the policy", at_least=1, at_most=COPIES),
@@ -39,7 +42,9 @@ SOFT = {
         "values of states by a network with a target, in the place of target critics (SAC's first form)",
         resume=SHAPES,
     ),
-    "value_critic": Option("own", "value_network: its kind (registry: critics), of state values", resume=SHAPES),
+    "value_critic": Option(
+        "own", "value_network: its kind (registry: critics), of state values", resume=SHAPES, reaches=NOWHERE
+    ),
     "policy_gradient": Option(
         "reparameterised",
         "of the policy: reparameterised, or score (log-probabilities times advantages; with value_network)",

@@ -1,6 +1,7 @@
 """The config keys that every learner reads, and those that several of them share."""
 
 from utils.options import COPIES, EPISODES, FREE, SHAPES, SHARED, STEPS, Option
+from utils.reach import NOWHERE
 
 OPTIONS = {
     "gamma": Option(SHARED, "discount per step, 0 to 1", at_least=0, at_most=1, driven=True),
@@ -40,6 +41,7 @@ MIXER = {
         nullable=True,
         kind=str,
         resume=SHAPES,
+        reaches=NOWHERE,
     )
 }
 TD_LAMBDA = {

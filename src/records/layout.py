@@ -12,6 +12,8 @@ NAMED_BY_TOKEN = (RUNS, MODELS, TB_LOGS, REPLAYS)
 WANDB, MLFLOW = "wandb", "mlflow"
 # in runs/<token>
 METRICS, CHECKPOINTS, FAULTS, LOCK = "metrics.csv", "checkpoints", "faults", "lock"
+# the marks of the user whose runs wrote it (`records.own_marks`)
+OWN = "own.txt"
 # changes to its config while it is under way, written by the user
 LIVE = "live.yaml"
 EPISODES, SUMMARY, DONE, DIAGNOSTICS = "episodes.csv", "summary.html", "done.json", "diagnostics.csv"

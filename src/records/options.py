@@ -1,12 +1,14 @@
 """The config keys of the records of a run besides Sacred's files."""
 
 from utils.options import FREE, SECONDS, SHARED, Option
+from utils.reach import ADDRESS, NOWHERE, Reach
 
 OPTIONS = {
     "mongo_url": Option(
         SHARED,
         "record runs in MongoDB, too: mongodb://HOST:PORT/DATABASE (muster); with a password: $MUSTER_MONGO_URL",
         resume=FREE,
+        reaches=ADDRESS,
     ),
     "timer": Option(
         SHARED,
@@ -29,12 +31,23 @@ OPTIONS = {
         "offline (into files under wandb/, for `wandb sync`) or online",
         choices=("offline", "online"),
         resume=FREE,
+        reaches=Reach(ADDRESS.what, lambda mode, beside: mode == "offline" or not beside.get("use_wandb")),
     ),
-    "wandb_project": Option(SHARED, "project of Weights & Biases", resume=FREE),
+    "wandb_project": Option(SHARED, "project of Weights & Biases", resume=FREE, reaches=NOWHERE),
     "wandb_team": Option(
-        SHARED, "the team or user that owns the project; empty: the user who is logged in", resume=FREE
+        SHARED,
+        "the team or user that owns the project; empty: the user who is logged in",
+        resume=FREE,
+        reaches=NOWHERE,
     ),
     "use_mlflow": Option(SHARED, "log statistics in MLflow, too (needs requirements-mlflow.txt)", resume=FREE),
-    "mlflow_uri": Option(SHARED, "MLflow's tracking server or database; empty: files under mlflow/", resume=FREE),
-    "mlflow_experiment": Option(SHARED, "MLflow's name of the experiment that the run belongs to", resume=FREE),
+    "mlflow_uri": Option(
+        SHARED,
+        "MLflow's tracking server or database; empty: files under mlflow/",
+        resume=FREE,
+        reaches=Reach(ADDRESS.what, lambda uri, beside: not beside.get("use_mlflow")),
+    ),
+    "mlflow_experiment": Option(
+        SHARED, "MLflow's name of the experiment that the run belongs to", resume=FREE, reaches=NOWHERE
+    ),
 }

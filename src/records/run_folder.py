@@ -4,11 +4,23 @@ import contextlib
 import json
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from records.layout import BEST_EPISODES, CHECKPOINTS, DIAGNOSTICS, DONE, FAULTS, LOCK, METRICS, NAMED_BY_TOKEN, RUNS
+from records.layout import (
+    BEST_EPISODES,
+    CHECKPOINTS,
+    DIAGNOSTICS,
+    DONE,
+    FAULTS,
+    LOCK,
+    METRICS,
+    NAMED_BY_TOKEN,
+    OWN,
+    RUNS,
+)
+from records.own_marks import mark
 from utils.errors import ConfigError, MusterError
 from utils.plain_values import shown
 from utils.regular_files import problem_of
@@ -22,10 +34,11 @@ class RunFolder:
         results: the folder of all results.
         token: the run's name, fit for a folder.
         sacred_id: of the Sacred run that records it now.
+        statements: what the folder is marked for as this user's own (`own_marks`), once it is made.
     """
 
-    def __init__(self, results: str | Path, token: str, sacred_id: str | None = None):
-        self._results = Path(results)
+    def __init__(self, results: str | Path, token: str, sacred_id: str | None = None, statements: Collection[str] = ()):
+        self._results, self._statements = Path(results), statements
         self.path = self._results / RUNS / token
         self.metrics = self.path / METRICS
         self.diagnostics = self.path / DIAGNOSTICS
@@ -43,6 +56,8 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._lock is None:
             self._lock = _locked(self.path / LOCK)
+            for statement in self._statements:
+                mark(self.path, statement)
 
     @property
     def is_open(self) -> bool:
@@ -82,7 +97,8 @@ class RunFolder:
     def remove_unused(self) -> bool:
         """After `close`: remove the folder of a run that has kept nothing in it. Returns whether there is none left."""
         with contextlib.suppress(OSError):
-            if [file.name for file in self.path.iterdir()] == [LOCK]:
+            if {file.name for file in self.path.iterdir()} <= {LOCK, OWN}:
+                (self.path / OWN).unlink(missing_ok=True)
                 (self.path / LOCK).unlink()
                 self.path.rmdir()
         return not self.path.exists()

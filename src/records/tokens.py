@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
 # a file name has at most 255 bytes, and the files of a run add a few to its name
@@ -69,8 +70,11 @@ def map_of(env: str, env_args: Mapping[str, Any]) -> str:
 
 
 def scenario_text(value: Any) -> str:
-    """An argument that names the scenario, as text; several maps are joined by "+"."""
-    return "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    """An argument that names the scenario, as text; several maps are joined by "+", and of a file its name counts."""
+    if isinstance(value, list | tuple):
+        return "+".join(map(str, value))
+    file, colon, name = str(value).rpartition(".py:")
+    return f"{PurePath(file).name}{colon}{name}" if colon else str(value)
 
 
 def _plain(text: str) -> str:

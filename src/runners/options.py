@@ -1,6 +1,7 @@
 """The config keys that every runner reads."""
 
 from utils.options import COPIES, EPISODES, EXPERIENCE, FREE, SHARED, STEPS, Option
+from utils.reach import NOWHERE
 
 OPTIONS = {
     "batch_size_run": Option(
@@ -10,6 +11,7 @@ OPTIONS = {
         SHARED,
         "where environments live (registry: sources): native, in_process, workers; auto: by runner and environment",
         resume=EXPERIENCE,
+        reaches=NOWHERE,
     ),
     "separate_test_env": Option(
         SHARED, "tests play on separate environments and do not change training", resume=EXPERIENCE

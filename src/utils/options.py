@@ -8,6 +8,7 @@ from typing import Any
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import LARGEST_NUMBER, shown
+from utils.reach import NOWHERE, UNDECLARED, Reach
 from utils.schedules import Schedule
 from utils.written_numbers import WrittenFloat, WrittenInt
 
@@ -49,6 +50,7 @@ class Option:
         kind: type of the value where the default does not show it: null, or a whole number for fractions, too.
         until_t_max: whether it is a schedule's value at `t_max`, so that another `t_max` makes another schedule.
         resume: the matter that the key decides, for which a resumed run keeps it; FREE: the run may change it.
+        reaches: what its values may do beyond the results of a run; to be declared where they are texts or have texts.
     """
 
     default: Any
@@ -64,6 +66,15 @@ class Option:
     kind: type | None = None
     until_t_max: bool = False
     resume: str = LEARNING
+    reaches: Reach | None = None
+
+    @property
+    def reach(self) -> Reach:
+        """What a value may do beyond the results; numbers and choices do nothing."""
+        if self.reaches is not None:
+            return self.reaches
+        plain = bool(self.choices) or isinstance(self.example, bool | int | float)
+        return NOWHERE if plain else UNDECLARED
 
     def checked(self, key: str, value: Any) -> Any:
         """Return `value` in the type of the option: `2e6` for a whole number becomes 2000000.

@@ -1,6 +1,7 @@
 """Sources of environments: where they live. How they are played is the runners' matter."""
 
 from utils.options import COPIES, EPISODES, FREE, SECONDS, Option
+from utils.reach import NOWHERE
 from utils.registry import Registry, lazy_classes
 
 WORKER_TIMEOUT = Option(
@@ -34,7 +35,10 @@ REGISTRY.declare(
     "in other processes, stepped side by side",
     options={
         "env_transport": Option(
-            "shared_memory", "how steps travel to worker processes and back (registry: transports)", resume=FREE
+            "shared_memory",
+            "how steps travel to worker processes and back (registry: transports)",
+            resume=FREE,
+            reaches=NOWHERE,
         ),
         "envs_per_worker": Option(1, "environments of one process", at_least=1, at_most=COPIES, resume=FREE),
         "worker_timeout": WORKER_TIMEOUT,

@@ -56,12 +56,13 @@ def run_folder(here):
 
 
 @pytest.mark.parametrize("words", [[], ["print_config"], ["with", "t_max=80"], ["print_config", "with", "seed=1"]])
-def test_a_recorded_plugin_is_imported_only_if_it_is_named(here, capsys, words):
+def test_a_recorded_plugin_is_imported_only_if_it_is_named(finished, here, capsys, words):
+    """The folder is a copy: the mark in it is that of another one."""
     before = sorted(here.rglob("*"))
     assert main(["--resume=latest", *words]) == 2
     told = capsys.readouterr().err
-    assert "write elsewhere: plugins=['own.py']." in told
-    assert """with 'plugins=["own.py"]'""" in told
+    assert f"settings that import code: plugins=['{finished / 'own.py'}']." in told
+    assert f"""with 'plugins=["{finished / "own.py"}"]'""" in told
     assert sorted(here.rglob("*")) == before
 
 
@@ -72,12 +73,14 @@ def test_a_module_that_a_record_names_as_environment_is_imported_only_if_it_is_n
     words = "t_max=40 batch_size=4 buffer_size=8 seed=1 test_nepisode=1 checkpoint_interval=10 save_model=True".split()
     assert main(["--config=vdn", "--env-config=mpe", "with", "env_args.key=elsewhere", *words]) == 0
     os.unlink("imported")
+    os.rename("results", "theirs")
+    theirs = ["with", "local_results_path=theirs"]
     for door in ("--resume=latest", "--evaluate=1"):
         monkeypatch.delitem(sys.modules, "elsewhere", raising=False)
-        assert main([door]) == 2
+        assert main([door, *theirs]) == 2
         assert "with env_args.key=elsewhere" in capsys.readouterr().err
         assert not os.path.exists("imported")
-    assert main(["--evaluate=1", "with", "env_args.key=elsewhere", "test_nepisode=1"]) == 0
+    assert main(["--evaluate=1", *theirs, "env_args.key=elsewhere", "test_nepisode=1"]) == 0
     assert os.path.exists("imported")
 
 
@@ -97,8 +100,7 @@ def test_watching_imports_no_recorded_plugin(here, capsys):
 
     assert watch.main(["1", "--no-page"]) == 2
     told = capsys.readouterr().err
-    assert "plugins=['own.py']" in told
-    assert "--plugin=own.py" in told
+    assert "with 'plugins=[" in told
     assert not (here / "imported").exists()
 
 

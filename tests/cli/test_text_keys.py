@@ -70,7 +70,7 @@ def test_a_run_has_the_name_that_was_typed(tmp_path, monkeypatch):
     small = ["t_max=20", "batch_size=4", "buffer_size=8", "test_nepisode=1"]
     assert main([*WORDS, *small, "name=123_456", "run_name=1e5", "local_results_path=1_0"]) == 0
     assert [folder.name for folder in (tmp_path / "1_0" / "runs").iterdir()] == ["1e5"]
-    assert main(["--evaluate=latest", "-u", "with", "local_results_path=1_0", "save_model=False"]) == 2  # no model
+    assert main(["--evaluate=latest", "-u", "with", "local_results_path=1_0", "test_nepisode=1"]) == 0
 
 
 @pytest.mark.slow

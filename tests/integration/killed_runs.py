@@ -47,8 +47,7 @@ def play(config: dict, outcome: Path, resumed: bool, killed_after: float | None 
         setattr(CheckpointWriter, method, count_down)
     if resumed:
         resume = Resumption.of("latest", config["local_results_path"])
-        # plugins are imported only if the command line names them
-        run({**resume.config, "plugins": config["plugins"]}, resume=resume)
+        run(resume.config_of(resume.recorded), resume=resume)
     else:
         run(config)
     th.save(kept, outcome.with_suffix(".tmp"))

@@ -1,6 +1,7 @@
 """Opponents: which models play the groups that do not learn in a rollout (self-play)."""
 
 from utils.options import EPISODES, FREE, STEPS, WIDTH, Option
+from utils.reach import READ_ONLY
 from utils.registry import Registry
 
 REGISTRY = Registry("choice of opponents")
@@ -32,7 +33,9 @@ REGISTRY.declare(
             at_most=STEPS,
         ),
         "opponent_models": Option(
-            [], "folders of saved models that are opponents from start to end, beside the pool; of each the newest"
+            [],
+            "folders of saved models that are opponents from start to end, beside the pool; of each the newest",
+            reaches=READ_ONLY,
         ),
         "opponent_nepisode": Option(
             20,

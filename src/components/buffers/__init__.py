@@ -6,6 +6,7 @@ Traits:
 """
 
 from utils.options import EPISODES, EXPERIENCE, FREE, SHARED, Option
+from utils.reach import FILES, NOWHERE
 from utils.registry import Registry, lazy_classes
 
 UNITS = {
@@ -13,8 +14,11 @@ UNITS = {
         SHARED,
         "sample units that a rollout passes before it is stored, a list (docs/off_policy.md)",
         resume=EXPERIENCE,
+        reaches=NOWHERE,
     ),
-    "sample_units": Option(SHARED, "sample units that a sample passes before it is learned from, a list"),
+    "sample_units": Option(
+        SHARED, "sample units that a sample passes before it is learned from, a list", reaches=NOWHERE
+    ),
     "debug_units": Option(
         SHARED, "check values and shapes between all sample units, and log their statistics", resume=FREE
     ),
@@ -66,7 +70,10 @@ REGISTRY.declare(
             0, "transitions before the first sample; at least batch_size are waited for", at_least=0, at_most=EPISODES
         ),
         "buffer_folder": Option(
-            "", "a folder on a disk in which the buffer keeps its fields; empty: in memory", resume=FREE
+            "",
+            "a folder on a disk in which the buffer keeps its fields; empty: in memory",
+            resume=FREE,
+            reaches=FILES,
         ),
         "hold_out": Option(
             0.0,

@@ -12,9 +12,11 @@ from envs.bounds import require_numbers
 from envs.dots import side_channels
 from envs.dots.connecting import AUTO, Wanted
 from envs.dots.process import found
+from envs.reaches import OF_ALL, nowhere
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.reach import FILES, PROGRAM, Reach, whole_path
 
 BOUNDS = {
     "launch_timeout": (0.1, 86_400.0),
@@ -25,6 +27,17 @@ BOUNDS = {
 WHOLE = ("time_limit", "start_turns")
 SEED, COPY = "{seed}", "{copy}"
 ENGINE = ("width", "height", *(name for name in ENGINE_SETTINGS if name != "resolution"))
+
+REACHES: Mapping[str, Reach] = {
+    **OF_ALL,
+    "executable": Reach(PROGRAM.what, lasting=whole_path),
+    "args": PROGRAM,
+    "folder": FILES,
+    **nowhere(
+        "protocol launch_timeout timeout wake behaviours start_turns time_limit parameters engine side_channels "
+        "masks test_mode place"
+    ),
+}
 
 
 @dataclass

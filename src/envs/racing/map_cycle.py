@@ -18,8 +18,12 @@ from envs.racing.track_files import read_centres
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.reach import whole_path
 
 KEYS = ("track", "name", "repeat", "half_width", "metres")
+SEEDS = ("seed", "seeds")
+# of racing and of TrackMania, whose maps are the game's own files
+FILES_OF_ENTRIES = ("track", "line")
 MOST_RACES = 10_000
 MOST_SEED = 2**31 - 1
 NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
@@ -145,6 +149,18 @@ def name_of(where: str, name: Any, file_stem: str) -> str:
     return name
 
 
+def lasting(cycle: Any) -> Any:
+    """The entries of a cycle with whole paths of their files; what is no list stays as it is."""
+    return [_lasting(entry) for entry in cycle] if isinstance(cycle, list | tuple) else cycle
+
+
+def _lasting(entry: Any) -> Any:
+    if isinstance(entry, Mapping):
+        return {key: _lasting(value) if key in FILES_OF_ENTRIES else value for key, value in entry.items()}
+    is_file = isinstance(entry, str) and entry.partition(":")[0] not in SEEDS
+    return whole_path(entry) if is_file else entry
+
+
 def _races(half_width: float, metres: float, where: str, entry: Any) -> list[Race]:
     given: dict[str, Any] = {"half_width": half_width, "metres": metres, "repeat": 1, "name": ""}
     if isinstance(entry, Mapping):
@@ -171,7 +187,7 @@ def _races(half_width: float, metres: float, where: str, entry: Any) -> list[Rac
 def _seeds(where: str, track: str) -> range | None:
     """The seeds that a track by seed names; None: it is a file."""
     kind, colon, rest = track.partition(":")
-    if not colon or kind not in ("seed", "seeds"):
+    if not colon or kind not in SEEDS:
         return None
     found = re.fullmatch(r"(\d{1,10})" if kind == "seed" else r"(\d{1,10})-(\d{1,10})", rest)
     if not found:

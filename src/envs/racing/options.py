@@ -1,17 +1,19 @@
 """The arguments of a racing world."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from envs.bounds import require_numbers
-from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, races_of, require_one_meaning
+from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, lasting, races_of, require_one_meaning
 from envs.racing.reward_weights import BOUNDS as OF_WEIGHTS
 from envs.racing.reward_weights import WEIGHTS
 from envs.racing.state import TICK_MS, grid_metres
+from envs.reaches import OF_ALL, nowhere
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.reach import Reach
 
 VIEWS = ("float", "picture", "both")
 REWARDS = ("sum", "mean", "each")
@@ -36,6 +38,18 @@ BOUNDS: dict[str, tuple[float, float]] = {
     **OF_RACES,
 }
 WHOLE = ("n_cars", "gears", "step_ms", "time_limit", "zones_ahead", "zones_every")
+
+OF_CYCLES = dict.fromkeys(("map_cycle", "test_map_cycle"), Reach("", lasting=lasting))
+REACHES: Mapping[str, Reach] = {
+    **OF_ALL,
+    **OF_CYCLES,
+    **nowhere(
+        "map_order n_cars contact walls gears grip half_width metres start_anywhere "
+        "step_ms time_limit cut_off_seconds view picture_size zones_ahead zones_every normalise state reward "
+        "constant_reward_per_ms reward_per_m_advanced_along_centerline final_speed_reward_per_m_per_s test_mode "
+        "place"
+    ),
+}
 
 
 def _one_track() -> list[Any]:

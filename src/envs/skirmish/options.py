@@ -1,14 +1,16 @@
 """The arguments of SMAC's `StarCraft2Env`, SMACv2's and Skirmish's own, in one place."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from envs.reaches import OF_ALL, REPLAYS, nowhere
 from envs.skirmish.maps import SMACV2_MAPS, SMACV2_TYPES, map_names
 from utils.errors import ConfigError
 from utils.file_names import require_plain_name
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.reach import Reach
 
 DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
 # game loops that an enemy takes to fire at a new target; levels above 7 cheat in ways that do not matter here
@@ -24,6 +26,20 @@ DISTRIBUTIONS = {
 MOST_COUNTED = 1000
 OBSERVATIONS = ("flat", "entities")
 OBSERVED = ("team_gen", "attack", "health")
+
+REACHES: Mapping[str, Reach] = {
+    **OF_ALL,
+    **REPLAYS,
+    **nowhere(
+        "map_name step_mul move_amount difficulty game_version continuing_episode obs_all_health obs_own_health "
+        "obs_last_action obs_pathing_grid obs_terrain_height obs_instead_of_state obs_timestep_number "
+        "state_last_action state_timestep_number reward_sparse reward_only_positive reward_death_value reward_win "
+        "reward_defeat reward_negative_scale reward_scale reward_scale_rate window_size_x window_size_y "
+        "heuristic_ai heuristic_rest debug obs_own_pos obs_starcraft conic_fov num_fov_actions use_unit_ranges "
+        "min_attack_range kill_unit_step_mul fully_observable capability_config prob_obs_enemy action_mask "
+        "observation fix_quirks test_mode place"
+    ),
+}
 
 
 @dataclass

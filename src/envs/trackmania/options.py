@@ -1,22 +1,24 @@
 """The arguments of the environment trackmania."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from envs.bounds import require_numbers
 from envs.racing.map_cycle import require_one_meaning
-from envs.racing.options import OF_RACES, VIEWS
+from envs.racing.options import OF_CYCLES, OF_RACES, VIEWS
 from envs.racing.reward_weights import WEIGHTS
 from envs.racing.state import TICK_MS
+from envs.reaches import OF_ALL, nowhere
 from envs.trackmania.float_view import ZONES_AHEAD
 from envs.trackmania.launching import PORT
 from envs.trackmania.maps import TrackMap, maps_of
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.reach import ADDRESS, FILES, PROGRAM, Reach
 
-LAST_PORT = 65_535
+FIRST_PORT, LAST_PORT = 8478, 65_535
 # the least and the most of each number
 BOUNDS: dict[str, tuple[float, float]] = {
     "port": (1024, LAST_PORT),
@@ -33,6 +35,20 @@ BOUNDS: dict[str, tuple[float, float]] = {
 WHOLE = ("port", "max_restarts", "step_ms", "time_limit", "frame_width", "frame_height")
 TEXTS = ("launch", "user", "documents")
 
+REACHES: Mapping[str, Reach] = {
+    **OF_ALL,
+    **OF_CYCLES,
+    "launch": PROGRAM,
+    "documents": FILES,
+    "port": Reach(ADDRESS.what, lambda port, beside: port == FIRST_PORT),
+    **nowhere(
+        "launch_timeout game_timeout turn_timeout max_restarts user speed "
+        "countdown_speed step_ms time_limit cut_off_seconds view frame_width frame_height normalise state "
+        "constant_reward_per_ms reward_per_m_advanced_along_centerline final_speed_reward_per_m_per_s test_mode "
+        "place"
+    ),
+}
+
 
 @dataclass
 class Options:
@@ -40,7 +56,7 @@ class Options:
 
     map_cycle: list[Any] = field(default_factory=list)
     test_map_cycle: list[Any] = field(default_factory=list)  # empty: that of training
-    port: int = 8478  # of the first game; each further one has the next
+    port: int = FIRST_PORT  # of the first game; each further one has the next
     launch: str = ""  # the command that starts a game, with {port}; "": the user has started them
     launch_timeout: float = 300.0  # seconds until it accepts a connection
     game_timeout: float = 60.0  # seconds of silence after which a game counts as crashed

@@ -1,6 +1,7 @@
 """Critics: the value estimates of actor-critic learners."""
 
 from utils.options import SHAPES, WIDTH, Option
+from utils.reach import NOWHERE
 from utils.registry import Registry, lazy_classes
 
 REGISTRY = Registry("critic")
@@ -107,7 +108,10 @@ REGISTRY.declare(
     "values of frames of entities, by a network of their own (rogue-net)",
     options={
         "vf_net": Option(
-            {}, "critic=entities: settings of its network, d_model: 64 and others of agent=rogue_net", resume=SHAPES
+            {},
+            "critic=entities: settings of its network, d_model: 64 and others of agent=rogue_net",
+            resume=SHAPES,
+            reaches=NOWHERE,
         )
     },
     values="states",

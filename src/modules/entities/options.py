@@ -8,6 +8,7 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.options import SHAPES, WIDTH, Option
 from utils.plain_values import shown
+from utils.reach import NOWHERE
 
 POOLINGS = ("mean", "max", "meanmax")
 GATES = ("linear", "relu", "gelu", "sigmoid")
@@ -32,11 +33,21 @@ NET = {
         resume=SHAPES,
     ),
     "relpos_encoding": Option(
-        None, "settings of relative positions in attention; null: none", nullable=True, kind=dict, resume=SHAPES
+        None,
+        "settings of relative positions in attention; null: none",
+        nullable=True,
+        kind=dict,
+        resume=SHAPES,
+        reaches=NOWHERE,
     ),
     "d_qk": Option(16, "width of queries and keys that select entities", at_least=1, at_most=WIDTH, resume=SHAPES),
     "translation": Option(
-        None, "settings that centre positions on one entity; null: none", nullable=True, kind=dict, resume=SHAPES
+        None,
+        "settings that centre positions on one entity; null: none",
+        nullable=True,
+        kind=dict,
+        resume=SHAPES,
+        reaches=NOWHERE,
     ),
 }
 TRANSLATION = {

@@ -1,0 +1,29 @@
+"""What the arguments of `env=entities` may do beyond the results of a run."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from envs.entities.games import GAMES
+from envs.reaches import OF_ALL, importing, nowhere
+from utils.reach import MODULE, Reach, whole_path
+
+_OTHERS = importing("environment", ":")
+
+
+def _whole_name(environment: Any) -> Any:
+    """path/to/file.py:ClassName with the whole path; other names as they are."""
+    file, colon, name = str(environment).rpartition(":")
+    return f"{whole_path(file)}{colon}{name}" if file.endswith(".py") else environment
+
+
+def _is_game(kwargs: Any, beside: Mapping[str, Any]) -> bool:
+    return beside.get("environment") in GAMES or not _OTHERS["kwargs"].of(kwargs, beside)
+
+
+REACHES = {
+    **OF_ALL,
+    "environment": replace(_OTHERS["environment"], lasting=_whole_name),
+    "kwargs": Reach(MODULE.what, _is_game),
+    **nowhere("episode_limit max_entities max_actors"),
+}

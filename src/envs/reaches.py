@@ -1,0 +1,44 @@
+"""What arguments of environments may do beyond the results of a run; each environment declares its own by name.
+
+An environment's entry in the registry names a mapping, argument -> `Reach`, in its trait `reaches`. An argument that it
+lacks counts as one that reaches, and so do all of an environment that declares none.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from utils.reach import FILES, MODULE, NOWHERE, Reach, holds_text, is_empty
+
+# packages whose modules Muster itself names as environments (requirements-envs.txt)
+OWN_PACKAGES = ("mpe2", "pettingzoo", "gymnasium")
+# what every environment is given by Muster: the run's seed
+OF_ALL: Mapping[str, Reach] = {"seed": NOWHERE}
+# replays of the game, into a folder of the user's; the empty one is among the results
+REPLAYS: Mapping[str, Reach] = {"replay_dir": FILES, "replay_prefix": NOWHERE}
+
+
+def nowhere(names: str) -> dict[str, Reach]:
+    """Arguments that reach nowhere: their names, with spaces between them."""
+    return dict.fromkeys(names.split(), NOWHERE)
+
+
+def importing(key: str, sign: str = "") -> dict[str, Reach]:
+    """The argument `key`, which names a module, and `kwargs`, which go to what the module has.
+
+    Args:
+        sign: a module stands before this sign, if there is one in the name; empty: the name is a module.
+    """
+
+    def is_own(name: Any, beside: Mapping[str, Any]) -> bool:
+        module = str(name).rpartition(sign)[0] if sign else str(name)
+        parts = module.split(".")
+        # a file may have the name of a package: gymnasium.py
+        is_module = all(part.isidentifier() for part in parts) and parts[-1] != "py"
+        return not module or (is_module and parts[0] in OWN_PACKAGES)
+
+    def is_plain(kwargs: Any, beside: Mapping[str, Any]) -> bool:
+        # these take a module's name, too, among many that are not declared anywhere; numbers are none
+        given = {name: value for name, value in kwargs.items() if name != "render_mode"}
+        return not holds_text(given) and (is_empty(beside.get(key)) or is_own(beside[key], beside))
+
+    return {key: Reach(MODULE.what, is_own), "kwargs": Reach(MODULE.what, is_plain)}
