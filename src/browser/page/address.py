@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from urllib.parse import parse_qsl, urlencode
 
+from browser.page.limits import MOST_MESSAGES
 from utils.nearest import suggestion
 
 # a run id has up to four folder names; more characters than any view's address needs
@@ -27,6 +28,13 @@ def link(path: str, query: Mapping[str, object] | None = None) -> str:
 def names(query: Mapping[str, str], key: str) -> list[str]:
     """A list separated by commas."""
     return [name for name in query.get(key, "").split(",") if name]
+
+
+def unknown(query: Mapping[str, str], settings: Collection[str]) -> list[str]:
+    """A sentence for each name that the view does not have; `runs`, which the bar's links keep, is of all views."""
+    known = {*settings, "runs"}
+    names = [name[:100] for name in query if name not in known][:MOST_MESSAGES]
+    return [f"This view has no setting '{name}'.{suggestion(name, settings)}" for name in names]
 
 
 def choice(query: Mapping[str, str], key: str, allowed: Collection[str], default: str, notices: list[str]) -> str:

@@ -2,12 +2,15 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, html
 
 from browser.page import address
+from browser.page.components import notices
 from browser.page.context import Context
 from browser.page.frame import INDEX, frame, message
+from browser.page.refusing import refuse_misfits
 from browser.page.security import guard
 from browser.page.views import VIEWS
 from browser.records import Results
@@ -47,8 +50,8 @@ def create_app(root: Path, write: bool = False, token: str | None = None) -> Das
     app.layout = frame(context)
 
     @app.callback(Output("view", "children"), Input("url", "pathname"), Input("url", "search"))
-    def route(path: str | None, search: str | None):
-        return view_of(context, path, search)
+    def route(path: Any, search: Any):
+        return view_of(context, *(part if isinstance(part, str) else None for part in (path, search)))
 
     app.clientside_callback(
         ClientsideFunction("muster", "address"), Output("nav", "data-address"), Input("address", "data")
@@ -69,6 +72,7 @@ def create_app(root: Path, write: bool = False, token: str | None = None) -> Das
     for view in VIEWS:
         view.register(app, context)
     guard(app.server, app.csp_hashes, token)
+    refuse_misfits(app)
     return app
 
 
@@ -76,10 +80,13 @@ def view_of(context: Context, path: str | None, search: str | None) -> html.Div:
     """The view at an address; one that is wrong is answered in a sentence."""
     for view in VIEWS:
         if (path or "/") == view.PATH:
+            query = address.parse(search)
             try:
-                return view.layout(context, address.parse(search))
+                shown = view.layout(context, query)
             except ConfigError as error:
                 return message("This does not exist", str(error))
+            unknown = address.unknown(query, view.SETTINGS)
+            return html.Div([notices(unknown), shown], className="view") if unknown else shown
     return message("There is no such page", "Choose one of the pages above.")
 
 

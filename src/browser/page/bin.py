@@ -20,7 +20,7 @@ def move_to_bin(root: Path, run: Lineage) -> Path:
 
     Raises:
         NotWrittenError: the run is still running, or it cannot be moved; what was moved by then is moved back.
-        OutsideResultsError: something of the run lies outside the results folder.
+        OutsideResultsError: something of the run lies outside the results folder, or the bin is a link.
     """
     if any(session.status_at() == "RUNNING" for session in run.sessions):
         raise NotWrittenError("This run is still running; stop it before deleting it.")
@@ -30,7 +30,7 @@ def move_to_bin(root: Path, run: Lineage) -> Path:
     there = [folder for folder in folders if inside(root, folder).is_dir() and not (root / folder).is_symlink()]
     if any(inside(root, folder) == root for folder in there):
         raise NotWrittenError("This run is the whole results folder; delete it by hand.")
-    place = root / BIN / f"{datetime.now(UTC):%Y-%m-%d_%H-%M-%S-%f}"
+    place = inside(root, BIN) / f"{datetime.now(UTC):%Y-%m-%d_%H-%M-%S-%f}"
     moved: list[Path] = []
     try:
         for folder in there:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from browser.comparison import ONLY, SCORES, Comparison
@@ -61,6 +61,12 @@ class Wish:
         return address.link(path, kept)
 
 
+# report.py's names of the same
+_OF_REPORTS = {"smooth": "smoothing", "group-by": "group"}
+# what an address may say
+WISHES = (*(one.name for one in fields(Wish)), *_OF_REPORTS)
+
+
 @dataclass
 class Compared:
     """A valid wish, its runs, and the invalid parts of the request (a sentence each)."""
@@ -76,6 +82,7 @@ class Compared:
 def compare(context: Context, query: Mapping[str, str]) -> Compared:
     """The comparison that an address requests, with defaults in place of invalid parts."""
     wrong: list[str] = []
+    query = {_OF_REPORTS.get(name, name): value for name, value in query.items()}
     asked = address.names(query, "runs")
     runs, unknown = context.chosen(asked)
     runs = [run for run in runs if asked or not context.notes.of(run).archived]
@@ -114,13 +121,13 @@ def stands_for(runs: list[Lineage]) -> str:
     return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]
 
 
-def settled(context: Context, query: Mapping[str, str], digest: str | None) -> bool:
+def settled(context: Context, query: Mapping[str, str], digest: Any) -> bool:
     """Whether the data shown with this digest cannot have changed: the same runs, all of them ended."""
     asked = address.names(query, "runs")
     runs, _ = context.chosen(asked)
     runs = [run for run in runs if asked or not context.notes.of(run).archived]
     running = any(run.newest.status_at() == "RUNNING" for run in runs)
-    return bool(digest) and not running and digest.startswith(stands_for(runs))
+    return isinstance(digest, str) and not running and digest.startswith(stands_for(runs))
 
 
 def query_of(runs: object, **controls: object) -> dict[str, str]:

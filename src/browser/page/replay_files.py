@@ -10,6 +10,7 @@ from typing import BinaryIO
 from flask import Flask, Response, request
 
 from browser.page.context import Context
+from browser.page.refusing import refusal
 from browser.records import UnknownRunError
 from browser.records.files import ResultsFiles
 from browser.records.json_files import parse
@@ -126,17 +127,17 @@ def register_lines(server: Flask, context: Context) -> None:
     def lines() -> Response:
         start = request.args.get("from", "0")
         if not (start.isascii() and start.isdecimal() and len(start) < 16):
-            return _refusal("'from' must be a number of bytes.", 400)
+            return refusal("'from' must be a number of bytes.", 400)
         try:
             file = open_replay(context, request.args.get("run", ""), request.args.get("file", ""))
         except FileNotFoundError:
-            return _refusal("There is no such replay.", 404)
+            return refusal("There is no such replay.", 404)
         except OSError as error:
-            return _refusal(f"This replay cannot be read: {error.strerror}.", 404)
+            return refusal(f"This replay cannot be read: {error.strerror}.", 404)
         size = file.seek(0, os.SEEK_END)
         if int(start) > size:
             file.close()
-            return _refusal("The replay has become shorter: reload the page.", 409)
+            return refusal("The replay has become shorter: reload the page.", 409)
         file.seek(int(start))
         answer = Response(chunks(file, size - int(start)), mimetype="application/x-ndjson")
         answer.call_on_close(file.close)
@@ -154,10 +155,6 @@ def chunks(file: BinaryIO, length: int) -> Iterator[bytes]:
     while length > 0 and (chunk := file.read(min(CHUNK, length))):
         length -= len(chunk)
         yield chunk
-
-
-def _refusal(text: str, status: int) -> Response:
-    return Response(text, status, mimetype="text/plain")
 
 
 def _in_folder(context: Context, token: str) -> list[ReplayFile]:

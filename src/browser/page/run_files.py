@@ -11,6 +11,7 @@ from browser.page import address
 from browser.page.components import card, table, table_buttons
 from browser.page.context import Context
 from browser.page.limits import LONGEST_FACT, short
+from browser.page.refusing import refusal
 from browser.page.replay_files import chunks
 from browser.records import Lineage
 from browser.records.run_files import RunFile
@@ -54,7 +55,7 @@ def register_files(server: Flask, context: Context) -> None:
         except ConfigError:
             found = set()
         if path not in found:
-            return _refusal("There is no such file of this run.", 404)
+            return refusal("There is no such file of this run.", 404)
         return _picture(context, Path(path)) if shown else _download(context, Path(path))
 
 
@@ -62,7 +63,7 @@ def _download(context: Context, path: Path) -> Response:
     try:
         file = context.results.files.open(path, largest=LARGEST_DOWNLOAD)
     except OSError as error:
-        return _refusal(f"This file cannot be read: {error.strerror}.", 404)
+        return refusal(f"This file cannot be read: {error.strerror}.", 404)
     size = file.seek(0, 2)
     file.seek(0)
     answer = Response(chunks(file, size), mimetype="application/octet-stream")
@@ -81,10 +82,10 @@ def _picture(context: Context, path: Path) -> Response:
         with context.results.files.open(path, largest=LARGEST_PICTURE) as file:
             data = file.read(LARGEST_PICTURE)
     except OSError as error:
-        return _refusal(f"This file cannot be read: {error.strerror}.", 404)
+        return refusal(f"This file cannot be read: {error.strerror}.", 404)
     mimetype = _picture_type(data)
     if mimetype is None:
-        return _refusal("This file is not a picture that the page shows.", 415)
+        return refusal("This file is not a picture that the page shows.", 415)
     return _harmless(Response(data, mimetype=mimetype, headers={"Content-Disposition": "inline"}))
 
 
@@ -96,10 +97,6 @@ def _harmless(answer: Response) -> Response:
     answer.headers["Content-Security-Policy"] = _POLICY
     answer.headers["Cache-Control"] = "no-store"
     return answer
-
-
-def _refusal(text: str, status: int) -> Response:
-    return Response(text, status, mimetype="text/plain")
 
 
 def file_link(run: Lineage, file: RunFile, **query: str) -> str:

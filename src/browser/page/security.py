@@ -9,6 +9,7 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from browser.page.arguments import is_loopback
 from browser.page.limits import LARGEST_REQUEST
+from browser.page.refusing import refusal
 
 COOKIE = "muster_token"
 
@@ -48,11 +49,11 @@ def guard(server: Flask, hashes: Callable[[], list[str]], token: str | None) -> 
     def check() -> Response | None:
         if token is None:
             if not is_loopback(_host_name(request.host)):
-                return _refusal("This page answers to localhost only; the address names another machine.")
+                return refusal("This page answers to localhost only; the address names another machine.")
         elif (answer := _without_token(token)) is not None:
             return answer
         if request.method not in ("GET", "HEAD") and not _from_this_page():
-            return _refusal("This request came from another page.")
+            return refusal("This request came from another page.")
         return _without_body()
 
     @server.after_request
@@ -72,7 +73,7 @@ def _without_token(token: str) -> Response | None:
         return answer
     if _same(request.cookies.get(COOKIE, ""), token):
         return None
-    return _refusal("This page needs a token: open the address that browse.py printed.")
+    return refusal("This page needs a token: open the address that browse.py printed.")
 
 
 def _without_body() -> Response | None:
@@ -82,12 +83,12 @@ def _without_body() -> Response | None:
             if len(request.get_data()) <= LARGEST_REQUEST:
                 return None
         except ClientDisconnected:
-            return _refusal("The request's body did not arrive.", 408)
+            return refusal("The request's body did not arrive.", 408)
         except RequestEntityTooLarge:
             pass
         except OSError:
-            return _refusal("The request's body could not be read.", 400)
-    return _refusal(f"A request may have {LARGEST_REQUEST} bytes.", 413)
+            return refusal("The request's body could not be read.", 400)
+    return refusal(f"A request may have {LARGEST_REQUEST} bytes.", 413)
 
 
 def _same(given: str, token: str) -> bool:
@@ -96,7 +97,10 @@ def _same(given: str, token: str) -> bool:
 
 def _from_this_page() -> bool:
     origin = request.headers.get("Origin")
-    same = origin is not None and urlsplit(origin).netloc == request.host
+    try:
+        same = origin is not None and urlsplit(origin).netloc == request.host
+    except ValueError:
+        return False
     return same and request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
 
 
@@ -104,7 +108,3 @@ def _host_name(host: str) -> str:
     """A Host header without its port."""
     name, colon, port = host.rpartition(":")
     return (name if colon and port.isdecimal() else host).lower()
-
-
-def _refusal(message: str, status: int = 403) -> Response:
-    return Response(message + "\n", status, mimetype="text/plain")

@@ -9,6 +9,7 @@ import threading
 import time
 import webbrowser
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from flask import Flask
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
@@ -63,6 +64,24 @@ class _QuietHandler(WSGIRequestHandler):
         """As in the standard library, but read with a time limit."""
         super().setup()
         self.rfile = io.BufferedReader(_Impatient(self.connection))
+
+    # of requests that are refused before the page sees them
+    error_message_format = "%(message)s\n"
+    error_content_type = "text/plain"
+
+    def parse_request(self) -> bool:
+        """As in the standard library, but an address that is none is refused here."""
+        if not super().parse_request():
+            return False
+        try:
+            urlsplit(self.path)
+        except ValueError:
+            self.send_error(400)
+            return False
+        return True
+
+    def log_request(self, *_: object) -> None:
+        """Log no single requests."""
 
     def log(self, type: str, message: str, *args: object) -> None:
         """Log no single requests; errors of the page itself are logged elsewhere."""

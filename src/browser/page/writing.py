@@ -66,7 +66,7 @@ def register_writing(app: Dash, context: Context) -> None:
         prevent_initial_call=True,
     )
     def write(saved: Any, archived: Any, deleted: Any, run_id: Any, tags: Any, text: Any, offered: Any):
-        if not (saved or archived or deleted):
+        if not (saved or archived or deleted) or ctx.triggered_id is None:
             raise PreventUpdate
         return written(
             context, str(ctx.triggered_id), str(run_id), str(tags or ""), str(text or ""), offered != RESTORE

@@ -12,9 +12,11 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 from dash import no_update
 
 from browser.page import differences
+from browser.page.app import view_of
 from browser.page.comparing import compare
 from browser.page.context import Context
 from browser.page.matrix_text import as_latex, as_markdown
+from browser.page.views import VIEWS
 from browser.page.views import compare as curves_view
 from browser.page.views import matrix as matrix_view
 from browser.records import Results
@@ -87,6 +89,18 @@ def test_mistakes_in_an_address_are_reported(context):
         "seed",
     ):
         assert part in text
+
+
+def test_an_address_takes_the_words_of_reports_and_names_unknown_ones(context):
+    wish = compare(context, {"smooth": "5", "group-by": "env"}).wish
+    assert (wish.smoothing, wish.group) == (5, ("env",)) and wish.address("").endswith("&group=env&smoothing=5")
+    drawn = str(view_of(context, "/compare", "?smooth=2&runs=1").to_plotly_json())
+    assert "compare-figures" in drawn and "no setting" not in drawn
+    for view in VIEWS:
+        shown = str(view_of(context, view.PATH, "?runs=1&run=1&smoth=5&<b>=1").to_plotly_json())
+        known = "This does not exist" in shown or "No suites" in shown or "No replays" in shown
+        assert known or "This view has no setting '<b>'" in shown
+    assert "no setting 'smoth'. Did you mean 'smooth'?" in str(view_of(context, "/matrix", "?smoth=5").to_plotly_json())
 
 
 def test_exported_curves_are_the_bands(context):

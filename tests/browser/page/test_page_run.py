@@ -16,6 +16,7 @@ from browser.page.rows import RowTracker
 from browser.page.views import run as view
 from browser.page.writing import written
 from browser.records import Results, UnknownRunError
+from browser.records.paths import OutsideResultsError
 from browser_folders import START, alive, write_log, write_run
 
 
@@ -108,6 +109,15 @@ def test_a_deleted_run_lies_in_the_bin_with_all_its_files(root):
     assert set(json.loads((place / "moved.json").read_text())) == {"sacred/1", "sacred/2", "runs/t"}
     after = {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert {name: data for name, data in after.items() if name != "moved.json"} == before
+
+
+def test_a_bin_that_is_a_link_takes_no_run(root, tmp_path_factory):
+    """A folder of somebody else may have one that leads anywhere."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (root / ".bin").symlink_to(elsewhere)
+    with pytest.raises(OutsideResultsError, match="bin' is not a path inside the results folder"):
+        written(context_of(root, write=True), "note-delete", "2", "", "")
+    assert not list(elsewhere.iterdir()) and (root / "sacred" / "2").is_dir() and (root / "runs" / "t").is_dir()
 
 
 def test_a_running_run_is_not_deleted(tmp_path):

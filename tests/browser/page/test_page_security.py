@@ -1,6 +1,10 @@
 """Who is answered, and what: hosts, tokens, other pages' requests, paths."""
 
+import itertools
+import json
 import os
+import socket
+import threading
 
 import pytest
 
@@ -8,6 +12,7 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 
 from browser.page.app import create_app, view_of
 from browser.page.context import Context
+from browser.page.serving import listen, server_of
 from browser.page.views import VIEWS
 from browser.records import Results
 from browser_folders import write_run, write_seeds
@@ -138,3 +143,78 @@ def test_no_parameter_leads_out_of_the_folder(root, tmp_path, evil):
 def test_an_unknown_run_is_a_sentence(root):
     shown = str(view_of(Context(Results(root)), "/run", "?run=11").to_plotly_json())
     assert "There is no run '11' in this folder. Did you mean '1'?" in shown
+
+
+def test_a_file_that_the_page_has_not_is_a_line(root, caplog):
+    """Any page can ask for it by an image's address: nothing is printed, and no traceback is sent."""
+    page = client(root)
+    dashs = (
+        "os/path.py",
+        "nope/x.js",
+        "dash/x.js",
+        "dash/../../os.py",
+        "plotly/a%00b.js",
+        "dash_ag_grid/metadata.json",
+    )
+    for path in (*(f"/_dash-component-suites/{name}" for name in dashs), "/assets/nope", "/assets/%2e%2e/app.py"):
+        for method in ("GET", "HEAD"):
+            answer = page.open(path, method=method)
+            assert (answer.status_code, answer.mimetype) == (404, "text/plain"), path
+            assert "\n" not in answer.text and "Content-Security-Policy" in answer.headers
+    assert not caplog.records
+
+
+ROUTE = {
+    "output": "view.children",
+    "outputs": {"id": "view", "property": "children"},
+    "inputs": [{"id": "url", "property": name, "value": "/"} for name in ("pathname", "search")],
+    "changedPropIds": ["url.pathname"],
+}
+MISFITS = [
+    *(b"", b"{", b"null", b"[]", b"3", b"\xff", b"[" * 100_000, b"{}"),
+    *({**ROUTE, "output": name} for name in (3, ["x"], {"a": 1}, "x", "..a.b...c.d..", "nav.data-here")),
+    *({**ROUTE, "inputs": inputs} for inputs in (3, [], [3], ROUTE["inputs"][:1], ROUTE["inputs"][::-1], [{}, {}])),
+    *({**ROUTE, "outputs": outputs} for outputs in (None, 3, [], [{}], {"id": "view"}, {"id": [], "property": {}})),
+    *({**ROUTE, "changedPropIds": names} for names in (3, [3], [[]])),
+]
+
+
+def test_an_update_that_fits_no_part_of_the_page_is_refused_in_a_line(root, caplog):
+    page, headers = client(root), {"Origin": "http://localhost"}
+    assert page.post(UPDATE, json=ROUTE, headers=headers).status_code == 200
+    for body in MISFITS:
+        data = body if isinstance(body, bytes) else json.dumps(body)
+        answer = page.post(UPDATE, data=data, headers={**headers, "Content-Type": "application/json"})
+        assert (answer.status_code, answer.text.count("\n")) == (400, 0), data[:200]
+    assert page.post(UPDATE, data=json.dumps(ROUTE), headers=headers).status_code == 400, "it is not sent as JSON"
+    assert not caplog.records
+
+
+def test_values_of_any_type_break_no_part_of_the_page(root, caplog):
+    app = create_app(root, write=True)
+    page = app.server.test_client()
+    known = [(output, callback) for output, callback in app.callback_map.items() if "callback" in callback]
+    for (output, callback), value in itertools.product(known, (None, 3, True, ["x"], {"a": 1}, "9" * 400)):
+        names = [name.rpartition(".") for name in output.strip(".").split("...")]
+        outputs = [{"id": part, "property": key} for part, _, key in names]
+        body = {"output": output, "outputs": outputs if output.startswith("..") else outputs[0]}
+        for kind in ("inputs", "state"):
+            body[kind] = [{**part, "value": value} for part in callback[kind]]
+        answer = page.post(UPDATE, json=body, headers={"Origin": "http://localhost"})
+        assert answer.status_code in (200, 204), output
+    assert not caplog.records and not (root / ".browser-notes.json").exists()
+
+
+@pytest.mark.parametrize("start", ["GET http://[ HTTP/1.1", "GET / HTTP/9.9", "\0", f"GET /{'x' * 70_000} HTTP/1.1"])
+def test_what_is_no_request_is_refused_in_a_line(root, start, capfd):
+    listening = listen("127.0.0.1", 0)
+    server = server_of(create_app(root).server, listening)
+    thread = threading.Thread(target=server.handle_request)
+    thread.start()
+    with listening, socket.create_connection(listening.getsockname(), timeout=10) as connection:
+        connection.sendall(f"{start}\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+        thread.join()
+    server.server_close()
+    assert answer.count(b"\n") <= 8 and b"<" not in answer and answer.endswith(b"\n")
+    assert "Traceback" not in capfd.readouterr().err

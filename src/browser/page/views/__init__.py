@@ -1,4 +1,8 @@
-"""The views: each module has PATH, TITLE, `layout(context, query)`, and `register(app, context)` for its callbacks."""
+"""The views.
+
+Each module has PATH, TITLE, SETTINGS (the names in its address), `layout(context, query)`, and `register(app, context)`
+for its callbacks.
+"""
 
 from browser.page.views import compare, matrix, replay, run, runs, suites
 

@@ -10,6 +10,7 @@ from browser.page.comparing import (
     AXIS_TITLES,
     MOST_SMOOTHING,
     SINGLE,
+    WISHES,
     Compared,
     compare,
     metric_options,
@@ -26,6 +27,7 @@ from browser.stats.bands import BANDS
 
 PATH = "/compare"
 TITLE = "Compare"
+SETTINGS = WISHES
 
 SPREADS = {**{kind: title.partition(" with ")[0] for kind, title in BANDS.items()}, SINGLE: "every run"}
 

@@ -13,6 +13,7 @@ from browser.figures.wording import is_share, lower_is_better
 from browser.page.comparing import (
     MOST_SMOOTHING,
     MOST_STEPS,
+    WISHES,
     Compared,
     changed_address,
     compare,
@@ -32,6 +33,7 @@ from browser.stats import Estimate, best_on_maps, cells_of, mean_title
 
 PATH = "/matrix"
 TITLE = "Matrix"
+SETTINGS = WISHES
 
 # of the table; its files have all
 MOST_ROWS = 100
@@ -107,10 +109,10 @@ def register(app: Dash, context: Context) -> None:
     )
     def save(*values: Any):
         clicks, runs, controls = values[: len(FORMS)], values[len(FORMS)], values[len(FORMS) + 1 :]
-        if not any(clicks):
+        form = str(ctx.triggered_id).removeprefix("matrix-")
+        if not any(clicks) or form not in FORMS:
             raise PreventUpdate
-        query = query_of(runs, **dict(zip(_CONTROLS, controls, strict=True)))
-        return exported(context, query, str(ctx.triggered_id).removeprefix("matrix-"))
+        return exported(context, query_of(runs, **dict(zip(_CONTROLS, controls, strict=True))), form)
 
 
 def changed(context: Context, query: dict[str, str]) -> tuple[list, Any, str]:

@@ -14,12 +14,12 @@ from utils.nearest import suggestion
 
 PATH = "/replay"
 TITLE = "Replay"
+# the script reads and writes those after the first two
+SETTINGS = ("run", "file", "step", "agent", "speed", "ghost", "trails", "actions", "smooth", "fit", "zoom")
 
 
 def layout(context: Context, query: dict[str, str]) -> html.Div:
     """The view for an address: `run` (an id or a token) and `file`; by default the newest replay.
-
-    The script reads and writes `step`, `agent`, `speed`, `ghost`, `trails`, `actions`, `smooth`, `fit` and `zoom`.
 
     Raises:
         ConfigError: there is no such run, or it has no such replay.

@@ -20,6 +20,7 @@ from utils.nearest import suggestion
 
 PATH = "/run"
 TITLE = "Run"
+SETTINGS = ("run", "metrics", "axis")
 
 MOST_METRICS = 12
 FIGURE_HEIGHT = 260

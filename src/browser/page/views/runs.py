@@ -19,6 +19,7 @@ from utils.nearest import suggestion
 
 PATH = "/"
 TITLE = "Runs"
+SETTINGS = ("columns", "archived", "runs", "filter", "search", "sort")
 
 MOST_COLUMNS = 30
 

@@ -26,6 +26,7 @@ from utils.timehelper import about
 
 PATH = "/suites"
 TITLE = "Suites"
+SETTINGS = ("suite",)
 
 # of the list of all
 MOST_SUITES = 100
