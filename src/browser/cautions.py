@@ -9,6 +9,7 @@ import numpy as np
 from browser.comparison import Comparison
 from browser.figures.wording import is_share, metric_title
 from browser.stats import FEWEST, Band, Estimate, cells_of
+from browser.stats.grouping import ALL_RUNS
 from records.run_score import LAST, value_noun
 
 # examples in a sentence, and keys that are offered to split by
@@ -55,8 +56,7 @@ def _pooled(comparison: Comparison) -> Iterable[Caution]:
         if 1 < len(keys) <= MOST_KEYS:
             splits.append((f"all {len(keys)} keys", [*asked, *keys]))
         yield Caution(
-            f"Runs of {_listed(labels)} on the same map also differ in {_listed(keys)}; "
-            "they still count as repetitions.",
+            f"Runs{_of(_listed(labels))} on the same map also differ in {_listed(keys)}, yet count as repetitions.",
             tuple(Remedy(f"Split by {what}", {"group": tuple(g)}, f"--group-by {','.join(g)}") for what, g in splits),
         )
 
@@ -74,7 +74,7 @@ def _repeated(comparison: Comparison) -> Iterable[Caution]:
         yield Caution(kept, (Remedy("Count all", {"only": rest}),))
         return
     yield Caution(
-        f"Seeds repeat: {_listed(places)}. Such runs are not independent, yet all count.",
+        f"Seeds repeat: {_listed(places)}. Such runs are not independent, yet all of them count.",
         (Remedy("Keep the newest of each", *_with(comparison, "newest")),),
     )
 
@@ -93,7 +93,7 @@ def of_metric(comparison: Comparison, metric: str, axis: str = "steps") -> list[
         if all(missing == n for missing, n in lacking.values()):
             maps.append(name)
             continue
-        runs += [f"{missing} of {n} of {label} on {name}" for label, (missing, n) in lacking.items() if missing]
+        runs += [f"{missing} of {n}{_of(label)} on {name}" for label, (missing, n) in lacking.items() if missing]
     title = metric_title(metric) + ("" if axis == "steps" else f" over {axis}")
     cautions = []
     if maps and len(maps) < len(comparison.maps):
@@ -151,12 +151,12 @@ def _fall(band: Band) -> str:
     partial = ~band.complete()
     if not partial.any():
         return ""
-    most = int(band.n.max())
+    most, have = int(band.n.max()), "have" if band.label == ALL_RUNS else "has"
     last = np.flatnonzero(~partial)[-1]
     if partial[last:].any():
-        return f"{band.label} has n = {most} until {band.x[last]:,.0f}, then {int(band.n[last + 1 :].min())}"
+        return f"{band.label} {have} n = {most} until {band.x[last]:,.0f}, then {int(band.n[last + 1 :].min())}"
     first = np.flatnonzero(~partial)[0]
-    return f"{band.label} has n = {most} only from {band.x[first]:,.0f}"
+    return f"{band.label} {have} n = {most} only from {band.x[first]:,.0f}"
 
 
 def of_scores(
@@ -173,7 +173,7 @@ def of_scores(
             lasts += [(int(at[-1]), _interval(at)) for at in steps]
             missed = 0 if step is None else sum(step > at[-1] + _interval(at) for at in steps)
             if missed:
-                short.append(f"{missed} of {len(steps)} of {group.label} on {name}")
+                short.append(f"{missed} of {len(steps)}{_of(group.label)} on {name}")
             least = min(map(len, steps), default=last)
             if step is None and score == "final" and least < last:
                 few.append(f"{group.label} on {name} ({least})")
@@ -194,7 +194,7 @@ def of_scores(
         cautions.append(Caution(text, remedies))
     if few:
         noun = value_noun(metric)
-        text = f"Some runs have fewer than {last} {noun}s, so all of theirs count: {_listed(few)}."
+        text = f"Some runs have fewer than {last} {noun}s, so all of their {noun}s count: {_listed(few)}."
         cautions.append(Caution(text, (Remedy(f"Compare the last {noun}", {"last": 1}, "--last 1"),)))
     return cautions
 
@@ -213,6 +213,11 @@ def of_few_runs(matrix: Mapping[str, Mapping[str, Estimate]]) -> list[Caution]:
     )
     instead = "the lowest and the highest run are shown instead"
     return [Caution(f"{who} fewer than {FEWEST} runs, too few for a 95 % interval: {instead}.")]
+
+
+def _of(label: str) -> str:
+    """Whose runs they are, for a sentence; empty where groups are not told apart."""
+    return "" if label == ALL_RUNS else f" of {label}"
 
 
 def _interval(steps: np.ndarray) -> float:

@@ -44,7 +44,7 @@ def report(folder: SuiteFolder, options: argparse.Namespace = USUAL) -> None:
     runs, newest = folder.runs(), folder.newest()
     shown = [newest[run.id] for run in runs if run.id in newest and newest[run.id].state in (DONE, RUNNING, STOPPED)]
     if not shown:
-        raise ConfigError(f"No run of {folder.name} has got anywhere yet: {command(folder, 'status')}")
+        raise ConfigError(f"No run of {folder.name} has results yet: {command(folder, 'status')}")
     done = f"{sum(attempt.state == DONE for attempt in shown)} of {counted(len(runs), 'run')} done"
     dropped = sum(run.id in newest and newest[run.id].state == DROPPED for run in runs)
     asked = Options(

@@ -1,4 +1,4 @@
-"""What a run came to in one number. The page, the reports and the searches all read it here, so they agree."""
+"""The score of a run, one number: the page, the reports and the searches all take it from here, so that they agree."""
 
 import numpy as np
 
@@ -19,5 +19,5 @@ def score_title(metric: str, last: int = LAST) -> str:
 
 
 def value_noun(metric: str) -> str:
-    """What one value of a statistic is: a test, or any value."""
+    """The word for one value of a statistic: "test", or "value" of what is no test."""
     return "test" if metric.startswith("test_") else "value"

@@ -91,6 +91,20 @@ def test_runs_of_different_settings_are_split_with_a_click(folder):
     assert "also differ" not in said(folder.shown(after(links["Split by all 2 keys"])).cautions)[0]
 
 
+def test_sentences_about_all_runs_are_english(folder):
+    """Grouped by nothing, as by the environment alone, runs are one group, which has no name."""
+    for name, values in (("qmix", [0, 1, 2, 3, 4, 5]), ("vdn", [0, 1, 2])):
+        folder.add(values, name=name)
+    folder.add([0, 1], name="vdn", key="loss")
+    shown = folder.shown("group=env")
+    text, links = said(shown.cautions)
+    assert "Runs on the same map also differ in name, yet count as repetitions." in text and list(links) == [
+        "Split by name"
+    ]
+    assert "Runs without test return do not count: 1 of 3 on 3m." in text
+    assert "all runs have n = 2 until 300, then 1" in said(shown.figures)[0]
+
+
 def test_where_n_falls_is_said_under_the_curve(folder):
     folder.add([0, 1, 2, 3, 4, 5])
     folder.add([0, 1, 2])
@@ -140,7 +154,7 @@ def test_scores_of_runs_of_unequal_length(folder):
     folder.add([0, 1, 2], name="vdn")
     results = Results(folder.root, cache=None)
     caution, few = cautions.of_scores(Comparison(results, results.lineages()), "test_return_mean")
-    assert few.text == "Some runs have fewer than 5 tests, so all of theirs count: vdn on 3m (3)."
+    assert few.text == "Some runs have fewer than 5 tests, so all of their tests count: vdn on 3m (3)."
     assert few.remedies[0].changes == {"last": 1} and few.remedies[0].option == "--last 1"
     assert "Runs on 3m (200 to 400 steps) differ in length, yet their last values are compared." in caution.text
     assert caution.remedies[0].changes == {"step": 200}

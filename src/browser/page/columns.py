@@ -54,7 +54,7 @@ class Column(NamedTuple):
 
 
 def parse_column(name: str) -> Column | None:
-    """A column from its name; None if it is no column's."""
+    """A column from its name; None if no column has this name."""
     kind, colon, key = name.partition(":")
     return Column(kind, key) if colon and key and (kind == CONFIG or kind in ROLL_UPS) else None
 
@@ -65,7 +65,7 @@ class Usual(NamedTuple):
     Attributes:
         metrics: statistics of which the last and the best value are shown.
         maps: whether any run names what it plays.
-        results: whether runs of other programs have returned anything; Muster's return what their last test came to.
+        results: whether runs of other programs have returned anything; Muster's return the result of their last test.
         running: whether any run is running and has progress to show.
     """
 

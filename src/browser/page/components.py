@@ -45,7 +45,7 @@ def dropdown(control_id: Any, options: Mapping[str, str] | Sequence[str], value:
     listed = [{"value": name, "label": short(title)} for name, title in pairs]
     offered = fitting(listed)
     if more := left_out("choices", listed, offered):
-        offered.append({"value": "", "label": f"{more} The address takes all.", "disabled": True})
+        offered.append({"value": "", "label": f"{more} The address accepts all of them.", "disabled": True})
     return dcc.Dropdown(
         id=control_id, options=offered, value=value, **{"clearable": False, "searchable": len(listed) > 8, **changes}
     )

@@ -43,7 +43,7 @@ def _made_of(context: Context, run: Lineage) -> Mapping[str, str]:
     changed = {True: "yes", False: "no", None: ""}[newest.source.dirty]
     facts = {
         "git commit": newest.source.commit,
-        "files differed from it": changed,
+        "uncommitted changes": changed,
         "repository": newest.source.url,
         "main file": newest.source.main_file,
         "Python": newest.host.python,

@@ -4,7 +4,7 @@ from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 
 from browser.page.context import Context
 
-# milliseconds between questions for news
+# milliseconds between polls
 TICK = 2000
 
 INDEX = """<!DOCTYPE html>
@@ -46,7 +46,7 @@ def frame(context: Context) -> html.Div:
                 ]
             ),
             html.Div(id="notice", className="notice", role="status"),
-            html.Main(html.Div("Reading runs …", className="empty"), id="view"),
+            html.Main(html.Div("Loading runs …", className="empty"), id="view"),
         ]
     )
 

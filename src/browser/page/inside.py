@@ -1,4 +1,4 @@
-"""A run from inside, in its view: where its time went, its monitored values, and what it took of its machine."""
+"""A run from inside, in its view: where its time went, its monitored values, and how it used its machine."""
 
 import hashlib
 from collections.abc import Mapping

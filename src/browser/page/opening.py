@@ -33,8 +33,8 @@ def open_page(root: Path, path: str, show: Callable[[str], object] = webbrowser.
         print(f"The page is already served: {address}", flush=True)
         show(address)
         return
-    print(f"{address}  (Ctrl-C ends the page)", flush=True)
-    # browsers of a terminal return when they are left
+    print(f"{address}  (Ctrl-C stops the page)", flush=True)
+    # a browser in a terminal returns only when the user closes it
     threading.Thread(target=show, args=(address,), daemon=True).start()
     try:
         server.serve_forever()

@@ -15,7 +15,7 @@ class Progress(NamedTuple):
 
     Attributes:
         share: of t_max, from 0 to 1.
-        left: seconds, at the speed of late; None if that is not known.
+        left: seconds, at the recent speed; None if that is not known.
     """
 
     share: float

@@ -18,7 +18,7 @@ def refuse_misfits(app: Dash) -> None:
     def check() -> Response | None:
         if request.path != UPDATE or request.method != "POST" or _fits(app.callback_map, _body()):
             return None
-        return refusal("This request is not one that the page makes.", 400)
+        return refusal("This request is malformed.", 400)
 
     @app.server.errorhandler(DependencyException)
     def unknown_file(_: DependencyException) -> Response:

@@ -1,4 +1,4 @@
-"""Replays as a table: what was played, and what came of it."""
+"""Replays as a table: what was played, and with which result."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

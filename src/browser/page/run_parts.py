@@ -44,7 +44,7 @@ def overview(run: Lineage) -> html.Section:
 
 def machine(run: Run) -> html.Section:
     """Where it ran, and with which program."""
-    dirty = {True: " (files differed from it)", False: "", None: ""}[run.source.dirty]
+    dirty = {True: " (with uncommitted changes)", False: "", None: ""}[run.source.dirty]
     return card(
         "Host and program",
         facts(
@@ -77,10 +77,10 @@ def timing(context: Context, run: Lineage) -> html.Section:
             {
                 "started (UTC)": _time(run.started),
                 "ended (UTC)": _time(newest.stopped),
-                "last sign of life (UTC)": _time(newest.heartbeat),
+                "last heartbeat (UTC)": _time(newest.heartbeat),
                 "wall-clock": _duration(total),
                 "in the training loop": _duration(trained),
-                "before and after it": _duration(outside),
+                "outside the training loop": _duration(outside),
                 "progress": None if progress is None else f"{progress} (t_max = {newest.config['t_max']:,})",
                 "environment steps": None if t_env is None else f"{t_env:,}",
                 "steps per second": f"{t_env / trained:,.0f}" if t_env and trained else None,
@@ -116,7 +116,7 @@ def sessions(run: Lineage) -> html.Section | None:
 def replays(context: Context, run: Lineage) -> html.Section:
     """Its recorded episodes, with links."""
     found = replays_of(context, run.newest.id)
-    none = html.P("None; save_replay=True records the last test.", className="note")
+    none = html.P("None. save_replay=True records the last test.", className="note")
     return card("Replays", replay_table(context, found, run.newest.id) if found else none)
 
 

@@ -10,6 +10,7 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 from browser.page.arguments import is_loopback
 from browser.page.limits import LARGEST_REQUEST
 from browser.page.refusing import refusal
+from utils.sizes import readable_size
 
 COOKIE = "muster_token"
 
@@ -88,7 +89,7 @@ def _without_body() -> Response | None:
             pass
         except OSError:
             return refusal("The request's body could not be read.", 400)
-    return refusal(f"A request may have {LARGEST_REQUEST} bytes.", 413)
+    return refusal(f"A request may have at most {readable_size(LARGEST_REQUEST)}.", 413)
 
 
 def _same(given: str, token: str) -> bool:

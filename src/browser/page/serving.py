@@ -54,7 +54,7 @@ class _Impatient(io.RawIOBase):
 
 
 class _QuietHandler(WSGIRequestHandler):
-    """Requests are not logged, and none is waited for without end; every connection has one (werkzeug closes it)."""
+    """Logs no requests, and waits for none without end; every connection has one (werkzeug closes it)."""
 
     protocol_version = "HTTP/1.1"
     server_version = "Muster"
@@ -105,7 +105,7 @@ def serve(options: Options) -> None:
     if not is_loopback(options.host):
         print("Other machines can reach this page. Everyone with this address and its token can see these results.")
     address = f"http://{_shown(options.host)}:{port}/" + (f"?token={token}" if token else "")
-    print(f"{options.results} is at {address}  (Ctrl-C ends it)", flush=True)
+    print(f"{options.results} is at {address}  (Ctrl-C stops it)", flush=True)
     if options.open:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     with contextlib.closing(listening):
@@ -144,7 +144,7 @@ def listen(host: str, port: int) -> socket.socket:
         try:
             return socket.create_server((host, candidate), family=family)
         except socket.gaierror as error:
-            raise ConfigError(f"--host {host} is no address: {error.strerror}.") from None
+            raise ConfigError(f"--host {host} is not an address: {error.strerror}.") from None
         except OSError as error:
             problem = error
     raise ConfigError(f"{host}, port {port} and those after it: {problem.strerror if problem else 'not free'}.")

@@ -34,7 +34,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Source:
-    """The program of a run: git commit, whether files differed from it (None: not recorded), repository, main file."""
+    """The program of a run: git commit, uncommitted changes or not (None: not recorded), repository, main file."""
 
     commit: str = ""
     dirty: bool | None = None

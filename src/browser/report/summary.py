@@ -1,4 +1,4 @@
-"""A page about one run, for its end: how its statistics went and what they came to."""
+"""A page about one run, written when it ends: its results, curves and config."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,7 +37,7 @@ def write_summary(root: Path, token: str, path: Path) -> None:
     newest = run.newest
     page.text(f"{newest.name} on {newest.map_name}, seed {newest.seed}.")
     page.heading("Results")
-    page.table(["statistic", "last", "greatest", "steps"], _rows(curves))
+    page.table(["statistic", "last", "highest", "steps"], _rows(curves))
     page.heading("Curves")
     for keys in TOGETHER:
         shown = {metric_title(key): curves[key] for key in keys if key in curves}

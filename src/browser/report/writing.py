@@ -16,6 +16,7 @@ from browser.report.content import Metric
 from browser.report.page import Page
 from browser.stats import FEWEST, Band, cells_of, mean_title
 from utils.errors import ConfigError
+from utils.plain_values import counted
 
 # the table of a report stays readable
 ROWS_SHOWN = 2000
@@ -48,9 +49,11 @@ def write_parts(comparison: Comparison, metrics: list[Metric], options: Options)
 
 def render(comparison: Comparison, metrics: list[Metric], options: Options) -> str:
     """The report as HTML."""
-    page = Page(options.title or f"Runs of {comparison.results.root.name}")
+    page = Page(options.title or f"Runs in {comparison.results.root.name}")
     n = len(comparison.runs)
-    page.text(f"{n} run{'s' if n != 1 else ''} in {len(comparison.groups)} groups by {', '.join(options.group_by)}.")
+    page.text(
+        f"{counted(n, 'run')} in {counted(len(comparison.groups), 'group')}, grouped by {', '.join(options.group_by)}."
+    )
     _say(page, cautions.of_groups(comparison))
     page.heading("Runs")
     headings, rows = content.run_rows(comparison, [metric.key for metric in metrics], options)
@@ -147,13 +150,15 @@ def _metric_sections(page: Page, comparison: Comparison, metric: Metric, options
     _say(page, cautions.of_scores(comparison, metric.key, options.score, last=options.last))
     _say(page, cautions.of_few_runs(metric.matrix))
     score = title_of_score(metric.key, options.score, options.last)
-    page.text(f"Score of a run: {score}. In a cell: {mean_title(cells_of(metric.matrix))}.")
+    page.text(f"Score of a run: {score}. Each cell: {mean_title(cells_of(metric.matrix))}.")
     page.figure(made["matrix"]())
     page.heading("Over all maps", 3)
     if metric.normalised:
         page.text("Values of different maps are scaled: the lowest run on a map is 0, the highest 1.")
     if any(cell.few for cell in cells_of(metric.matrix)):
-        page.text(f"Some maps have fewer than {FEWEST} runs, so the bootstrap intervals are probably too narrow.")
+        page.text(
+            f"Some algorithms have fewer than {FEWEST} runs on a map, so these intervals are probably too narrow."
+        )
     for name in ("aggregates", "profiles", "improvement"):
         if name in made:
             page.figure(made[name]())

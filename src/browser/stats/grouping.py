@@ -9,6 +9,8 @@ from browser.records.limits import LONGEST_NAME, cut
 from browser.records.record import Run
 from utils.errors import ConfigError
 
+# the one group of runs that are grouped by nothing
+ALL_RUNS = "all runs"
 SEED_KEYS = ("seed", "env_args.seed")
 
 
@@ -32,8 +34,8 @@ class Group:
 
     @property
     def label(self) -> str:
-        """The values for a legend: "qmix · 3m"; "all runs" when grouped by nothing."""
-        return " · ".join(cut(str(value), LONGEST_NAME) for value in self.values.values()) or "all runs"
+        """The values for a legend: "qmix · 3m"; ALL_RUNS when grouped by nothing."""
+        return " · ".join(cut(str(value), LONGEST_NAME) for value in self.values.values()) or ALL_RUNS
 
 
 def group_runs(runs: Iterable[Run | HasRun], keys: Sequence[str]) -> list[Group]:

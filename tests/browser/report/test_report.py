@@ -51,7 +51,7 @@ def test_a_report_has_its_sections_and_loads_nothing(results, tmp_path):
     page = own_parts(report(results, tmp_path))
     headings = re.findall(r"<h[123]>(.*?)</h", page)
     assert headings == [
-        *("Runs of results", "Runs", "test return (test_return_mean)", "Learning curves", "Algorithm × map"),
+        *("Runs in results", "Runs", "test return (test_return_mean)", "Learning curves", "Algorithm × map"),
         *("Over all maps", "Config differences"),
     ]
     assert "default-src 'none'" in page

@@ -1,4 +1,4 @@
-"""Algorithm × map: what a statistic came to, with intervals; every cell leads to its runs."""
+"""Algorithm × map: the scores of runs, with intervals; every cell leads to its runs."""
 
 import hashlib
 from typing import Any
@@ -53,7 +53,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
         field("Last values", number("matrix-last", wish.last, 1, MOST_SMOOTHING)),
         field("At step (t_env)", number("matrix-step", wish.step, 0, MOST_STEPS, placeholder="the end")),
         field(
-            "Algorithm is",
+            "Grouped by",
             dropdown("matrix-group", compared.keys, list(wish.group), multi=True, searchable=True),
             wide=True,
         ),

@@ -27,9 +27,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     run = query.get("run", "")
     found = replays_of(context, run) if run else all_replays(context)
     if not found:
-        return message(
-            "No replays", "A run records its last test with save_replay=True; src/watch.py plays a saved one."
-        )
+        return message("No replays", "save_replay=True records a run's last test; src/watch.py plays a saved model.")
     shown = _chosen(found, token_of(context, run) if run else "", query.get("file", ""))
     ghosts = json.dumps(ghosts_of(context, all_replays(context), shown))
     source = address.link("/replay/lines", {"run": shown.token, "file": shown.name})

@@ -1,4 +1,4 @@
-"""One run: its config, its course, and its files."""
+"""One run: its config, curves and files."""
 
 import hashlib
 from typing import Any

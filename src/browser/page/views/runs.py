@@ -78,7 +78,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
         ),
         dcc.Checklist(
             id="runs-archived",
-            options=[{"value": "1", "label": "archived too"}],
+            options=[{"value": "1", "label": "show archived"}],
             value=["1"] if archived else [],
             className="check",
         ),

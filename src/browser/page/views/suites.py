@@ -56,7 +56,7 @@ def layout(context: Context, query: dict[str, str]) -> html.Div:
     """
     names = suite_names(context.root)
     if not names:
-        return message("No suites", "python src/suite.py run SUITE starts many runs by one command (docs/suites.md).")
+        return message("No suites", "python src/suite.py run SUITE starts many runs with one command (docs/suites.md).")
     if not (name := query.get("suite", "")):
         rows = [html.Tr([html.Td(dcc.Link(one, href=address.link(PATH, {"suite": one}))), _line(context, one)])
                 for one in names[:MOST_SUITES]]  # fmt: skip
