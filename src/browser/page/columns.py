@@ -115,10 +115,10 @@ def definitions(
         {"field": "status", "headerName": "Status", "cellRenderer": "Status", "width": 146, "tooltipField": "problems"},
         *([{"field": "progress", "headerName": "Progress", "width": 150}] if usual.running else []),
         {**age, "valueFormatter": {"function": "age(params.value)"}},
-        {"field": "name", "headerName": "Algorithm", "minWidth": 115, "flex": 1},
+        {"field": "name", "headerName": "Algorithm", "minWidth": 125, "flex": 1},
     ]
     if usual.maps:
-        defined.append({"field": "map", "headerName": "Map", "minWidth": 105, "flex": 1})
+        defined.append({"field": "map", "headerName": "Map", "minWidth": 100, "flex": 1})
     defined.append(_number("seed", "Seed", 72, "plain"))
     defined += [
         {"field": column.name, "headerName": column.title, "width": 125}
@@ -127,13 +127,13 @@ def definitions(
         for column in columns
         if column not in usual.columns()
     ]
-    defined.append(_number("t_env", "t_env", 108, "whole"))
+    defined.append(_number("t_env", "t_env", 104, "whole"))
     for column in usual.columns():
         title = f"{_USUAL_TITLES.get(column.key, column.key)}, {column.kind}"
-        defined.append(_number(column.name, title, 98, "percent" if column.key == USUAL[1] else "number"))
+        defined.append(_number(column.name, title, 92, "percent" if column.key == USUAL[1] else "number"))
     if usual.results:
         defined.append(_number("result", "Result", 104))
-    defined.append(_number("rate", "Steps/s", 90, "whole"))
+    defined.append(_number("rate", "Steps/s", 88, "whole"))
     if write:
         defined.append({"field": "tags", "headerName": "Tags", "width": 130})
     for definition in defined:

@@ -215,7 +215,7 @@ def mean_title(estimates: Iterable[Estimate], over: str = "runs") -> str:
 
 def spread_title(few: Iterable[bool]) -> str:
     """What stands beside numbers, of which some are over fewer than FEWEST runs, in words; empty for no numbers."""
-    kinds, ends = set(few), "lowest and highest run"
+    kinds = set(few)
     if kinds == {True}:
-        return ends
-    return "95 % bootstrap interval" + (f" ({ends} of fewer than {FEWEST})" if True in kinds else "") if kinds else ""
+        return "lowest and highest run"
+    return "95 % bootstrap interval" + (f" (range below {FEWEST} runs)" if True in kinds else "") if kinds else ""

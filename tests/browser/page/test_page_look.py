@@ -125,6 +125,13 @@ def test_age_and_chosen_columns_are_in_sight(served):
     assert all(ends[column] <= 1400 for column in ("started", "config:lr", "last:loss", "best:test_return_mean"))
 
 
+def test_the_usual_columns_fit_a_small_window(served):
+    """With both usual statistics the last column is in sight at 1280 pixels, once the table has followed the window."""
+    driver = show(served, "/", 1280)
+    ends = "[...document.querySelectorAll('.ag-header-cell[col-id]')].map((e) => e.getBoundingClientRect().right)"
+    until(driver, f"return {ends}.length > 12 && Math.max(...{ends}) <= 1280 - 22")
+
+
 def test_a_column_has_one_number_of_decimals(served):
     driver = show(served, "/?columns=best:test_return_mean,last:loss")
     cells = """

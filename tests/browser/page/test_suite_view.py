@@ -52,6 +52,11 @@ def rows(view):
     return next(part for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "rowData" in part)["rowData"]
 
 
+def columns(view):
+    grid = next(part for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "columnDefs" in part)
+    return [column["field"] for column in grid["columnDefs"]]
+
+
 def digest_in(view):
     stores = (part for part in view.children if getattr(part, "id", "") == "suite-digest")
     return next(store.data for store in stores)
@@ -76,6 +81,15 @@ def test_the_table_is_the_suites(folder):
     links = [part["href"] for part in walk(view.to_plotly_json()) if isinstance(part, dict) and "href" in part]
     # of the runs that have left something
     assert links == [f"/{path}?runs=7,runs/mine_run-1&group=label" for path in ("matrix", "compare")]
+
+
+def test_a_finished_suite_has_no_empty_columns(folder):
+    assert {"running", "failed", "left", "error"} <= set(columns(view_of(context_of(folder), "/suites", "?suite=mine")))
+    for run in folder.runs():
+        done = Attempt(run.id, 9, state="done", token=f"mine_{run.id}", steps=1000, seconds=10.0)
+        write_whole(str(folder.place(run.id, 9)), done.to_bytes())
+    shown = columns(view_of(context_of(folder), "/suites", "?suite=mine"))
+    assert shown == ["algorithm", "map", "done", "runs", "steps", "speed"]
 
 
 def test_the_table_follows_the_folder(folder):

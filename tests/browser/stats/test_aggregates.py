@@ -217,5 +217,5 @@ def test_a_cell_of_few_runs_has_no_interval_but_their_range():
     titles = [mean_title([cells[n] for n in some]) for some in ((1,), (1, 2), (5, 1), (2, 5))]
     assert [title.partition(" with ")[2] for title in titles] == [
         *("", "lowest and highest run", "95 % bootstrap interval"),
-        "95 % bootstrap interval (lowest and highest run of fewer than 5)",
+        "95 % bootstrap interval (range below 5 runs)",
     ]

@@ -32,6 +32,8 @@ SETTINGS = ("suite",)
 MOST_SUITES = 100
 # of runs that failed
 MOST_ERRORS = 50
+# columns that are left out where they have nothing to show
+_AT_TIMES = ("running", "failed", "speed", "left", "error")
 # columns of the table of trials
 MOST_SETTINGS = 50
 _COLUMNS = [
@@ -127,7 +129,7 @@ def shown(context: Context, name: str) -> list[Any]:
         facts(
             {
                 "done": f"{total.done} of {counted(total.runs, 'run')}",
-                "running": total.running,
+                "running": total.running or None,
                 "failed": total.failed or None,
                 "dropped": f"{total.dropped} by the search" if total.dropped else None,
                 "left": f"about {about(left)}" if left and total.running else None,
@@ -135,7 +137,7 @@ def shown(context: Context, name: str) -> list[Any]:
             }
         ),
         html.P([links[0], " · ", links[1]]) if ids else None,
-        card("Algorithm × map", table("suite-grid", _COLUMNS, _rows(found))),
+        card("Algorithm × map", table("suite-grid", *_columns_and_rows(found))),
         card(
             "Runs that failed",
             *(html.Details([html.Summary(run.id), html.Pre(attempt.error)]) for run, attempt in failed[:MOST_ERRORS]),
@@ -184,6 +186,12 @@ def _read(context: Context, name: str) -> tuple:
     for parts in (("attempts",), (SEARCH, SearchPlan.of(folder.content()).folder)):
         inside(context.root, SUITES, name, *parts)
     return folder, folder.runs(), live(folder, folder.newest())
+
+
+def _columns_and_rows(found: SuiteTable) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    rows = _rows(found)
+    empty = {name for name in _AT_TIMES if not any(row[name] for row in rows)}
+    return [column for column in _COLUMNS if column["field"] not in empty], rows
 
 
 def _rows(found: SuiteTable) -> list[dict[str, Any]]:
