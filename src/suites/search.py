@@ -81,6 +81,12 @@ class Search:
         count = max(map(len, ends.values()))
         return [{path: values[min(at, len(values) - 1)] for path, values in ends.items()} for at in range(count)]
 
+    def holds(self, settings: Mapping[Path, Any]) -> bool:
+        """Whether these are settings of the space."""
+        return settings.keys() == self.space.keys() and all(
+            _is_within(settings[path], kind, bounds) for path, (kind, bounds) in self.space.items()
+        )
+
     def identity(self) -> str:
         """What makes it another search if it changes: more trials do not."""
         space = {".".join(path): [kind, bounds] for path, (kind, bounds) in self.space.items()}
@@ -176,6 +182,12 @@ def _value(rng: "np.random.Generator", kind: str, bounds: list) -> Any:
         case _:
             drawn = math.exp(rng.uniform(*map(math.log, bounds)))
     return readable(drawn, bounds)
+
+
+def _is_within(value: Any, kind: str, bounds: list) -> bool:
+    if kind == "choice":
+        return any(type(value) is type(one) and value == one for one in bounds)
+    return type(value) in ((int,) if kind == "int" else (int, float)) and bounds[0] <= value <= bounds[1]
 
 
 def readable(number: float, bounds: list) -> float:

@@ -52,30 +52,59 @@ class Searcher:
         self._trials = folder.trial_folder(self._plan)
         self._scores = Scores(folder.results, self._plan)
         self._newest: Mapping[str, Attempt] = {}
+        self._search, self._known = search, set()
         self._study = Study(self._trials.path, search, lambda trial: self._scores.course(trial.runs, self._newest))
         self._paths, self._prunes = list(search.space), search.options["pruning"] != NO_PRUNING
         self._retries, self._looked = retry_failed, 0.0
         self.unfinished = True
 
     def look(self, newest: Mapping[str, Attempt], room: int) -> list[SuiteRun]:
-        """The runs of all trials, after those were made or ended that it was time for.
+        """The runs of all trials that have not ended, after those were made or ended that it was time for.
 
         Args:
             newest: attempt by run.
             room: how many more runs could begin here than there are.
 
         Raises:
-            ConfigError: a file of a trial is damaged.
+            ConfigError: a file of a trial is damaged, or has other runs than the search makes.
         """
         self._newest = newest
-        trials = self._trials.all()
+        trials = self._read()
         if self._is_due(trials, room):
             with _held(self._trials.path / LOCK) as held:
                 if held:
-                    self._work(self._trials.all(), room)
-            trials = self._trials.all()
+                    self._work(self._read(), room)
+            trials = self._read()
         self.unfinished = len(trials) < self._plan.trials or any(trial.end is None for trial in trials)
-        return [run for trial in trials for run in trial.runs]
+        return [run for trial in trials if trial.end is None for run in trial.runs]
+
+    def _read(self) -> list[Trial]:
+        """All trials.
+
+        Raises:
+            ConfigError: a file of one is damaged, or was not made of this search.
+        """
+        trials = self._trials.all()
+        for trial in trials:
+            if trial.end is None and trial.name not in self._known:
+                self._require_ours(trial)
+                self._known.add(trial.name)
+        return trials
+
+    def _require_ours(self, trial: Trial) -> None:
+        """Refuse a trial that was not made of this search: the words of its runs are started as commands."""
+        settings = {tuple(key.split(".")): value for key, value in trial.settings.items()}
+        made, why = [], ""
+        try:
+            made = self._make(trial.name, nested(settings)) if self._search.holds(settings) else []
+        except ConfigError as error:
+            why = f" ({error})"
+        if [_commands(run) for run in made] != [_commands(run) for run in trial.runs]:
+            raise ConfigError(
+                f"{self._trials.path / trial.name}.json: its runs are not those that the suite's file makes of its "
+                f"settings{why}. Trials may come from others: check them and remove {self._trials.path}, or choose "
+                "another folder with --results."
+            )
 
     def _is_due(self, trials: list[Trial], room: int) -> bool:
         open_ones = [trial for trial in trials if trial.end is None]
@@ -95,7 +124,7 @@ class Searcher:
             for trial in trials:
                 if trial.end is not None and trial.end.state == FAILED and trial.runs:
                     self._retry(trial)
-            trials = self._trials.all()
+            trials = self._read()
         for trial in trials:
             if trial.end is None and (end := self._end_of(trial) or self._pruned(trial)) is not None:
                 self._end(trial, end)
@@ -164,6 +193,11 @@ class Searcher:
         failed = {run.id: self._newest[run.id].number for run in trial.runs
                   if run.id in self._newest and self._newest[run.id].state == RUN_FAILED}  # fmt: skip
         self._trials.retry(trial, failed)
+
+
+def _commands(run: SuiteRun) -> tuple[list[str], list[str]]:
+    """What is said to main.py to begin it, and to resume it."""
+    return run.words, run.confirmed
 
 
 def _words(settings: Mapping[str, Any]) -> str:

@@ -15,11 +15,12 @@ import pytest
 
 from records.suite_scores import trial_rows
 from records.suite_state import DONE, DROPPED, FAILED
-from records.suite_trials import SearchPlan
+from records.suite_trials import End, SearchPlan, Trial
 from suite_children import BEST_RATE, launcher, searched, start_search
 from suites import launcher as launchers
 from suites import searcher
 from suites.resources import Machine
+from utils.errors import ConfigError
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +112,7 @@ def test_a_trial_whose_run_fails_has_failed_and_is_tried_again_on_request(tmp_pa
     # without the fault, in runs that resume and in those that begin
     for path in (*tmp_path.glob("runs/*/checkpoints/*/manifest.json"), *tmp_path.glob("suites/mine/search/*/t?.json")):
         path.write_text(path.read_text().replace('"fail": "7"', '"fail": "0"').replace('"fail=7"', '"fail=0"'))
-    folder, made = searched(tmp_path, {**SEARCH, "trials": 2}, retry_failed=True, **options)
+    folder, made = searched(tmp_path, {**SEARCH, "trials": 2}, retry_failed=True, fail=0, **options)
     launcher(folder, [], searcher=made, retry_failed=True).run()
     assert [trial.end.state for trial in folder.trials()] == [DONE, DONE]
     assert {one.state for one in folder.newest().values()} == {DONE} and not folder.dropped()
@@ -127,6 +128,32 @@ def test_trials_that_were_being_made_by_a_killed_launcher_fail_and_are_queued_ag
     assert [trial.name for trial in folder.trials()] == ["t1", "t2", "t3"]
     assert folder.trials()[0].settings["lr"] == lost["lr",]
     assert states(folder) == {"FAIL": 1, "COMPLETE": 3}
+
+
+@pytest.mark.parametrize("planted", ["words", "settings", "run", "confirmed", "ended"])
+def test_trials_that_were_not_made_of_the_suite_are_not_started(tmp_path, planted):
+    """Their words would be run as commands: with plugins, say, of a stranger's."""
+    folder, made = searched(tmp_path, {**SEARCH, "trials": 2}, steps=5)
+    settings = {"lr": 0.5 if planted == "settings" else 0.01}  # the first is out of the space
+    (first,) = made._make("t1", settings)
+    evil = ["plugins=['evil.py']"]
+    runs = {
+        "words": [replace(first, words=[*first.words, *evil])],
+        "confirmed": [replace(first, confirmed=evil)],
+        "settings": [first],
+        "run": [first, replace(first, id="another")],
+        "ended": [replace(first, words=evil)],
+    }[planted]
+    if planted == "ended":
+        made._trials.end(Trial(1, settings, runs), End(DONE, 1.0))
+    made._trials.create(Trial(1, settings, runs))
+    if planted == "ended":
+        run(folder, made)
+        assert runs[0].id not in folder.newest()
+        return
+    with pytest.raises(ConfigError, match=r"t1\.json: its runs are not those that the suite's file makes"):
+        run(folder, made)
+    assert folder.newest() == {}
 
 
 @pytest.mark.parametrize("damage", ["gone", "torn", "garbage"])
