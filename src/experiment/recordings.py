@@ -16,9 +16,12 @@ import torch as th
 
 from checkpoints.errors import CheckpointError
 from checkpoints.tree import load_tree, tree_bytes
+from checks.lasting import lasting
+from checks.recorded import statement_of
 from components.episode_batch import EpisodeBatch
 from experiment.loaded_run import LoadedRun
 from records.layout import RECORDINGS
+from records.own_marks import mark
 from utils.errors import ConfigError, MusterError
 from utils.plain_values import shown
 from utils.regular_files import read_regular
@@ -82,6 +85,7 @@ class RecordingWriter:
     def __init__(self, folder: str | Path, env: str, env_args: Mapping[str, Any]):
         self._folder, self._files, self.episodes, self.steps = Path(folder), 0, 0, 0
         env_args = {key: value for key, value in env_args.items() if key not in NOT_RECORDED}
+        env_args = lasting({"env": env, "env_args": env_args})["env_args"]
         header = {"format": FORMAT, "version": VERSION, "env": env, "env_args": env_args}
         self._header = json.dumps(header, indent=1).encode()
         if not self._folder.exists():
@@ -89,7 +93,8 @@ class RecordingWriter:
         if self._folder.is_dir() and not any(self._folder.iterdir()):
             return
         found = read_recording(self._folder)
-        if (found.env, found.env_args) != (env, json.loads(self._header)["env_args"]):
+        recorded = lasting({"env": found.env, "env_args": found.env_args})["env_args"]
+        if (found.env, recorded) != (env, json.loads(self._header)["env_args"]):
             raise ConfigError(
                 f"{shown(str(folder), 300)} is a recording of env={shown(found.env)} with "
                 f"env_args={shown(found.env_args, 300)}, not with {shown(env_args, 300)}. Choose another folder."
@@ -108,6 +113,7 @@ class RecordingWriter:
             if not self._files:
                 os.makedirs(self._folder, mode=0o700, exist_ok=True)
                 write_whole(str(self._folder / HEADER), self._header)
+                mark(self._folder, statement_of(json.loads(self._header)))
             write_whole(str(self._folder / f"{self._files}.th"), bytes(tree_bytes(taken)))
         except OSError as error:
             raise MusterError(

@@ -3,10 +3,12 @@
 import io
 import json
 import re
+import shutil
 
 import pytest
 import torch as th
 
+import clone
 import play as door
 from cli.compose import compose_config
 from entity_runs import parts_of
@@ -127,6 +129,20 @@ def test_episodes_are_added_to_a_recording_of_the_same_game(monkeypatch, capsys,
     (tmp_path / "file").touch()
     code, shown = played(monkeypatch, capsys, ["Xor", "--record", str(tmp_path / "file")], "q")
     assert code == 2 and "recording.json cannot be read (Not a directory)" in shown.err
+
+
+def test_ones_own_recording_is_cloned_from_everywhere_and_a_copy_is_not(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "light.py").write_text(OWN)
+    for choice in ("0", "1"):  # an episode each
+        assert played(monkeypatch, capsys, ["light.py:Light", "--record", "mine"], choice)[0] == 0
+    assert read_recording("mine").env_args["environment"] == f"{tmp_path / 'light.py'}:Light"
+    shutil.copytree("mine", "theirs")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert clone.main(["../mine", "--epochs", "1"]) == 0, capsys.readouterr().err
+    assert clone.main(["../theirs", "--epochs", "1"]) == 2
+    assert "The recording has settings that import code" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
