@@ -33,8 +33,8 @@ def test_a_search_ranks_its_trials(suite, tmp_path, capsys):
     best = sorted(value, key=value.get, reverse=True)
     # of one map, in the statistic's own unit
     assert ranked[0].split(" | ")[2].startswith(f"{value[best[0]]:.4f} (")
-    assert [line.split(" | ")[0] for line in ranked] == [f"| qmix+{name}" for name in best]
-    assert ranked[0].split(" | ")[1] == str(trials[best[0]]["lr"]) and 0.0005 < trials[best[0]]["lr"] < 0.002
+    assert [line.split(" | ")[0].rstrip() for line in ranked] == [f"| qmix+{name}" for name in best]
+    assert ranked[0].split(" | ")[1].rstrip() == str(trials[best[0]]["lr"]) and 0.0005 < trials[best[0]]["lr"] < 0.002
 
 
 TPE = TINY.replace("[qmix, vdn]", "qmix").replace("t_max: 20", "t_max: 5") + (
