@@ -1,5 +1,6 @@
 """The files of one buffer in the checkpoints of a run: each record is written once."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -30,9 +31,12 @@ class BufferFiles:
         journal.before_overwrite(self._wait_until_written)
 
     def begin(self) -> None:
-        """Note which records the next checkpoint has, and which files of the last one it needs, too."""
+        """Note which records the next checkpoint has, and which files of the last one it needs, too.
+
+        If the results were removed meanwhile, it has no files to share, and everything is written.
+        """
         journal = self._journal
-        if self._edits != journal.edits:
+        if self._edits != journal.edits or not all(map(_is_there, self._segments)):
             self._segments, self._edits = [], journal.edits
         self._kept = [segment for segment in self._segments if segment.stop > journal.first]
         self._records = max(journal.first, self._kept[-1].stop if self._kept else 0), journal.stop
@@ -64,3 +68,10 @@ class BufferFiles:
     def _wait_until_written(self, first_kept: int) -> None:
         with self._written:
             self._written.wait_for(lambda: self._safe_until is None or self._safe_until >= first_kept)
+
+
+def _is_there(segment: Segment) -> bool:
+    try:
+        return os.lstat(segment.path).st_size == segment.entry["bytes"]
+    except OSError:
+        return False

@@ -7,7 +7,7 @@ from typing import Any
 
 from checkpoints.errors import CheckpointError
 from checkpoints.segments import read_segment, segments_of
-from checkpoints.store import Checkpoint, settled
+from checkpoints.store import Checkpoint, checkpoints_of, settled
 from checkpoints.tree import load_tree
 from checkpoints.writer import STATE, CheckpointWriter
 from checks.recorded import as_words, reaching, statement_of
@@ -220,6 +220,10 @@ class RunSaver:
     def _how_to_resume(self) -> str:
         if self._writer is None or self._writer.newest is None:
             return "There is no checkpoint to resume from."
+        # who removes the results of a run that is under way removes its checkpoints, too
+        found, _ = checkpoints_of(self.folder.path)
+        if not found:
+            return f"There is no checkpoint to resume from: those in {self.folder.path} were removed."
         own = is_own(self.folder.path, statement_of(self._config))
         command = self.folder.resume_command("" if own else as_words(reaching(self._config)))
-        return f"Resume from the checkpoint of step {self._writer.newest.name} with: {command}"
+        return f"Resume from the checkpoint of step {found[0].manifest['t_env']} with: {command}"

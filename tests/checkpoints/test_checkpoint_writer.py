@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shutil
 import threading
 
 import pytest
@@ -103,6 +104,27 @@ def test_a_resumed_run_does_not_rewrite_the_records_of_its_checkpoint(tmp_path, 
     checkpoint, again = restored(tmp_path, 6)
     assert checkpoint.number == 2
     same(again, copy)
+    writer.close()
+
+
+@pytest.mark.parametrize("how", ["removed", "truncated"])
+def test_without_the_older_files_everything_is_written(tmp_path, counted, how):
+    """Somebody has removed the results of a run that is under way."""
+    buffer = new_buffer(6)
+    writer = CheckpointWriter(tmp_path, {"": buffer.journal}, keep=1)
+    for number, seed in ((1, 1), (2, 2)):
+        buffer.insert(random_batch([2, 3], LENGTH, seed=seed))
+        save(writer, 100 * number)
+    if how == "removed":
+        shutil.rmtree(tmp_path)
+    else:
+        (tmp_path / "checkpoints" / "200" / "buffer-0-2.bin").write_bytes(b"")
+    buffer.insert(random_batch([1], LENGTH, seed=3))
+    save(writer, 300)
+    assert counted == [(0, 2), (2, 4), (0, 5)]
+    checkpoint, copy = restored(tmp_path, 6)
+    assert checkpoint.folder == tmp_path / "checkpoints" / "300"
+    same(copy, buffer)
     writer.close()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from checkpoints.resumption import Resumption
 from checkpoints.store import newest_checkpoint
 from forked import run_command
 from helpers import fill_disk, small_disk
@@ -103,6 +104,44 @@ def _trained_on(disk, monkeypatch, fill, free, **changes):
 
     monkeypatch.setattr(QLearner, "train", train_on_a_bad_disk)
     return run(config)
+
+
+def test_a_checkpoint_after_the_results_were_removed_is_whole(tmp_path, monkeypatch, caplog):
+    train, results = QLearner.train, tmp_path / "results"
+
+    def remove(learner, batch, t_env, episode_num):
+        if t_env == 100:
+            assert list(results.glob("runs/*/checkpoints/[0-9]*"))
+            shutil.rmtree(results)
+        return train(learner, batch, t_env, episode_num)
+
+    config = {"env": "two_step", "t_max": 200, "batch_size": 4, "buffer_size": 90, "seed": 7, "checkpoint_interval": 30}
+    config |= {"local_results_path": str(results), "test_nepisode": 1}
+    expected = run({**config, "t_max": 300, "checkpoint_interval": 0, "local_results_path": str(tmp_path / "straight")})
+    monkeypatch.setattr(QLearner, "train", remove)
+    monkeypatch.setattr("experiment.saving.RETRY_AFTER", ())
+    run(config)
+    resume = Resumption.of("latest", results)
+    assert resume.checkpoint.manifest["t_env"] == 202
+    assert run({**resume.config, "t_max": 300}, resume=resume) == expected
+
+
+def test_a_resume_command_is_printed_only_for_what_is_there(tmp_path, monkeypatch):
+    train, results = QLearner.train, tmp_path / "results"
+
+    def break_down(learner, batch, t_env, episode_num):
+        if t_env == 100:
+            shutil.rmtree(results)
+            monkeypatch.setattr("checkpoints.writer.NewFolder.__init__", lambda *_: os.stat("gone"))
+            raise MusterError("The simulator is lost.")
+        return train(learner, batch, t_env, episode_num)
+
+    monkeypatch.setattr(QLearner, "train", break_down)
+    monkeypatch.setattr("experiment.saving.RETRY_AT_THE_END", ())
+    config = {"env": "two_step", "t_max": 200, "batch_size": 4, "seed": 7, "checkpoint_interval": 30}
+    with pytest.raises(MusterError, match=r"There is no checkpoint to resume from: those in .* were removed") as error:
+        run({**config, "local_results_path": str(results)})
+    assert "--resume" not in str(error.value)
 
 
 def test_a_run_stops_if_checkpoints_cannot_be_written_for_long(tmp_path, monkeypatch, caplog):
