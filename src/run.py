@@ -41,7 +41,7 @@ from records.tokens import map_of, run_token
 from utils.allocation import keep_freed_memory
 from utils.available_memory import memory_errors_explained
 from utils.config import default_config, recursive_dict_update
-from utils.errors import ConfigError
+from utils.errors import ConfigError, MusterError
 from utils.random_streams import seed_everything
 from utils.stop_signals import StopSignals
 
@@ -156,7 +156,13 @@ def _set_up_sinks(
 ) -> None:
     """Set up the sinks of statistics. An unobserved run has no metric log until it writes a checkpoint."""
     if folder.sacred_id is not None or resume is not None:
-        folder.create()
+        try:
+            folder.create()
+        except OSError as error:
+            raise MusterError(
+                f"The folder of this run cannot be made: {folder.path}: {error.strerror}. Make room there, or choose "
+                "another folder with local_results_path."
+            ) from None
         logger.setup_metric_log(str(folder.metrics))
     if args.use_tensorboard:
         logger.setup_tb(os.path.join(args.local_results_path, TB_LOGS, args.unique_token))

@@ -4,9 +4,19 @@ import os
 from pathlib import Path
 
 from checkpoints.errors import CheckpointError
-from checkpoints.folder import OF_MODELS, PLAIN_NAME, STATE, file_entry, read_manifest, verify_file, write_manifest
+from checkpoints.folder import (
+    FORMAT,
+    OF_MODELS,
+    PLAIN_NAME,
+    STATE,
+    file_entry,
+    read_manifest,
+    verify_file,
+    write_manifest,
+)
 from checkpoints.segments import PREFIX
 from records.layout import BEST, CHECKPOINTS, MANIFEST, MODELS, RUNS, place_of_run
+from records.recorded import json_mapping
 
 MOST_NAMED = 3
 
@@ -42,11 +52,17 @@ def require_intact(model: Path) -> None:
 
 def note_of(model: Path) -> str:
     """What to say of a model whose files nothing vouches for, after its name; else empty."""
-    return "" if os.path.lexists(model / MANIFEST) else f" (it has no {MANIFEST}, so its files were not checked)"
+    return "" if _is_vouched_for(model) else f" (it has no {MANIFEST} of today's form, so its files were not checked)"
+
+
+def _is_vouched_for(model: Path) -> bool:
+    """Whether there is a manifest; those of other programs, and of checkpoints of older versions, have another form."""
+    content = json_mapping(model / MANIFEST)
+    return os.path.lexists(model / MANIFEST) and (not content or content.get("format") == FORMAT)
 
 
 def _verify(model: Path) -> None:
-    if not os.path.lexists(model / MANIFEST):
+    if not _is_vouched_for(model):
         return
     for name, entry in read_manifest(model, OF_MODELS)["files"].items():
         of_model = name != STATE and not name.startswith(PREFIX)

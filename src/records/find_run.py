@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from records.layout import CHECKPOINTS, MODELS, NAMED_BY_TOKEN, RUNS, SACRED, place_of_run
-from records.recorded import all_manifests, json_mapping, manifests, sacred_numbers, sacred_time, token_in
+from records.recorded import (
+    all_manifests,
+    json_mapping,
+    manifests,
+    problem_of_json,
+    sacred_numbers,
+    sacred_time,
+    token_in,
+)
 from records.tokens import is_token
 from utils.errors import ConfigError
 from utils.nearest import suggestion
@@ -50,7 +58,8 @@ class FoundRun:
         if record is not None:
             config = json_mapping(record / "config.json")
             if not config:
-                raise ConfigError(f"{record}: config.json is missing, so the run cannot be played.")
+                problem = problem_of_json(record / "config.json")
+                raise ConfigError(f"{record}: config.json {problem}, so the run cannot be played.")
             return config
         for manifest in manifests(self.folder / CHECKPOINTS).values():
             if isinstance(manifest.get("config"), dict):
@@ -145,8 +154,9 @@ def _of_sacred(results: Path, number: str) -> FoundRun:
         found = (token for token, manifest in all_manifests(results) if str(manifest.get("sacred_id")) == number)
         token = next(found, None)
     if token is None:
+        problem = problem_of_json(folder / "info.json") or "has no token"
         raise ConfigError(
-            f"{folder} is not the folder of a run, or the run has not started yet: info.json has no token, and no "
+            f"{folder} is not the folder of a run, or the run has not started yet: info.json {problem}, and no "
             "checkpoint belongs to this run."
         )
     return FoundRun(results, token, number)

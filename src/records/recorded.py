@@ -14,11 +14,28 @@ from utils.regular_files import read_regular
 
 def json_mapping(path: Path) -> dict[str, Any]:
     """The object in a JSON file; {} if the file is missing, too large, being written just now, or holds no object."""
+    return _read(path)[0]
+
+
+def problem_of_json(path: Path) -> str:
+    """Why `json_mapping` has nothing of a file, such as "is missing", for a sentence about it; else empty."""
+    return _read(path)[1]
+
+
+def _read(path: Path) -> tuple[dict[str, Any], str]:
     try:
         content = json.loads(read_regular(path, LARGEST[path.name]))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    except FileNotFoundError:
+        return {}, "is missing"
+    except OSError as error:
+        return {}, f"cannot be read ({error.strerror})"
+    except ValueError:
+        return {}, "is not JSON: it is damaged, or was being written when the run ended"
+    except RecursionError:
+        return {}, "is nested too deep"
+    if not isinstance(content, dict) or not content:
+        return {}, "is empty" if content == {} else "holds no mapping"
+    return content, ""
 
 
 def token_in(info: Mapping[str, Any]) -> str | None:

@@ -5,10 +5,11 @@ from pathlib import Path
 from records.best_model import RANKED_BY, RankedModel, SavedModel, best_of, reason_to_play, to_play, told_by
 from records.find_run import FoundRun
 from records.layout import BEST, CHECKPOINTS, METRICS
+from records.limits import LARGEST
 from records.metric_rows import read_rows, whole_lines
 from records.recorded import manifests
 from utils.errors import ConfigError
-from utils.regular_files import open_regular
+from utils.regular_files import read_regular
 
 BOTH = "--model=newest or load_step=STEP picks another"
 
@@ -82,11 +83,13 @@ def _holds_model(folder: Path) -> bool:
 
 
 def _tests(run: FoundRun) -> dict[int, dict[str, float]]:
-    """Step -> the figures of the test after it: those of the metric log if there is one, else those Sacred kept."""
-    metrics = run.folder / METRICS
-    if metrics.is_file() and not metrics.is_symlink():
-        with open_regular(metrics) as file:
-            found = read_rows(whole_lines(file.read()) or b"", RANKED_BY)
+    """Step -> the figures of the test after it: those of the metric log if it can be read, else those Sacred kept."""
+    try:
+        log = read_regular(run.folder / METRICS, LARGEST[METRICS])
+    except OSError:
+        log = None
+    if log is not None:
+        found = read_rows(whole_lines(log) or b"", RANKED_BY)
         series = {key: zip(rows.t_env, rows.value, strict=True) for key, rows in found.items()}
     else:
         info = run.info()

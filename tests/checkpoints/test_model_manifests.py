@@ -74,7 +74,7 @@ def test_a_truncated_file_and_no_other_model(models):
         find_checkpoint(str(models), 0)
     (models / "30" / "manifest.json").unlink()
     assert find_checkpoint(str(models), 0) == (models / "30", 30)
-    assert note_of(models / "30") == " (it has no manifest.json, so its files were not checked)"
+    assert note_of(models / "30") == " (it has no manifest.json of today's form, so its files were not checked)"
 
 
 def test_what_is_missing_is_left_to_those_who_read_it(models):

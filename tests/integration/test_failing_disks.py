@@ -1,5 +1,6 @@
 """Whole runs on disks that fill up, and with results that disappear."""
 
+import errno
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from checkpoints.store import newest_checkpoint
 from forked import run_command
 from helpers import fill_disk, small_disk
 from learners.q_learner import QLearner
+from main import main
 from run import run
 from utils.config import config_path, default_config, recursive_dict_update
 from utils.errors import MusterError
@@ -45,6 +47,25 @@ def test_a_full_disk_at_the_start_is_one_message(tmp_path):
     assert line.startswith("stopped: The record of this run cannot be written under")
     assert "No space left on device" in line
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_disk_that_fills_up_after_sacred_has_begun_is_one_message(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    make = Path.mkdir
+
+    def full(path, *arguments, **options):
+        if path.parent.name == "runs":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        make(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    assert main(["--config=vdn", "--env-config=two_step", "with", *SMALL, "run_name=first"]) == 1
+    shown = capsys.readouterr()
+    told = (
+        "stopped: The folder of this run cannot be made: results/runs/first: No space left on device. Make room there"
+    )
+    assert told in " ".join(shown.err.split())
+    assert "Traceback" not in shown.out + shown.err
 
 
 def test_the_option_for_a_folder_records_in_our_way(tmp_path):

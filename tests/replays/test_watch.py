@@ -115,8 +115,9 @@ def test_of_pymarl_s_folders_the_newest_is_played(results):
 
 
 def test_of_checkpoints_the_best_is_played(results):
+    """An older version's, too, whose manifests have another form."""
     for step, figure in ((10, 5.0), (20, None), (30, 1.0)):
-        checkpoint(results, "old", step, test_return_mean=figure)
+        checkpoint(results, "old", step, format=3, test_return_mean=figure)
     folder = results / "runs" / "old" / "checkpoints"
     assert model_to_play(str(folder), 0)[:2] == (folder / "10", 10)
 
@@ -155,6 +156,35 @@ def test_it_plays_the_best_model(tmp_path, capsys, monkeypatch):
 def checkpoint(results, token, step, **figures):
     put(results / "runs" / token / "checkpoints" / str(step) / "agent.th")
     put(results / "runs" / token / "checkpoints" / str(step) / "manifest.json", json.dumps(figures))
+
+
+def test_files_of_any_length_are_not_read(results):
+    """Sparse ones of 20 GB, say."""
+    log = put(results / "runs" / "old" / "metrics.csv")
+    os.truncate(log, 20 * 2**30)
+    assert find_best_model(find_run("old", results)).step == 30, "by Sacred's figures, then"
+    info = results / "sacred" / "2" / "info.json"
+    os.truncate(info, 20 * 2**30)
+    assert find_best_model(find_run("old", results)).step == 40
+    with pytest.raises(ConfigError, match=r"info\.json cannot be read \(it is 20.0 GiB long, longer than \d+ bytes\)"):
+        find_run("2", results)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("[" * 200_000 + "]" * 200_000, "is nested too deep"),
+        ("{", "is not JSON: it is damaged"),
+        ("[1]", "holds no mapping"),
+        ("{}", "is empty"),
+        (None, "is missing"),
+    ],
+)
+def test_why_a_config_cannot_be_read(results, content, told):
+    path = results / "sacred" / "2" / "config.json"
+    path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(ConfigError, match=rf"config\.json {told}.*, so the run cannot be played"):
+        find_run("2", results).config()
 
 
 def test_a_run_that_sacred_did_not_observe(tmp_path):
