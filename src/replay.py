@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
     options = _parser().parse_args(argv)
-    return run_command(lambda: _export(options), "the animation is incomplete.")
+    return run_command(lambda: _export(options), "no animation was written.")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 """Replays as moving pictures, through imageio."""
 
 import importlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
@@ -33,14 +34,19 @@ def write_mp4(path: str | Path, frames: Iterable[np.ndarray], fps: float) -> int
 
 def _write(path: str | Path, frames: Iterable[np.ndarray], packages: tuple[str, ...], options: dict) -> int:
     imageio, *_ = (_require(package) for package in packages)
-    count = 0
+    count, path = 0, Path(path)
+    # the ending chooses the form of a film
+    unfinished = path.with_name(f".{path.stem}.{os.getpid()}.tmp{path.suffix}")
     try:
-        with imageio.get_writer(path, **options) as writer:
+        with imageio.get_writer(unfinished, **options) as writer:
             for frame in frames:
                 writer.append_data(frame)
                 count += 1
+        os.replace(unfinished, path)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error}") from None
+        raise ConfigError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:  # half an animation helps nobody
+        unfinished.unlink(missing_ok=True)
     return count
 
 

@@ -1,6 +1,7 @@
 """The frames of a replay: the picture, and beside it the agents' actions and their values."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from replays.canvas import Canvas, shortened
 from replays.drawing import DEAD, INK, TEAMS, close_up, colour_of, draw
+from replays.forms import require_forms
 from replays.reader import Replay
 from utils.errors import ConfigError
 
@@ -28,14 +30,18 @@ def frames(replay: Replay, scale: float | None = None, ghost: Replay | None = No
         ghost: another race on the same track, drawn at the same time of the race.
 
     Raises:
-        ConfigError: the world is so large that the picture would have more than `MOST_PIXELS`, or the ghost's race is
-            on another track.
+        ConfigError: a value is of another kind than `replays.forms` says, the world is so large that the picture would
+            have more than `MOST_PIXELS`, or the ghost's race is on another track.
     """
-    scene = replay.header.get("scene") or {}
+    require_forms(replay, "This replay")
     if ghost is not None:
-        _require_same_track(scene, ghost.header.get("scene") or {})
-        replay = _with_ghost(replay, ghost)
-    bounds = close_up(scene, [step["snapshot"] for step in replay.steps])
+        require_forms(ghost, "The ghost")
+    scene = replay.header.get("scene") or {}
+    with _values_explained("This replay"):
+        if ghost is not None:
+            _require_same_track(scene, ghost.header.get("scene") or {})
+            replay = _with_ghost(replay, ghost)
+        bounds = close_up(scene, [step["snapshot"] for step in replay.steps])
     if scale is None:
         scale = LONGER_SIDE / max(bounds[2] - bounds[0], bounds[3] - bounds[1])
     width, height = bounds[2] - bounds[0], bounds[3] - bounds[1]
@@ -45,8 +51,21 @@ def frames(replay: Replay, scale: float | None = None, ghost: Replay | None = No
             f"{scale:g} pixels to a unit. Choose a smaller --scale."
         )
     for t in range(len(replay.steps)):
-        picture = draw(scene, replay.steps[t]["snapshot"], scale, bounds)
-        yield _side_by_side(picture, _panel(replay, t, max(picture.shape[0], LEAST_HEIGHT)))
+        with _values_explained(f"Step {t} of this replay"):
+            picture = draw(scene, replay.steps[t]["snapshot"], scale, bounds)
+            frame = _side_by_side(picture, _panel(replay, t, max(picture.shape[0], LEAST_HEIGHT)))
+        yield frame
+
+
+@contextmanager
+def _values_explained(what: str) -> Iterator[None]:
+    """Values of the right kinds may still not fit together: an action without a name, numbers beyond any picture."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ConfigError(
+            f"{what} cannot be drawn: its values do not fit together ({type(error).__name__}: {error})."
+        ) from None
 
 
 def _require_same_track(scene: dict, other: dict) -> None:
@@ -89,7 +108,7 @@ def _panel(replay: Replay, t: int, height: int) -> np.ndarray:
     header = replay.header
     title = str(header.get("map") or header.get("scene", {}).get("title") or header.get("env", ""))
     canvas.text(MARGIN, MARGIN + 5, shortened(title, PANEL_WIDTH - 2 * MARGIN), INK)
-    canvas.text(MARGIN, MARGIN + ROW + 5, f"step {step['t']}    return {step['return']:.4g}", INK)
+    canvas.text(MARGIN, MARGIN + ROW + 5, f"step {step['t']}    return {_figure(step['return'])}", INK)
     curve = [entry.get("q_tot") for entry in replay.steps]
     name = "Q_tot"
     if all(value is None for value in curve):
@@ -99,12 +118,16 @@ def _panel(replay: Replay, t: int, height: int) -> np.ndarray:
     return canvas.pixels()
 
 
+def _figure(value: float | None, digits: int = 4) -> str:
+    return IDLE if value is None else f"{value:.{digits}g}"
+
+
 def _draw_agents(canvas: Canvas, replay: Replay, step: dict, top: int, bottom: int) -> None:
     """A row for each agent: its number, its action and the value of that; `top` is the middle of the first row."""
     actions = step.get("actions")
     if "decisions" in step:
         for row, (path, chosen) in enumerate(step["decisions"].items()):
-            figures = " ".join(f"{number:.3g}" for number in _flat(chosen))
+            figures = " ".join(_figure(number, 3) for number in _flat(chosen))
             canvas.text(MARGIN, top + row * ROW, shortened(f"{path}: {figures}", PANEL_WIDTH - 2 * MARGIN), INK)
         return
     if actions is None:

@@ -1,5 +1,8 @@
 """Pictures and animations of replays."""
 
+import copy
+import functools
+
 import numpy as np
 import pytest
 
@@ -8,7 +11,7 @@ from replays import export
 from replays.canvas import Canvas, shortened, text_width
 from replays.drawing import NEUTRAL, TEAMS, bounds_of, close_up, draw
 from replays.frames import BAR, frames
-from replays.reader import read_replay
+from replays.reader import Replay, read_replay
 from replays.writer import ReplayWriter
 from utils.errors import ConfigError
 
@@ -77,6 +80,66 @@ def test_north_is_up_and_bodies_have_their_colours():
     for (row, column), colour in {(20, 20): TEAMS[0], (80, 80): TEAMS[1], (20, 80): (1, 2, 3)}.items():
         assert tuple(picture[row, column]) == colour
     assert tuple(picture[80, 20]) == NEUTRAL
+
+
+VALUES = {"null": None, "negative": -1, "huge": 10**400, "text": "text", "list": [1], "mapping": {"a": 1}}
+
+
+def _places(value, path=()):
+    """All places in a tree of mappings and lists."""
+    if path:
+        yield path
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from _places(inner, (*path, key))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_values_of_other_kinds_are_refused_in_words(value):
+    """Each value of a replay in turn: it is drawn, or the error says what it should be."""
+    unit = {"id": "a", "agent": 0, "team": 0, "x": 0, "y": 0, "radius": 0.5, "health": 1, "max_health": 2, "label": "a"}
+    car = {"id": 1, "x": 1, "y": 1, "shape": "car", "heading": 0.5, "colour": [1, 2, 3], "alive": True}
+    snapshot = {"units": [unit, car], "links": [{"from": "a", "to": 1, "kind": "attack"}], "texts": ["words"]}
+    scene = {"title": "t", "bounds": [0, 0, 2, 2], "grid": 1, "ground": {"cell": 1, "rows": [".#"]}}
+    scene["road"] = {"left": [[0, 0], [1, 1]]}
+    step = {"type": "step", "t": 0, "snapshot": snapshot, "actions": [0], "acts": [1], "avail_actions": [[1, 1]]}
+    step |= {"q_values": [[0.5, 1.5]], "q_tot": 1.0, "return": 2.0, "reward": 1.0}
+    chosen = {"type": "step", "t": 1, "snapshot": snapshot, "decisions": {"a": [[0.5]]}, "return": 2.0}
+    last = {"type": "step", "t": 2, "snapshot": snapshot, "return": 2.0}
+    whole = [{"scene": scene, "action_names": [["one", "two"]]}, [step, chosen, last], {"won": True}]
+    assert len(list(frames(Replay(*whole), scale=4))) == 3
+    refused = 0
+    for *path, key in _places(whole):
+        if not path:
+            continue
+        changed = copy.deepcopy(whole)
+        entry = functools.reduce(lambda inner, key: inner[key], path, changed)
+        if not isinstance(entry, dict | list) or (path == [1] and not isinstance(value, dict)):
+            continue
+        entry[key] = value
+        if not all(isinstance(step, dict) and isinstance(step.get("snapshot"), dict) for step in changed[1]):
+            continue  # `read_replay` refuses these
+        try:
+            list(frames(Replay(*changed), scale=4))
+        except ConfigError as error:
+            assert "cannot be drawn" in str(error) or "pixels" in str(error)
+            refused += 1
+    assert refused > 5
+
+
+def test_half_an_animation_is_not_left_behind(tmp_path):
+    def broken():
+        yield np.zeros((4, 4, 3), np.uint8)
+        raise ConfigError("step 1 is broken")
+
+    (tmp_path / "a.gif").write_bytes(b"the one before")
+    with pytest.raises(ConfigError, match="step 1 is broken"):
+        export.write_gif(tmp_path / "a.gif", broken(), 6)
+    assert (tmp_path / "a.gif").read_bytes() == b"the one before"
+    assert export.write_gif(tmp_path / "b.gif", [np.zeros((4, 4, 3), np.uint8)] * 2, 6) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gif", "b.gif"]
+    with pytest.raises(ConfigError, match="cannot be written: The directory does not exist"):
+        export.write_gif(tmp_path / "none" / "a.gif", [np.zeros((4, 4, 3), np.uint8)], 6)
 
 
 def test_ground_links_meters_and_the_dead():
