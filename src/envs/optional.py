@@ -4,6 +4,7 @@ import importlib
 from types import ModuleType
 
 from utils.errors import ConfigError
+from utils.plain_values import shown
 
 INSTALL_ENVS = "pip install -r requirements-envs.txt"
 
@@ -12,7 +13,8 @@ def require(module: str, needed_by: str, install: str = INSTALL_ENVS) -> ModuleT
     """Import `module`.
 
     Raises:
-        ConfigError: it, or something it needs, is not installed; the message has the command that installs it.
+        ConfigError: it, or something it needs, is not installed, or importing it fails; the message has the command
+            that installs it.
     """
     try:
         return importlib.import_module(module)
@@ -20,3 +22,8 @@ def require(module: str, needed_by: str, install: str = INSTALL_ENVS) -> ModuleT
         raise ConfigError(
             f"{needed_by} needs the package '{error.name}', which is not installed. Install it with: {install}"
         ) from None
+    except Exception as error:
+        raise ConfigError(
+            f"{needed_by} needs '{module}', which is installed and cannot be imported: {type(error).__name__}: "
+            f"{shown(str(error), 300)}. To install it again: {install}"
+        ) from error

@@ -1,4 +1,4 @@
-"""Keeping a package from importing another that it can do without."""
+"""Keeping a package from importing another that it can do without, and telling what an import did not find."""
 
 import sys
 from collections.abc import Iterator
@@ -16,3 +16,9 @@ def not_imported(name: str) -> Iterator[None]:
         yield
     finally:
         del sys.modules[name]
+
+
+def is_absent(name: str, error: ModuleNotFoundError) -> bool:
+    """Whether importing the module `name` did not find it, or a package that it is in; else it is there and lacks
+    another one."""
+    return error.name is not None and f"{name}.".startswith(f"{error.name}.")

@@ -3,11 +3,15 @@
 import importlib
 import importlib.util
 import os
+import pkgutil
 import sys
 from pathlib import Path
 from types import ModuleType
 
 from utils.errors import ConfigError
+from utils.imports import is_absent
+from utils.nearest import did_you_mean
+from utils.plain_values import shown
 
 
 def imported(option: str, plugin: str) -> ModuleType:
@@ -22,10 +26,16 @@ def imported(option: str, plugin: str) -> ModuleType:
     except ConfigError:
         raise
     except ModuleNotFoundError as error:
-        searched = ""
-        if error.name is not None and f"{plugin}.".startswith(f"{error.name}."):  # not one that it imports itself
-            searched = f", neither installed nor in {folder}"
-        raise ConfigError(f"{option}: importing '{plugin}' failed: {error}{searched}.") from error
+        if not plugin.endswith(".py") and is_absent(plugin, error):
+            hint = did_you_mean(plugin, (module.name for module in pkgutil.iter_modules([folder])))
+            raise ConfigError(
+                f"{option}: importing '{shown(plugin)}' failed: {error}, neither installed nor in {folder}.{hint}"
+            ) from error
+        package = (error.name or "").partition(".")[0]
+        raise ConfigError(
+            f"{option}: importing '{plugin}' failed{line_of(error, plugin)}: {error}. It is neither installed nor in "
+            f"{folder}; if it is a package, install it with: pip install {package}"
+        ) from error
     except SystemExit as error:
         where = line_of(error, plugin)
         raise ConfigError(f"{option}: importing '{plugin}' failed{where}: it calls sys.exit({error.code}).") from error
@@ -48,7 +58,8 @@ def _imported_file(option: str, path: Path) -> ModuleType:
     if not path.is_file():
         raise ConfigError(f"{option}: there is no file {path}.")
     for known in list(sys.modules.values()):
-        if getattr(known, "__muster_plugin__", None) == str(path):
+        # getattr would load modules that load when they are asked for something, as torch's compiler
+        if isinstance(known, ModuleType) and vars(known).get("__muster_plugin__") == str(path):
             return known
     name = path.stem if path.stem not in sys.modules else f"{path.stem}_{abs(hash(str(path))):x}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -68,12 +79,13 @@ def _imported_file(option: str, path: Path) -> ModuleType:
 
 
 def line_of(error: BaseException, plugin: str) -> str:
-    """Where in the file `plugin` an error comes from, " at line N"; empty if it comes from elsewhere."""
+    """Where in the user's file or module an error comes from, " at line N"; empty if it comes from elsewhere."""
     if isinstance(error, SyntaxError):
         return f" at line {error.lineno}"
-    frame, line = error.__traceback__, None
+    frame, line, module = error.__traceback__, None, plugin.replace(".", os.sep)
+    ends = (Path(plugin).name,) if plugin.endswith(".py") else (f"{module}.py", os.path.join(module, "__init__.py"))
     while frame is not None:
-        if frame.tb_frame.f_code.co_filename.endswith(Path(plugin).name):
+        if frame.tb_frame.f_code.co_filename.endswith(ends):
             line = frame.tb_lineno
         frame = frame.tb_next
     return f" at line {line}" if line else ""

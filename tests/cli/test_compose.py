@@ -90,7 +90,9 @@ def test_a_plugin_may_be_a_module_in_the_current_folder(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match=f"plugins: .* No module named 'no_such_module', {where}\\."):
         import_plugins(["no_such_module"])
     (tmp_path / "needs_another.py").write_text("import no_such_module\n")
-    with pytest.raises(ConfigError, match="importing 'needs_another' failed: No module named 'no_such_module'"):
+    with pytest.raises(
+        ConfigError, match="importing 'needs_another' failed at line 1: No module named 'no_such_module'"
+    ):
         import_plugins(["needs_another"])
     (tmp_path / "alg.yaml").write_text("name: mine\nplugins: [nowhere.py]\n")
     (tmp_path / "sub").mkdir()

@@ -184,11 +184,12 @@ def test_the_course_is_gymnasiums():
     ("changes", "message"),
     [
         ({"key": "CartPol-v1"}, "no environment 'CartPol-v1'. Did you mean 'CartPole-v1'"),
-        ({"key": "no_such_module:X-v0"}, "no module 'no_such_module'"),
+        ({"key": "no_such_module:X-v0"}, "No module named 'no_such_module', neither installed nor in /"),
+        ({"key": "gym_tasks:Turn-v0"}, r"gymnasium, with .*gym_tasks.py, has no environment 'Turn-v0'. .* 'Turns-v0'"),
         ({"key": "HalfCheetah-v5"}, r'Install them with: pip install "gymnasium\[mujoco\]"'),
         ({"key": "LunarLander-v3"}, r'Install them with: pip install "gymnasium\[box2d\]"'),
         ({"key": "ALE/Pong-v5"}, r'pip install "gymnasium\[atari\]", and name it: env_args.key=ale_py:ALE/Pong-v5'),
-        ({"key": "ale_py:ALE/Pong-v5"}, r"no module 'ale_py'. Install it with: pip install \"gymnasium\[atari\]\""),
+        ({"key": "ale_py:ALE/Pong-v5"}, r"needs the package 'ale_py', .* with: pip install \"gymnasium\[atari\]\""),
         ({"key": "Blackjack-v1"}, "env_args.time_limit: gymnasium sets no limit for the episodes of Blackjack-v1"),
         ({"time_limit": 0}, "time_limit is 0"),
         ({"time_limit": 2.5}, r"time_limit is 2\.5"),
@@ -249,3 +250,35 @@ def test_parts_are_where_gymnasium_draws_them():
     assert _placed("MountainCar-v0", -np.pi / 6, 0) == [(round(-np.pi / 6, 6), 0.1)]
     assert _placed("Acrobot-v1", 0, 0, 0, 0) == [(0, 0), (0, -1), (0, -2)]
     assert _placed("Acrobot-v1", right, right, 0, 0) == [(0, 0), (1, 0), (1, 1)]
+
+
+def test_an_environment_of_ones_own_is_found_in_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_gym.py").write_text(
+        "import gymnasium\nimport gym_tasks\n"
+        "class Halved(gymnasium.RewardWrapper):\n    def reward(self, reward):\n        return reward / 2\n"
+        "gymnasium.register('Mine-v0', entry_point=gym_tasks.Bonus, max_episode_steps=6)\n"
+    )
+    for module in ("my_gym", "my_gym.py"):
+        env = GymnasiumEnv(f"{module}:Mine-v0", wrappers=[f"{module}:Halved"])
+        env.reset()
+        assert act(env)[0]["reward"] == 0.5
+        monkeypatch.delitem(gymnasium.registry, "Mine-v0")
+        monkeypatch.delitem(sys.modules, "my_gym")
+
+
+def test_what_a_module_of_an_environment_lacks_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lacking_gym.py").write_text("import gymnasium\nimport no_such_thing\n")
+    words = "importing 'lacking_gym' failed at line 2: No module named 'no_such_thing'. .* pip install no_such_thing$"
+    with pytest.raises(ConfigError, match=words):
+        GymnasiumEnv.check_args(key="lacking_gym:X-v0")
+    with pytest.raises(ConfigError, match=words):
+        GymnasiumEnv.check_args(wrappers=["lacking_gym:X"])
+    gymnasium.register("Lacking-v0", entry_point="lacking_gym:X", max_episode_steps=2)
+    with pytest.raises(
+        ConfigError, match=r"Lacking-v0 cannot be made: ModuleNotFoundError: .* pip install no_such_thing"
+    ):
+        GymnasiumEnv.check_args(key="Lacking-v0")
+    gymnasium.registry.pop("Lacking-v0")

@@ -55,7 +55,7 @@ def test_lists_are_the_tuples_that_yaml_lacks():
         ([{"ClipReward": 1}], "neither a name nor a mapping"),
         ([{"ClipReward": {}, "FlattenObservation": {}}], "neither a name nor a mapping"),
         (["FrameStackObservations"], "gymnasium has no wrapper 'FrameStackObservations'. Did you mean"),
-        (["nowhere_to_be_found:Doubled"], "there is no module 'nowhere_to_be_found'"),
+        (["nowhere_to_be_found:Doubled"], "No module named 'nowhere_to_be_found', neither installed nor in /"),
         (["gymnasium:Doubled"], "the module has no class 'Doubled'"),
         ([{"FrameStackObservation": {"stacksize": 3}}], "takes no 'stacksize'. Did you mean 'stack_size'"),
         (["FrameStackObservation"], "does not go round this environment: TypeError"),

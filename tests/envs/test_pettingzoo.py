@@ -1,5 +1,8 @@
 """The PettingZoo wrapper on environments that do what few do: masks, deaths, early cuts."""
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 
@@ -183,11 +186,64 @@ def test_arguments_reach_the_environment():
         ({"kwargs": {"endd": 1}}, "takes no 'endd'.* Did you mean 'end'"),
         ({"reward": "max"}, "Allowed: mean, sum"),
         ({"time_limit": 0}, "time_limit is 0"),
-        ({"key": "envs.two_step"}, "no parallel_env"),
-        ({"key": "parades.parade_v9"}, "no module 'parades.parade_v9'"),
-        ({"key": "no_such_package.game"}, "package 'no_such_package', which is not installed"),
+        ({"key": "envs.two_step"}, r"envs/two_step.py\) has no parallel_env"),
+        ({"key": "parades.parade_v9"}, "No module named 'parades.parade_v9'"),
+        (
+            {"key": "no_such_package.game"},
+            r"No module named 'no_such_package', neither installed nor in /",
+        ),
+        ({"key": "mpe2.simple_spred_v3"}, r"no module 'mpe2.simple_spred_v3'. Did you mean 'mpe2.simple_spread_v3'"),
+        ({"key": "pettingzoo.sils.pursuit_v5"}, r"no module .* Did you mean 'pettingzoo.sisl.pursuit_v5'"),
+        ({"key": "pettingzoo.sisl.pursuit"}, r"no parallel_env, .* Did you mean 'pettingzoo.sisl.pursuit_v5'"),
+        ({"key": "pettingzoo.classic.tictactoe_v3"}, r"is a turn-based game of PettingZoo \(AEC\): its agents act one"),
+        ({"key": "nowhere/game.py"}, r"there is no file /.*nowhere/game.py"),
     ],
 )
 def test_arguments_that_do_not_fit(changes, message):
     with pytest.raises(ConfigError, match=message):
         PettingZooEnv(**{"key": "parades.parade_v0", **changes})
+
+
+def test_what_is_missing_inside_a_game_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "Box2D", None)
+    for name in [name for name in sys.modules if name.startswith("pettingzoo.sisl.multiwalker")]:
+        monkeypatch.delitem(sys.modules, name)
+    words = r"multiwalker_v9 needs the package 'Box2D', which is not installed. .*: pip install \"pettingzoo\[sisl\]\"$"
+    with pytest.raises(ConfigError, match=words):
+        PettingZoo.check_args(key="pettingzoo.sisl.multiwalker_v9")
+
+
+def test_a_game_of_ones_own_is_found_in_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_parade.py").write_text("from parades.parade_v0 import parallel_env\n")
+    for key in ("my_parade", "my_parade.py"):
+        PettingZoo.check_args(key=key)
+        assert PettingZoo(key=key).n_agents == 3
+    monkeypatch.delitem(sys.modules, "my_parade")
+    with pytest.raises(
+        ConfigError, match=rf"'my_prade', neither installed nor in {tmp_path}. Did you mean 'my_parade'"
+    ):
+        PettingZoo.check_args(key="my_prade")
+    (tmp_path / "lacking.py").write_text("import numpy\nimport no_such_thing.part\n")
+    words = "importing 'lacking' failed at line 2: No module named 'no_such_thing'. .* pip install no_such_thing$"
+    with pytest.raises(ConfigError, match=words):
+        PettingZoo.check_args(key="lacking")
+    (tmp_path / "broken.py").write_text("import numpy\n\n1 / 0\n")
+    with pytest.raises(ConfigError, match="importing 'broken' failed at line 3: ZeroDivisionError: division by zero"):
+        PettingZoo.check_args(key="broken")
+
+
+def test_an_aec_game_in_which_all_act_at_once_is_played(monkeypatch):
+    from mpe2 import simple_spread_v3
+
+    game = ModuleType("turns_v0")
+    game.env = simple_spread_v3.env
+    monkeypatch.setitem(sys.modules, "turns_v0", game)
+    PettingZoo.check_args(key="turns_v0", kwargs={"N": 2})
+    ours, theirs = (PettingZoo(key=key, kwargs={"N": 2}, seed=3) for key in ("turns_v0", "mpe2.simple_spread_v3"))
+    for env in (ours, theirs):
+        env.reset()
+    for t in range(25):
+        assert ours.step([t % 5, 1]) == theirs.step([t % 5, 1])
+        assert ours.get_obs().tolist() == theirs.get_obs().tolist()

@@ -1,6 +1,5 @@
 """The environments that Gymnasium knows by an id, and clear errors for those that cannot be made here."""
 
-import importlib
 import inspect
 import os
 from typing import Any
@@ -9,11 +8,12 @@ from envs.optional import require
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.user_modules import imported
 
 SEE_LIST = ", which python src/main.py --list gymnasium shows"
 # gymnasium's extras, by a part of the module that an environment lies in
 EXTRAS = {".mujoco.": "mujoco", ".box2d.": "box2d", ".phys2d.": "jax", ".tabular.": "jax"}
-ATARI = "ALE/"
+ATARI, ATARIS_PACKAGE, ATARI_COMMAND = "ALE/", "ale_py", 'pip install "gymnasium[atari]"'
 
 
 def registered() -> tuple[str, ...]:
@@ -22,28 +22,27 @@ def registered() -> tuple[str, ...]:
 
 
 def task_of(key: str) -> Any:
-    """Gymnasium's `EnvSpec` of an id, which may name a module that registers it: "module:Name-v0".
+    """Gymnasium's `EnvSpec` of an id, which may name a module or file that registers it: "module:Name-v0",
+    "file.py:Name-v0".
 
     Raises:
         ConfigError: there is no such id, or no such module.
     """
     gymnasium = require("gymnasium", "env=gymnasium")
     module, _, name = key.rpartition(":")
-    if module:
-        try:
-            importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            # the package of Atari's games
-            remedy = ' Install it with: pip install "gymnasium[atari]"' if module == "ale_py" else ""
-            raise ConfigError(f"env_args.key={shown(key)}: there is no module '{shown(error.name)}'.{remedy}") from None
+    where, ours = f"env_args.key={shown(key)}", "gymnasium"
+    if module == ATARIS_PACKAGE:
+        require(module, where, ATARI_COMMAND)
+    elif module:
+        ours = f"gymnasium, with {getattr(imported(where, module), '__file__', None) or module},"
     if name not in gymnasium.registry:
         if name.startswith(ATARI):
             raise ConfigError(
-                f"env_args.key={shown(key)}: the package ale_py registers Atari's games. Install it with: "
-                f'pip install "gymnasium[atari]", and name it: env_args.key=ale_py:{shown(name)}'
+                f"{where}: the package {ATARIS_PACKAGE} registers Atari's games. Install it with: {ATARI_COMMAND}, and "
+                f"name it: env_args.key={ATARIS_PACKAGE}:{shown(name)}"
             )
         raise ConfigError(
-            f"env_args.key: gymnasium has no environment '{shown(name)}'."
+            f"env_args.key: {ours} has no environment '{shown(name)}'."
             f"{suggestion(name, gymnasium.registry, 3, SEE_LIST)}"
         )
     return gymnasium.registry[name]
@@ -83,10 +82,11 @@ def made(key: str, time_limit: int | None, kwargs: dict[str, Any] | None) -> Any
         extra = next((extra for part, extra in EXTRAS.items() if part in str(task.entry_point)), "")
         if extra and isinstance(error, ImportError | gymnasium.error.DependencyNotInstalled):
             raise ConfigError(f"env_args.key={key} needs packages that are not installed. {_install(extra)}") from None
+        missing = f". Install it with: pip install {error.name}" if isinstance(error, ModuleNotFoundError) else ""
         given = ", ".join(f"{name}={shown(repr(value))}" for name, value in kwargs.items())
         raise ConfigError(
             f"env_args.key={key} cannot be made{' with ' + given if given else ''}: {type(error).__name__}: "
-            f"{shown(str(error), 300)}"
+            f"{shown(str(error), 300)}{missing}"
         ) from error
 
 

@@ -1,6 +1,5 @@
 """Wrappers of an environment, by their names in a list."""
 
-import importlib
 import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,6 +8,7 @@ from envs.optional import require
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.user_modules import imported
 
 KEY = "env_args.wrappers"
 
@@ -17,8 +17,8 @@ def wrapped(env: Any, wrappers: list[Any] | None) -> Any:
     """The environment in wrappers, the last one outermost.
 
     Args:
-        wrappers: classes of `gymnasium.wrappers` by name, others by "module:Class", or a mapping from one of these to
-            its arguments: `[{"ResizeObservation": {"shape": [84, 84]}}, "GrayscaleObservation"]`.
+        wrappers: classes of `gymnasium.wrappers` by name, others by "module:Class" or "file.py:Class", or a mapping
+            from one of these to its arguments: `[{"ResizeObservation": {"shape": [84, 84]}}, "GrayscaleObservation"]`.
 
     Raises:
         ConfigError: there is no such class, or it does not take the environment or its arguments.
@@ -59,10 +59,7 @@ def _class_of(name: str) -> Any:
         if attribute not in known:
             raise ConfigError(f"{KEY}: gymnasium has no wrapper '{shown(name)}'.{suggestion(name, known, 3)}")
         return getattr(found, attribute)
-    try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"{KEY}: {shown(name)}: there is no module '{shown(error.name)}'.") from None
+    found = imported(KEY, module)
     if not callable(getattr(found, attribute, None)):
         raise ConfigError(f"{KEY}: {shown(name)}: the module has no class '{shown(attribute)}'.")
     return getattr(found, attribute)

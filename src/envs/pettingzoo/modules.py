@@ -1,41 +1,104 @@
 """The modules that have a parallel environment, and the arguments that these take."""
 
+import importlib.util
 import inspect
 import os
+import re
+from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from envs.optional import require
+from envs.optional import INSTALL_ENVS, require
 from utils.errors import ConfigError
-from utils.nearest import suggestion
+from utils.imports import is_absent
+from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import shown
+from utils.user_modules import imported
 
+# those that `requirements-envs.txt` installs; other modules are the user's
+PACKAGES = ("mpe2", "pettingzoo")
+VERSION = re.compile(r"_v\d+$")
+# PettingZoo's names of what makes an environment: one in which all act at once, and in turns
+MAKERS = ("parallel_env", "env", "raw_env")
 # agents, landmarks, cells: what a user of these games may count
 MOST_COUNTED = 1000
 
 
+class TurnBasedError(ConfigError):
+    """A game in which agents act one after another."""
+
+
 def module_of(key: str) -> ModuleType:
-    """The module that `env_args.key` names.
+    """The module that `env_args.key` names, or the user's file, `path/to/file.py`.
 
     Raises:
-        ConfigError: it does not exist, or has no `parallel_env`.
+        ConfigError: it does not exist, lacks a package, or has no environment.
     """
     # pygame, which many of them draw with, greets on standard output otherwise
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    require("pettingzoo", f"env_args.key={key}")
-    parent = require(key.rpartition(".")[0] or key, f"env_args.key={key}")
-    try:
-        module = require(key, f"env_args.key={key}")
-    except ConfigError:
-        import pkgutil
-
-        siblings = [f"{parent.__name__}.{m.name}" for m in pkgutil.iter_modules(getattr(parent, "__path__", []))]
-        raise ConfigError(f"env_args.key: there is no module '{key}'.{suggestion(key, siblings)}") from None
-    if not hasattr(module, "parallel_env"):
+    where, package = f"env_args.key={shown(key)}", key.partition(".")[0]
+    require("pettingzoo", where)
+    if package not in PACKAGES or key.endswith(".py"):
+        module = imported(where, key)
+    else:
+        folder = Path(require(package, where).__file__).parent
+        if not _is_module(key):
+            games = _games(package, folder)
+            beside = [game for game in games if game.rpartition(".")[0] == key.rpartition(".")[0]]
+            raise ConfigError(f"env_args.key: there is no module '{shown(key)}'.{suggestion(key, beside or games, 12)}")
+        module = require(key, where, _command(key))
+    if not any(hasattr(module, name) for name in MAKERS):
+        games = _games(package, folder) if package in PACKAGES else ()
         raise ConfigError(
-            f"env_args.key: the module '{key}' has no parallel_env, so it is not a PettingZoo environment."
+            f"env_args.key: the module '{shown(key)}' ({module.__file__}) has no {MAKERS[0]}, so it is not a "
+            f"PettingZoo environment.{did_you_mean(key, games)}"
         )
     return module
+
+
+def _is_module(key: str) -> bool:
+    try:
+        return importlib.util.find_spec(key) is not None
+    except ModuleNotFoundError as error:  # of a package that it would be in
+        if is_absent(key, error):
+            return False
+        raise
+
+
+def _games(package: str, folder: Path) -> list[str]:
+    """The names of the games of a package: modules with a version."""
+    paths = (path.relative_to(folder).with_suffix("") for path in folder.rglob("*_v*.py"))
+    return [".".join((package, *path.parts)) for path in paths if VERSION.search(path.name)]
+
+
+def _command(key: str) -> str:
+    """What installs all that a module needs: PettingZoo's families are its extras."""
+    package, _, rest = key.partition(".")
+    return f'pip install "pettingzoo[{rest.partition(".")[0]}]"' if package == "pettingzoo" and rest else INSTALL_ENVS
+
+
+def maker_of(key: str, module: ModuleType) -> Callable[..., Any]:
+    """What makes a module's parallel environment: its `parallel_env`, or its turn-based form (AEC) converted, where the
+    environment says that all agents may act at once."""
+    if hasattr(module, MAKERS[0]):
+        return getattr(module, MAKERS[0])
+    make = next(getattr(module, name) for name in MAKERS if hasattr(module, name))
+
+    def converted(**kwargs: Any) -> Any:
+        env = make(**kwargs)
+        if not (getattr(env, "metadata", None) or {}).get("is_parallelizable"):
+            env.close()
+            raise TurnBasedError(
+                f"env_args.key={shown(key)} is a turn-based game of PettingZoo (AEC): its agents act one after "
+                "another. Muster plays PettingZoo's parallel environments, in which all act at once, and those of its "
+                "turn-based ones whose metadata say is_parallelizable."
+            )
+        from pettingzoo.utils.conversions import aec_to_parallel
+
+        return aec_to_parallel(env)
+
+    return converted
 
 
 def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
@@ -43,29 +106,32 @@ def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
     module, arguments = module_of(key), dict(kwargs or {})
     if "max_cycles" in _parameters(module):
         arguments.setdefault("max_cycles", time_limit)
-    return module.parallel_env(**arguments)
+    return maker_of(key, module)(**arguments)
 
 
 def _parameters(module: ModuleType) -> dict[str, inspect.Parameter]:
-    """The parameters of `parallel_env`, or of `raw_env`, to which it often passes everything."""
-    return dict(inspect.signature(getattr(module, "raw_env", module.parallel_env)).parameters)
+    """Those of `raw_env`, to which the others often pass everything, or else of the others."""
+    maker = next(getattr(module, name) for name in ("raw_env", *MAKERS) if hasattr(module, name))
+    return dict(inspect.signature(maker).parameters)
 
 
-def _try_arguments(key: str, module: ModuleType, kwargs: dict) -> None:
+def _try_arguments(key: str, make: Callable[..., Any], kwargs: dict) -> None:
     """Make an environment with them, which checks them best; an error names the invalid ones."""
     try:
-        module.parallel_env(**kwargs).close()
+        make(**kwargs).close()
+    except TurnBasedError:
+        raise
     except Exception as error:
-        alone = [name for name in kwargs if not _makes_one(module, {name: kwargs[name]})]
+        alone = [name for name in kwargs if not _makes_one(make, {name: kwargs[name]})]
         given = ", ".join(f"{name}={shown(repr(kwargs[name]))}" for name in alone or kwargs)
         raise ConfigError(
             f"env_args.kwargs: {key} cannot be made with {given}: {type(error).__name__}: {shown(str(error), 300)}"
         ) from error
 
 
-def _makes_one(module: ModuleType, kwargs: dict) -> bool:
+def _makes_one(make: Callable[..., Any], kwargs: dict) -> bool:
     try:
-        module.parallel_env(**kwargs).close()
+        make(**kwargs).close()
     except Exception:
         return False
     return True
@@ -89,4 +155,4 @@ def require_arguments(key: str, time_limit: int, kwargs: dict | None) -> None:
         if type(value) is int and name != "max_cycles" and not -MOST_COUNTED <= value <= MOST_COUNTED:
             raise ConfigError(f"env_args.kwargs.{name}={value}: a count of {key} is at most {MOST_COUNTED}.")
     if kwargs:
-        _try_arguments(key, module, kwargs)
+        _try_arguments(key, maker_of(key, module), kwargs)

@@ -14,7 +14,10 @@ from walking import FAILING, Odd, Walk
         ({"environment": 3}, "env_args.environment is 3"),
         ({"environment": "walking:Wolk"}, "no class 'Wolk'. Did you mean 'Walk'"),
         ({"environment": "walking:EntityEnv"}, "no subclass of entity_gym.env.Environment"),
-        ({"environment": "no_such_module:Walk"}, "importing 'no_such_module' failed"),
+        (
+            {"environment": "no_such_module:Walk"},
+            "importing 'no_such_module' failed: No module named 'no_such_module', neither installed nor in /",
+        ),
         ({"environment": "no_such_file.py:Walk"}, "there is no file"),
         ({"kwargs": {"widht": 3}}, r"env_args.kwargs.widht: .* no such argument. Did you mean 'width'"),
         ({"kwargs": {"width": 0}}, "width=0 must be a whole number"),
