@@ -37,6 +37,10 @@ class LegalActions:
         self.choices = {name: field.n for name, field in actions.items() if field.categorical}
         self.masks = {name: self._mask_of(name) for name in self.choices}
         self.offered: bool | None = None
+        # every choice is legal
+        self._all = {mask: np.ones(self.choices[action], np.uint8) for action, mask in self.masks.items()}
+        for array in self._all.values():
+            array.flags.writeable = False
 
     def _mask_of(self, action: str) -> str:
         prefix, branch = self._path.removesuffix("actions"), action.removeprefix(self._path)
@@ -48,16 +52,12 @@ class LegalActions:
             mask: FieldSpec("mask", (self.choices[action],), "uint8", of=action) for action, mask in self.masks.items()
         }
 
-    def all(self) -> dict[str, np.ndarray]:
-        """Every choice is legal."""
-        return {mask: np.ones(self.choices[action], np.uint8) for action, mask in self.masks.items()}
-
     def first_only(self) -> dict[str, np.ndarray]:
         """Nothing but the first choice of each branch is legal."""
         return {mask: (np.arange(self.choices[action]) == 0).astype(np.uint8) for action, mask in self.masks.items()}
 
     def read(self, given: Any, source: str, over: bool = False) -> dict[str, np.ndarray]:
-        """A mask as values of `fields`, uint8.
+        """A mask as values of `fields`, uint8, which are not to be changed.
 
         Args:
             given: the mask; None: there is none.
@@ -68,17 +68,17 @@ class LegalActions:
             InvalidEnvironmentError: it has another shape, other values than 0 and 1, or marks no choice as legal; or it
                 is missing although the first observation had one, or the other way round.
         """
-        legal = self.all()
-        if not legal:
-            return legal
+        if not self._all:
+            return {}
         if self.offered is None:
             self.offered = given is not None
         if given is None:
             if self.offered and not over:
                 raise InvalidEnvironmentError(f"{source} is missing; {ALWAYS}")
-            return legal
+            return self._all
         if not self.offered:
             raise InvalidEnvironmentError(f"{source} appears, which the first observation lacked; {ALWAYS}")
+        legal = dict(self._all)
         for action, part, where in self._parts(self._path, self._space, given, source):
             if part is not None:
                 legal[self.masks[action]] = _checked(part, self.choices[action], where, over)

@@ -91,12 +91,18 @@ class _OneHot:
         self._path, self._space, self._shape, self._sizes = path, space, sizes.shape, sizes.reshape(-1)
         self._start = np.broadcast_to(space.start, self._shape).reshape(-1)
         self._offsets = np.cumsum([0, *self._sizes[:-1]])
+        self._first, self._total = int(self._start[0]), int(self._sizes.sum())
 
     def __call__(self, seen: Any) -> np.ndarray:
+        # most often it is one choice
+        if type(seen) is int and not self._shape and 0 <= (index := seen - self._first) < self._total:
+            values = np.zeros(self._total, np.float32)
+            values[index] = 1
+            return values
         chosen = shaped(f"the observation '{self._path}'", self._shape, seen).reshape(-1) - self._start
         if np.count_nonzero((chosen < 0) | (chosen >= self._sizes) | (chosen % 1 != 0)):
             raise _otherwise(self._path, self._space, f"is {shown(seen)}")
-        values = np.zeros(self._sizes.sum(), np.float32)
+        values = np.zeros(self._total, np.float32)
         values[self._offsets + chosen.astype(np.int64)] = 1
         return values
 

@@ -49,6 +49,10 @@ class Entry:
         return {key: option.default for key, option in (self.options or {}).items() if option.default is not SHARED}
 
 
+class MissingModuleError(ConfigError, ModuleNotFoundError):
+    """A part's module, or one that it imports, is not installed."""
+
+
 class Registry(MutableMapping):
     """A dict of name -> class or factory that imports lazily and explains an unknown name.
 
@@ -107,7 +111,15 @@ class Registry(MutableMapping):
         return found
 
     def __getitem__(self, name: str) -> Any:
-        return loaded(self.entry(name).target)
+        target = self.entry(name).target
+        try:
+            return loaded(target)
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            raise MissingModuleError(
+                f"The {self.kind} '{name}' ({target}) cannot be imported: there is no module '{error.name}'. If it is "
+                f"a package, install it with: pip install {package}"
+            ) from error
 
     def __setitem__(self, name: str, target: Any) -> None:
         text = (getattr(target, "__doc__", None) or "").strip()
@@ -147,7 +159,7 @@ def lazy_classes(module_name: str, registry: Registry) -> Callable[[str], Any]:
         for key in registry:
             target = registry.entry(key).target
             if isinstance(target, str) and target.endswith(f":{name}"):
-                return registry[key]
+                return loaded(target)
         raise AttributeError(f"module '{module_name}' has no attribute '{name}'")
 
     return __getattr__

@@ -98,3 +98,13 @@ def test_an_unknown_name_tells_which_plugins_were_loaded(monkeypatch, tmp_path):
         import_plugins([str(tmp_path / name)])
     with pytest.raises(ConfigError, match=rf"Plugins that were loaded: {tmp_path}/one\.py, {tmp_path}/two\.py\.$"):
         registry["x"]
+
+
+def test_what_a_lazy_entry_lacks_is_named(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "lacking_part.py").write_text("import no_such_thing.inside\n")
+    registry = Registry("mixer")
+    registry.declare("mine", "lacking_part:Mine", "needs what is not there")
+    words = r"The mixer 'mine' \(lacking_part:Mine\) .* no module 'no_such_thing'. .*: pip install no_such_thing$"
+    with pytest.raises(ConfigError, match=words):
+        registry["mine"]

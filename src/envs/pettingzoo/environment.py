@@ -54,12 +54,17 @@ class PettingZoo:
         this = repr(sorted((key, value) for key, value in env_args.items() if key != "seed"))
         if this in _TRIED:
             return
-        env = cls(**{**env_args, "seed": 0})
         try:
-            if beyond := env.try_out(TRIED_STEPS, TRIED_SECONDS):
-                log.warning(f"{beyond}. Nothing is scaled by these bounds, so the run is not affected.")
+            beyond = _beyond_in_play(cls(**{**env_args, "seed": 0}))
         except InvalidEnvironmentError as error:
             raise ConfigError(f"A short random play before the run: {error}") from error
-        finally:
-            env.close()
+        if beyond:
+            log.warning(f"{beyond}. Nothing is scaled by these bounds, so the run is not affected.")
         _TRIED.add(this)
+
+
+def _beyond_in_play(env: PettingZooEnv | PettingZooGroups) -> str | None:
+    try:
+        return env.try_out(TRIED_STEPS, TRIED_SECONDS)
+    finally:
+        env.close()

@@ -48,13 +48,19 @@ def module_of(key: str) -> ModuleType:
             beside = [game for game in games if game.rpartition(".")[0] == key.rpartition(".")[0]]
             raise ConfigError(f"env_args.key: there is no module '{shown(key)}'.{suggestion(key, beside or games, 12)}")
         module = require(key, where, _command(key))
-    if not any(hasattr(module, name) for name in MAKERS):
+    if not _makers(module):
         games = _games(package, folder) if package in PACKAGES else ()
         raise ConfigError(
-            f"env_args.key: the module '{shown(key)}' ({module.__file__}) has no {MAKERS[0]}, so it is not a "
-            f"PettingZoo environment.{did_you_mean(key, games)}"
+            f"env_args.key: the module '{shown(key)}' ({getattr(module, '__file__', None)}) has no {MAKERS[0]}, so it "
+            f"is not a PettingZoo environment.{did_you_mean(key, games)}"
         )
     return module
+
+
+def _makers(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    """What of `MAKERS` it has, in their order."""
+    found = {name: getattr(module, name, None) for name in MAKERS}
+    return {name: maker for name, maker in found.items() if callable(maker)}
 
 
 def _is_module(key: str) -> bool:
@@ -81,9 +87,9 @@ def _command(key: str) -> str:
 def maker_of(key: str, module: ModuleType) -> Callable[..., Any]:
     """What makes a module's parallel environment: its `parallel_env`, or its turn-based form (AEC) converted, where the
     environment says that all agents may act at once."""
-    if hasattr(module, MAKERS[0]):
-        return getattr(module, MAKERS[0])
-    make = next(getattr(module, name) for name in MAKERS if hasattr(module, name))
+    name, make = next(iter(_makers(module).items()))
+    if name == MAKERS[0]:
+        return make
 
     def converted(**kwargs: Any) -> Any:
         env = make(**kwargs)
@@ -111,8 +117,8 @@ def made(key: str, time_limit: int, kwargs: dict[str, Any] | None) -> Any:
 
 def _parameters(module: ModuleType) -> dict[str, inspect.Parameter]:
     """Those of `raw_env`, to which the others often pass everything, or else of the others."""
-    maker = next(getattr(module, name) for name in ("raw_env", *MAKERS) if hasattr(module, name))
-    return dict(inspect.signature(maker).parameters)
+    makers = _makers(module)
+    return dict(inspect.signature(makers.get("raw_env") or next(iter(makers.values()))).parameters)
 
 
 def _try_arguments(key: str, make: Callable[..., Any], kwargs: dict) -> None:
