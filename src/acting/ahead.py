@@ -1,6 +1,6 @@
 """Playing the next rollout while the learner trains on the last one."""
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import torch as th
@@ -8,6 +8,7 @@ import torch as th
 from acting.contract import Experience
 from acting.in_turn import InTurn
 from components.batch_state import batch_from_state, batch_state
+from utils.stopping import StopPlaying
 from utils.timing import timed
 
 
@@ -31,9 +32,18 @@ class Ahead(InTurn):
         self._ready: Any = None
         # log entries of that rollout, or of the one in progress: arguments of `log_stat`
         self._logged: list[tuple[str, float, int, bool]] = []
+        # a stop has interrupted the next rollout; and whether it has been resumed since
+        self._stopped: StopPlaying | None = None
+        self._resumed = False
 
     def take(self) -> Experience:
         self.settle()
+        if self._stopped is not None:
+            raise self._stopped
+        if self._resumed:
+            self._resumed = False
+            if self._continues_rollout():
+                self._ready = self._play_ahead()
         if self._ready is None:
             return super().take()
         batch, self._ready = self._ready, None
@@ -46,9 +56,15 @@ class Ahead(InTurn):
 
     def settle(self) -> None:
         if self._next is not None:
-            running, self._next = self._next, None
+            running = self._next
+            try:
+                wait([running])
+            finally:  # interrupted, as by a signal, it is still to be waited for
+                self._next = running if not running.done() else None
             try:
                 self._ready = running.result()
+            except StopPlaying as stop:
+                self._stopped = stop
             except BaseException:
                 self._log_collected()
                 raise
@@ -59,10 +75,12 @@ class Ahead(InTurn):
             **super().state_dict(),
             "ready": None if self._ready is None else batch_state(self._ready),
             "logged": list(self._logged),
+            "stopped": self._stopped is not None,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
+        self._resumed = bool(state.get("stopped", False))
         if state["ready"] is not None:
             self._ready = batch_from_state(state["ready"], self._like)
         self._logged = [(str(key), float(value), int(t), bool(told)) for key, value, t, told in state["logged"]]

@@ -19,16 +19,28 @@ class CollectorBoard:
     Attributes:
         states, versions: int64 `[size]`; of a collector that does not play, the version is that of its next rollout.
         beats: float64 `[size]`, by the system's monotonic clock.
+        steps: int64 `[size]`, of the environments in the rollout that is being played.
     """
 
     def __init__(self, size: int, memory: NamelessMemory | None = None):
         self.memory = memory
         if memory is None:
             self.memory = NamelessMemory("muster-collectors")
-            self.memory.grow(24 * size)
+            self.memory.grow(32 * size + 8)
         buffer = self.memory.map()
         self.states, self.versions = (np.frombuffer(buffer, np.int64, size, 8 * size * k) for k in (0, 1))
         self.beats = np.frombuffer(buffer, np.float64, size, 16 * size)
+        self.steps = np.frombuffer(buffer, np.int64, size, 24 * size)
+        self._stop = np.frombuffer(buffer, np.int64, 1, 32 * size)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether collectors are to stop playing."""
+        return bool(self._stop[0])
+
+    def stop(self) -> None:
+        """Let all collectors stop playing, after the present step of their environments."""
+        self._stop[0] = 1
 
     def enter(self, index: int, state: int) -> None:
         """A collector is in another state from now on."""

@@ -5,7 +5,7 @@ import logging
 import pickle
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +23,7 @@ from utils.errors import MusterError
 from utils.live_parts import parts_that_act, set_live
 from utils.random_streams import global_generators, seed_everything, set_global_generators
 from utils.shared_memory import NamelessMemory
+from utils.stopping import StopPlaying, request_stop
 
 # messages to a collector: (PLAY, steps of the run so far), (STATE, None), (LOAD, pickled state),
 # (CHANGE, (key, value)), (CLOSE, None)
@@ -46,6 +47,15 @@ class Rollout:
     version: int
     logged: list[tuple[str, float, int, bool]]
     best: list[dict[str, Any]]
+
+
+@dataclass
+class _Paused:
+    """A rollout that is to be continued: of which weights, after how many decisions, from which step of the run."""
+
+    version: int
+    steps: int
+    t_env: int
 
 
 @dataclass
@@ -95,6 +105,8 @@ class Collector:
         self._runner, self._mac = job.players_of(job.args, self._logger)
         self._weights = SharedWeights(self._mac, weights)
         self._steps = 0
+        # the rollout that was being played when all were to stop
+        self._paused: _Paused | None = None
         _before_each_step(self._mac, self._step)
         self._board.enter(job.index, WAITING)
 
@@ -115,17 +127,25 @@ class Collector:
 
     def _play(self, t_env: int) -> None:
         job, board, runner = self._job, self._board, self._runner
+        resumed, self._paused = self._paused, None
         # the board never shows newer weights than those it plays with
-        board.versions[job.index] = self._weights.version
+        board.versions[job.index] = self._weights.version if resumed is None else resumed.version
         board.enter(job.index, PLAYING)
-        version, self._steps = self._weights.fetch(), 0
-        board.versions[job.index] = version
+        version, self._steps = (self._weights.fetch(), 0) if resumed is None else (resumed.version, resumed.steps)
+        board.versions[job.index], board.steps[job.index] = version, 0
         if job.acknowledges:
             self._connection.send((FETCHED, None))
+        t_env = t_env if resumed is None else resumed.t_env
         runner.t_env, logged = t_env, []
-        with self._logger.collecting(logged), th.no_grad():
-            batch = runner.run(test_mode=False)
+        try:
+            with self._logger.collecting(logged), th.no_grad():
+                batch = runner.run(test_mode=False)
+        except StopPlaying:
+            self._paused = _Paused(version, self._steps, t_env)
+            board.enter(job.index, WAITING)
+            return
         board.enter(job.index, SENDING)
+        board.steps[job.index] = 0
         episodes = getattr(runner, "episodes_brought", runner.batch_size)
         best = best_episodes(runner)
         rollout = Rollout(batch_arrays(batch), runner.t_env - t_env, episodes, version, logged, best)
@@ -133,18 +153,27 @@ class Collector:
         board.enter(job.index, WAITING)
 
     def _step(self) -> None:
-        self._board.beat(self._job.index)
+        board, index = self._board, self._job.index
+        board.beat(index)
+        if board.stopping:
+            request_stop()
+        board.steps[index] += self._runner.batch_size
         self._steps += 1
         if self._job.pull_steps and self._steps % self._job.pull_steps == 0:
             self._weights.fetch()
 
     def _state(self) -> dict[str, Any]:
-        return {"runner": self._runner.state_dict(), "mac": state_of(self._mac), "generators": global_generators()}
+        runner = self._runner.state_dict()
+        kept = self._paused is not None and not getattr(self._runner, "dropped_because", "")
+        paused = asdict(self._paused) if kept else None
+        return {"runner": runner, "mac": state_of(self._mac), "generators": global_generators(), "paused": paused}
 
     def _load(self, state: dict[str, Any]) -> None:
         self._runner.load_state_dict(state["runner"])
         load_state(self._mac, state["mac"], "the collector's controller")
         set_global_generators(state["generators"])
+        # of checkpoints from before it was kept
+        self._paused = _Paused(**state["paused"]) if state.get("paused") else None
 
 
 def _before_each_step(mac: Any, notice: Callable[[], None]) -> None:

@@ -1,5 +1,6 @@
 """Playing in other processes while the learner learns."""
 
+import math
 import pickle
 from collections.abc import Callable
 from dataclasses import asdict
@@ -15,6 +16,8 @@ from acting.in_turn import InTurn
 from acting.transport import transport_of
 from acting.weights import SharedWeights
 from components.batch_state import batch_of_arrays
+from utils.errors import MusterError
+from utils.stopping import GRACE, stop_requested
 
 
 class Collectors(InTurn):
@@ -42,6 +45,8 @@ class Collectors(InTurn):
         self._most = self._options["max_lag"] or 2 * under_way(self._options)
         self._weights = SharedWeights(mac)
         self._crew: Crew | None = None
+        turns = self._options["deterministic"]
+        self._not_kept = "" if turns else "collectors that do not take turns start new episodes"
         self._taken = self._largest_lag = 0
         # rollouts and states of collectors, from a checkpoint
         self._resumed: dict[str, Any] | None = None
@@ -91,8 +96,10 @@ class Collectors(InTurn):
         weights = {"version": self._weights.version, "changed": self._weights.changed}
         counts = {"taken": self._taken, "largest_lag": self._largest_lag}
         state = {**super().state_dict(), **weights, **counts, "collectors": None}
+        if self._crew is not None and stop_requested():
+            self._crew.stop_playing()
         if self._options["deterministic"] and self._crew is not None:
-            state["collectors"] = [self._state_of(member) for member in self._crew.members]
+            state["collectors"] = self._states()
         elif self._options["deterministic"] and self._resumed is not None:
             state["collectors"] = self._resumed["collectors"]
         return state
@@ -103,7 +110,8 @@ class Collectors(InTurn):
         self._taken, self._largest_lag = state["taken"], state["largest_lag"]
         self._weights.resume(state["version"], state["changed"])
         collectors = state["collectors"]
-        if collectors is None and not self._options["deterministic"]:
+        # those that took turns and did not answer were not saved either
+        if collectors is None and (self._taken or not self._options["deterministic"]):
             self._logger.console_logger.warning(
                 "The collectors start new episodes: the order of their rollouts, what they were playing and their "
                 "random numbers cannot be repeated. collectors.deterministic=True makes runs that resume exactly."
@@ -168,9 +176,36 @@ class Collectors(InTurn):
             # the exploration while acting is part of a policy that a learner differentiates
             selector.anneal(self.t_env)
 
-    def _state_of(self, member: Member) -> dict[str, Any]:
+    @property
+    def steps_in_play(self) -> int:
+        """Those that are being played, and those that wait to be learned from, if nothing keeps them; of a test."""
+        if (tested := super().steps_in_play) or self._crew is None:
+            return tested
+        waiting = sum(rollout.steps for member in self._crew.members for rollout in member.rollouts)
+        return int(self._crew.board.steps.sum()) + waiting
+
+    @property
+    def dropped_because(self) -> str:
+        """Why the last `state_dict` does not have these steps; empty if it has."""
+        return super().dropped_because if super().steps_in_play else self._not_kept
+
+    def _states(self) -> list[dict[str, Any]] | None:
+        """Those of all collectors; None if one that is to stop does not."""
+        # without a stop, they answer when their rollouts are played
+        seconds = 2 * GRACE if stop_requested() else math.inf
+        try:
+            return [self._state_of(member, seconds) for member in self._crew.members]
+        except MusterError as error:
+            if not stop_requested():
+                raise
+            self._logger.console_logger.warning(f"The states of the collectors are not saved: {error}")
+            self._not_kept = "a collector did not answer"
+            return None
+
+    def _state_of(self, member: Member, seconds: float) -> dict[str, Any]:
+        state = self._crew.ask(member, STATE, STATE, seconds)
         return {
-            "state": pickle.loads(self._crew.ask(member, STATE, STATE)),  # noqa: S301 - of our own child process
+            "state": pickle.loads(state),  # noqa: S301 - of our own child process
             "granted": member.granted,
             "served": member.served,
             "rollouts": [asdict(rollout) for rollout in member.rollouts],

@@ -40,6 +40,9 @@ class Opponents(Protocol):
     def draw(self, t_env: int) -> None:
         """Choose who plays the next rollout of training, after `t_env` steps; the controllers that act then do so."""
 
+    def continue_rollout(self) -> None:
+        """Let those play the rest of a rollout of training who played its beginning, in a resumed run."""
+
     def rest(self) -> None:
         """Let the newest models play all groups."""
 
@@ -60,13 +63,20 @@ class Opponents(Protocol):
 class Acting(Protocol):
     """Lets a runner play rollouts and tests, with weights that it fetches from the learner's controller."""
 
+    # steps of a rollout that a stop has interrupted, and why the last `state_dict` does not have them, if it has not
+    steps_in_play: int
+    dropped_because: str
     # environment steps up to the last rollout taken; the runner's own count may be ahead
     t_env: int
     # chooses who plays which group (`acting.opponents`); None: the newest models all
     opponents: Opponents | None
 
     def take(self) -> Experience:
-        """The next rollout. Its log entries are written now; a fault in it is raised here."""
+        """The next rollout. Its log entries are written now; a fault in it is raised here.
+
+        Raises:
+            StopPlaying: that was requested (`utils.stopping`).
+        """
 
     def begin_next(self) -> None:
         """Called after `take`, before the learner trains on it: the loop will want another rollout.

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -16,10 +17,14 @@ from acting.collector_board import STARTING, WORDS
 from acting.collector_process import CLOSE, FAILED, FETCHED, PLAY, ROLLOUT, Job, Rollout
 from acting.transport import InProcesses, Transport
 from acting.weights import SharedWeights
+from utils.child_process import CLOSE_TIMEOUT
 from utils.errors import MusterError
+from utils.stopping import heed_stop
 
 # seconds from one report about a queue that brings nothing to the next
 REPORT_EVERY = 60.0
+# seconds until a report about the first rollouts
+FIRST_REPORT = 10.0
 # seconds that a collector may take to start, at the least
 START = 120.0
 # in the seeds of collectors, and of no environments
@@ -66,6 +71,7 @@ class Crew:
         self._closed = threading.Event()
         self.restarts = 0
         self.waited = 0.0
+        self._had_any = False
         try:
             for member in self.members:
                 self._start(member)
@@ -109,9 +115,11 @@ class Crew:
 
         Raises:
             MusterError: one fails again and again.
+            StopPlaying: that was requested.
         """
         started = reported = time.monotonic()
         while True:
+            heed_stop()
             # noted before rollouts are received: one that begins meanwhile counts as older than it is
             versions = self.board.versions.copy()
             if self._receive_all(0.0, t_env):
@@ -120,34 +128,47 @@ class Crew:
             versions[self.board.states == STARTING] = self._weights.version
             if (member := wanted(versions)) is not None:
                 self.waited += time.monotonic() - started
+                self._had_any = True
                 return member
             self._receive_all(1.0, t_env)
-            if time.monotonic() - reported >= REPORT_EVERY:
-                reported = time.monotonic()
+            now = time.monotonic()
+            if not self._had_any and now - started >= FIRST_REPORT and reported == started:
+                reported, steps = now, int(self.board.steps.sum())
+                self._console.info(
+                    f"Collectors are playing the first rollouts: {steps:,} steps after {now - started:.0f} seconds"
+                )
+            if now - reported >= REPORT_EVERY:
+                reported = now
                 self._console.warning(
                     f"No rollout to learn from for {reported - started:.0f} seconds. {self._description()}"
                 )
 
-    def ask(self, member: Member, command: str, answer: str) -> Any:
+    def stop_playing(self) -> None:
+        """Let all collectors stop after the present step of their environments."""
+        self._transport.stop_playing()
+
+    def ask(self, member: Member, command: str, answer: str, seconds: float = math.inf) -> Any:
         """Send a message and wait for its answer; rollouts that come before it are kept.
 
         Raises:
-            MusterError: the collector fails meanwhile.
+            MusterError: the collector fails meanwhile, or does not answer within `seconds`.
         """
         self.send(member, command)
         try:
-            return self._await(member, answer)
+            return self._await(member, answer, seconds)
         except (EOFError, OSError):
             raise MusterError(f"Collector {member.index} {member.process.died(command)}") from None
 
     def close(self) -> None:
         """End all collectors; may be called twice."""
         self._closed.set()
+        self.stop_playing()
         for member in self.members:
             self.send(member, CLOSE)
             member.connection.close()
+        deadline = time.monotonic() + CLOSE_TIMEOUT
         for member in self.members:
-            member.process.end()
+            member.process.end(max(0.0, deadline - time.monotonic()))
         self._transport.close()
 
     def _start(self, member: Member) -> None:
@@ -162,9 +183,13 @@ class Crew:
             replace(job, index=member.index, seed=seed, args=args)
         )
 
-    def _await(self, member: Member, answer: str) -> Any:
+    def _await(self, member: Member, answer: str, seconds: float = math.inf) -> Any:
         """Wait for a message of this kind."""
+        deadline = time.monotonic() + seconds
         while True:
+            while seconds < math.inf and not self._transport.wait([member.connection], 1.0):
+                if time.monotonic() > deadline:
+                    raise MusterError(f"Collector {member.index} does not answer.")
             kind, content = self._receive(member)
             if kind == answer:
                 return content

@@ -25,8 +25,19 @@ class InTurn:
         """Plays the tests, and unless others do, the rollouts."""
         return self._runner
 
+    @property
+    def steps_in_play(self) -> int:
+        """Of a rollout that a stop has interrupted; 0 of a runner of PyMARL's, which plays rollouts to their ends."""
+        return getattr(self._runner, "steps_in_play", 0)
+
+    @property
+    def dropped_because(self) -> str:
+        """Why the last `state_dict` does not have these steps; empty if it has."""
+        return getattr(self._runner, "dropped_because", "")
+
     def take(self) -> Experience:
-        self._choose_players()
+        if not self._continues_rollout():
+            self._choose_players()
         return self._experience(self._play(), lag=0)
 
     def begin_next(self) -> None:
@@ -77,6 +88,13 @@ class InTurn:
         self._update_weights()
         if self.opponents is not None:
             self.opponents.draw(self._runner.t_env)
+
+    def _continues_rollout(self) -> bool:
+        """Whether the runner ends a rollout that was started before the run was resumed; as it was played then."""
+        continues = getattr(self._runner, "continues", False)
+        if continues and self.opponents is not None:
+            self.opponents.continue_rollout()
+        return continues
 
     def _play(self, test_mode: bool = False) -> Any:
         # acting needs no gradients, whatever a user's own controller computes

@@ -72,6 +72,11 @@ class Relay:
                 self._waiting[number] = message, version
                 self._pass_on()
 
+    def stop_playing(self) -> None:
+        """Let the collector stop after the present step of its environments."""
+        if not self._fault:
+            self._board.stop()
+
     def weights(self, version: int, block: Any) -> None:
         """Give the collector weights, uint8 `[block]`, if they are newer than those it has."""
         if self._fault or version <= self._version:

@@ -74,6 +74,11 @@ class OnRay:
             self._shipped = version, self.ray.put(self._weights.block.copy())
         return self._shipped
 
+    def stop_playing(self) -> None:
+        """See `Transport`; on every machine."""
+        for link in self._links.values():
+            link.stop_playing()
+
     def wait(self, connections: Iterable["RayLink"], seconds: float) -> list["RayLink"]:
         """See `Transport`."""
         links, end = list(connections), time.monotonic() + seconds
@@ -153,6 +158,11 @@ class RayLink:
         told = self._actor.tell.options(concurrency_group="orders")
         told.remote(self._sent, content, self._version)
         self._sent += 1
+
+    def stop_playing(self) -> None:
+        """Let the collector stop after the present step of its environments."""
+        if not self.gone:
+            self._actor.stop_playing.options(concurrency_group="orders").remote()
 
     def ship(self) -> None:
         """Send the newest weights, if they were not."""

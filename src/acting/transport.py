@@ -31,6 +31,9 @@ class Transport(Protocol):
     def publish(self) -> None:
         """Called after the learner's weights have changed."""
 
+    def stop_playing(self) -> None:
+        """Let collectors stop after the present step of their environments, as `CollectorBoard.stop` does."""
+
     def wait(self, connections: Iterable[Any], seconds: float) -> list[Any]:
         """The connections with a message or an end, once there is one, or after so long."""
 
@@ -65,6 +68,10 @@ class InProcesses:
 
     def publish(self) -> None:
         """Nothing: collectors look at the shared memory by themselves."""
+
+    def stop_playing(self) -> None:
+        """See `Transport`."""
+        self.board.stop()
 
     def wait(self, connections: Iterable[Any], seconds: float) -> list[Any]:
         """See `Transport`."""

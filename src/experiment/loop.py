@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,9 +24,13 @@ from records.layout import FAULTS, RUNS
 from records.logger import Logger
 from utils.errors import MusterError
 from utils.freed_memory import FreedMemory
+from utils.plain_values import counted
 from utils.stop_signals import Interrupted, StopSignals
+from utils.stopping import StopPlaying
 from utils.timehelper import time_str, time_to_go
 from utils.timing import timed
+
+NONE_LEFT = object()
 
 
 class TrainingLoop:
@@ -60,10 +65,8 @@ class TrainingLoop:
             Interrupted: by a signal; a checkpoint was written.
             MusterError: something failed; the message names the files that were kept.
         """
-        saver = self.saver
-        self.signals.watched = True
         self._start_t = self._last_t = self.acting.t_env
-        if not saver.resumed:
+        if not self.saver.resumed:
             self.state.start_T = self._start_t
         if limit := self._reached():
             done = f"All {self.args.t_max} steps are done" if limit == "t_max" else f"{limit} is reached"
@@ -73,23 +76,28 @@ class TrainingLoop:
             self.console.info(f"Beginning training for {self.args.t_max} timesteps")
         self.logger.setup_progress(self.args.t_max, self._start_t)
         try:
-            self._train()
-        except Interrupted:
-            raise
+            with self.signals.watching():
+                self._train_or_stop()
         except Exception as error:
             # keep the work before the fault
-            hint = saver.save_after_fault()
+            hint = self.saver.save_after_fault()
             if isinstance(error, MusterError):
                 error.args = (f"{error}\n{hint}",)
             else:
                 self.console.error(hint)
             raise
         finally:
-            self.signals.watched = False
             self.acting.close()
-            saver.close()
+            self.saver.close()
         passed = time_str(time.monotonic() - self._start_time)
         self.console.info(f"Finished Training: {self.acting.t_env} steps in {passed}")
+
+    def _train_or_stop(self) -> None:
+        try:
+            self._train()
+        except StopPlaying:
+            self._heed_signals()
+            raise
 
     def _train(self) -> None:
         args, state = self.args, self.state
@@ -117,7 +125,7 @@ class TrainingLoop:
     def _gather_and_learn(self) -> None:
         args, state, parts = self.args, self.state, self.parts
         parts.live.before_rollout(self.acting.t_env, self.logger)
-        with timed("play"):
+        with timed("play"), self.signals.playing():
             experience = self.acting.take()
         self._best.keep(experience.best)
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
@@ -211,14 +219,23 @@ class TrainingLoop:
     def _play_test(self) -> None:
         state, parts = self.state, self.parts
         learners = [team.learner for team in parts.learning]
-        for played in with_averages(learners, self.acting.test(parts.test_stream, state.testing)):
+        for played in self._played(with_averages(learners, self.acting.test(parts.test_stream, state.testing))):
             state.testing = played
             self._best.keep(best_episodes(parts.runner))
             self._heed_signals()
         if parts.opponents is not None:
-            for _ in with_averages(learners, parts.opponents.test(parts.runner, parts.test_stream)):
+            for _ in self._played(with_averages(learners, parts.opponents.test(parts.runner, parts.test_stream))):
                 self._heed_signals()
         state.testing = None
+
+    def _played(self, rollouts: Iterator[Any]) -> Iterator[Any]:
+        """These, each played when it is asked for."""
+        while True:
+            with self.signals.playing():
+                played = next(rollouts, NONE_LEFT)
+            if played is NONE_LEFT:
+                return
+            yield played
 
     def _show_time_left(self) -> None:
         t_env = self.acting.t_env
@@ -294,9 +311,22 @@ class TrainingLoop:
         """On SIGUSR1, save; on a signal to stop, save and stop."""
         signals = self.signals
         if signals.stop is not None:
-            name = signal.Signals(signals.stop).name
-            raise Interrupted(signals.stop, f"Interrupted by {name}. {self.saver.save_now()}")
+            name, kept = signal.Signals(signals.stop).name, self.saver.save_now()
+            self._report_rollout()
+            raise Interrupted(signals.stop, f"Interrupted by {name}. {kept}")
         if signals.save:
             signals.save = False
             self.console.info("SIGUSR1: writing a checkpoint")
             self.saver.begin()
+
+    def _report_rollout(self) -> None:
+        """Log what becomes of a rollout that was being played."""
+        # a user's own way of acting may play rollouts to their ends
+        count, reason = (getattr(self.acting, name, None) for name in ("steps_in_play", "dropped_because"))
+        if not count:
+            return
+        steps = f"{counted(count, 'step')} of the rollout that was being played"
+        if reason:
+            self.console.warning(f"{steps} are dropped, because {reason}.")
+        else:
+            self.console.info(f"The checkpoint also has {steps}.")

@@ -40,6 +40,7 @@ class Recorder:
         self.refusal = ""
         self._warn = warn
         self._stopped = False
+        self._recording: _Recording | None = None
 
     def watch(self, env: Any, t_env: int) -> tuple[Any, Callable[[Any, Any, int], None] | None]:
         """The environment to play instead of `env`, and the listener for each decision with its batch and step.
@@ -48,8 +49,13 @@ class Recorder:
         """
         if self._stopped or len(self.paths) >= self.episodes or not self.due(t_env):
             return env, None
-        recording = _Recording(self, t_env)
+        recording = self._recording = _Recording(self, t_env)
         return _WatchedEnvironment(env, recording), recording.hear
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether an episode is being recorded."""
+        return self._recording is not None and self._recording.on
 
     def stop(self, reason: str) -> None:
         """Stop recording; the records stay."""

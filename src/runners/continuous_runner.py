@@ -21,7 +21,7 @@ class ContinuousRunner(EpisodesRunner):
         return EpisodeCollector(self._auto_reset_play(), self.new_batch)
 
     def _play(self) -> EpisodeBatch:
-        batch, finished = self.ongoing.collect(self.t_env)
+        batch, finished = self.ongoing.collect(self.t_env, self._before_step)
         self._record_finished(finished)
         ends = {(row, episode.length - 1): episode.info for row, episode in enumerate(finished)}
         self._take_ends(batch, ends, test_mode=False)

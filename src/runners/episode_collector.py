@@ -33,9 +33,13 @@ class EpisodeCollector:
         self._batch = new_batch()
         self._complete: list[tuple[EpisodeBatch, list[FinishedEpisode]]] = []
 
-    def collect(self, t_env: int) -> tuple[EpisodeBatch, list[FinishedEpisode]]:
-        """Play until B episodes have ended; returns them, a row each, and the figures of each."""
+    def collect(self, t_env: int, before_step: Callable[[int], None]) -> tuple[EpisodeBatch, list[FinishedEpisode]]:
+        """Play until B episodes have ended; returns them, a row each, and the figures of each.
+
+        `before_step` is called before each step, with the number of copies that play.
+        """
         while not self._complete:
+            before_step(int(np.count_nonzero(~self._play.closing)))
             self._store.write(self._play.observed(), self._everyone, self._t, mark_filled=True)
             result = self._play.step(t_env)
             self._store.write(result.values, self._everyone, self._t)

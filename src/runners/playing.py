@@ -10,20 +10,30 @@ from components.step_writer import StepWriter
 from controllers.decisions import Decider
 from runners.auto_reset import AutoResetPlay, FinishedEpisode
 from runners.base import BaseRunner
-from runners.returns import EpisodeReturns
+from runners.slow_rollout import SlowRollout
 from runners.sources import source_of
+from runners.started import StartedEpisodes
 from runners.step_checks import StepChecks
 from utils.config import with_defaults
+from utils.stopping import GRACE, StopPlaying, heed_stop
+from utils.tensor_trees import is_tree, map_tree
 from utils.timing import timed
 from vector_envs import REGISTRY as SOURCES
 from vector_envs.contract import VectorEnv
 from vector_envs.first_copies import FirstCopies
+from vector_envs.saved_copies import has_all
 
 
 class EpisodesRunner(BaseRunner):
     """Plays `batch_size_run` whole episodes a call, all copies from the same moment.
 
     A subclass may say in `_play` how else training plays.
+
+    Attributes:
+        started: the rollout that is being played, or that a resumed run is to end first.
+        continues: the next call ends the rollout that was being played when the run stopped.
+        steps_in_play: the steps of it, 0 between two rollouts.
+        dropped_because: why the last `state_dict` does not have these steps; empty if it has.
     """
 
     # the source of its environments if the config leaves it open
@@ -57,18 +67,55 @@ class EpisodesRunner(BaseRunner):
 
     def setup(self, scheme, groups, preprocess, mac) -> None:
         super().setup(scheme, groups, preprocess, mac)
+        # within a step of training, or where one was given up
         self._in_play = False
+        self.started: Any = None
+        self._paused = self.continues = False
+        self.steps_in_play, self.dropped_because = 0, ""
+        self._slow: SlowRollout | None = None
+        self._played_any = False
         self._checks: dict[int, StepChecks] = {}  # by the number of copies
         self.ongoing = self._begin_ongoing()
 
     def run(self, test_mode: bool = False) -> EpisodeBatch:
-        """Play, and return the batch."""
-        self._in_play = not test_mode
+        """Play, and return the batch.
+
+        Raises:
+            StopPlaying: that was requested (`utils.stopping`). `state_dict` then has what was played, if the
+                environments can be saved, and no step was given up; the next call ends that rollout.
+        """
+        self._in_play, self._paused = not test_mode, False
+        if self.started is not None and self.started.test_mode != test_mode:
+            self.started, self.steps_in_play = None, 0  # of a run that was resumed only to be tested
         for name in list(self._live_args):
             self.vector_env.take_live(name, self._live_args.pop(name))
-        self.batch = self._play_together(test_mode=True) if test_mode else self._play()
-        self._in_play = False
+        if not (self._played_any or test_mode):
+            self._slow = SlowRollout(self.logger.console_logger.info, self._longest_rollout())
+        try:
+            self.batch = self._play_together(test_mode=True) if test_mode else self._play()
+        except StopPlaying as stop:
+            self._paused, self._in_play = stop.between_steps, not stop.between_steps
+            self.dropped_because = "" if self._paused else f"a step did not end within {GRACE:.0f} seconds"
+            raise
+        self._in_play, self._slow, self.started, self.steps_in_play = False, None, None, 0
+        self.continues = False
+        self._played_any |= not test_mode
         return self.batch
+
+    def _before_step(self, copies: int) -> None:
+        """Called before each step of so many copies.
+
+        Raises:
+            StopPlaying: that was requested.
+        """
+        heed_stop()
+        if self._slow is not None:
+            self._slow.played(self.steps_in_play)
+        self.steps_in_play += copies
+
+    def _longest_rollout(self) -> int:
+        """The most steps of a training call."""
+        return self.batch_size * self.episode_limit
 
     def take_live(self, key: str, value: Any) -> None:
         """A key of the config has changed. Environments take theirs before they play next: a thread may play now."""
@@ -98,10 +145,44 @@ class EpisodesRunner(BaseRunner):
     def state_dict(self) -> dict:
         """As of every runner; the ongoing play is None after a fault, which may have interrupted a step."""
         ongoing = None if self.ongoing is None or self._in_play else self.ongoing.state_dict()
-        return {**super().state_dict(), "ongoing": ongoing}
+        state = {**super().state_dict(), "ongoing": ongoing, "paused": None}
+        if not self._paused:
+            return state
+        tested = self.started is not None and self.started.test_mode
+        if has_all(state["environments"], tested) and self._note_memory():
+            started = None if self.started is None else self.started.state_dict()
+            state["paused"] = {"started": started, "steps": self.steps_in_play}
+        else:
+            self.dropped_because = "its environments, or what the controller remembers, cannot be saved"
+        return state
+
+    def _note_memory(self) -> bool:
+        """Note in `started` what others remember of it. Returns whether it can then be continued."""
+        if not isinstance(self.started, StartedEpisodes):
+            return True
+        # a controller that keeps its memory elsewhere is saved by its attributes
+        self.started.memory = getattr(self.mac, "hidden_states", None)
+        env = self.vector_env.play(self.started.test_mode)
+        self.started.infos |= {b: env.info(b) for b in self.started.ended().tolist() if b not in self.started.infos}
+        recorded = self.started.test_mode and self.recorder is not None and self.recorder.is_recording
+        return not recorded and (self.started.memory is None or is_tree(self.started.memory))
 
     def load_state_dict(self, state: dict) -> None:
         super().load_state_dict(state)
+        self._load_ongoing(state)
+        # of checkpoints from before it was kept
+        paused = state.get("paused") if self.environments_restored else None
+        self.continues, self.steps_in_play = paused is not None, 0 if paused is None else int(paused["steps"])
+        started = None if paused is None else paused["started"]
+        self.started = None if started is None else self._restarted(started)
+
+    def _restarted(self, state: dict) -> Any:
+        """What a `state_dict` of `started` was taken of."""
+        started = StartedEpisodes(self.spec, self.new_batch(batch_size=int(state["rows"])), bool(state["test_mode"]))
+        started.load_state_dict(state)
+        return started
+
+    def _load_ongoing(self, state: dict) -> None:
         if self.ongoing is None:
             return
         if state["ongoing"] is None or not self.environments_restored:
@@ -134,52 +215,45 @@ class EpisodesRunner(BaseRunner):
             env = FirstCopies(env, size, self.batch_size)
         if test_mode and self.recorder is not None:
             env, listener = self.recorder.watch(env, self.t_env)
-        batch = self.new_batch(batch_size=size)
-        decider = Decider(self.mac, batch, listener)
-        returns, lengths = EpisodeReturns(self.spec, size), np.zeros(size, dtype=np.int64)
-        env.reset()
-        lost = self._play_rows(env, decider, batch, np.arange(size), returns, lengths, test_mode)
-        while lost.size:
-            for tensor in batch.data.transition_data.values():
-                tensor[lost.tolist()] = 0
-            returns.clear(lost)
-            lengths[lost] = 0
-            env.reset(np.isin(np.arange(size), lost))
-            lost = self._play_rows(env, decider, batch, lost, returns, lengths, test_mode)
-
-        infos = [{**env.info(b), **returns.of_groups(b)} for b in range(size)]
-        self._record(returns.totals.tolist(), lengths.tolist(), infos, test_mode)
-        self._take_ends(batch, {(b, int(lengths[b]) - 1): infos[b] for b in range(size)}, test_mode)
-        return batch
-
-    def _play_rows(
-        self,
-        env: VectorEnv,
-        decider: Decider,
-        batch: EpisodeBatch,
-        rows: np.ndarray,
-        returns: EpisodeReturns,
-        lengths: np.ndarray,
-        test_mode: bool,
-    ) -> np.ndarray:
-        """Play the episodes that the copies `rows` (ascending) have just started into these rows of the batch.
-
-        Returns:
-            those of them whose episode was lost.
-        """
-        size = batch.batch_size
-        store = StepWriter(batch)
+        resumed = self.started is not None
+        if not resumed:
+            self.started = StartedEpisodes(self.spec, self.new_batch(batch_size=size), test_mode)
+        started = self.started
+        decider = Decider(self.mac, started.batch, listener)
         self.mac.init_hidden(batch_size=size)
-        self.t = 0
-        playing = rows
-        # copies that still get an action: those that play, and those in their closing state
-        acting = playing
-        lost = np.zeros(size, dtype=bool)
-        observed, checks = env.observed(), self._checks_of(size)
-        checks.observed(observed, playing, 0)
-        store.write(observed, playing, 0, mark_filled=True)
+        if not resumed:
+            env.reset()
+        elif is_tree(started.memory):
+            now = self.mac.hidden_states
+            self.mac.hidden_states = map_tree(lambda x, like: x.to(like.device), started.memory, now)
+        self._play_rows(env, decider, started, test_mode)
+        while started.lost.any():
+            lost = np.flatnonzero(started.lost)
+            started.begin_again(lost)
+            env.reset(np.isin(np.arange(size), lost))
+            self.mac.init_hidden(batch_size=size)
+            self._play_rows(env, decider, started, test_mode)
 
-        while acting.size:
+        lengths, returns = started.lengths, started.returns
+        infos = [started.infos[b] if b in started.infos else env.info(b) for b in range(size)]
+        infos = [{**info, **returns.of_groups(b)} for b, info in enumerate(infos)]
+        self._record(returns.totals.tolist(), lengths.tolist(), infos, test_mode)
+        self._take_ends(started.batch, {(b, int(lengths[b]) - 1): infos[b] for b in range(size)}, test_mode)
+        return started.batch
+
+    def _play_rows(self, env: VectorEnv, decider: Decider, started: StartedEpisodes, test_mode: bool) -> None:
+        """Play the started episodes to their ends."""
+        batch, lengths, checks = started.batch, started.lengths, self._checks_of(started.batch.batch_size)
+        size, store = batch.batch_size, StepWriter(batch)
+        observed = env.observed()
+        if started.t == 0:
+            checks.observed(observed, started.playing, 0)
+            store.write(observed, started.playing, 0, mark_filled=True)
+        self.t = started.t
+
+        while started.acting.size:
+            playing, acting = started.playing, started.acting
+            self._before_step(len(playing))
             try:
                 with timed("act"):
                     decided = decider.decide(self.t, self.t_env, None if acting.size == size else acting, test_mode)
@@ -198,7 +272,7 @@ class EpisodesRunner(BaseRunner):
                 outcome = env.step(actions)
             lengths[playing] += 1
             checks.stepped(outcome, playing, lengths)
-            returns.add(outcome.values, playing)
+            started.returns.add(outcome.values, playing)
             store.write(outcome_fields(outcome), playing, self.t)
             self.t += 1
             observed = env.observed()
@@ -207,9 +281,9 @@ class EpisodesRunner(BaseRunner):
             ended = outcome.terminated | outcome.truncated | outcome.lost
             acting, playing = playing, playing[~ended[playing]]
             if np.count_nonzero(outcome.lost):
-                lost |= outcome.lost
-                acting = acting[~lost[acting]]
-        return np.flatnonzero(lost)
+                started.lost |= outcome.lost
+                acting = acting[~started.lost[acting]]
+            started.t, started.playing, started.acting = self.t, playing, acting
 
     def _checks_of(self, size: int) -> StepChecks:
         if size not in self._checks:

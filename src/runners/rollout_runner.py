@@ -1,6 +1,7 @@
 """Chunks of equal length from environments that restart independently, for on-policy learners."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch as th
@@ -16,6 +17,7 @@ from envs.stream_fields import stream_groups
 from envs.teams import owner
 from runners.auto_reset import AutoResetPlay
 from runners.playing import EpisodesRunner
+from runners.started import StartedRollout
 from utils.devices import acting_device
 
 
@@ -65,14 +67,17 @@ class RolloutRunner(EpisodesRunner):
 
     def _play(self) -> EpisodeBatch:
         play, everyone = self.ongoing, np.arange(self.batch_size)
-        play.begin_next()
-        play.take_over()
-        batch = self.new_rollout(self.batch_columns)
-        for key, known in play.known_before().items():
-            batch[key].copy_(known)
+        if self.started is None:
+            play.begin_next()
+            play.take_over()
+            self.started = StartedRollout(self.new_rollout(self.batch_columns))
+            for key, known in play.known_before().items():
+                self.started.batch[key].copy_(known)
+        rollout = self.started
+        batch = rollout.batch
         store = StepWriter(batch)
-        finished, steps, ends = [], 0, {}
-        for t in range(self.args.rollout_steps):
+        while (t := rollout.t) < self.args.rollout_steps:
+            self._before_step(int(np.count_nonzero(~play.closing)))
             store.write(observed := play.observed(), everyone, t, mark_filled=True)
             if self._streams:
                 self._open.asked(observed, play.known_before(), batch)
@@ -80,13 +85,14 @@ class RolloutRunner(EpisodesRunner):
             store.write(result.values, everyone, t)
             if result.lost.any():
                 _cut_before(batch, result.lost, t)
-            finished += result.finished
-            ends |= {(episode.row, t): episode.info for episode in result.finished}
-            steps += int((~result.closing & ~result.lost).sum())
+            rollout.finished += result.finished
+            rollout.ends |= {(episode.row, t): episode.info for episode in result.finished}
+            rollout.steps += int((~result.closing & ~result.lost).sum())
+            rollout.t += 1
         store.write(play.observed(), everyone, self.args.rollout_steps, mark_filled=True)
-        self.episodes_brought = len(finished)
-        self._record_finished(finished, steps)
-        self._take_ends(batch, ends, test_mode=False)
+        self.episodes_brought = len(rollout.finished)
+        self._record_finished(rollout.finished, rollout.steps)
+        self._take_ends(batch, rollout.ends, test_mode=False)
         if self._streams:
             # of learners that cut rollouts into parts
             parts = vars(self.args).get("chunk_length") or 1
@@ -94,6 +100,16 @@ class RolloutRunner(EpisodesRunner):
             batch, since = by_stream(whole, self._streams, self.new_rollout, parts)
             self._open.keep(whole, since)
         return batch
+
+    def _longest_rollout(self) -> int:
+        return self.batch_size * self.args.rollout_steps
+
+    def _restarted(self, state: dict) -> Any:
+        if "test_mode" in state:
+            return super()._restarted(state)
+        rollout = StartedRollout(self.new_rollout(self.batch_columns))
+        rollout.load_state_dict(state)
+        return rollout
 
     def state_dict(self) -> dict:
         return {**super().state_dict(), "open_decisions": self._open.state_dict()}

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from utils.stopping import GRACE, StopPlaying, request_stop, withdraw_stop
+
 # seconds within which SIGTERM counts once: a batch system sends it to every process, and so may who watches the run
 TOGETHER = 1.0
 
@@ -37,17 +39,18 @@ class StopSignals:
     SIGTERM right after the first. SIGUSR1 is noted in `save`, or stops, too. Outside the main thread, where Python has
     no signals, nothing is noted.
 
+    Within `watching`, a signal to stop also requests that playing stops (`utils.stopping`), and within `playing`, it
+    raises StopPlaying if the step that is being made is not done after some seconds.
+
     Attributes:
-        watched: the loop checks `stop` between rollouts.
         sigusr1_stops: SIGUSR1 is a signal to stop, too.
     """
 
     def __init__(self) -> None:
         self.stop: int | None = None
         self.save = False
-        self.watched = False
         self.sigusr1_stops = False
-        self._raises = False
+        self._watched = self._plays = self._raises = False
         self._noted = 0.0
         self._before: dict[int, Any] = {}
 
@@ -95,6 +98,28 @@ class StopSignals:
             self._raises = False
             sys.unraisablehook = unraisable
 
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Within this block somebody looks at `stop` from time to time, and heeds requests to stop playing."""
+        self._watched = True
+        try:
+            if self.stop is not None:
+                request_stop()
+            yield
+        finally:
+            self._watched = False
+            withdraw_stop()
+            self._set_alarm(0)
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """Within this block environments are played; a step that hangs is given up."""
+        self._plays = True
+        try:
+            yield
+        finally:
+            self._plays = False
+
     def _note_stop(self, signum: int, frame: FrameType | None) -> None:
         name = signal.Signals(signum).name
         now = time.monotonic()
@@ -106,14 +131,28 @@ class StopSignals:
         self.stop, self._noted = signum, now
         if self._raises:
             self.raise_noted()
-        does = "finishing the step, then saving" if self.watched else "stopping"
+        does = "finishing the step, then saving" if self._watched else "stopping"
         _say(f"{name}: {does}. Once more ends at once.")
+        if self._watched:
+            request_stop()
+            self._set_alarm(GRACE)
 
     def _note_save(self, signum: int, frame: FrameType | None) -> None:
         if self.sigusr1_stops:
             self._note_stop(signum, frame)
         else:
             self.save = True
+
+    def _set_alarm(self, seconds: float) -> None:
+        """Look after so long whether a step hangs; 0: not any more. Only a run that stops needs the process's alarm."""
+        if hasattr(signal, "setitimer") and (seconds or signal.SIGALRM in self._before):
+            if seconds:
+                self._before.setdefault(signal.SIGALRM, signal.signal(signal.SIGALRM, self._give_up))
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    def _give_up(self, signum: int, frame: FrameType | None) -> None:
+        if self._plays:
+            raise StopPlaying(between_steps=False)
 
 
 def _say(text: str) -> None:

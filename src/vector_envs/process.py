@@ -1,6 +1,7 @@
 """A worker as the trainer sees it: the process, and the pipes to it."""
 
 import contextlib
+import math
 import os
 import select
 import time
@@ -10,12 +11,17 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from utils.child_process import CLOSE_TIMEOUT, CONTEXT, ChildProcess
+from utils.stopping import give_up_late_step
 from vector_envs.faults import EnvironmentWorkerError, Failure, Fault
 from vector_envs.worker import WorkerPort
 
 __all__ = ["BellChannel", "Channel", "EnvironmentWorkerError", "WorkerProcess", "close_all", "collected"]
 
 MESSAGE, BELLS = b"m", (b"b", b"t")
+# seconds between two looks, while a step is waited for, whether to stop
+LOOK = 0.5
+# commands that are part of playing
+PLAYED = ("step", "reset")
 # the first commands of a process, which imports everything before it answers, and the least timeout for them
 AFTER_START, START_TIMEOUT = ("announced", "prepare"), 60.0
 
@@ -147,9 +153,9 @@ def collected(
     faults: list[Fault] = []
     if timeout and command in AFTER_START:
         timeout = max(timeout, START_TIMEOUT)
-    patience = timeout
+    patience = timeout or math.inf
     for worker in workers:
-        if timeout and not worker.channel.wait(patience):
+        if not _answers(worker, patience, played=command in PLAYED):
             faults.append(worker.hangs(command, timeout))
             patience = 0.0  # the others have had the same time
             continue
@@ -161,6 +167,25 @@ def collected(
         faults += [worker.failed(index, command, failure) for index, failure in failures.items()]
         answers.update(answered)
     return answers, faults
+
+
+def _answers(worker: WorkerProcess, seconds: float, played: bool) -> bool:
+    """Wait for an answer or the worker's end. Returns whether either came within `seconds`.
+
+    Raises:
+        StopPlaying: it is an answer to what is `played`, and playing was to stop some seconds ago.
+    """
+    end = None
+    while not worker.channel.wait(min(seconds, LOOK)):
+        now = time.monotonic()
+        if end is None:
+            end = now - LOOK + seconds
+        if now >= end:
+            return False
+        if played:
+            give_up_late_step()
+        seconds = end - now
+    return True
 
 
 def close_all(workers: list[WorkerProcess]) -> None:

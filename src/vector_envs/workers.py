@@ -184,7 +184,7 @@ class WorkerTransport(WorkerPool):
         """Everything that future episodes depend on; it raises nothing, even after failures.
 
         An environment that cannot be saved or does not answer any more has None as its state; the rest is in
-        `Census.state_dict`; besides, which environments of training have started an episode, and which are in one.
+        `Census.state_dict`; besides, which environments have started an episode, and which are in one.
         """
         states: dict[int, Any] = {}
         generators: dict[int, Any] = {}
@@ -192,8 +192,10 @@ class WorkerTransport(WorkerPool):
             for index in worker.indices:
                 states[index] = self._answer(worker, index, "state_dict") or {}
             generators[worker.indices[0]] = self._answer(worker, worker.indices[0], "generators_state")
-        side = self._sides[False]
+        side, test = self._sides[False], self._sides.get(True)
         moments = {"begun": side.begun.tolist(), "playing": side.playing.tolist()}
+        if test is not None:
+            moments |= {"test_begun": test.begun.tolist(), "test_playing": test.playing.tolist()}
         return {**self.census.state_dict(states, generators), **moments}
 
     def _answer(self, worker: WorkerProcess, index: int, command: str) -> Any:
@@ -229,7 +231,22 @@ class WorkerTransport(WorkerPool):
             if begun := np.flatnonzero(self._side.begun).tolist():
                 self.ask(begun, "observe", False)
         self._note_busy(self._side)
+        self._resume_test(saved)
         return continued
+
+    def _resume_test(self, saved: dict[str, Any]) -> None:
+        """Let the environments of tests be where they were; those that could not be saved start with a reset."""
+        # of checkpoints from before it was kept
+        if not self.separate_test_env or "test_begun" not in saved:
+            return
+        made = np.array([modes[True] for modes in self.census.made])
+        test = self.play(True)._side
+        test.begun[:] = made & np.array(saved["test_begun"])
+        test.playing[:] = made & np.array(saved["test_playing"])
+        if begun := np.flatnonzero(test.begun).tolist():
+            self.ask(begun, "observe", True)
+        self._note_busy(test)
+        self.play(False)
 
     def _new_side(self, arrays: StepArrays) -> Side:
         count = len(self.all_indices)

@@ -74,6 +74,10 @@ class SelfPlay:
             group for group in self._sides if before.get(group) != self._playing.get(group)
         )
 
+    def continue_rollout(self) -> None:
+        """Let those play the rest of a rollout of training who played its beginning, in a resumed run."""
+        self._play_as(self._playing)
+
     def rest(self) -> None:
         """Let the newest models play all groups."""
         self._play_as({})
