@@ -25,6 +25,18 @@ INSTEAD = {
     ),
 }
 
+# traits of agents: whether an environment shows what they need to see, and the words if it does not
+SEES = {
+    "needs_pictures": (
+        lambda spec: any(len(field.shape) == 3 for field in spec.of_kind("observation").values()),
+        "no picture, an observation of three axes",
+    ),
+    "needs_entities": (
+        lambda spec: {"obs/own", "obs/enemies"} <= set(spec.fields),
+        "no units; with Skirmish, set env_args.observation=entities",
+    ),
+}
+
 
 def demands_of(spec: EnvSpec) -> dict[str, str]:
     """The demands on one team's parts, and in words why."""
@@ -52,8 +64,13 @@ def check_demands(spec: EnvSpec, config: Mapping[str, Any]) -> None:
     """Refuse parts that cannot take the fields of one team of the environment.
 
     Raises:
-        ConfigError: names the part, the field that it cannot take, and parts of its kind that can.
+        ConfigError: names the part, the field that it cannot take, and parts of its kind that can; or the agent, and
+            what it does not see.
     """
+    agent = chosen_entry(config, "agent")
+    for trait, (shows, what) in SEES.items() if agent is not None else ():
+        if agent.traits.get(trait) and not shows(spec):
+            raise ConfigError(f"agent={config['agent']}: the environment shows {what}.")
     for demand, why in demands_of(spec).items():
         for key in ASKED[demand]:
             entry = chosen_entry(config, key)

@@ -1,5 +1,6 @@
 """The controller that shares one network between all agents."""
 
+import copy
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ import torch as th
 from components.action_selectors import REGISTRY as action_REGISTRY
 from components.packing import PackedSteps
 from controllers import REGISTRY
-from controllers.agent_form import wants_agent_axis
+from controllers.agent_form import find_own_rows, wants_agent_axis
 from controllers.decisions import Decision, extras_of_choice
 from controllers.hidden_states import for_all_agents
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
@@ -34,6 +35,8 @@ class BasicMAC(OneNetwork):
 
     # whether outputs of all steps may be computed at once, and those of filled steps alone; whether to call `decide`
     supports_unroll = supports_packing = supports_decide = True
+    # the agent before it had weights for each agent, while that is being checked
+    _shared_agent: Any = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """A subclass with its own inputs or outputs is unrolled step by step; one with its own `select_actions` acts by
@@ -62,6 +65,10 @@ class BasicMAC(OneNetwork):
             input_shape,
             unless_clear=type(self).forward is not BasicMAC.forward,
         )
+        if self._shared_agent is not None:
+            shapes = self.inputs.shapes if self._takes_parts else input_shape
+            find_own_rows(self.agent, self._shared_agent, self.n_agents, shapes, self._agent_axis)
+            self._shared_agent = None
         self.agent_output_type = args.agent_output_type
         self.action_selector = self._build_selector()
         self.hidden_states = None
@@ -200,6 +207,9 @@ class BasicMAC(OneNetwork):
         agent = agent_REGISTRY[self.args.agent]
         self.agent = agent(self.inputs.shapes if getattr(agent, "takes_parts", False) else input_shape, self.args)
         if not self.args.share_params:
+            # what agents of the user's own do with their rows is found out
+            known = self.args.agent in agent_REGISTRY and agent_REGISTRY.entry(self.args.agent).declared
+            self._shared_agent = None if known else copy.deepcopy(self.agent)
             unshare(self.agent, self.n_agents, "agents")
             if hasattr(self.agent, "initialise"):
                 self.agent.initialise()

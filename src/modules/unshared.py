@@ -1,6 +1,7 @@
 """Separate weights for each of n agents, in the place of weights that all share, computed for all at once.
 
-Rows stand agent by agent: row b * n + i, or index i of the last axis but one, belongs to agent i.
+Rows stand agent by agent, b * n + i is agent i's: those of the last axis but one, `[..., rows, F]`, or, where a network
+takes several vectors of each agent, those of the first, `[rows, ..., F]` (`rows_in`).
 """
 
 import copy
@@ -10,9 +11,14 @@ import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
+LAST_BUT_ONE, FIRST = -2, 0
+
 
 class PerAgent(nn.Module):
     """A layer of n agents: its parameters have a leading axis of n."""
+
+    # the axis of rows in the inputs of more than two axes
+    axis = LAST_BUT_ONE
 
     def __init__(self, layers: list[nn.Module]):
         super().__init__()
@@ -26,7 +32,11 @@ class AgentLinear(PerAgent):
 
     def forward(self, x: th.Tensor) -> th.Tensor:
         # replicas on other GPUs have their weights as plain attributes
-        return linear(x, self.weight, getattr(self, "bias", None))
+        bias = getattr(self, "bias", None)
+        if self.axis == FIRST and x.dim() > 2:
+            of_agents = linear(x.transpose(0, -2), self.weight, bias)
+            return of_agents.transpose(0, -2)
+        return linear(x, self.weight, bias)
 
 
 class AgentConv2d(PerAgent):
@@ -51,6 +61,11 @@ class AgentLayerNorm(PerAgent):
         self._eps = layers[0].eps
 
     def forward(self, x: th.Tensor) -> th.Tensor:
+        if self.axis == FIRST and x.dim() > 2:
+            return self._of_rows(x.transpose(0, -2)).transpose(0, -2)
+        return self._of_rows(x)
+
+    def _of_rows(self, x: th.Tensor) -> th.Tensor:
         rows = F.layer_norm(x, x.shape[-1:], eps=self._eps).reshape(-1, self.n_agents, x.size(-1))
         return (rows * self.weight + self.bias).reshape(x.shape)
 
@@ -141,6 +156,19 @@ def unshare(network: nn.Module, n_agents: int, name: str) -> None:
     network.unshared_name = name
     network._register_state_dict_hook(_split)
     network.register_load_state_dict_pre_hook(_stack)
+
+
+def rows_in(network: nn.Module, axis: int) -> None:
+    """In which axis of inputs of more than two axes the rows of an unshared network are: `LAST_BUT_ONE` or `FIRST`."""
+    for module in network.modules():
+        if isinstance(module, PerAgent):
+            module.axis = axis
+
+
+def weights_of(network: nn.Module, i: int) -> dict[str, th.Tensor]:
+    """The state of a network that only agent i of an unshared one has."""
+    prefix = f"{network.unshared_name}.{i}."
+    return {key.removeprefix(prefix): w for key, w in network.state_dict().items() if key.startswith(prefix)}
 
 
 def _split(network: Any, state: dict, prefix: str, _metadata: Any) -> None:

@@ -41,3 +41,20 @@ def test_mixers_of_rewards_for_each_agent_name_a_remedy_that_works(preset, chang
     check_demands(spec, config | {"mixer": None})
     for other in ("iql", "epymarl_iql"):
         check_demands(spec, compose_config(other, "lbf").config | changes)
+
+
+@pytest.mark.parametrize(
+    ("agent", "shown", "words"),
+    [
+        ("cnn", {"picture": (40, 40, 3)}, "shows no picture, an observation of three axes"),
+        ("entity_attention", {"obs/own": (4,), "obs/enemies": (2, 4)}, "shows no units; with Skirmish, set env_args"),
+    ],
+)
+def test_agents_that_need_to_see_what_the_environment_does_not_show(agent, shown, words):
+    config = {"env": "skirmish", "mac": "basic_mac", "learner": "q_learner", "mixer": None, "agent": agent}
+    spec = pymarl_spec(SIZES)
+    with pytest.raises(ConfigError, match=f"agent={agent}: the environment {words}"):
+        check_demands(spec, config)
+    check_demands(spec, config | {"agent": "rnn"})
+    spec.fields.update({path: FieldSpec("observation", shape) for path, shape in shown.items()})
+    check_demands(spec, config)

@@ -95,7 +95,6 @@ def test_every_weight_learns():
 @pytest.mark.parametrize(
     ("shapes", "args", "message"),
     [
-        ({"obs": (5,)}, {}, "shows no units; with Skirmish, set env_args.observation=entities"),
         (_shapes() | {"others": (3,)}, {}, "set obs_last_action=False and obs_agent_id=False"),
         (_shapes(enemies=9), {}, "of 9 actions it needs 6, and one for each of the 9 enemies"),
         (_shapes(), {"normalise_observations": True}, "set normalise_observations=False"),

@@ -5,15 +5,18 @@ import copy
 import pytest
 import torch as th
 
+import controllers.basic_controller as controller
 from controllers.basic_controller import BasicMAC
 from controllers.inputs import RowInputs, StepInputs
 from controllers.policy_controller import PolicyMAC
 from controllers.unroll import BatchUnroll, unroll_by_steps
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
+from modules.agents.agent import Agent
 from modules.agents.cnn_agent import CNNAgent
 from modules.critics import REGISTRY as critics
-from modules.unshared import unshare
+from modules.unshared import unshare, weights_of
+from utils.errors import ConfigError
 from utils.tensor_trees import leaves, map_tree
 
 N, ROWS = 3, 4
@@ -168,3 +171,83 @@ def test_critics_against_their_inputs_written_out(name, shared, with_id, more):
         expected = x @ w["fc3.weight"].T + w["fc3.bias"]
         th.testing.assert_close(critic(batch)[:, :, i], expected)
     th.testing.assert_close(critic(batch, t=2), critic(batch)[:, 2:3])
+
+
+class _OfUnits(Agent):
+    """Of each agent several vectors, which layers see side by side: `[N, units, F]`."""
+
+    def __init__(self, input_shape, args):
+        super().__init__()
+        self.embedding, self.norm = th.nn.Linear(input_shape // 2, 4), th.nn.LayerNorm(4)
+        self.fc2 = th.nn.Linear(4, args.n_actions)
+
+    def init_hidden(self):
+        return self.fc2.weight.new_zeros(1, 3)
+
+    def forward(self, inputs, hidden_state):
+        units = self._units(inputs.unflatten(-1, (2, -1)))
+        return self.fc2(th.relu(units).amax(dim=-2)), hidden_state.reshape(-1, 3) + 1
+
+    def _units(self, units):
+        return self.norm(self.embedding(units))
+
+
+class _OfHeads(_OfUnits):
+    """With the rows in the last axis but one, `[heads, N, F]`."""
+
+    def _units(self, units):
+        return super()._units(units.transpose(0, 1)).transpose(0, 1)
+
+
+class _OfFlatUnits(_OfUnits):
+    """All units of all agents as rows: with weights of each agent, they get those of others."""
+
+    def _units(self, units):
+        return super()._units(units.flatten(0, 1)).view(*units.shape[:2], -1)
+
+
+class _OfBoth(_OfUnits):
+    def _units(self, units):
+        return self.norm(self.embedding(units.transpose(0, 1)).transpose(0, 1))
+
+
+def _mac_with(agent, monkeypatch, **changes):
+    monkeypatch.setattr(REGISTRY, "_entries", dict(REGISTRY._entries))
+    REGISTRY["own"] = agent
+    batch = random_batch([3, 5, 2, 4], 6, n_agents=2, obs_shape=6)
+    args = make_args(agent="own", n_agents=2, share_params=False, obs_last_action=False, obs_agent_id=False, **changes)
+    return BasicMAC(batch.scheme, batch.groups, args), batch, args
+
+
+@pytest.mark.parametrize("agent", [_OfUnits, _OfHeads])
+def test_what_an_agent_sees_of_several_units_passes_its_own_weights(agent, monkeypatch):
+    """Two agents with two units each, in four episodes: whichever axis is which, sizes do not tell."""
+    mac, batch, args = _mac_with(agent, monkeypatch)
+    fill(mac.agent.parameters())
+    mac.init_hidden(4)
+    inputs = mac._build_inputs(batch, 0)
+    outputs, _ = mac.agent(inputs, mac.hidden_states)
+    outputs.square().sum().backward()
+    for i in range(2):
+        alone = agent(inputs.size(-1), args)
+        alone.load_state_dict(weights_of(mac.agent, i))
+        expected, _ = alone(inputs[i::2], th.zeros(4, 3))
+        th.testing.assert_close(outputs[i::2], expected)
+        expected.square().sum().backward()
+        for path, weight in alone.named_parameters():
+            th.testing.assert_close(mac.agent.get_parameter(path).grad[i], weight.grad)
+
+
+@pytest.mark.parametrize("agent", [_OfFlatUnits, _OfBoth])
+def test_agents_that_would_get_the_weights_of_others_are_refused(agent, monkeypatch):
+    with pytest.raises(
+        ConfigError, match=rf"share_params=False: {agent.__name__} lets agents compute with the weights"
+    ):
+        _mac_with(agent, monkeypatch)
+    th.manual_seed(3)
+    _mac_with(_OfUnits, monkeypatch)
+    drawn = th.rand(1)
+    th.manual_seed(3)
+    monkeypatch.setattr(controller, "find_own_rows", lambda *_: None)
+    _mac_with(_OfUnits, monkeypatch)
+    assert th.equal(th.rand(1), drawn), "looking at it draws random numbers"

@@ -32,8 +32,6 @@ class CNNAgent(Agent):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self._pictures = {key: shape for key, shape in input_shape.items() if len(shape) == 3}
-        if not self._pictures:
-            raise ConfigError("agent=cnn: the environment shows no picture, an observation of three axes.")
         require_pixels("cnn", self._pictures, smallest(LAYERS))
         self.convs = nn.ModuleDict(
             {key.replace(".", "_"): convolutions(shape, LAYERS) for key, shape in self._pictures.items()}

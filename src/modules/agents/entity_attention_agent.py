@@ -40,7 +40,7 @@ class EntityAttentionAgent(Agent):
         input_shape: of each part of the inputs, by name.
 
     Raises:
-        ConfigError: the environment shows no units, or inputs depend on their number.
+        ConfigError: inputs depend on the number of units.
     """
 
     takes_parts = True
@@ -113,8 +113,6 @@ class EntityAttentionAgent(Agent):
 
 def _check(input_shape: Mapping[str, tuple[int, ...]], args: SimpleNamespace) -> None:
     agent = "agent=entity_attention"
-    if OWN not in input_shape or ENEMIES not in input_shape:
-        raise ConfigError(f"{agent}: the environment shows no units; with Skirmish, set env_args.observation=entities.")
     if "others" in input_shape:
         raise ConfigError(
             f"{agent}: last actions and agent ids depend on the number of units; set obs_last_action=False and "
