@@ -2,20 +2,26 @@
 
 import os
 import signal
+import time
 
 import pytest
 import torch as th
 from killed_runs import _outcome
 
+from acting.crew import Crew
 from checkpoints.resumption import Resumption
+from checkpoints.tree import load_tree
 from cli.compose import compose_config
 from experiment.loop import TrainingLoop
 from run import run
 from runners.playing import EpisodesRunner
 from small_training import suited
+from team_runs import alone
 from trees import differences
 from utils.config import recursive_dict_update
 from utils.stop_signals import Interrupted
+
+pytestmark = pytest.mark.slow
 
 SETTINGS = {
     "batch_size": 4,
@@ -47,6 +53,17 @@ CASES = {
     "overlap": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes", "acting": "ahead"}),
     "native": ("qmix_fast", *SKIRMISH, {"t_max": 400, "test_interval": 300}),
 }
+# a game whose steps take time, in which a rollout can be stopped
+SLOW = """
+import time
+from envs import REGISTRY
+from envs.payoffs import MatrixGame
+class Slow(MatrixGame):
+    def step(self, actions):
+        time.sleep(0.01)
+        return super().step(actions)
+REGISTRY["slow"] = Slow
+"""
 
 
 def config_of(folder, case):
@@ -69,6 +86,14 @@ def outcomes(monkeypatch):
     return kept
 
 
+def teams_of(folder, runner):
+    """Self-play of two teams, with matches in tests and a new opponent for each rollout."""
+    two = {"red": {"config": "ippo", "minibatches": 1}, "blue": {"config": "mappo", "minibatches": 1}}
+    pool = {"opponents": "pool", "opponent_interval": 20, "opponent_pool": 2, "opponent_nepisode": 3}
+    changes = {"t_max": 130, "test_interval": 50, "checkpoint_interval": 10**9, "vector_env": "in_process"}
+    return alone(folder, "duel", "vdn", runner=runner, teams=two, **pool, **changes)
+
+
 def stop_at(monkeypatch, step):
     """Send SIGTERM before the step of that number, in each process that this one is."""
     before, done = EpisodesRunner._before_step, [0]
@@ -83,22 +108,84 @@ def stop_at(monkeypatch, step):
     return done
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", list(CASES))
 def test_a_run_that_is_stopped_at_any_step_ends_as_if_it_had_not_been(tmp_path, monkeypatch, outcomes, case):
+    ends_the_same(tmp_path, monkeypatch, outcomes, lambda folder: config_of(folder, case), case == "overlap")
+
+
+@pytest.mark.usefixtures("team_parts")
+@pytest.mark.parametrize("runner", ["rollout", "episodes"])
+def test_self_play_is_continued_against_the_same_opponents(tmp_path, monkeypatch, outcomes, runner):
+    ends_the_same(tmp_path, monkeypatch, outcomes, lambda folder: teams_of(folder, runner))
+
+
+def ends_the_same(tmp_path, monkeypatch, outcomes, config_in, in_a_thread=False):
+    """Run the config in a folder, once stopped and resumed again and again; compare."""
     th.set_num_threads(1)
-    run(config_of(tmp_path / "whole", case))
-    config, resume = config_of(tmp_path / "parts", case), None
+    run(config_in(tmp_path / "whole"))
+    config, resume = config_in(tmp_path / "parts"), None
+    plugins = config["plugins"]
     # in a rollout, in a test, and again in the resumed one
-    for step in (3, 7, 8, 13, 21):
+    for step in (3, 7, 8, 13, 21, 34):
         with monkeypatch.context() as patched:
             done = stop_at(patched, step)
             with pytest.raises(Interrupted, match="is kept"):
                 run(config, resume=resume)
-            assert done[0] <= step + 1 or case == "overlap"
+            assert done[0] == step or in_a_thread
         resume = Resumption.of("latest", config["local_results_path"])
-        config = {**resume.config, "plugins": []}
+        config = {**resume.config, "plugins": plugins}
     run(config, resume=resume)
     whole, parts = outcomes
     assert whole["t_env"] >= config["t_max"]
     assert differences(whole, parts) == []
+
+
+TURNS = {
+    "runner": "collectors",
+    "collectors": {"runner": "rollout", "processes": 2, "deterministic": True},
+    "buffer_size": 500,
+    "buffer_min": 20,
+    "batch_size_run": 2,
+    "vector_env": "in_process",
+    "t_max": 150,
+}
+
+
+def test_collectors_that_take_turns_end_the_rollouts_that_were_stopped(tmp_path, monkeypatch, outcomes):
+    th.set_num_threads(1)
+    plugin = tmp_path / "slow.py"
+    plugin.write_text(SLOW)
+    changes = {**TURNS, "plugins": [str(plugin)], "env": "slow", "env_args": {"game": "climbing", "episode_limit": 4}}
+
+    def config_of_turns(folder):
+        config = compose_config("iqn", "matrix").config
+        suited(config, {**SETTINGS, **changes, "local_results_path": str(folder)})
+        return config
+
+    run(config_of_turns(tmp_path / "whole"))
+    config, resume, collect = config_of_turns(tmp_path / "parts"), None, Crew.collect
+    for rollout in (1, 3):
+        with monkeypatch.context() as patched:
+            taken = [0]
+
+            def counted(crew, *arguments, taken=taken, last=rollout):
+                taken[0] += 1
+                if taken[0] == last:
+                    # by then, collectors are in the middle of theirs
+                    while not crew.board.steps.any():
+                        time.sleep(0.001)
+                    os.kill(os.getpid(), signal.SIGTERM)
+                return collect(crew, *arguments)
+
+            patched.setattr(Crew, "collect", counted)
+            with pytest.raises(Interrupted, match="is kept"):
+                run(config, resume=resume)
+        resume = Resumption.of("latest", config["local_results_path"])
+        assert any(state["state"]["paused"] for state in _state(resume)["acting"]["collectors"])
+        config = {**resume.config, "plugins": changes["plugins"]}
+    run(config, resume=resume)
+    assert differences(*outcomes) == []
+
+
+def _state(resume):
+    return load_tree(resume.checkpoint.folder / "state.th")
