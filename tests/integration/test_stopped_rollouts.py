@@ -14,6 +14,7 @@ from checkpoints.tree import load_tree
 from cli.compose import compose_config
 from experiment.loop import TrainingLoop
 from run import run
+from runners import slow_rollout
 from runners.playing import EpisodesRunner
 from small_training import suited
 from team_runs import alone
@@ -189,3 +190,30 @@ def test_collectors_that_take_turns_end_the_rollouts_that_were_stopped(tmp_path,
 
 def _state(resume):
     return load_tree(resume.checkpoint.folder / "state.th")
+
+
+FORGETFUL = """
+from envs import REGISTRY
+from envs.payoffs import MatrixGame
+class Forgetful(MatrixGame):
+    def state_dict(self):
+        raise NotImplementedError
+REGISTRY["forgetful"] = Forgetful
+"""
+
+
+def test_what_cannot_be_kept_is_dropped_with_its_number_of_steps(tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO")
+    plugin = tmp_path / "forgetful.py"
+    plugin.write_text(FORGETFUL)
+    config = config_of(tmp_path, "rollout") | {"plugins": [str(plugin)], "env": "forgetful"}
+    monkeypatch.setattr(slow_rollout, "FIRST", 0.0)
+    stop_at(monkeypatch, 5)
+    with pytest.raises(Interrupted, match=r"Everything up to step 0 is kept\. Resume from"):
+        run(config)
+    assert "8 steps of the rollout that was being played are dropped, because its environments" in caplog.text
+    assert "Playing the first rollout: 0 of up to 12 steps" in caplog.text
+    monkeypatch.undo()
+    resume = Resumption.of("latest", config["local_results_path"])
+    run({**resume.config, "plugins": config["plugins"]}, resume=resume)
+    assert "Its episodes begin again" in caplog.text
