@@ -9,10 +9,14 @@ from utils.console import outlive_readers
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    return run_command(lambda: _clone(words), "nothing was saved.")
+
+
+def _clone(words: list[str]) -> None:
     from cli.clone import clone, parse
 
-    options = parse(sys.argv[1:] if argv is None else list(argv))
-    return run_command(lambda: clone(options), "nothing was saved.")
+    clone(parse(words))
 
 
 if __name__ == "__main__":

@@ -9,10 +9,14 @@ from utils.console import outlive_readers
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    return run_command(lambda: _play(words), "nothing was recorded.")
+
+
+def _play(words: list[str]) -> None:
     from cli.play import parse, play
 
-    options = parse(sys.argv[1:] if argv is None else list(argv))
-    return run_command(lambda: play(options), "nothing was recorded.")
+    play(parse(words))
 
 
 if __name__ == "__main__":

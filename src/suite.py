@@ -9,29 +9,42 @@ def main(argv: Sequence[str] | None = None) -> int:
     import os
 
     from cli.command import run_command
-    from cli.suite import dispatch
+
+    def dispatch() -> None:
+        from cli.suite import dispatch
+
+        dispatch(words)
 
     # as main.py's: other users can neither read nor change results
     os.umask(os.umask(0o077) | 0o077)
     words = sys.argv[1:] if argv is None else list(argv)
-    return run_command(lambda: dispatch(words), "the suite's state is kept; the same command resumes it.")
+    return run_command(dispatch, "the suite's state is kept; the same command resumes it.")
+
+
+def _task() -> None:
+    from cli.suite_slurm import task
+
+    task(sys.argv[2:])
+
+
+def _keep() -> None:
+    from cli.suite_ray import keep
+
+    keep(sys.argv[2:])
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["serve"]:
-        from cli.suite_starter import serve
+    from cli.command import run_command
 
-        sys.exit(serve(sys.argv[2:]))
-    if sys.argv[1:2] == ["task"]:
-        from cli.command import run_command
-        from cli.suite_slurm import task
+    match sys.argv[1:2]:
+        case ["serve"]:
+            from cli.suite_starter import serve
 
-        sys.exit(run_command(lambda: task(sys.argv[2:]), "the next submission has the run."))
-    if sys.argv[1:2] == ["keep"]:
-        from cli.command import run_command
-        from cli.suite_ray import keep
-
-        sys.exit(run_command(lambda: keep(sys.argv[2:]), "the launcher starts the run again."))
+            sys.exit(serve(sys.argv[2:]))
+        case ["task"]:
+            sys.exit(run_command(_task, "the next submission has the run."))
+        case ["keep"]:
+            sys.exit(run_command(_keep, "the launcher starts the run again."))
     from utils.console import outlive_readers
 
     outlive_readers()

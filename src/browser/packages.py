@@ -3,6 +3,7 @@
 import importlib.util
 
 from utils.errors import ConfigError
+from utils.interpreter import lacking, without_package
 
 REQUIREMENTS = "requirements-browser.txt"
 
@@ -22,6 +23,8 @@ def require(needed_by: str, *modules: str) -> None:
         try:
             importlib.import_module(module)
         except ModuleNotFoundError as error:
+            if absent := lacking():  # not the browser's packages only
+                raise ConfigError(without_package(absent)) from None
             raise ConfigError(
                 f"{needed_by} needs the package '{error.name}', which is not installed. "
                 f"Install it with: pip install -r {REQUIREMENTS}"

@@ -1,5 +1,12 @@
 """How the five commands end."""
 
+import re
+import subprocess
+import sys
+import venv
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
 import pytest
 
 import replay
@@ -7,7 +14,10 @@ import report
 import watch
 from cli.command import run_command
 from utils.errors import ConfigError, MusterError
+from utils.interpreter import REQUIRED
 from utils.stop_signals import Interrupted
+
+SRC = Path(__file__).parents[2] / "src"
 
 
 def raising(error):
@@ -51,3 +61,51 @@ def test_ctrl_c_is_no_traceback(command, body, words, monkeypatch, capsys):
     assert command.main(words) == 130
     error = capsys.readouterr().err
     assert error.startswith("interrupted; ") and error.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_python_without_the_packages_is_told_which_one_has_them(tmp_path):
+    """By every program, in one sentence, and not by a traceback."""
+    venv.create(tmp_path / "bare", symlinks=True, with_pip=False)
+    programs = sorted(path.name for path in SRC.glob("*.py") if path.name != "run.py")
+    assert len(programs) == 9
+    words = {"play.py": ["MineSweeper"], "replay.py": ["x", "--gif=x.gif"], "clone.py": ["x"]}
+    words |= {"watch.py": ["latest"], "diagnose.py": ["latest"]}
+    for program in programs:
+        command = [str(tmp_path / "bare/bin/python"), str(SRC / program), *words.get(program, [])]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stdout) == (2, ""), (program, ended)
+        assert " ".join(ended.stderr.split()).startswith(f"error: {tmp_path}/bare/bin/python lacks the package"), (
+            program
+        )
+
+
+@pytest.mark.parametrize(
+    ("files", "prefix", "remedy"),
+    [
+        ([], "/usr", "in {root}, make .venv/.core sets up .venv/bin/python"),
+        ([".venv/bin/python"], "/usr", "use the one that has it: .venv/bin/python."),
+        ([".venv/bin/python"], "{root}/.venv", ".venv/bin/python -m pip install -r requirements.txt."),
+    ],
+)
+def test_the_command_that_makes_a_missing_package_available(tmp_path, monkeypatch, files, prefix, remedy, capsys):
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr("utils.interpreter.ROOT", tmp_path)
+    monkeypatch.setattr(sys, "prefix", prefix.format(root=tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert run_command(raising(ModuleNotFoundError("no", name="torch.nn")), "nothing.") == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "lacks the package 'torch'; " in told and remedy.format(root=tmp_path) in told
+    with pytest.raises(ModuleNotFoundError):
+        run_command(raising(ModuleNotFoundError("no", name="one_of_ours")), "nothing.")
+
+
+def test_every_package_of_a_run_is_known_by_what_it_is_imported_by():
+    lines = (SRC.parent / "requirements.txt").read_text().splitlines()
+    required = {match[0].lower().replace("_", "-") for line in lines if (match := re.match(r"[\w-]+", line))}
+    imports = packages_distributions()
+    for name in required:
+        known = [key for key, names in imports.items() if name in {one.lower().replace("_", "-") for one in names}]
+        assert REQUIRED & {*known}, name

@@ -1,0 +1,37 @@
+"""A Python that lacks the packages of a run: which one has them, or the command that installs them."""
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# what the packages of requirements.txt are imported by
+REQUIRED = frozenset(
+    "torch sacred pkg_resources setuptools numpy yaml tensorboard_logger six tensorboard google cloudpickle tqdm numba "
+    "PIL".split()
+)
+
+
+def lacking() -> str:
+    """A package that every program needs and this Python has not, or ""."""
+    return next((name for name in ("numpy", "yaml", "torch", "sacred") if find_spec(name) is None), "")
+
+
+def without_package(name: str) -> str:
+    """The message about a package of requirements.txt that this Python has not."""
+    own = ROOT / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if Path(sys.prefix).resolve() == own.parents[1].resolve():
+        remedy = f"install it with: {_shown(own)} -m pip install -r {_shown(ROOT / 'requirements.txt')}"
+    elif own.exists():
+        remedy = f"use the one that has it: {_shown(own)}"
+    else:
+        remedy = (
+            f"in {ROOT}, make .venv/.core sets up .venv/bin/python with all that a run needs (make train also trains)"
+        )
+    return f"{sys.executable} lacks the package '{name}'; {remedy}."
+
+
+def _shown(path: Path) -> str:
+    """Relative to the current folder if it is below it."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
