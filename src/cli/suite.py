@@ -129,7 +129,11 @@ def _parser(command: str) -> _Parser:
             help="of Ray's cluster, or auto (default: $RAY_ADDRESS, or one of its own)",
         )
         add("--retry-failed", action="store_true", help="try runs again that have failed")
-        add("--dry-run", action="store_true", help="check everything and list the runs; start none")
+        add(
+            "--dry-run",
+            action="store_true",
+            help="check everything and list the runs (with SLURM, also its script); start none",
+        )
         add("--cold", action="store_true", help="start each run as an interpreter of its own (slower)")
         add("--lease", type=_number(1, 86400), default=LEASE, metavar="SECONDS",
             help=f"take a run over when its machine is silent for so long (default: {LEASE:g})")  # fmt: skip

@@ -68,13 +68,18 @@ def launch(options: argparse.Namespace) -> None:
     runs = _checked(suite)
     if suite.search is not None and (doubt := doubt_about(suite.search.options["metric"], options.results)):
         print(f"warning: {suite.path}: {doubt}", file=sys.stderr)
+    folder = SuiteFolder(options.results.absolute(), suite.name)
     if options.dry_run:
         if learns:
             print(f"{_trials(suite, runs)}. At a corner of the space:")
         for run in runs:
             print(run.id, " ".join(run.words))
+        if options.launcher == "slurm":
+            from cli.suite_slurm import script
+
+            print("\nThe script for sbatch:\n")
+            print(script(folder, runs, suite.resources, options.jobs), end="")
         return
-    folder = SuiteFolder(options.results.absolute(), suite.name)
     new, gone = freeze(folder, suite, runs)
     if new or gone:
         print(f"The suite has changed: {counted(new, 'new run')}, {gone} no longer in it (results stay).")

@@ -16,6 +16,8 @@ from suites.claims import Claims
 from utils.errors import MusterError
 from utils.plain_values import counted
 
+PROGRAM = [sys.executable, str(SRC / "suite.py"), "task"]
+
 
 def submit(
     folder: SuiteFolder, runs: list[SuiteRun], resources: Mapping[str, Any], options: argparse.Namespace
@@ -35,19 +37,27 @@ def submit(
         others = "; others have failed or are in the queue" if done < len(runs) else ""
         print(f"Nothing to submit: {done} of {counted(len(runs), 'run')} done{others}.")
         return
-    program = [sys.executable, str(SRC / "suite.py"), "task"]
-    job = slurm.submit(folder, wanted, failed, resources, program, options.lease)
+    job = slurm.submit(folder, wanted, failed, resources, PROGRAM, options.lease)
     print(f"Job {job}: {counted(len(wanted), 'run')}. {command(folder, 'status')} shows them.")
+
+
+def script(folder: SuiteFolder, runs: list[SuiteRun], resources: Mapping[str, Any], jobs: int) -> str:
+    """The script that `submit` would give to sbatch for all these runs.
+
+    Args:
+        jobs: runs at a time; 0: as the suite says.
+    """
+    return slurm.script_of(folder, len(runs), {**resources, "jobs": jobs or resources["jobs"]}, PROGRAM)
 
 
 def task(words: Sequence[str]) -> None:
     """Be one task.
 
     Raises:
-        MusterError: its run has failed, or its config has changed since.
+        MusterError: a run of it has failed, or the config of its only one has changed since.
     """
     results, name, array, index = words
     program = [sys.executable, str(SRC / "main.py")]
     ended = slurm.run_task(Path(results), name, int(array), int(index), program, is_current)
-    if ended is not None and ended.state == FAILED:
-        raise MusterError(f"{ended.run} has failed: {last_line(ended.error)}")
+    if failed := [attempt for attempt in ended if attempt.state == FAILED]:
+        raise MusterError("\n".join(f"{one.run} has failed: {last_line(one.error)}" for one in failed))

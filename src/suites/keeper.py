@@ -20,12 +20,15 @@ from suites.claims import IN_USE, RENEWALS
 from suites.places import KeptPlace
 from suites.processes import born, end_with_parent
 from utils.plain_values import escaped
+from utils.stop_signals import TOGETHER
 from utils.whole_files import write_whole
 
 # seconds between looks at the folder
 LOOK = 1.0
 # of what a failed run printed
 LAST_LINES, LONGEST_ERROR = 12, 3000
+# what a process that keeps several runs passes on; it may come to the keepers themselves, too, and counts once
+PASSED_ON = getattr(signal, "SIGUSR1", signal.SIGTERM)
 # exit codes of a run that a signal ended after it had saved
 SIGNALLED = tuple(128 + signum for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1))
 
@@ -141,15 +144,21 @@ class _Signals:
 
     def __init__(self) -> None:
         self.stops = 0
+        self._passed_on = -TOGETHER
         self._reader, self._writer = os.pipe()
         for end in (self._reader, self._writer):
             os.set_blocking(end, False)
         self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         handlers = {signal.SIGTERM: self._note, signal.SIGINT: self._note, signal.SIGCHLD: lambda *_: None}
+        handlers[PASSED_ON] = self._note_passed_on
         self._before = {signum: signal.signal(signum, handler) for signum, handler in handlers.items()}
 
     def _note(self, *_: object) -> None:
-        self.stops += 1
+        self.stops += time.monotonic() - self._passed_on > TOGETHER
+
+    def _note_passed_on(self, *_: object) -> None:
+        if not self.stops:
+            self.stops, self._passed_on = 1, time.monotonic()
 
     def wait(self, seconds: float) -> None:
         """Until a signal comes, at most `seconds`."""

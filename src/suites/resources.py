@@ -28,6 +28,8 @@ RESOURCES = {
     "memory": Option(0, "GB of memory of a run, for SLURM; 0: not asked for", at_least=0, at_most=10**5, kind=float),
     "hours": Option(0, "hours of a job, for SLURM; 0: not asked for", at_least=0, at_most=10**4, kind=float),
     "slurm": Option([], "more lines for sbatch, such as --partition=gpu"),
+    "shell": Option([], "lines of shell before a task of SLURM's, such as module load cuda"),
+    "inside": Option("", "a command that a task of SLURM's runs inside, such as apptainer exec --nv muster.sif"),
     "losses": Option(5, "attempts in a row that may be lost without a new checkpoint", at_least=1, at_most=10**6),
 }
 _NVIDIA = Path("/proc/driver/nvidia/gpus")
@@ -85,6 +87,11 @@ class Machine:
         return {} if self.each is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus)}
 
 
+def runs_of_card(resources: Mapping[str, Any]) -> int:
+    """How many runs share one card: of `gpus: 0.25` it is four; of whole cards, or none, each run has a job."""
+    return int(1 / resources["gpus"] + _ROUNDING) if 0 < (resources["gpus"] or 0) < 1 else 1
+
+
 def thread_variables(threads: int) -> dict[str, str]:
     """Variables that bound the threads of numeric libraries."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -125,6 +132,10 @@ def read_resources(value: Any) -> dict[str, Any]:
     for line in made["slurm"]:
         if not isinstance(line, str) or not line.startswith("--") or not line.isprintable():
             raise ConfigError(f"resources.slurm: {shown(line)} is no option of sbatch, such as --partition=gpu.")
+    for key in ("shell", "inside"):
+        for line in [made[key]] if key == "inside" else made[key]:
+            if not isinstance(line, str) or not line.isprintable():
+                raise ConfigError(f"resources.{key}: {shown(line)} is no line of shell, such as module load cuda.")
     if made["gpus"] is not None and made["gpus"] > 1 and made["gpus"] != int(made["gpus"]):
         raise ConfigError(f"resources.gpus={made['gpus']}: a share of one GPU, or a whole number of them.")
     return made

@@ -1,8 +1,8 @@
-"""SLURM: one array job for a suite, each of whose tasks is the keeper of one run.
+"""SLURM: one array job for a suite, each of whose tasks keeps one run, or several on one card.
 
-The array is submitted once and its tasks are listed in a file, so task k is the same run whenever SLURM starts it. On
-SIGTERM, before the time is up or when the job is preempted, the run saves, and its task is queued again. State stays in
-the suite's folder: what the queue forgets, the next submission finds.
+The array is submitted once and its tasks are listed in a file, so task k has the same runs whenever SLURM starts it:
+one, or as many as share a card. On SIGTERM, before the time is up or when the job is preempted, the runs save, and
+their task is queued again. State stays in the suite's folder: what the queue forgets, the next submission finds.
 """
 
 import json
@@ -10,16 +10,19 @@ import math
 import os
 import re
 import shlex
+import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from suites.claims import Claims
+from suites.keeper import PASSED_ON
 from suites.one_run import do_run
-from suites.resources import thread_variables
+from suites.resources import runs_of_card, thread_variables
 from utils.errors import MusterError
 from utils.plain_values import escaped
 from utils.regular_files import read_regular
@@ -71,17 +74,56 @@ def submit(
         MusterError: sbatch is missing, or refuses the job.
     """
     (folder.path / JOBS).mkdir(exist_ok=True, mode=0o700)
-    number = 1 + max((int(path.stem) for path in (folder.path / JOBS).glob("*.json") if path.stem.isdigit()), default=0)
-    script = folder.path / JOBS / f"{number}.sh"
-    task = [*program, str(folder.results), folder.name, str(number)]
+    number = _next_number(folder)
+    script, text = folder.path / JOBS / f"{number}.sh", script_of(folder, len(wanted), resources, program)
     content = {"runs": wanted, "failed": dict(failed), "lease": lease, "losses": resources["losses"]}
+    content["each"] = runs_of_card(resources)
     write_whole(str(_list(folder, number)), json.dumps(content).encode())
-    write_whole(str(script), _script(folder, number, len(wanted), resources, task).encode())
+    write_whole(str(script), text.encode())
     match = _NUMBER.fullmatch(_called(["sbatch", "--parsable", str(script)]))
     if match is None:
         raise MusterError("sbatch did not print the number of the job.")
     write_whole(str(_list(folder, number)), json.dumps({**content, "job": match[1]}).encode())
     return match[1]
+
+
+def script_of(folder: SuiteFolder, count: int, resources: Mapping[str, Any], program: list[str]) -> str:
+    """The script of the next array.
+
+    Args:
+        count: how many runs it has.
+        program: as for `submit`.
+    """
+    number, each = _next_number(folder), runs_of_card(resources)
+    hours, memory, gpus = resources["hours"], resources["memory"], resources["gpus"]
+    at_a_time = f"%{math.ceil(resources['jobs'] / each)}" if resources["jobs"] else ""
+    options = [
+        f"--job-name=muster-{folder.name}",
+        f"--array=0-{math.ceil(count / each) - 1}{at_a_time}",
+        f"--cpus-per-task={each * max(resources['cores'], resources['threads'])}",
+        *([f"--time={math.ceil(60 * hours)}"] if hours else []),
+        *([f"--mem={math.ceil(1024 * memory * each)}M"] if memory else []),
+        *([f"--gpus={math.ceil(gpus)}"] if gpus else []),
+        "--requeue",
+        "--open-mode=append",
+        f"--signal=B:TERM@{NOTICE}",
+        f"--output={folder.path / JOBS}/{number}-%a.out",
+        *resources["slurm"],
+    ]
+    lines = [f"#SBATCH {option}" for option in options]
+    variables = [f"export {key}={value}" for key, value in thread_variables(resources["threads"]).items()]
+    if gpus == 0:
+        variables.append("export CUDA_VISIBLE_DEVICES=")
+    task = shlex.join([*program, str(folder.results), folder.name, str(number)])
+    # the shell is replaced, so that the signal reaches the task
+    run = " ".join(filter(None, ["exec", resources["inside"], task, "$SLURM_ARRAY_TASK_ID"]))
+    place = f"cd {shlex.quote(os.getcwd())} || exit 1"
+    return "\n".join(["#!/bin/bash", *lines, "", *variables, place, *resources["shell"], run, ""])
+
+
+def _next_number(folder: SuiteFolder) -> int:
+    numbers = (int(path.stem) for path in (folder.path / JOBS).glob("*.json") if path.stem.isdigit())
+    return 1 + max(numbers, default=0)
 
 
 def cancel_pending(folder: SuiteFolder) -> list[str]:
@@ -103,31 +145,76 @@ def run_task(
     index: int,
     program: list[str],
     is_current: Callable[[SuiteRun], bool] = lambda run: True,
-) -> Attempt | None:
-    """Be one task of an array: claim its run and keep it.
+) -> list[Attempt]:
+    """Be one task of an array: claim its runs and keep them, each in a process of its own if there are several.
 
     Args:
         program: the command of main.py.
-        is_current: whether the run would still have the config that it was frozen with.
+        is_current: whether a run would still have the config that it was frozen with.
 
     Returns:
-        the attempt as it ended; None if there was nothing to do.
+        the attempts as they ended; those of runs for which there was nothing to do are missing.
 
     Raises:
-        MusterError: the run's config has changed since the suite was submitted.
+        MusterError: the config of a single run has changed since the suite was submitted.
     """
     folder = SuiteFolder(results, name)
     content = json.loads(read_regular(_list(folder, array), _LARGEST))
-    run = next(run for run in folder.runs() if run.id == content["runs"][index])
+    runs = {run.id: run for run in folder.runs()}
+    each = content.get("each", 1)
+    wanted = [runs[run] for run in content["runs"][index * each : (index + 1) * each]]
     claims = Claims(folder, content["lease"], content["losses"])
     launcher = f"slurm {os.environ.get('SLURM_JOB_ID', '')}"
-    # SLURM starts a task again after its node has failed, which the lease has not seen yet
-    ended = do_run(folder, run, claims, launcher, program, content["failed"].get(run.id), is_current, patient=True)
-    if ended is None:
-        return None
-    if ended.state in (STOPPED, LOST) and not folder.stop.exists():
+
+    def do(run: SuiteRun) -> Attempt | None:
+        # SLURM starts a task again after its node has failed, which the lease has not seen yet
+        return do_run(folder, run, claims, launcher, program, content["failed"].get(run.id), is_current, patient=True)
+
+    if len(wanted) == 1:
+        ended = [attempt for run in wanted if (attempt := do(run)) is not None]
+    else:
+        ended = _side_by_side(folder, wanted, do)
+    if any(attempt.state in (STOPPED, LOST) for attempt in ended) and not folder.stop.exists():
         _queue_again()
     return ended
+
+
+def _side_by_side(folder: SuiteFolder, runs: list[SuiteRun], do: Callable[[SuiteRun], Attempt | None]) -> list[Attempt]:
+    """Keep runs in processes of their own, to which the signals of this one are passed on."""
+    before, keepers, signals = folder.newest(), [], (signal.SIGTERM, signal.SIGINT)
+
+    def pass_on(*_: Any) -> None:
+        for pid in keepers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, PASSED_ON)
+
+    # none comes between a keeper's start and the note of its number
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    handlers = {signum: signal.signal(signum, pass_on) for signum in signals}
+    for run in runs:
+        if (pid := os.fork()) == 0:
+            _be_keeper(handlers, run, do)
+        keepers.append(pid)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
+    for pid in list(keepers):
+        os.waitpid(pid, 0)
+        keepers.remove(pid)
+    now = folder.newest()
+    return [now[run.id] for run in runs if run.id in now and now[run.id] != before.get(run.id)]
+
+
+def _be_keeper(handlers: Mapping[int, Any], run: SuiteRun, do: Callable[[SuiteRun], Any]) -> NoReturn:
+    code = 1
+    try:
+        for signum, handler in handlers.items():
+            signal.signal(signum, handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, handlers)
+        do(run)
+        code = 0
+    except MusterError as error:
+        print(f"stopped: {error}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(code)
 
 
 def _queue_again() -> None:
@@ -135,31 +222,6 @@ def _queue_again() -> None:
     job, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
     with suppress(MusterError):
         _called(["scontrol", "requeue", f"{job}_{task}"])
-
-
-def _script(folder: SuiteFolder, number: int, count: int, resources: Mapping[str, Any], task: list[str]) -> str:
-    at_a_time = f"%{resources['jobs']}" if resources["jobs"] else ""
-    hours, memory, gpus = resources["hours"], resources["memory"], resources["gpus"]
-    options = [
-        f"--job-name=muster-{folder.name}",
-        f"--array=0-{count - 1}{at_a_time}",
-        f"--cpus-per-task={max(resources['cores'], resources['threads'])}",
-        *([f"--time={math.ceil(60 * hours)}"] if hours else []),
-        *([f"--mem={math.ceil(1024 * memory)}M"] if memory else []),
-        *([f"--gpus={math.ceil(gpus)}"] if gpus else []),
-        "--requeue",
-        "--open-mode=append",
-        f"--signal=B:TERM@{NOTICE}",
-        f"--output={folder.path / JOBS}/{number}-%a.out",
-        *resources["slurm"],
-    ]
-    lines = [f"#SBATCH {option}" for option in options]
-    variables = [f"export {key}={value}" for key, value in thread_variables(resources["threads"]).items()]
-    if gpus == 0:
-        variables.append("export CUDA_VISIBLE_DEVICES=")
-    # the shell is replaced, so that the signal reaches the task
-    run = [f"cd {shlex.quote(os.getcwd())} || exit 1", f"exec {shlex.join(task)} $SLURM_ARRAY_TASK_ID"]
-    return "\n".join(["#!/bin/bash", *lines, "", *variables, *run, ""])
 
 
 def _list(folder: SuiteFolder, number: int) -> Path:
@@ -180,7 +242,8 @@ def _queued(folder: SuiteFolder) -> set[str]:
         content["runs"][index]
         for _, content in _arrays(folder)
         if isinstance(job := content.get("job"), str)
-        for index in _tasks(job)
+        for task in _tasks(job)
+        for index in range(task * content.get("each", 1), (task + 1) * content.get("each", 1))
         if index < len(content["runs"])
     }
 

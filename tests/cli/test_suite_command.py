@@ -63,6 +63,16 @@ def test_a_dry_run_lists_the_runs_and_their_commands(suite, tmp_path, capsys):
     assert "--config=qmix --env-config=two_step with test_nepisode=4 t_max=20 label='qmix' seed=1" in lines[0]
 
 
+def test_a_dry_run_with_slurm_shows_the_script(suite, tmp_path, capsys):
+    (tmp_path / "tiny.yaml").write_text(TINY.replace("gpus: 0", "gpus: 0.5, shell: [module load cuda]"))
+    assert suite("run", "tiny.yaml", "--dry-run", "--launcher=slurm") == 0
+    shown = capsys.readouterr().out
+    assert (
+        shown.count(" with ") == 4 and "#!/bin/bash\n#SBATCH --job-name=muster-tiny\n#SBATCH --array=0-1%1\n" in shown
+    )
+    assert "\nmodule load cuda\nexec " in shown and not (tmp_path / "results").exists()
+
+
 def test_a_run_whose_config_changes_while_the_suite_runs_is_not_started(suite, tmp_path, capsys):
     """Its results would stand under the id of another config."""
     own = tmp_path / "own.yaml"

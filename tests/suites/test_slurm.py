@@ -21,7 +21,7 @@ from utils.whole_files import write_whole
 pytestmark = pytest.mark.slow
 
 PROGRAM = [sys.executable, suite_children.__file__, "task"]
-ASKED = {**RESOURCES, "threads": 1, "hours": 0, "memory": 0, "slurm": [], "losses": 5}
+ASKED = {**RESOURCES, "threads": 1, "hours": 0, "memory": 0, "slurm": [], "shell": [], "inside": "", "losses": 5}
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_an_array_does_every_run_once(cluster, folder):
 
 
 def test_the_script_asks_for_what_the_suite_does(cluster, folder):
-    submit(folder, runs_of(5), jobs=3, hours=1.5, memory=2, gpus=0.5, cores=2, slurm=["--partition=gpu"])
+    submit(folder, runs_of(5), jobs=3, hours=1.5, memory=2, gpus=1, cores=2, slurm=["--partition=gpu"])
     lines = (folder.path / "slurm" / "1.sh").read_text().splitlines()
     asked = [line.removeprefix("#SBATCH ") for line in lines if line.startswith("#SBATCH")]
     assert asked == [
@@ -84,6 +84,43 @@ def test_the_script_asks_for_what_the_suite_does(cluster, folder):
     ]  # fmt: skip
     assert lines[-1].startswith("exec ") and lines[-1].endswith(f"{folder.results} mine 1 $SLURM_ARRAY_TASK_ID")
     assert "export OMP_NUM_THREADS=1" in lines
+
+
+def test_lines_of_shell_come_before_the_task_and_a_command_around_it(cluster, folder):
+    shell = ["module load cuda", "source env.sh"]
+    submit(folder, runs_of(1), shell=shell, inside="apptainer exec --nv muster.sif", gpus=0)
+    *_, folder_line, first, second, task = (folder.path / "slurm" / "1.sh").read_text().splitlines()
+    assert [first, second] == shell and folder_line.startswith("cd ")
+    assert task.startswith(f"exec apptainer exec --nv muster.sif {sys.executable} ")
+    submit(folder, runs_of(2), shell=[f"touch {folder.path}/came; exit 0"])
+    cluster.run()
+    assert (folder.path / "came").exists() and not folder.newest(), "the lines are run"
+
+
+def test_runs_that_share_a_card_are_one_task(cluster, folder):
+    runs = runs_of(7)
+    job = submit(folder, runs, gpus=0.3, cores=2, memory=1.5, jobs=4)
+    script = (folder.path / "slurm" / "1.sh").read_text()
+    for option in ("--array=0-2%2", "--cpus-per-task=6", "--mem=4608M", "--gpus=1"):
+        assert f"#SBATCH {option}\n" in script
+    assert cluster.tasks() == {(job, str(task)): PENDING for task in range(3)}
+    assert submit(folder, [*runs, *runs_of(8)[7:]], gpus=0.3) and len(cluster.tasks()) == 4, "only the new one"
+    cluster.run()
+    require_done(folder, runs, [1] * 7)
+
+
+@pytest.mark.parametrize("how", ["preempt", "time_out"])
+def test_runs_that_share_a_card_save_and_resume_together(cluster, folder, how):
+    runs = [*runs_of(2, steps=80, pause=0.02), *runs_of(3, steps=2)[2:]]
+    job = submit(folder, runs, gpus=0.33)
+    cluster.run(until=lambda: begun(folder, "run-0") and begun(folder, "run-1") and "run-2" in folder.newest())
+    cluster.run(until=lambda: folder.newest()["run-2"].state == DONE)
+    getattr(cluster, how)(job, "0")
+    assert [folder.newest()[run.id].state for run in runs] == [STOPPED, STOPPED, DONE]
+    assert [folder.newest()[run.id].exit_code for run in runs] == [143, 143, 0], "they saved, and were not killed"
+    assert cluster.tasks() == {(job, "0"): PENDING}
+    cluster.run()
+    require_done(folder, runs, [2, 2, 1])
 
 
 @pytest.mark.parametrize("how", ["preempt", "time_out", "fail_node"])

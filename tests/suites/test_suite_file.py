@@ -19,7 +19,8 @@ def test_a_short_file_gets_the_defaults(tmp_path):
     suite = read_suite(written(tmp_path))
     assert (suite.name, suite.seeds, suite.scenarios) == ("mine", [1], [("two_step", "")])
     assert suite.resources == {
-        "jobs": 0, "cores": 1, "threads": 1, "gpus": None, "memory": 0, "hours": 0, "slurm": [], "losses": 5,
+        "jobs": 0, "cores": 1, "threads": 1, "gpus": None, "memory": 0, "hours": 0, "slurm": [],
+        "shell": [], "inside": "", "losses": 5,
     }  # fmt: skip
 
 
@@ -56,6 +57,7 @@ def test_maps_are_those_of_every_environment_or_of_each(tmp_path):
         ({"resources": "{cpus: 1}"}, "resources: unknown key 'cpus'"),
         ({"resources": "{gpus: 1.5}"}, "resources.gpus=1.5: a share of one GPU, or a whole number"),
         ({"resources": "{jobs: -1}"}, "resources.jobs=-1: it must be 0 or more"),
+        ({"resources": "{shell: [5]}"}, "resources.shell: 5 is no line of shell"),
         ({"resources": "{slurm: [rm -rf]}"}, "resources.slurm: rm -rf is no option of sbatch"),
         ({"name": "../x"}, "name=../x"),
     ],

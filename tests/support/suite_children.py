@@ -199,7 +199,7 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["task"]:
         results, name, array, index = sys.argv[2:]
         ended = run_task(Path(results), name, int(array), int(index), [sys.executable, __file__, "play"])
-        sys.exit(0 if ended is None or ended.state != "failed" else 1)
+        sys.exit(any(attempt.state == "failed" for attempt in ended))
     elif sys.argv[1:2] == ["keep"]:
         keep_one(sys.argv[2:], [sys.executable, __file__, "play"], lambda run: True)
     else:
