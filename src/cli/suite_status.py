@@ -5,13 +5,13 @@ import time
 from collections.abc import Sequence
 
 from cli.suite_hints import command
-from cli.suite_trials import aligned, trials_text
+from cli.suite_trials import aligned, trials_text, without_empty
 from records.suite_scores import TrialRow, trial_rows
 from records.suite_state import RUNNING, SuiteFolder
 from records.suite_table import Cell, SuiteTable, last_line, live, suite_table
 from records.suite_trials import SearchPlan
+from suites import slurm
 from suites.claims import Claims
-from suites.slurm import cancel_pending
 from utils.console import terminal_width
 from utils.plain_values import counted
 from utils.timehelper import about
@@ -19,12 +19,15 @@ from utils.whole_files import write_whole
 
 # seconds between drawings, and between looks
 REDRAW, LOOK = 2.0, 0.5
+# seconds between questions to SLURM's controller, which serves the whole site
+ASK = 30.0
 HEADINGS = ("algorithm", "map", "done", "running", "failed", "steps", "steps/s", "left", "last error")
 _CLEAR = "\x1b[H\x1b[2J"
 
 
 def show_status(folder: SuiteFolder, watch: bool) -> None:
     """Print the table of a suite, once or until it is done or Ctrl-C."""
+    asked, queue = -ASK, []
     while True:
         newest = live(folder, folder.newest())
         table = suite_table(folder.runs(), newest)
@@ -32,12 +35,31 @@ def show_status(folder: SuiteFolder, watch: bool) -> None:
         if watch and sys.stdout.isatty():
             print(_CLEAR, end="")
         width = terminal_width(sys.stdout)
+        if time.monotonic() - asked >= ASK:
+            asked, queue = time.monotonic(), slurm.queue(folder)
         print(status_text(folder, table, width), flush=True)
+        if waits := waiting_for(folder, table, queue):
+            print("\n" + "\n".join(waits), flush=True)
         if plan.method:
             print("\n" + trials_text(plan, trials, width), flush=True)
         if not watch or not _unfinished(table.total, plan, trials):
             return
         time.sleep(REDRAW)
+
+
+def waiting_for(folder: SuiteFolder, table: SuiteTable, queue: list[str]) -> list[str]:
+    """What the runs that wait are waiting for: SLURM's jobs with its reasons, or somebody who starts them.
+
+    Args:
+        queue: `suites.slurm.queue`.
+    """
+    if queue or not table.total.waiting:
+        return queue
+    if folder.stop.exists():
+        return [f"The suite was stopped; {command(folder, 'run')} resumes it."]
+    if not table.total.running:
+        return [f"Nothing is running: unless a launcher is at work, the runs wait for {command(folder, 'run')}"]
+    return ["The others wait for room: as many run as their launchers' jobs, cores and GPUs allow."]
 
 
 def _unfinished(total: Cell, plan: SearchPlan, trials: Sequence[TrialRow]) -> int:
@@ -52,7 +74,7 @@ def status_text(folder: SuiteFolder, table: SuiteTable, width: int | None = None
         width: columns; longer lines are cut. None: as long as they are.
     """
     rows = [HEADINGS, *(_row(cell, table.total.speed) for cell in table.cells)]
-    return "\n".join([summary(folder, table)[:width], "", *aligned(rows, 2, width)])
+    return "\n".join([summary(folder, table)[:width], "", *aligned(without_empty(rows), 2, width)])
 
 
 def summary(folder: SuiteFolder, table: SuiteTable) -> str:
@@ -93,7 +115,7 @@ def stop(folder: SuiteFolder) -> None:
         print(f"{folder.name}: {total.done} of {counted(total.runs, 'run')} done: there is nothing to stop.")
         return
     write_whole(str(folder.stop), b"")
-    for job in cancel_pending(folder):
+    for job in slurm.cancel_pending(folder):
         print(f"The tasks of job {job} that had not begun are cancelled.")
     last = None
     try:

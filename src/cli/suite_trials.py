@@ -19,7 +19,7 @@ def trials_text(plan: SearchPlan, rows: Sequence[TrialRow], width: int | None = 
         width: columns; longer lines are cut. None: as long as they are.
     """
     headings, cells = trial_cells(plan, rows[:MOST_SHOWN])
-    lines = [trials_summary(plan, rows), "", *aligned([headings, *cells], 2)]
+    lines = [trials_summary(plan, rows), "", *aligned(without_empty([headings, *cells]), 2)]
     if len(rows) > MOST_SHOWN:
         lines.append(f"... and {len(rows) - MOST_SHOWN} more: suite.py report lists all.")
     return "\n".join(line[:width] for line in lines)
@@ -40,6 +40,16 @@ def trial_cells(plan: SearchPlan, rows: Sequence[TrialRow]) -> tuple[tuple[str, 
         )
         for row in rows
     ]
+
+
+def without_empty(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Rows of cells, the headings first, without the columns from the third on that are empty.
+
+    Of the last one only the heading goes: `aligned` takes it for text.
+    """
+    used = [i < 2 or any(row[i] for row in rows[1:]) for i in range(len(rows[0]))]
+    kept = [i for i in range(len(rows[0]) - 1) if used[i]]
+    return [[*(row[i] for i in kept), row[-1] if used[-1] else ""] for row in rows]
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int, width: int | None = None) -> list[str]:

@@ -72,6 +72,11 @@ def manifests(checkpoints: Path) -> dict[int, dict[str, Any]]:
     return {step: json_mapping(checkpoints / str(step) / MANIFEST) for step in sorted(steps, reverse=True)}
 
 
+def newest_step(results: Path, token: str) -> int | None:
+    """The step of a run's newest checkpoint, from which it would be resumed; None without one."""
+    return next((step for step, manifest in manifests(results / RUNS / token / CHECKPOINTS).items() if manifest), None)
+
+
 def all_manifests(results: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """(token, manifest) of every checkpoint of every run, those included that a killed run had not yet put in place."""
     runs = results / RUNS

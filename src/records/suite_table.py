@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from records.metric_tail import progress
-from records.suite_state import DONE, DROPPED, FAILED, RUNNING, WAITING, Attempt, SuiteFolder, SuiteRun
+from records.recorded import newest_step
+from records.suite_state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, WAITING, Attempt, SuiteFolder, SuiteRun
 from records.suite_trials import AXIS
+from records.tokens import is_token
 
 
 @dataclass
@@ -119,6 +121,8 @@ def last_line(error: str) -> str:
 def live(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> dict[str, Attempt]:
     """The attempts with the newest steps of the runs that are under way: their keepers write them down now and then.
 
+    Those that were stopped or lost have the steps of the checkpoint from which they resume.
+
     Runs that are not wanted any more, and that nobody works on, are among them as dropped.
     """
     found = {run: _with_steps(folder, attempt) for run, attempt in newest.items()}
@@ -130,6 +134,11 @@ def live(folder: SuiteFolder, newest: Mapping[str, Attempt]) -> dict[str, Attemp
 
 
 def _with_steps(folder: SuiteFolder, attempt: Attempt) -> Attempt:
+    if attempt.state in (STOPPED, LOST) and is_token(attempt.token):
+        steps = newest_step(folder.results, attempt.token) or 0
+        # as fast as it was
+        seconds = attempt.seconds * steps / attempt.steps if attempt.steps else 0.0
+        return dataclasses.replace(attempt, steps=steps, seconds=seconds)
     if attempt.state != RUNNING or (found := progress(folder.results, attempt.token)) is None:
         return attempt
     return dataclasses.replace(attempt, steps=found[0], seconds=found[1])

@@ -10,11 +10,10 @@ import os
 import time
 import uuid
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from records.layout import CHECKPOINTS, DONE, RUNS
+from records.layout import DONE, RUNS
 from records.metric_tail import progress
-from records.recorded import manifests
+from records.recorded import newest_step
 from records.suite_state import DONE as IS_DONE
 from records.suite_state import FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from suites.processes import born, is_alive, kill, machine
@@ -141,8 +140,3 @@ class Claims:
             return now - self._folder.place(attempt.run, attempt.number).stat().st_mtime
         except OSError:
             return 0.0
-
-
-def newest_step(results: Path, token: str) -> int | None:
-    """The step of a run's newest checkpoint; None without one."""
-    return next((step for step, manifest in manifests(results / RUNS / token / CHECKPOINTS).items() if manifest), None)

@@ -13,6 +13,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +25,7 @@ from suites.keeper import PASSED_ON
 from suites.one_run import do_run
 from suites.resources import runs_of_card, thread_variables
 from utils.errors import MusterError
-from utils.plain_values import escaped
+from utils.plain_values import counted, escaped
 from utils.regular_files import read_regular
 from utils.whole_files import write_whole
 
@@ -124,6 +125,27 @@ def script_of(folder: SuiteFolder, count: int, resources: Mapping[str, Any], pro
 def _next_number(folder: SuiteFolder) -> int:
     numbers = (int(path.stem) for path in (folder.path / JOBS).glob("*.json") if path.stem.isdigit())
     return 1 + max(numbers, default=0)
+
+
+def queue(folder: SuiteFolder) -> list[str]:
+    """What SLURM says of a suite's jobs, a line for each that it still has: its number, states, and why tasks wait."""
+    said = []
+    for _, content in _arrays(folder):
+        if not isinstance(job := content.get("job"), str):
+            continue
+        try:
+            tasks = _asked(job, "%T %r")
+        except MusterError as error:
+            return [*said, f"SLURM job {job}: {error}"]
+        states: Counter[str] = Counter()
+        for state, _, reason in (task.partition(" ") for task in tasks):
+            waits = state == "PENDING" and reason and reason != "None"
+            states[f"{state.lower()} ({reason})" if waits else state.lower()] += 1
+        if states:
+            each = f", {content['each']} runs each" if content.get("each", 1) > 1 else ""
+            told = ", ".join(f"{count} {state}" for state, count in states.items())
+            said.append(f"SLURM job {job}: {counted(states.total(), 'task')}{each}: {escaped(told)}")
+    return said
 
 
 def cancel_pending(folder: SuiteFolder) -> list[str]:
@@ -249,14 +271,18 @@ def _queued(folder: SuiteFolder) -> set[str]:
 
 
 def _tasks(job: str) -> set[int]:
-    """The tasks of an array that are pending or running; none if SLURM has forgotten the job."""
+    """The tasks of an array that are pending or running."""
+    return {int(line) for line in map(str.strip, _asked(job, "%K")) if line.isdigit()}
+
+
+def _asked(job: str, form: str) -> list[str]:
+    """A line for each task of an array that is pending or running; none if SLURM has forgotten the job."""
     try:
-        lines = _called(["squeue", "--noheader", "--array", "--format=%K", f"--jobs={job}"]).split()
+        return _called(["squeue", "--noheader", "--array", f"--format={form}", f"--jobs={job}"]).splitlines()
     except MusterError as error:
         if "nvalid job id" in str(error):
-            return set()
+            return []
         raise
-    return {int(line) for line in lines if line.isdigit()}
 
 
 def _called(command: list[str]) -> str:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_a_suite_runs_to_its_end_and_is_not_run_again(suite, tmp_path, monkeypat
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "tiny: 4 of 4 runs done, 0 running, 0 waiting"
     assert [line.split() for line in lines[2:]] == [
-        "algorithm map done running failed steps steps/s left last error".split(),
+        "algorithm map done steps steps/s".split(),
         ["qmix", "two_step", "2/2", "100", "%", "10"],
         ["vdn", "two_step", "2/2", "100", "%", "10"],
     ]
@@ -104,7 +105,29 @@ def test_a_failed_run_is_an_error_with_the_way_to_its_output(suite, tmp_path, ca
     assert suite("run", "tiny.yaml") == 1
     assert "stopped: 3 of 4 runs done, 1 failed" in capsys.readouterr().err
     assert suite("status", "tiny") == 0
-    assert "ValueError: no" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert (
+        "ValueError: no" in shown
+        and shown.splitlines()[2].split() == "algorithm map done failed steps steps/s last error".split()
+    )
+
+
+def test_status_says_from_which_step_runs_resume_and_what_they_wait_for(suite, tmp_path, capsys):
+    """Of a stopped run the steps after its newest checkpoint are lost, however far its log is."""
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    assert suite("run", "tiny.yaml") == 0
+    folder = SuiteFolder(tmp_path / "results", "tiny")
+    attempt = next(iter(folder.newest().values()))
+    write_whole(str(folder.place(attempt.run, 1)), replace(attempt, state="stopped", steps=17, seconds=3.4).to_bytes())
+    newest = max(int(path.name) for path in (folder.results / "runs" / attempt.token / "checkpoints").iterdir())
+    capsys.readouterr()
+    for word, waits in (("running", "Nothing is running: unless a launcher is at work"), ("stop", "was stopped")):
+        if word == "stop":
+            folder.stop.touch()
+        assert suite("status", "tiny") == 0
+        shown = capsys.readouterr().out
+        assert waits in shown and "python src/suite.py run tiny.yaml" in shown
+        assert f"{100 * (20 + newest) / 40:.0f} %" in shown
 
 
 def test_a_stop_leaves_a_mark_that_the_next_start_removes(suite, tmp_path, capsys):

@@ -68,7 +68,7 @@ def test_a_search_that_learns_from_its_trials(suite, tmp_path, capsys):
     assert lines[3].split()[:3] == ["qmix", "two_step", "8/8"]
     best = max(folder.trials(), key=lambda trial: trial.end.value)
     assert lines[5].startswith(f"4 of 4 trials: 4 done. The best: {best.name} with {best.end.value:.4g} (batch_size=")
-    assert lines[7].split() == ["trial", "state", "value", "runs", "batch_size", "lr", "last", "error"]
+    assert lines[7].split() == ["trial", "state", "value", "runs", "batch_size", "lr"]
     assert lines[8].split()[:4] == [best.name, "done", f"{best.end.value:.4g}", "2/2"]
     # another space is another search
     (tmp_path / "tiny.yaml").write_text(TPE.replace("0.1]", "0.01]"))

@@ -150,6 +150,15 @@ def test_a_task_of_a_silent_machine_waits_for_the_lease(cluster, folder):
     assert newest.claimed - elsewhere.claimed > 2
 
 
+def test_the_queue_is_shown_with_its_reasons(cluster, folder, monkeypatch):
+    job = submit(folder, runs_of(6, steps=60, pause=0.02), gpus=0.5, jobs=2)
+    assert slurm.queue(folder) == [f"SLURM job {job}: 3 tasks, 2 runs each: 3 pending (Priority)"]
+    cluster.run(until=lambda: begun(folder, "run-0", saved=False))
+    assert slurm.queue(folder) == [f"SLURM job {job}: 3 tasks, 2 runs each: 1 running, 2 pending (Priority)"]
+    monkeypatch.setenv("PATH", str(folder.path))
+    assert slurm.queue(folder) == [f"SLURM job {job}: squeue was not found: --launcher=slurm needs SLURM's commands."]
+
+
 def test_a_failed_run_is_not_queued_again_without_the_word(cluster, folder):
     runs = runs_of(2, fail=7)
     submit(folder, runs[:1])

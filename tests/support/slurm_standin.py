@@ -1,7 +1,7 @@
 """SLURM without a cluster: its commands as programs that keep jobs in a folder, and a controller that starts tasks.
 
-What it imitates: `sbatch --parsable SCRIPT` with `#SBATCH --array=0-N%K`, `squeue --array --format=%K --jobs=J`,
-`scancel --state=PENDING J`, `scontrol requeue J_K`; preemption, time-outs, nodes that fail.
+What it imitates: `sbatch --parsable SCRIPT` with `#SBATCH --array=0-N%K`, `squeue --array --format=F --jobs=J` with %K, %T
+and %r in F, `scancel --state=PENDING J`, `scontrol requeue J_K`; preemption, time-outs, nodes that fail.
 """
 
 import json
@@ -135,7 +135,10 @@ def _command(name, folder, words):
         return 1
     content = json.loads(path.read_text())
     if name == "squeue":
-        print("\n".join(content["tasks"]))
+        form = next(word for word in words if word.startswith("--format=")).partition("=")[2]
+        for task, state in content["tasks"].items():
+            reason = "Priority" if state == PENDING else "None"
+            print(form.replace("%K", task).replace("%T", state).replace("%r", reason))
     elif name == "scancel":
         content["tasks"] = {task: state for task, state in content["tasks"].items() if state != PENDING}
         path.write_text(json.dumps(content))
