@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from records.suite_trials import AXIS
-from records.tokens import LONGEST_SCENARIO
+from records.tokens import LONGEST_SCENARIO, is_token
 from suites.resources import read_resources, require_known
 from suites.search import Search, nested, read_search
 from utils.config import CONFIG_DIR
@@ -15,7 +15,7 @@ from utils.errors import ConfigError
 from utils.file_names import require_plain_name
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.written_numbers import plain
+from utils.written_numbers import plain, texts_of
 from utils.yaml_files import load_written
 
 FAMILY = "suites"
@@ -136,6 +136,7 @@ def read_suite(path: Path) -> SuiteFile:
     written = load_written(path)
     # numbers keep how they were written where settings may be text
     content = {key: value if key in SETTINGS else plain(value) for key, value in written.items()}
+    content |= {key: text for key, text in texts_of(written).items() if key in ("name", "description")}
     try:
         return _suite(path, content)
     except ConfigError as error:
@@ -145,11 +146,11 @@ def read_suite(path: Path) -> SuiteFile:
 def _suite(path: Path, content: dict) -> SuiteFile:
     require_known("", content, KEYS)
     name = content.get("name", path.stem)
-    if not isinstance(name, str) or not name or name[0] in "-+" or " " in name or len(name) > LONGEST_SCENARIO:
+    if not is_token(name) or len(name) > LONGEST_SCENARIO:
         raise ConfigError(
-            f"name={shown(name)}: expected a file name of at most {LONGEST_SCENARIO} characters without blanks."
+            f"name={shown(name)}: expected a plain file name: at most {LONGEST_SCENARIO} letters, digits and _ . + -, "
+            "of which . + - do not come first."
         )
-    require_plain_name("name", name)
     algorithms = _names("algorithms", content.get("algorithms"))
     scenarios = _scenarios(content)
     overrides = _overrides(content.get("overrides", {}))

@@ -18,6 +18,7 @@ def written(tmp_path, **keys):
 def test_a_short_file_gets_the_defaults(tmp_path):
     suite = read_suite(written(tmp_path))
     assert (suite.name, suite.seeds, suite.scenarios) == ("mine", [1], [("two_step", "")])
+    assert read_suite(written(tmp_path, name="1e5")).name == "1e5"
     assert suite.resources == {
         "jobs": 0, "cores": 1, "threads": 1, "gpus": None, "memory": 0, "hours": 0, "slurm": [],
         "shell": [], "inside": "", "losses": 5,
@@ -59,7 +60,10 @@ def test_maps_are_those_of_every_environment_or_of_each(tmp_path):
         ({"resources": "{jobs: -1}"}, "resources.jobs=-1: it must be 0 or more"),
         ({"resources": "{shell: [5]}"}, "resources.shell: 5 is no line of shell"),
         ({"resources": "{slurm: [rm -rf]}"}, "resources.slurm: rm -rf is no option of sbatch"),
-        ({"name": "../x"}, "name=../x"),
+        ({"name": "a b"}, "name=a b: expected a plain file name: at most 60 letters, digits and _ . + -, of which"),
+        ({"name": "x" * 61}, "expected a plain file name: at most 60 letters"),
+        ({"name": "+x"}, "expected a plain file name: at most 60 letters"),
+        ({"name": "../x"}, "name=../x: expected a plain file name: at most 60 letters"),
     ],
 )
 def test_mistakes_are_named(tmp_path, keys, message):

@@ -1,7 +1,7 @@
 """SLURM without a cluster: its commands as programs that keep jobs in a folder, and a controller that starts tasks.
 
-What it imitates: `sbatch --parsable SCRIPT` with `#SBATCH --array=0-N%K`, `squeue --array --format=F --jobs=J` with %K, %T
-and %r in F, `scancel --state=PENDING J`, `scontrol requeue J_K`; preemption, time-outs, nodes that fail.
+What it imitates: `sbatch --parsable SCRIPT` with `#SBATCH --array=0-N%K`, `squeue --array --format=F --jobs=J` with
+%K, %T and %r in F, `scancel --state=PENDING J`, `scontrol requeue J_K`; preemption, time-outs, nodes that fail.
 """
 
 import json
