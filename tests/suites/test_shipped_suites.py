@@ -46,7 +46,7 @@ def test_ppo_makes_fewer_epochs_on_hard_maps():
 
 def test_the_files_of_the_page_are_ones(tmp_path):
     page = (ROOT / "docs" / "suites.md").read_text()
-    suite, search, learning, cluster = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
+    suite, search, learning, slurm, cluster = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
     (workers,) = yaml.safe_load(cluster)["spec"]["rayClusterSpec"]["workerGroupSpecs"]
     assert workers["template"]["spec"]["volumes"][0]["name"] == "results"
     path = tmp_path / "rates.yaml"
@@ -58,5 +58,7 @@ def test_the_files_of_the_page_are_ones(tmp_path):
     path.write_text(path.read_text() + search)
     runs = checked_runs(read_suite(path))
     assert len(runs) == 3 * 2 * 20 and runs[19].id.startswith("qmix_smac+low+narrow+t20-3m-s1-")
+    path.write_text("algorithms: qmix\nenvironments: two_step\n" + slurm)
+    assert read_suite(path).resources["shell"] == ["module load cuda", "source site.sh"]
     path.write_text(suite.replace("seeds: 5", "seeds: 1") + learning)
     assert len(checked_search(read_suite(path))) == 3 * 2
