@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from envs.infos import is_true
 from envs.validation import InvalidEnvironmentError, info_of, is_end, team_reward
 
 
@@ -39,4 +40,4 @@ def outcome_of(returned: Any) -> Outcome:
             "(obs, reward, terminated, truncated, info)"
         )
     ended, info = is_end(terminated), info_of(info)
-    return Outcome(team_reward(reward), ended, ended and (cut or bool(info.get("episode_limit", False))), info)
+    return Outcome(team_reward(reward), ended, ended and (cut or is_true(info, "episode_limit")), info)

@@ -10,6 +10,7 @@ from typing import Any
 
 from acting.in_turn import InTurn
 from checkpoints.model_files import load_weights
+from envs.infos import is_true
 from experiment.loaded_run import loaded_run
 from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
 from modules.mixers import REGISTRY as mixer_REGISTRY
@@ -33,7 +34,7 @@ class EpisodeTable:
     def add(self, environment: int, episode_return: float, length: int, info: dict[str, Any]) -> None:
         """Add an episode of the run's environment of that number; `info`: of its last step."""
         seed = seed_of_environment(self._args, environment, test_mode=self._args.separate_test_env)
-        won = int(bool(info["battle_won"])) if "battle_won" in info else None
+        won = int(is_true(info, "battle_won")) if "battle_won" in info else None
         number, self._played[environment] = self._played[environment], self._played[environment] + 1
         self.rows.append((len(self.rows), environment, seed, number, float(episode_return), int(length), won))
 

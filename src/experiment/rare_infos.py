@@ -43,7 +43,7 @@ class RareInfos:
         self._look_at_ends()
         if not (self._episodes or at_end):
             return
-        names = sorted(map(str, self._appeared))
+        names = sorted(self._appeared)
         which = f" Infos that did: {shown(', '.join(names), 300)}." if names else " No other info did."
         for name in sorted(self._missing):
             self._console.warning(
@@ -53,5 +53,6 @@ class RareInfos:
         self._missing = set()
 
     def _look_at_ends(self) -> None:
-        self._appeared.update(chain.from_iterable(getattr(self._runner, "last_infos", {}).values()))
+        keys = chain.from_iterable(getattr(self._runner, "last_infos", {}).values())
+        self._appeared.update(key for key in keys if isinstance(key, str))
         self._missing -= self._appeared

@@ -1,10 +1,13 @@
 """Values of any library, as JSON knows them."""
 
+import contextlib
 import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+from utils.plain_values import LARGEST_NUMBER
 
 DIGITS = 7  # significant ones, as many as a float32 holds
 
@@ -15,7 +18,11 @@ def plain(value: Any, digits: int = DIGITS) -> Any:
     Raises:
         TypeError: it contains something else.
     """
-    if value is None or isinstance(value, bool | str | int):
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        if abs(value) > LARGEST_NUMBER:
+            raise TypeError("a number of more than 64 bits cannot be written into a replay")
         return value
     if isinstance(value, float):
         return _rounded(value, digits)
@@ -32,10 +39,8 @@ def plain_info(info: Mapping) -> dict[str, Any]:
     """The part of an environment's `info` that a replay can hold."""
     kept = {}
     for key, value in info.items():
-        try:
+        with contextlib.suppress(Exception):  # objects of any library, lists that contain themselves
             kept[str(key)] = plain(value)
-        except TypeError:
-            continue
     return kept
 
 

@@ -21,12 +21,13 @@ from vector_envs.contract import VectorEnv
 
 @dataclass
 class FinishedEpisode:
-    """An episode that has just ended in the copy `row`."""
+    """An episode that has just ended in the copy `row`; `of_groups`: the returns of groups, by statistic."""
 
     row: int
     episode_return: float
     length: int
     info: dict[str, Any]
+    of_groups: dict[str, float]
 
 
 @dataclass
@@ -119,8 +120,8 @@ class AutoResetPlay:
         return StepResult({**decisions, **values}, closing, lost, finished)
 
     def _finished(self, env: VectorEnv, b: int) -> FinishedEpisode:
-        info = {**env.info(b), **self._returns.of_groups(b)}
-        return FinishedEpisode(b, float(self._returns.totals[b]), int(self._lengths[b]), info)
+        returns = self._returns
+        return FinishedEpisode(b, float(returns.totals[b]), int(self._lengths[b]), env.info(b), returns.of_groups(b))
 
     def _of_playing(self, value: np.ndarray, playing: np.ndarray) -> np.ndarray:
         return value * playing.reshape(-1, *[1] * (value.ndim - 1))

@@ -2,21 +2,20 @@
 
 from collections.abc import Callable
 from functools import partial
-from numbers import Number
 from typing import Any
 
 import numpy as np
 
 from components.episode_buffer import EpisodeBatch
 from components.sizing import batch_bytes
+from envs.infos import is_true
 from runners import REGISTRY
 from runners.best_episodes import BestEpisodes, best_episodes_of
+from runners.episode_figures import COUNT_OF, EPISODES, LENGTH, EpisodeFigures
 from utils.available_memory import require_memory
 from utils.config import with_defaults
 from utils.devices import acting_device, device_memory
 
-# before the names of figures that not all episodes have (`only_of` in the last info): how many have them
-COUNT_OF = "episodes with "
 # attributes that a run resumes with
 COUNTS = (
     "t_env episodes_brought train_returns test_returns train_stats test_stats crashed_episodes test_unfinished "
@@ -39,6 +38,7 @@ class BaseRunner:
         self.test_returns: list[float] = []
         self.train_stats: dict[str, float] = {}
         self.test_stats: dict[str, float] = {}
+        self.figures = EpisodeFigures(getattr(self.args, "teams", None) or (), logger.console_logger)
         # called with each episode that counts in a test: copy, return, length, info
         self.on_test_episode: Callable[[int, float, int, dict], None] | None = None
         # if set, test episodes are none of a test: it gets the info of each that was not lost
@@ -125,10 +125,12 @@ class BaseRunner:
         infos: list[dict],
         test_mode: bool,
         steps: int | None = None,
+        of_groups: list[dict[str, float]] | None = None,
     ) -> None:
         """Take finished episodes into the statistics, and log these when they are due.
 
-        `steps`: the advance of `t_env`; None: the lengths of these episodes.
+        `steps`: the advance of `t_env`; None: the lengths of these episodes. `of_groups`: the returns of groups of
+        each, by statistic, if they have some.
 
         Means are over all episodes; of the figures that the info's `only_of` lists, over the episodes that have them.
         An episode whose environment crashed (`crashed` in its last info) is in none: it was neither won nor lost.
@@ -139,25 +141,21 @@ class BaseRunner:
             self.t_env += sum(lengths) if steps is None else steps
         cur_returns = self.test_returns if test_mode else self.train_returns
         cur_stats = self.test_stats if test_mode else self.train_stats
-        rows = zip(range(len(returns)), returns, lengths, infos, strict=True)
-        finished = [row for row in rows if not row[3].get("crashed", False)]
+        rows = zip(range(len(returns)), returns, lengths, infos, of_groups or [{}] * len(returns), strict=True)
+        finished = [row for row in rows if not is_true(row[3], "crashed")]
         self.crashed_episodes += len(returns) - len(finished)
         if test_mode and self.on_match_episode is not None:
-            for *_, info in finished:
-                self.on_match_episode(info)
+            for *_, info, own in finished:
+                self.on_match_episode({**info, **own})
             return
         if test_mode:
             self.test_unfinished = True
             finished = finished[: self.args.test_nepisode - len(cur_returns)]
-        for copy, episode_return, length, info in finished:
+        for copy, episode_return, length, info, own in finished:
             if test_mode and self.on_test_episode is not None:
                 self.on_test_episode(copy, episode_return, length, info)
             cur_returns.append(episode_return)
-            figures = {"n_episodes": 1, "ep_length": length}
-            figures.update({key: number for key, value in info.items() if (number := _number(value)) is not None})
-            for key in info.get("only_of", ()):
-                if key in figures:
-                    figures[COUNT_OF + key] = 1
+            figures = {EPISODES: 1, LENGTH: length, **self.figures.of(info), **own}
             for key, number in figures.items():
                 cur_stats[key] = cur_stats.get(key, 0) + number
 
@@ -180,8 +178,8 @@ class BaseRunner:
         self.logger.log_stat(prefix + "return_std", np.std(returns), self.t_env)
         returns.clear()
         for key, total in stats.items():
-            if key != "n_episodes" and not key.startswith(COUNT_OF):
-                episodes = stats.get(COUNT_OF + key, stats["n_episodes"])
+            if key != EPISODES and not key.startswith(COUNT_OF):
+                episodes = stats.get(COUNT_OF + key, stats[EPISODES])
                 self.logger.log_stat(f"{prefix}{key}_mean", total / episodes, self.t_env)
         stats.clear()
 
@@ -192,12 +190,3 @@ def epsilons(mac: Any) -> dict[str, float]:
         return mac.epsilons
     epsilon = getattr(getattr(mac, "action_selector", None), "epsilon", None)
     return {} if epsilon is None else {"epsilon": epsilon}
-
-
-def _number(value) -> float | None:
-    """`value` as a number if it is one (of any library, of size 1), else None."""
-    if isinstance(value, Number | np.bool_):
-        return float(value) if not isinstance(value, complex) else None
-    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf":
-        return float(value.reshape(()))
-    return None

@@ -1,7 +1,8 @@
 """The best episodes that a runner plays, as the infos of their environment declare them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from math import inf
+from numbers import Real
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,7 +42,8 @@ class BestEpisodes:
             t_env: steps of the run.
             test: whether it was played as a test.
         """
-        better = {place: info["best_of"] for place, info in infos.items() if self._is_better(info.get("best_of"))}
+        declared = {place: info.get("best_of") for place, info in infos.items()}
+        better = {place: best for place, best in declared.items() if _can_be_compared(best) and self._is_better(best)}
         for episode in self.joined.take(batch, better):
             best = better[episode.row, episode.column]
             if not self._is_better(best):  # another one in this batch was still better
@@ -66,8 +68,12 @@ class BestEpisodes:
         self.joined.load_state_dict(state["joined"])
         self._least, self._found = dict(state["least"]), dict(state["found"])
 
-    def _is_better(self, best: Collection | None) -> bool:
-        return best is not None and best["least"] < self._least.get(best["name"], inf)
+    def _is_better(self, best: Mapping[str, Any]) -> bool:
+        return best["least"] < self._least.get(best["name"], inf)
+
+
+def _can_be_compared(best: Any) -> bool:
+    return isinstance(best, Mapping) and isinstance(best.get("name"), str) and isinstance(best.get("least"), Real)
 
 
 def best_episodes_of(args: SimpleNamespace, scheme: Scheme) -> BestEpisodes | None:

@@ -45,6 +45,7 @@ class EpisodesRunner(BaseRunner):
         self.vector_env = SOURCES[source](with_defaults(self.args, SOURCES.entry(source).defaults))
         self.spec = self.vector_env.spec
         self.episode_limit = self.spec.episode_limit
+        self.figures.rooms.update(path.rpartition("/")[0] for path in self.spec.rewards())
         # arguments of the environments that have changed, which they have not yet
         self._live_args: dict[str, Any] = {}
         # records tests, see `replays.recorder.Recorder`
@@ -197,9 +198,9 @@ class EpisodesRunner(BaseRunner):
         return None
 
     def _record_finished(self, finished: list[FinishedEpisode], steps: int | None = None) -> None:
-        figures = [(episode.episode_return, episode.length, episode.info) for episode in finished]
-        returns, lengths, infos = (list(column) for column in zip(*figures, strict=True)) if figures else ([], [], [])
-        self._record(returns, lengths, infos, test_mode=False, steps=steps)
+        returns, lengths = [one.episode_return for one in finished], [one.length for one in finished]
+        infos, of_groups = [one.info for one in finished], [one.of_groups for one in finished]
+        self._record(returns, lengths, infos, test_mode=False, steps=steps, of_groups=of_groups)
 
     def _play_together(self, test_mode: bool) -> EpisodeBatch:
         """Play one episode in each copy, all from the same moment; row b of the batch is copy b.
@@ -236,8 +237,8 @@ class EpisodesRunner(BaseRunner):
 
         lengths, returns = started.lengths, started.returns
         infos = [started.infos[b] if b in started.infos else env.info(b) for b in range(size)]
-        infos = [{**info, **returns.of_groups(b)} for b, info in enumerate(infos)]
-        self._record(returns.totals.tolist(), lengths.tolist(), infos, test_mode)
+        of_groups = [returns.of_groups(b) for b in range(size)]
+        self._record(returns.totals.tolist(), lengths.tolist(), infos, test_mode, of_groups=of_groups)
         self._take_ends(started.batch, {(b, int(lengths[b]) - 1): infos[b] for b in range(size)}, test_mode)
         return started.batch
 

@@ -1,5 +1,6 @@
 """The worker process of environments. It imports neither torch nor the learner."""
 
+import pickle
 import traceback
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -7,8 +8,10 @@ from typing import Any, Protocol
 import cloudpickle
 
 from envs.fields import EnvSpec
+from envs.infos import warn_once
 from envs.validation import InvalidEnvironmentError
 from utils.errors import MusterError
+from utils.plain_values import shown
 from vector_envs.faults import Failure
 from vector_envs.generators import generators_state, load_generators_state, seed_generators
 from vector_envs.step_arrays import StepArrays
@@ -25,8 +28,6 @@ class CloudpickleWrapper:
         return cloudpickle.dumps(self.x)
 
     def __setstate__(self, pickled: bytes) -> None:
-        import pickle
-
         self.x = pickle.loads(pickled)  # noqa: S301 - written by our own parent process
 
 
@@ -121,5 +122,24 @@ def _answer(port: WorkerPort, command: str, indices: list[int], answers: dict, f
     except ConnectionError:
         raise
     except Exception:  # an info that cannot be pickled
-        failure = Failure(traceback.format_exc())
-        port.answer(command, indices, {}, {**faults, **dict.fromkeys(answers, failure)})
+        try:
+            port.answer(command, indices, _portable(answers), faults)
+        except ConnectionError:
+            raise
+        except Exception:
+            failure = Failure(traceback.format_exc())
+            port.answer(command, indices, {}, {**faults, **dict.fromkeys(answers, failure)})
+
+
+def _portable(value: Any) -> Any:
+    """Dictionaries without the entries that cannot be pickled, such as locks and open files; a warning names them."""
+    if not isinstance(value, dict):
+        pickle.dumps(value)
+        return value
+    kept = {}
+    for key, entry in value.items():
+        try:
+            kept[key] = _portable(entry)
+        except Exception as error:
+            warn_once(f"The environment's info has {shown(repr(key))}, which its process cannot send: {error}")
+    return kept

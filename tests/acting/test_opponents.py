@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from acting.opponents.pool import Pool
@@ -84,6 +85,7 @@ def test_draws_continue_from_a_state():
         # the environment knows better
         ({"red/return": 1, "blue/return": 2, "red/battle_won": True}, 1.0),
         ({"red/return": 3, "blue/return": 2, "red/battle_won": 0}, 0.0),
+        ({"red/return": 3, "blue/return": 2, "red/battle_won": np.ones(2)}, 0.0),  # which says nothing
     ],
 )
 def test_who_has_won(info, wins):

@@ -155,6 +155,14 @@ def test_infos_that_appear_only_sometimes_are_marked():
         act(env)
 
 
+def test_words_of_its_info_have_no_meaning_for_runs(monkeypatch):
+    """highway-env's "crashed" is an accident, and its episode counts."""
+    env = kinds(length=1)
+    said = {"crashed": True, "only_of": 3, "speed": 2.0, "env_only_of": 4}
+    monkeypatch.setattr(env._env.unwrapped, "step", lambda action: (env._env.unwrapped.seen(), 0.0, True, False, said))
+    assert act(env)[-1] == {"env_crashed": True, "env_only_of_2": 3, "speed": 2.0, "env_only_of": 4}
+
+
 def test_entries_of_a_vector_can_be_left_out():
     whole, part = GymnasiumEnv(seed=1), GymnasiumEnv(seed=1, observe=[2, 0])
     assert part.fields()["obs"].shape == (2,)

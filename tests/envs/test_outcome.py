@@ -1,5 +1,6 @@
 """The two forms of a step's outcome."""
 
+import numpy as np
 import pytest
 
 from envs import REGISTRY
@@ -33,6 +34,11 @@ def test_ends(returned, ended, truncated):
     outcome = outcome_of(returned)
     assert outcome == (1.0, ended, truncated, returned[-1])
     assert [type(value) for value in outcome[:3]] == [float, bool, bool]
+
+
+def test_a_limit_that_is_neither_true_nor_false_is_none(caplog):
+    assert not outcome_of((1, True, {"episode_limit": np.ones(2)})).truncated
+    assert "'episode_limit', a ndarray without a truth value: it counts as False" in caplog.text
 
 
 @pytest.mark.parametrize(

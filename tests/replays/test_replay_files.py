@@ -120,6 +120,9 @@ def test_values_of_other_libraries_become_plain_ones():
     with pytest.raises(TypeError, match="a set cannot be written"):
         plain({"a": {1}})
     assert plain_info({"won": np.int64(1), "lock": object(), 3: "x"}) == {"won": 1, "3": "x"}
+    endless = {"list": [], "huge": 10**5000}
+    endless["list"].append(endless["list"])
+    assert plain_info(endless) == {}
 
 
 def test_the_example_in_the_docs_is_a_replay(tmp_path):

@@ -1,12 +1,18 @@
 """The statistics of runners, on episodes with known figures."""
 
 import math
+import re
+import threading
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fakes import RecordingLogger
 from helpers import make_args
+from runners import episode_figures
 from runners.base import BaseRunner
 
 
@@ -117,3 +123,105 @@ def test_the_means_of_rare_figures_are_over_the_episodes_that_have_them():
     figures = {key: values[-1][1] for key, values in runner.logger.values.items()}
     assert (figures["test_time_mean"], figures["test_laps_mean"]) == (35.0, 0.5)
     assert not [key for key in figures if "other" in key or "with" in key]
+
+
+OWN_NAMES = [
+    *("return", "ep_length", "n_episodes", "q_taken", "target", "advantage", "test_return", "test_battle_won"),
+    *("test_return_mean", "episodes with won", "live/lr", "red/return", "prey/q_taken"),
+]
+
+
+@pytest.mark.parametrize("key", OWN_NAMES)
+def test_an_environment_cannot_write_the_runs_own_statistics(key, caplog):
+    runner = _runner(test_nepisode=2, runner_log_interval=0, teams={"prey": {}})
+    runner.figures.rooms.add("red")
+    own = [{"red/return": 1.5}] * 2
+    for test_mode in (False, True):
+        infos = [{key: 1000.0, "won": 1, "only_of": [key]}, {"won": 0}]
+        runner._record([1.0, 2.0], [3, 5], infos, test_mode=test_mode, of_groups=own)
+    expected = {"return_mean": 1.5, "return_std": 0.5, "ep_length_mean": 4.0, "won_mean": 0.5, "red/return_mean": 1.5}
+    expected |= {f"env_{key}_mean": 1000.0}
+    logged = runner.logger.last()
+    assert logged == {"epsilon": 0.25, **expected, **{f"test_{name}": value for name, value in expected.items()}}
+    assert all(len(values) == 1 for values in runner.logger.values.values()), "one value a step"
+    assert [record.message for record in caplog.records] == [
+        f"The environment's info has '{key}', but '{key}_mean' is the run's own statistic; the environment's entry is "
+        f"logged as 'env_{key}_mean'."
+    ]
+
+
+def test_no_statistic_of_a_learner_is_forgotten():
+    """The keys that they log under names that an environment could reach."""
+    folder = Path(__file__).parents[2] / "src" / "learners"
+    text = "".join(path.read_text() for path in folder.glob("*.py"))
+    own = set(re.findall(r'"(\w+)_mean"', text)) - {"divisor", "policy", "running"}  # no statistics
+    assert "v" in own and own <= episode_figures.OWN
+
+
+class _Hostile:
+    def __float__(self):
+        raise RuntimeError("no number here")
+
+    __bool__ = __len__ = __float__
+
+
+class _HostileNumber(_Hostile, Fraction):
+    pass
+
+
+ODD = {
+    7: 1.5,
+    "7": 2.5,
+    (1, "a"): 1,
+    None: 1,
+    "": 3,
+    "$set": 1,
+    "py/object": 1,
+    "line\nend": 1,
+    "\x1b[31m": 1,
+    "\ud800": 1,
+    "long" * 1000: 1,
+    "huge": 10**400,
+    "fraction": Fraction(1, 2),
+    "large fraction": Fraction(10**400),
+    "decimal": Decimal("1.5"),
+    "signalling": Decimal("sNaN"),
+    "masked": np.ma.masked,
+    "objects": np.array([10**400], dtype=object),
+    "nan": float("nan"),
+    "infinite": np.inf,
+    "hostile": _Hostile(),
+    "hostile number": _HostileNumber(1),
+    "lock": threading.Lock(),
+    'a/b, "c"': 1,
+    "env_7": 4,
+}
+
+
+@pytest.mark.parametrize("test_mode", [False, True])
+def test_nothing_in_an_info_ends_a_run(test_mode, caplog):
+    runner, prefix = _runner(test_nepisode=4), "test_" if test_mode else ""
+    odd = {"crashed": _Hostile(), "only_of": 5, **ODD}
+    runner._record([1.0] * 4, [2] * 4, [odd, {"only_of": [[1], "7", {}]}, odd, {"7": 2.5}], test_mode)
+    logged = {key.removeprefix(prefix): value for key, value in runner.logger.last().items()}
+    assert (logged["return_mean"], logged["ep_length_mean"]) == (1.0, 2.0)
+    assert all(name.isprintable() and len(name) < 220 and name.isascii() for name in logged)
+    assert not [name for name in logged if name.startswith(("$", "py/", "_mean"))]
+    assert logged["7_mean"] == 7.5 / 4, "the entry that has this name"
+    assert (logged["env_7_mean"], logged["env_7_2_mean"]) == (2.0, 0.75)
+    assert (logged["fraction_mean"], logged["decimal_mean"], logged["infinite_mean"]) == (0.25, 0.75, np.inf)
+    assert math.isnan(logged["nan_mean"])
+    assert not [name for name in logged if "masked" in name or "lock" in name or "hostile" in name or "huge" in name]
+    warnings = [record.message for record in caplog.records if "not logged" in record.message]
+    assert len(warnings) == 4, "once each"
+    assert "'huge', a number that is too large for a float: it is not logged" in warnings[0]
+
+
+def test_new_keys_in_every_episode_do_not_fill_the_log(caplog):
+    runner = _runner(test_nepisode=2)
+    infos = [{f"{k}/{i}": 1 for i in range(900)} for k in range(2)]
+    runner._record([1.0, 2.0], [3, 5], infos, test_mode=True)
+    assert len(runner.logger.last()) == 1000 + 3 and runner.logger.last()["test_return_mean"] == 1.5
+    assert [record.message for record in caplog.records] == [
+        "The environment's info has had numbers under more than 1000 keys; '1/100' and other new ones are not logged."
+    ]

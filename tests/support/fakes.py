@@ -197,10 +197,10 @@ class UnsavableEnv(CountingEnv):
 
 
 class TalkativeEnv(CountingEnv):
-    """Its info cannot be pickled."""
+    """Parts of its info cannot be pickled."""
 
     def step(self, actions):
-        return 0.0, True, {"lock": threading.Lock()}
+        return 0.0, True, {"won": 1, "lock": threading.Lock(), "nested": {"lock": threading.Lock()}}
 
 
 class MisshapenEnv(CountingEnv):

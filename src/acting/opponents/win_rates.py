@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from envs.infos import is_true
+
 WON = "battle_won"
 
 
@@ -17,8 +19,8 @@ def won(group: str, others: Collection[str], info: Mapping[str, Any]) -> float:
         others: the groups that it played against.
         info: of the last step, with the return of each group: `<group>/return`.
     """
-    if (decided := info.get(f"{group}/{WON}")) is not None:
-        return float(bool(decided))
+    if info.get(f"{group}/{WON}") is not None:
+        return float(is_true(info, f"{group}/{WON}"))
     own, best = info[f"{group}/return"], max(info[f"{other}/return"] for other in others)
     return float(own > best) + 0.5 * float(own == best)
 

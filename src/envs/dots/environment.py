@@ -18,9 +18,12 @@ from envs.dots.options import Options
 from envs.dots.session import Session
 from envs.dots.side_channels.state import StateChannel
 from envs.fields import FieldSpec
+from envs.infos import MEANINGS, without_meaning
 from envs.option_classes import require_known, signature_of
 
 log = logging.getLogger("muster")
+# what an info says of the agents whose streams have ended
+OF_AGENTS = ("agent_return", "agent_length")
 
 
 class DotsEnv:
@@ -259,13 +262,14 @@ class DotsEnv:
                 )
 
     def _info(self) -> dict[str, Any]:
-        info: dict[str, Any] = dict(self._statistics.figures())
+        own = [f"{play.fields.prefix}{name}" for play in self._plays.values() for name in OF_AGENTS]
+        info = without_meaning(self._statistics.figures(), (*MEANINGS, *own))
         for play in self._plays.values():
             finished, prefix = play.streams.finished, play.fields.prefix
             if finished.returns:
                 info[f"{prefix}agent_return"] = float(np.mean(finished.returns))
                 info[f"{prefix}agent_length"] = float(np.mean(finished.lengths))
-        info["only_of"] = [key for key in info if key.endswith(("agent_return", "agent_length"))]
+        info["only_of"] = own
         return info
 
 

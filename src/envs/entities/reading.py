@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from envs.infos import MEANINGS
 from utils.errors import MusterError
 from utils.plain_values import shown
 
 BOOLEANS = (bool, int, np.bool_, np.integer)
 # what runners read in infos, and log of every episode
-STATISTICS = ("return", "ep_length", "n_episodes", "episode_limit", "crashed", "only_of")
+STATISTICS = ("return", "ep_length", "n_episodes", *MEANINGS)
 
 
 def features(where: str, given: Any, names: Sequence[str]) -> np.ndarray:

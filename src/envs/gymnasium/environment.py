@@ -10,6 +10,7 @@ from envs.fields import AGENTS, FieldSpec
 from envs.gymnasium import drawings, states, tasks
 from envs.gymnasium.masks import MaskSource
 from envs.gymnasium.wrappers import wrapped
+from envs.infos import without_meaning
 from envs.legal_actions import MASK, LegalActions
 from envs.space_values import acted, observed
 from envs.validation import InvalidEnvironmentError
@@ -113,7 +114,7 @@ class GymnasiumEnv:
         seen, reward, terminated, truncated, info = self._env.step(self._act(actions, 0))
         self._steps += 1
         self._keep(seen, info, bool(terminated))
-        info = {name: value for name, value in info.items() if name != MASK}
+        info = without_meaning({name: value for name, value in info.items() if name != MASK})
         # an end that lies in the task is one, also at the time limit
         return (
             {"reward": float(reward), **self._kept_of(info)},
