@@ -54,6 +54,11 @@ class Ahead(InTurn):
         self._choose_players()
         self._next = self._pool.submit(self._play_ahead)
 
+    def log_pending(self) -> None:
+        # a rollout that is not taken is not part of the run, and its episodes are among the runner's
+        if self._next is None and self._ready is None:
+            super().log_pending()
+
     def settle(self) -> None:
         if self._next is not None:
             running = self._next

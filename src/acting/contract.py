@@ -94,6 +94,10 @@ class Acting(Protocol):
             after each rollout, how many were played.
         """
 
+    def log_pending(self) -> None:
+        """At the end of a run, log the statistics of training that are not due yet, as far as they are here: the
+        processes of collectors keep theirs."""
+
     def settle(self) -> None:
         """Wait until the runner is idle; the next `take` returns its rollout."""
 

@@ -56,6 +56,10 @@ class InTurn:
             played += 1
             yield played
 
+    def log_pending(self) -> None:
+        """See `acting.contract.Acting`; a runner of PyMARL's keeps its statistics until they are due."""
+        getattr(self._runner, "log_pending", lambda: None)()
+
     def settle(self) -> None:
         """Nothing is played in the background."""
 

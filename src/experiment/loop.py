@@ -252,6 +252,7 @@ class TrainingLoop:
         trained = t_env > state.start_T
         if trained:
             self.saver.save_last()
+            self.acting.log_pending()
         if state.last_test_T != t_env and trained:
             state.last_test_T, state.testing = t_env, 0
             self._test()

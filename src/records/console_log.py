@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from records.progress import log_above_bars
 from utils.console import fitted, terminal_width
@@ -11,25 +11,32 @@ from utils.plain_values import escaped
 
 @dataclass
 class RecentStats:
-    """A log message: the summary of all statistics, by name. As text it has PyMARL's form, four to a line."""
+    """A log message: the summary of all statistics, by name. As text it has PyMARL's form, four to a line.
+
+    `old`: the steps of the newest values of those that are not recent, which stand after their names.
+    """
 
     t_env: int
     episode: int
     means: dict[str, float]
+    old: dict[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        cells = [f"{key + ':':<25}{mean:>10.4f}" for key, mean in self.means.items()]
+        cells = [f"{name:<25}{mean:>10.4f}" for name, mean in zip(self._names(), self.means.values(), strict=True)]
         rows = ["\t".join(cells[i : i + 4]) for i in range(0, len(cells), 4)]
         return "\n".join([self._title(), *rows])
 
     def fitted(self, width: int) -> str:
         """The same in as many columns as a terminal has room for."""
-        names, figures = [f"{key}:" for key in self.means], [f"{mean:.4f}" for mean in self.means.values()]
+        names, figures = self._names(), [f"{mean:.4f}" for mean in self.means.values()]
         longest = max(map(len, names), default=0), max(map(len, figures), default=0)
         cells = [f"{name:<{longest[0]}} {mean:>{longest[1]}}" for name, mean in zip(names, figures, strict=True)]
         gap = "   "
         columns = max(1, (width + len(gap)) // (sum(longest) + 1 + len(gap)))
         return "\n".join([self._title(), *(gap.join(cells[i : i + columns]) for i in range(0, len(cells), columns))])
+
+    def _names(self) -> list[str]:
+        return [f"{key} @{self.old[key]}:" if key in self.old else f"{key}:" for key in self.means]
 
     def _title(self) -> str:
         return f"Recent Stats | t_env: {self.t_env:>10} | Episode: {self.episode:>8}"

@@ -16,6 +16,10 @@ from records.metric_lines import MetricRow, parse_metric_log
 from records.metric_log import MetricLog
 from records.progress import SHOWN, ProgressBar
 from records.sinks import Sink
+from utils.plain_values import counted
+
+# the share of a run's steps after which a value is recent
+RECENT = 0.9
 
 
 class Logger:
@@ -39,6 +43,8 @@ class Logger:
         self._metric_log = MetricLog(console_logger)
         self._sinks: list[Sink] = []
         self._in_sacred: dict[str, bool] = {}
+        # the step of the last summary on the console
+        self._summarised = -1
         self._earlier_seconds = 0.0
         self._session_start = time.monotonic()
         self._lock = threading.RLock()
@@ -183,12 +189,12 @@ class Logger:
 
     def print_test(self, t_env: int) -> None:
         """Print one line with the results of the newest test, if the runner logged it."""
-        shown = []
+        shown, newest = [], self._newest_step("test_return_mean")
         for key in ("test_return_mean", "test_battle_won_mean"):
-            if values := self.stats.get(key):
-                shown.append(f"{SHOWN[key].removeprefix('test ')} {values[-1][1]:.2f}")
+            if newest is not None and self._newest_step(key) == newest:
+                shown.append(f"{SHOWN[key].removeprefix('test ')} {self.stats[key][-1][1]:.2f}")
         if shown:
-            self.console_logger.info(f"Test after {t_env} steps: {', '.join(shown)}")
+            self.console_logger.info(f"Test after {counted(t_env, 'step')}: {', '.join(shown)}")
 
     def close(self) -> None:
         """Remove the progress bar, if any, and write waiting values."""
@@ -198,12 +204,24 @@ class Logger:
             self.progress = None
 
     def print_recent_stats(self) -> None:
-        """Print the mean of the last five values of every statistic (of epsilon: the last)."""
+        """Print the mean of the last five values of every statistic (of epsilon: the last).
+
+        One without a value since the last summary, or within the last tenth of the run, is not recent: its name has the
+        step of its newest value, `return_mean @992`.
+        """
         with self._lock:
             recent = {key: values[-5:] for key, values in self.stats.items() if values}
         t_env, episode = recent.pop("episode", [(0, 0)])[-1]
-        means = {}
+        means, old = {}, {}
         for key, values in sorted(recent.items()):
             window = 1 if key == "epsilon" else 5
             means[key] = float(np.mean([value for _, value in values[-window:]]))
-        self.console_logger.info(RecentStats(t_env, int(episode), means))
+            if (t := values[-1][0]) <= self._summarised or t < RECENT * t_env:
+                old[key] = t
+        if t_env > self._summarised:
+            self._summarised = t_env
+        self.console_logger.info(RecentStats(t_env, int(episode), means, old))
+
+    def _newest_step(self, key: str) -> int | None:
+        values = self.stats.get(key)
+        return values[-1][0] if values else None

@@ -163,15 +163,21 @@ class BaseRunner:
             if len(cur_returns) == self.args.test_nepisode:
                 self._log(cur_returns, cur_stats, "test_")
                 self.test_unfinished = False
-        elif cur_returns and self.t_env - self.log_train_stats_t >= self.args.runner_log_interval:
-            if self.crashed_episodes:
-                self.logger.log_stat("crashed_episodes", self.crashed_episodes, self.t_env)
-            if self.worker_restarts:
-                self.logger.log_stat("worker_restarts", self.worker_restarts, self.t_env)
-            self._log(cur_returns, cur_stats, "")
-            for key, epsilon in epsilons(self.mac).items():
-                self.logger.log_stat(key, epsilon, self.t_env)
-            self.log_train_stats_t = self.t_env
+        elif self.t_env - self.log_train_stats_t >= self.args.runner_log_interval:
+            self.log_pending()
+
+    def log_pending(self) -> None:
+        """Log the training episodes that have ended since the last time, if there are any."""
+        if not self.train_returns:
+            return
+        if self.crashed_episodes:
+            self.logger.log_stat("crashed_episodes", self.crashed_episodes, self.t_env)
+        if self.worker_restarts:
+            self.logger.log_stat("worker_restarts", self.worker_restarts, self.t_env)
+        self._log(self.train_returns, self.train_stats, "")
+        for key, epsilon in epsilons(self.mac).items():
+            self.logger.log_stat(key, epsilon, self.t_env)
+        self.log_train_stats_t = self.t_env
 
     def _log(self, returns: list[float], stats: dict[str, float], prefix: str) -> None:
         self.logger.log_stat(prefix + "return_mean", np.mean(returns), self.t_env)

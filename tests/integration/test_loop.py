@@ -76,6 +76,13 @@ def test_when_things_happen(tmp_path, watched):
     assert result == _stats(watched, "test_return_mean")[-1][1]
 
 
+@pytest.mark.parametrize("acting", ["in_turn", "ahead"])
+def test_the_end_of_a_run_logs_the_episodes_that_were_not_due(tmp_path, watched, acting):
+    run(small_config(tmp_path, t_max=20, runner_log_interval=1000, acting=acting))
+    assert [t for t, _ in _stats(watched, "return_mean")] == [2, 22]
+    assert [t for t, _ in _stats(watched, "ep_length_mean")] == [2, 22]
+
+
 def test_nothing_is_done_twice_when_the_end_falls_on_an_interval(tmp_path, watched):
     run(small_config(tmp_path, t_max=17, test_interval=16, save_model=True, save_model_interval=16))
     assert [t for t, _ in _stats(watched, "test_return_mean")] == [2, 18]

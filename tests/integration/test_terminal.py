@@ -51,10 +51,10 @@ def test_statistics_stand_in_whole_columns(first_runs, width):
     (start, *_) = [i for i, line in enumerate(lines) if "Recent Stats" in line]
     block = []
     for line in lines[start + 1 :]:
-        if not re.fullmatch(r"(\w+: +-?[\d.]+(   )?)+", line):
+        if not re.fullmatch(r"(\w+( @\d+)?: +-?[\d.]+(   )?)+", line):
             break
         block.append(line)
-    names = re.findall(r"(\w+):", " ".join(block))
+    names = re.findall(r"(\w+)(?: @\d+)?:", " ".join(block))
     assert names == sorted(names)
     assert {"return_mean", "test_return_mean", "epsilon"} <= set(names)
     assert ("test_battle_won_mean" in names) == (width == NARROW)
@@ -74,7 +74,7 @@ def test_the_bar_is_long_enough_to_be_read(first_runs, width):
 def test_the_record_has_plain_lines_of_the_same_form_at_any_width(first_runs, width):
     record = first_runs[width][2]
     assert "steps/s" not in record
-    (first, *_) = re.findall(r"Recent Stats .*\n((?:\w+:.*\n)+)", record)
+    (first, *_) = re.findall(r"Recent Stats .*\n((?:\w+(?: @\d+)?:.*\n)+)", record)
     assert first.split("\n")[0].count("\t") == 3
     if width == NARROW:
         assert re.search(r"Saving models to results/models/\S+/\d+\n", record)

@@ -56,10 +56,10 @@ def test_recent_statistics_are_means_of_the_last_five(caplog):
     caplog.set_level("INFO")
     logger = Logger(logging.getLogger("test"))
     for i in range(7):
-        logger.log_stat("loss", i, i)
-        logger.log_stat("epsilon", 1 - i / 10, i)
+        logger.log_stat("loss", i, 280 + i)
+        logger.log_stat("epsilon", 1 - i / 10, 280 + i)
     for key in ("a", "b", "c"):
-        logger.log_stat(key, 1, 7)
+        logger.log_stat(key, 1, 287)
     logger.log_stat("episode", 12, 300)
     logger.print_recent_stats()
     first, second, third = caplog.messages[-1].split("\n")
@@ -71,6 +71,34 @@ def test_recent_statistics_are_means_of_the_last_five(caplog):
         ["epsilon:", "0.4000"],
     ]
     assert third.split() == ["loss:", "4.0000"]
+
+
+def test_old_values_are_no_recent_ones(caplog):
+    """The only value of `return_mean` is that of step 992, and `loss` has no new one since the last summary."""
+    caplog.set_level("INFO")
+    logger = Logger(logging.getLogger("test"))
+    logger.log_stat("return_mean", 17.9, 992)
+    logger.log_stat("loss", 2, 10_100)
+    for t_env, episode in ((10_274, 500), (10_400, 600)):
+        logger.log_stat("epsilon", 0.5, t_env)
+        logger.log_stat("episode", episode, t_env)
+        logger.print_recent_stats()
+    first, second = ([cell.split() for cell in text.split("\n")[1].split("\t")] for text in caplog.messages)
+    assert first == [["epsilon:", "0.5000"], ["loss:", "2.0000"], ["return_mean", "@992:", "17.9000"]]
+    assert second == [["epsilon:", "0.5000"], ["loss", "@10100:", "2.0000"], ["return_mean", "@992:", "17.9000"]]
+    stats = RecentStats(300, 12, {"a": 1.0, "b": -20.5, "c": 2.0}, {"b": 7})
+    assert stats.fitted(40).split("\n")[1:] == ["a:      1.0000   b @7: -20.5000", "c:      2.0000"]
+
+
+def test_a_test_without_a_win_rate_does_not_show_that_of_an_earlier_one(caplog):
+    caplog.set_level("INFO")
+    logger = Logger(logging.getLogger("test"))
+    logger.log_stat("test_return_mean", 3, 1)
+    logger.log_stat("test_battle_won_mean", 0.5, 1)
+    logger.print_test(1)
+    logger.log_stat("test_return_mean", 4, 200)
+    logger.print_test(200)
+    assert caplog.messages == ["Test after 1 step: return 3.00, won 0.50", "Test after 200 steps: return 4.00"]
 
 
 def test_recent_statistics_fit_a_terminal():
