@@ -14,6 +14,8 @@ from checkpoints.torch_files import load_plain
 
 ARRAY = "numpy array"
 PLAIN = (bool, int, float, str, type(None))
+# of a whole number; torch's reader takes no longer ones
+MOST_BITS = 2000
 
 
 def save_tree(tree: Any, path: str | Path) -> None:
@@ -63,6 +65,8 @@ def tree_of_tensors(tree: Any, where: str = "state") -> Any:
     if isinstance(tree, np.generic):
         return tree.item()
     if type(tree) in PLAIN:
+        if type(tree) is int and tree.bit_length() > MOST_BITS:
+            raise TypeError(f"{where} is a whole number of {tree.bit_length()} bits; at most {MOST_BITS} can be saved.")
         return tree
     if isinstance(tree, dict):
         for key in tree:

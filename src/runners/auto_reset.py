@@ -27,7 +27,7 @@ class FinishedEpisode:
     episode_return: float
     length: int
     info: dict[str, Any]
-    of_groups: dict[str, float]
+    of_groups: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """Whole episodes from copies that do not wait for each other."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from components.batch_state import batch_state, put_batch_state
 from components.episode_buffer import EpisodeBatch
 from components.step_writer import StepWriter
 from runners.auto_reset import AutoResetPlay, FinishedEpisode
+from runners.started import kept
 
 
 class EpisodeCollector:
@@ -54,7 +54,7 @@ class EpisodeCollector:
             "play": self._play.state_dict(),
             "t": self._t,
             "unfinished": batch_state(self._unfinished, steps=int(self._t.max())),
-            "closing": [asdict(episode) for episode in self._closing],
+            "closing": [kept(episode) for episode in self._closing],
             "batches": [_batch_of(*one) for one in (*self._complete, (self._batch, self._gathered))],
         }
 
@@ -88,5 +88,5 @@ def _batch_of(batch: EpisodeBatch, episodes: list[FinishedEpisode]) -> dict:
     steps = max((episode.length + 1 for episode in episodes), default=0)
     return {
         "batch": batch_state(batch, rows=len(episodes), steps=steps),
-        "episodes": [asdict(episode) for episode in episodes],
+        "episodes": [kept(episode) for episode in episodes],
     }

@@ -1,6 +1,7 @@
 """Rollouts that are being played. A run that stops between two steps keeps them, and a resumed one ends them."""
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class StartedRollout:
             "batch": batch_state(self.batch, steps=self.t + 1),
             "t": self.t,
             "steps": self.steps,
-            "finished": [{**asdict(episode), "info": savable(episode.info)} for episode in self.finished],
+            "finished": [kept(episode) for episode in self.finished],
             "ends": [[row, t, savable(info)] for (row, t), info in self.ends.items()],
         }
 
@@ -106,13 +107,18 @@ class StartedRollout:
         self.ends = {(row, t): info for row, t, info in state["ends"]}
 
 
-def savable(info: dict[str, Any]) -> dict[str, Any]:
+def kept(episode: FinishedEpisode) -> dict[str, Any]:
+    """An episode as a checkpoint keeps it."""
+    return {**vars(episode), "info": savable(episode.info)}
+
+
+def savable(info: Mapping[Any, Any]) -> dict[str, Any]:
     """What a checkpoint can keep of an environment's info: no objects of its own."""
-    kept = {}
+    found = {}
     for key, value in info.items():
         try:
             tree_of_tensors({key: value})
-        except (TypeError, ValueError):
+        except Exception:  # objects of any library, lists that contain themselves
             continue
-        kept[key] = value
-    return kept
+        found[key] = value
+    return found

@@ -99,6 +99,7 @@ def test_a_copy_does_not_follow_later_changes():
         ({"a": np.array([None])}, r"state\['a'\] is an array of Python objects"),
         ({"a": {3, 4}}, r"state\['a'\] is a set"),
         ({"a": b"bytes"}, r"state\['a'\] is a bytes"),
+        ({"a": [2**3000]}, r"state\['a'\]\[0\] is a whole number of 3001 bits"),
     ],
 )
 def test_values_that_cannot_be_saved_are_named(tmp_path, tree, where):

@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from checkpoints.tree import load_tree, save_tree
 from fakes import RecordingLogger
 from helpers import make_args
 from runners import episode_figures
+from runners.auto_reset import FinishedEpisode
 from runners.base import BaseRunner
+from runners.started import kept
 
 
 class _Mac:
@@ -215,6 +218,20 @@ def test_nothing_in_an_info_ends_a_run(test_mode, caplog):
     warnings = [record.message for record in caplog.records if "not logged" in record.message]
     assert len(warnings) == 4, "once each"
     assert "'huge', a number that is too large for a float: it is not logged" in warnings[0]
+
+
+def test_a_checkpoint_keeps_what_it_can_of_an_info(tmp_path):
+    """Of episodes that have ended and are not in a batch that was handed out: a lock in one ended the run."""
+    within = []
+    within.append(within)
+    episode = FinishedEpisode(0, 1.0, 2, {**ODD, "within": within, "longer": 10**4000}, {"red/return": 1.0})
+    save_tree([kept(episode)], tmp_path / "state")
+    loaded = FinishedEpisode(**load_tree(tmp_path / "state")[0])
+    assert (loaded.episode_return, loaded.length, loaded.of_groups) == (1.0, 2, {"red/return": 1.0})
+    assert (loaded.info["7"], loaded.info[7], loaded.info["huge"]) == (2.5, 1.5, 10**400)
+    assert not {"lock", "hostile", "within", "longer", "objects"} & set(loaded.info)
+    of_before = {key: value for key, value in vars(loaded).items() if key != "of_groups"}
+    assert FinishedEpisode(**of_before).of_groups == {}
 
 
 def test_new_keys_in_every_episode_do_not_fill_the_log(caplog):
