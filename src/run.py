@@ -4,6 +4,7 @@ import contextlib
 import copy
 import logging
 import os
+import shlex
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -202,6 +203,26 @@ def _end_report(
     """Log where the results are. A new run whose parts do not fit together has none, and leaves no folder."""
     if not (isinstance(error, ConfigError) and folder.remove_unused()):
         log.info(_where_results_are(args, sacred_run))
+        if error is None and not args.evaluate and (found := _next_commands(args)):
+            log.info(found)
+
+
+def _next_commands(args: SimpleNamespace) -> str:
+    """What a person may want to see next of a run that has trained, as commands; empty if it has kept nothing."""
+    root = args.local_results_path
+    usual, folder = root == default_config()["local_results_path"], shlex.quote(root)
+    watch, browse = "python src/watch.py latest", "make browse"
+    if not usual:
+        watch, browse = f"{watch} --results={folder}", f"{browse} RESULTS={folder}"
+    commands = {}
+    if os.path.isdir(os.path.join(root, MODELS, args.unique_token)):
+        commands[watch] = "plays its best model"
+    if os.path.isdir(os.path.join(root, RUNS, args.unique_token)):
+        commands[browse] = "shows its curves"
+    if not commands:
+        return ""
+    width = max(map(len, commands))
+    return "\n".join(["Next:", *(f"  {command:<{width}}  {what}" for command, what in commands.items())])
 
 
 def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
@@ -219,7 +240,7 @@ def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
     }
     found = {what: place for what, place in places.items() if place and os.path.isdir(place)}
     if not found:
-        return "Results: none were kept"
+        return "The run kept no results."
     if "best model" in found and (best := best_of(Path(models))) is not None:
         found["best model"] += f" (after {best.step} steps: {best})"
     if "curves" in found:

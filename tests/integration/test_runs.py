@@ -140,6 +140,8 @@ def test_the_mark_is_away_while_a_run_trains_on(here):
 def test_a_finished_run_keeps_its_last_checkpoint_and_its_last_and_best_models(here, capsys):
     """By default; `test_a_finished_run_can_be_made_longer` shows that a longer run is then exact."""
     assert main([*WORDS, "run_name=first"]) == 0
+    commands = "\n  python src/watch.py latest  plays its best model\n  make browse                 shows its curves\n"
+    assert f"Next:{commands}" in capsys.readouterr().out
     assert [path.name for path in (here / "results" / "runs" / "first" / "checkpoints").iterdir()] == ["42"]
     assert sorted(path.name for path in (here / "results" / "models" / "first").iterdir()) == ["42", "best"]
     assert main(["--evaluate=latest", "with", "test_nepisode=2"]) == 0
