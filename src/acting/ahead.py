@@ -32,7 +32,7 @@ class Ahead(InTurn):
         self._ready: Any = None
         # log entries of that rollout, or of the one in progress: arguments of `log_stat`
         self._logged: list[tuple[str, float, int, bool]] = []
-        # a stop has interrupted the next rollout; and whether it has been resumed since
+        # a stop has interrupted the next rollout; and whether one that was is still to be ended, in a resumed run
         self._stopped: StopPlaying | None = None
         self._resumed = False
 
@@ -41,9 +41,9 @@ class Ahead(InTurn):
         if self._stopped is not None:
             raise self._stopped
         if self._resumed:
-            self._resumed = False
             if self._continues_rollout():
                 self._ready = self._play_ahead()
+            self._resumed = False
         if self._ready is None:
             return super().take()
         batch, self._ready = self._ready, None
@@ -80,7 +80,7 @@ class Ahead(InTurn):
             **super().state_dict(),
             "ready": None if self._ready is None else batch_state(self._ready),
             "logged": list(self._logged),
-            "stopped": self._stopped is not None,
+            "stopped": self._stopped is not None or self._resumed,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -192,9 +193,9 @@ class Collectors(InTurn):
     def _states(self) -> list[dict[str, Any]] | None:
         """Those of all collectors; None if one that is to stop does not."""
         # without a stop, they answer when their rollouts are played
-        seconds = 2 * GRACE if stop_requested() else math.inf
+        deadline = time.monotonic() + GRACE + 2 if stop_requested() else math.inf
         try:
-            return [self._state_of(member, seconds) for member in self._crew.members]
+            return [self._state_of(member, deadline - time.monotonic()) for member in self._crew.members]
         except MusterError as error:
             if not stop_requested():
                 raise

@@ -104,7 +104,7 @@ class StopSignals:
         self._watched = True
         try:
             if self.stop is not None:
-                request_stop()
+                self._request()
             yield
         finally:
             self._watched = False
@@ -134,14 +134,17 @@ class StopSignals:
         does = "finishing the step, then saving" if self._watched else "stopping"
         _say(f"{name}: {does}. Once more ends at once.")
         if self._watched:
-            request_stop()
-            self._set_alarm(GRACE)
+            self._request()
 
     def _note_save(self, signum: int, frame: FrameType | None) -> None:
         if self.sigusr1_stops:
             self._note_stop(signum, frame)
         else:
             self.save = True
+
+    def _request(self) -> None:
+        request_stop()
+        self._set_alarm(GRACE)
 
     def _set_alarm(self, seconds: float) -> None:
         """Look after so long whether a step hangs; 0: not any more. Only a run that stops needs the process's alarm."""

@@ -8,6 +8,7 @@ import pytest
 import torch as th
 from killed_runs import _outcome
 
+from acting import crew as crew_of_collectors
 from acting.crew import Crew
 from checkpoints.resumption import Resumption
 from checkpoints.tree import load_tree
@@ -47,7 +48,7 @@ IN_TURN = {"vector_env": "in_process"}
 CASES = {
     "episodes": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes"}),
     "tests on the same copies": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes", "separate_test_env": False}),
-    "workers": ("vdn", *MATRIX, {"vector_env": "workers", "runner": "episodes"}),
+    "workers": ("vdn", *MATRIX, {"vector_env": "workers", "envs_per_worker": 2, "runner": "episodes"}),
     "continuous": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes_continuous"}),
     "rollout": ("pqn_vdn", *MATRIX, {**IN_TURN, "runner": "rollout", "minibatches": 1, "batch_size": 2}),
     "transitions": ("iqn", *MATRIX, {**IN_TURN, "runner": "rollout", "buffer_size": 500, "buffer_min": 20}),
@@ -152,7 +153,9 @@ TURNS = {
 }
 
 
-def test_collectors_that_take_turns_end_the_rollouts_that_were_stopped(tmp_path, monkeypatch, outcomes):
+def test_collectors_that_take_turns_end_the_rollouts_that_were_stopped(tmp_path, monkeypatch, outcomes, caplog):
+    caplog.set_level("INFO")
+    monkeypatch.setattr(crew_of_collectors, "FIRST_REPORT", 0.0)
     th.set_num_threads(1)
     plugin = tmp_path / "slow.py"
     plugin.write_text(SLOW)
@@ -164,6 +167,7 @@ def test_collectors_that_take_turns_end_the_rollouts_that_were_stopped(tmp_path,
         return config
 
     run(config_of_turns(tmp_path / "whole"))
+    assert caplog.text.count("Collectors are playing the first rollouts: ") == 1
     config, resume, collect = config_of_turns(tmp_path / "parts"), None, Crew.collect
     for rollout in (1, 3):
         with monkeypatch.context() as patched:
