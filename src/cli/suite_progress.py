@@ -6,11 +6,13 @@ from typing import Any, TextIO
 
 from records.suite_state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from records.suite_table import live, suite_table
-from utils.console import terminal_width
+from utils.console import ERASE_BELOW, terminal_width
 from utils.timehelper import about
 
 # seconds between drawings of the last line; where there is no terminal, between lines
 REDRAW, SAY = 1.0, 300.0
+# the last line stands below the cursor, at whose place other processes may print lines of their own
+DRAW = "\n{line}\x1b[A\r"
 _WORDS = {
     DONE: "done",
     FAILED: "failed",
@@ -70,7 +72,7 @@ class Progress:
         if self._terminal:
             self._erase()
             self._line = line[: (terminal_width(self._stream) or 80) - 1]
-            print(self._line, end="", file=self._stream, flush=True)
+            print(DRAW.format(line=self._line), end="", file=self._stream, flush=True)
         else:
             print(line, file=self._stream, flush=True)
 
@@ -85,10 +87,10 @@ class Progress:
         print(text, file=self._stream)
         if line:
             self._line = line
-            print(line, end="", file=self._stream)
+            print(DRAW.format(line=line), end="", file=self._stream)
         self._stream.flush()
 
     def _erase(self) -> None:
         if self._line:
-            print("\r" + " " * len(self._line) + "\r", end="", file=self._stream, flush=True)
+            print(ERASE_BELOW, end="", file=self._stream, flush=True)
             self._line = ""

@@ -9,6 +9,7 @@ from typing import Any
 
 from records.suite_state import DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from suites.claims import Claims
+from utils.console import ERASE_BELOW
 
 # seconds between looks at the folder when nothing ends here
 LOOK = 1.0
@@ -103,7 +104,8 @@ class Launcher:
         self._signals.append(signum)
         if len(self._signals) == 1:
             text = f"{signal.Signals(signum).name}: the runs save and stop. Once more ends them at once."
-            os.write(2, f"\n{text}\n".encode())  # print may be what was interrupted
+            # print may be what was interrupted; below the cursor, a terminal may show how far the suite is
+            os.write(2, f"{ERASE_BELOW if os.isatty(2) else ''}\n{text}\n".encode())
 
     def _stops(self) -> int:
         """0: continue; 1: stop, and let runs save; 2: at once."""

@@ -9,6 +9,8 @@ from typing import Any, TextIO
 
 # narrower than this, lines are left to the terminal
 NARROWEST = 20
+# what a terminal shows from the cursor on goes
+ERASE_BELOW = "\x1b[J"
 
 
 def terminal_width(stream: Any) -> int | None:
