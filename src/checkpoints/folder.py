@@ -81,7 +81,9 @@ class NewFolder:
 
     def finish(self, figures: dict[str, Any]) -> dict:
         """Write the manifest, with `figures` in it, and put the folder in its place. Returns the manifest."""
-        manifest = write_manifest(self.path, {**figures, "files": self._files})
+        manifest = sealed({**figures, "files": self._files})
+        with HashedFile(self.path / MANIFEST) as file:
+            file.write(manifest_bytes(manifest))
         sync(self.path)
         put_in_place(self.path, self._place, self._token)
         return manifest
@@ -174,17 +176,15 @@ def checksum(manifest: dict) -> str:
     return hashlib.sha256(json.dumps(entries, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def write_manifest(folder: Path, entries: dict[str, Any]) -> dict:
-    """Write the manifest of a folder: its format, `entries` ("files" among them) and its own checksum. Returns it.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+def sealed(entries: dict[str, Any]) -> dict:
+    """A manifest: its format, `entries`, "files" among them, and its own checksum."""
     manifest = {"format": FORMAT, **entries}
-    manifest["sha256"] = checksum(manifest)
-    with HashedFile(folder / MANIFEST) as file:
-        file.write(json.dumps(manifest, indent=1).encode())
-    return manifest
+    return {**manifest, "sha256": checksum(manifest)}
+
+
+def manifest_bytes(manifest: dict) -> bytes:
+    """The content of its file."""
+    return json.dumps(manifest, indent=1).encode()
 
 
 def read_manifest(folder: Path, kinds: Mapping[str, type] = OF_CHECKPOINTS) -> dict:

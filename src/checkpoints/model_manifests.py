@@ -10,9 +10,10 @@ from checkpoints.folder import (
     PLAIN_NAME,
     STATE,
     file_entry,
+    manifest_bytes,
     read_manifest,
+    sealed,
     verify_file,
-    write_manifest,
 )
 from checkpoints.segments import PREFIX
 from records.layout import BEST, CHECKPOINTS, MANIFEST, MODELS, RUNS, place_of_run
@@ -28,7 +29,8 @@ def add_manifest(folder: Path) -> None:
         OSError: it cannot be written.
     """
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
-    write_manifest(folder, {"files": {name: file_entry(folder / name) for name in names if PLAIN_NAME.fullmatch(name)}})
+    files = {name: file_entry(folder / name) for name in names if PLAIN_NAME.fullmatch(name)}
+    (folder / MANIFEST).write_bytes(manifest_bytes(sealed({"files": files})))
 
 
 def require_intact(model: Path) -> None:

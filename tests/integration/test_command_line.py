@@ -95,7 +95,7 @@ def test_tensorboard_reads_the_same_figures(finished):
 def test_saved_models_can_be_evaluated_from_both_runners(finished, tmp_path):
     _, results = finished
     (models,) = (results / "models").iterdir()
-    assert {p.name for p in (models / "122").iterdir()} == {"agent.th", "mixer.th", "opt.th"}
+    assert {p.name for p in (models / "122").iterdir()} == {"agent.th", "manifest.json", "mixer.th", "opt.th"}
     returns = []
     for runner in ("runner=episode", "runner=parallel"):
         words = ["--config=qmix", "--env-config=two_step", "with", *SMALL, "evaluate=True", f"checkpoint_path={models}"]
@@ -151,4 +151,4 @@ def test_results_of_a_relative_and_an_absolute_path(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert os.listdir(tmp_path) == ["elsewhere"]
-    assert sorted(os.listdir(elsewhere)) == ["runs", "sacred"]
+    assert sorted(os.listdir(elsewhere)) == ["models", "runs", "sacred"]
