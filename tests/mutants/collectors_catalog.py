@@ -73,7 +73,7 @@ MUTANTS = (
     Edit("collectors: nothing is hopeless", 'raise MusterError(f"Collector {member.index}: {text}")', "pass", FAULTS),
     Edit(
         "collectors: they are left behind",
-        "            member.process.end()\n        self._transport.close()",
+        "            member.process.end(max(0.0, deadline - time.monotonic()))\n        self._transport.close()",
         "            pass\n        self._transport.close()",
         FAULTS,
     ),
