@@ -112,13 +112,15 @@ def _reaching(config: Mapping[str, Any]) -> Iterator[tuple[KeyPath, Any, Reach]]
 
 
 def _of_keys(config: Mapping[str, Any], foreign: bool) -> Iterator[tuple[KeyPath, Any, Reach]]:
-    """Settings at the top.
+    """Settings at the top. A default is this Muster's own, whoever's record has it.
 
     Args:
         foreign: whether a part may be chosen that is not built in: it reads keys that no part declares.
     """
     options = options_of_keys()
     for key, value in config.items():
+        if any(option.default == value for option in options.get(key, ())):
+            continue
         reaches = [option.reach for option in options.get(key, ())]
         if key not in options and foreign and holds_text(value):
             reaches = [UNDECLARED]

@@ -10,10 +10,12 @@ from checks.recorded import JUDGED_WITHIN, UNUSED_IN_PLAY, allowed, as_words, re
 from cli.settings import check_settings
 from envs import REGISTRY as environments
 from envs import reaches_of
+from learners import REGISTRY as learners
 from records.own_marks import mark
 from utils.config import CONFIG_DIR, config_names, default_config
 from utils.errors import ConfigError
-from utils.reach import MODULE, UNDECLARED, Reach
+from utils.options import Option
+from utils.reach import MODULE, NOWHERE, UNDECLARED, Reach
 from utils.yaml_files import load_yaml
 from vector_envs.instances import env_parameters
 
@@ -86,6 +88,15 @@ PLAIN = {**default_config(), "env": "two_step", "env_args": {}}
 )
 def test_settings_that_reach_beyond_the_results(changes, expected):
     assert reaching({**PLAIN, **changes}) == expected
+
+
+def test_a_text_of_ones_own_part_counts_unless_it_is_the_default_or_declared(monkeypatch):
+    monkeypatch.setitem(learners._entries, "toy", None)
+    options = {"toy_text": Option("abc", "any"), "toy_name": Option("", "any", reaches=NOWHERE)}
+    learners.declare("toy", "toy:Toy", "a toy", options={**options, "toy_number": Option(1, "any")})
+    config = {**PLAIN, "learner": "toy", "toy_number": 5, "toy_name": "x"}
+    assert reaching({**config, "toy_text": "abc"}) == {}
+    assert reaching({**config, "toy_text": "x"}) == {"toy_text": "x"}
 
 
 def test_settings_are_named_one_by_one():

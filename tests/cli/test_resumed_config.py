@@ -66,6 +66,36 @@ def test_a_recorded_plugin_is_imported_only_if_it_is_named(finished, here, capsy
     assert sorted(here.rglob("*")) == before
 
 
+def test_ones_own_run_needs_no_names_in_any_program_or_folder(tmp_path, monkeypatch, capsys):
+    """Nor does what has been changed in its record by somebody else get any further."""
+    import watch
+
+    (tmp_path / "own.py").write_text(PLUGIN)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(REGISTRY._entries, "own", None)  # forgotten after the test
+    del REGISTRY._entries["own"]
+    words = ["plugins=['own.py']", "env=own", "env_args={}", "save_model=True", "test_nepisode=1"]
+    assert main([*RUN, *words]) == 0
+    monkeypatch.chdir("elsewhere")
+    there = ["with", "local_results_path=../results", "test_nepisode=1"]
+    for call in (
+        lambda: main(["--evaluate=1", *there]),
+        lambda: main(["--resume=latest", *there, "t_max=60"]),
+        lambda: watch.main(["1", "--results=../results", "--no-page"]),
+    ):
+        del REGISTRY._entries["own"]
+        plugin = str(tmp_path / "own.py")
+        for name in [name for name, one in sys.modules.items() if getattr(one, "__muster_plugin__", "") == plugin]:
+            del sys.modules[name]
+        assert call() == 0, capsys.readouterr().err
+    config = tmp_path / "results" / "sacred" / "1" / "config.json"
+    (tmp_path / "evil.py").write_text("open('evil ran', 'w').close()")
+    config.write_text(config.read_text().replace("own.py", "evil.py"))
+    assert main(["--evaluate=1", *there]) == 2
+    assert "evil.py" in capsys.readouterr().err and not os.path.exists("evil ran")
+
+
 def test_a_module_that_a_record_names_as_environment_is_imported_only_if_it_is_named(tmp_path, monkeypatch, capsys):
     (tmp_path / "elsewhere.py").write_text("open('imported', 'w').close()\nfrom mpe2.simple_spread_v3 import *\n")
     monkeypatch.syspath_prepend(str(tmp_path))
