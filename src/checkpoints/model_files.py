@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.model_manifests import add_manifest, require_intact
-from checkpoints.torch_files import load_plain, not_finite
+from checkpoints.plain_files import load_plain, not_finite
 from records.best_model import RankedModel, SavedModel, best_of, reason_to_play, recorded_best, to_play, told_by
 from records.layout import BEST
 from records.recorded import manifests

@@ -6,7 +6,7 @@ import numpy as np
 import torch as th
 
 from checkpoints.errors import CheckpointError
-from checkpoints.torch_files import not_finite
+from checkpoints.plain_files import not_finite
 from utils.plain_values import shown
 
 # attributes that belong to others, and memories of acting, reset with every episode

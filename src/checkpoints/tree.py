@@ -10,7 +10,7 @@ import torch as th
 
 from checkpoints.errors import CheckpointError
 from checkpoints.model_files import saved_bytes
-from checkpoints.torch_files import load_plain
+from checkpoints.plain_files import load_plain
 
 ARRAY = "numpy array"
 PLAIN = (bool, int, float, str, type(None))

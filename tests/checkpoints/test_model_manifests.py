@@ -10,7 +10,7 @@ from checkpoints.errors import CheckpointError
 from checkpoints.model_files import find_checkpoint, load_weights, model_to_play, save_checkpoint
 from checkpoints.model_manifests import note_of
 from checkpoints.parts import load_state, state_of
-from checkpoints.torch_files import load_plain
+from checkpoints.plain_files import load_plain
 from learners.non_finite import require_finite
 from utils.errors import ConfigError
 

@@ -101,7 +101,7 @@ def test_saved_models_can_be_evaluated_from_both_runners(finished, tmp_path):
         words = ["--config=qmix", "--env-config=two_step", "with", *SMALL, "evaluate=True", f"checkpoint_path={models}"]
         done = run_command(*words, runner, "test_nepisode=6", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert f"Loading model from {models / '122'}" in done.stdout
+        assert f"Loading model from {models / 'best'}, saved after 122 steps" in done.stdout
         assert "Beginning training" not in done.stdout
         newest = max((tmp_path / "results" / "sacred").glob("[0-9]*"), key=lambda p: int(p.name))
         assert _load(newest / "run.json")["status"] == "COMPLETED"

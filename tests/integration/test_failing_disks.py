@@ -127,12 +127,18 @@ def _trained_on(disk, monkeypatch, fill, free, **changes):
     return run(config)
 
 
+def _wait_for_checkpoint(results):
+    """The thread that writes it has put it in place."""
+    while list(results.glob("runs/*/checkpoints/.*")) or not list(results.glob("runs/*/checkpoints/90/manifest.json")):
+        time.sleep(0.005)
+
+
 def test_a_checkpoint_after_the_results_were_removed_is_whole(tmp_path, monkeypatch, caplog):
     train, results = QLearner.train, tmp_path / "results"
 
     def remove(learner, batch, t_env, episode_num):
         if t_env == 100:
-            assert list(results.glob("runs/*/checkpoints/[0-9]*"))
+            _wait_for_checkpoint(results)
             shutil.rmtree(results)
         return train(learner, batch, t_env, episode_num)
 
@@ -152,6 +158,7 @@ def test_a_resume_command_is_printed_only_for_what_is_there(tmp_path, monkeypatc
 
     def break_down(learner, batch, t_env, episode_num):
         if t_env == 100:
+            _wait_for_checkpoint(results)
             shutil.rmtree(results)
             monkeypatch.setattr("checkpoints.writer.NewFolder.__init__", lambda *_: os.stat("gone"))
             raise MusterError("The simulator is lost.")
