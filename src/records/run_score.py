@@ -1,13 +1,18 @@
 """The score of a run, one number: the page, the reports and the searches all take it from here, so that they agree."""
 
-import numpy as np
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # a run's score is the mean of so many last values: a single test is noisy
 LAST = 5
 
 
-def score_of(values: np.ndarray, last: int = LAST) -> float:
+def score_of(values: "np.ndarray", last: int = LAST) -> float:
     """The mean of the last `last` finite values, or of all if there are fewer; NaN without any."""
+    import numpy as np  # what keeps a suite's runs reads LAST only, and has no use for NumPy
+
     finite = values[np.isfinite(values)][-last:]
     return float(finite.mean()) if len(finite) else np.nan
 

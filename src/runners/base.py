@@ -38,7 +38,7 @@ class BaseRunner:
         self.test_returns: list[float] = []
         self.train_stats: dict[str, float] = {}
         self.test_stats: dict[str, float] = {}
-        self.figures = EpisodeFigures(getattr(self.args, "teams", None) or (), logger.console_logger)
+        self.figures = EpisodeFigures(vars(self.args).get("teams") or (), logger.console_logger)
         # called with each episode that counts in a test: copy, return, length, info
         self.on_test_episode: Callable[[int, float, int, dict], None] | None = None
         # if set, test episodes are none of a test: it gets the info of each that was not lost

@@ -150,7 +150,7 @@ def test_a_checkpoint_after_the_results_were_removed_is_whole(tmp_path, monkeypa
     run(config)
     resume = Resumption.of("latest", results)
     assert resume.checkpoint.manifest["t_env"] == 202
-    assert run({**resume.config, "t_max": 300}, resume=resume) == expected
+    assert run({**resume.config_of(resume.recorded), "t_max": 300}, resume=resume) == expected
 
 
 def test_a_resume_command_is_printed_only_for_what_is_there(tmp_path, monkeypatch):

@@ -157,7 +157,7 @@ def test_refusals(words, expected, capsys, tmp_path, monkeypatch):
     message = refused(words, capsys, tmp_path)
     for part in expected:
         assert part in message
-    assert len(message) < 900, "a message, not a page"
+    assert len(message.replace(str(tmp_path), "")) < 900, "a message, not a page"
 
 
 FILES = {

@@ -135,7 +135,7 @@ def ends_the_same(tmp_path, monkeypatch, outcomes, config_in, in_a_thread=False)
                 run(config, resume=resume)
             assert done[0] == step or in_a_thread
         resume = Resumption.of("latest", config["local_results_path"])
-        config = {**resume.config, "plugins": plugins}
+        config = {**resume.config_of(resume.recorded), "plugins": plugins}
     run(config, resume=resume)
     whole, parts = outcomes
     assert whole["t_env"] >= config["t_max"]
@@ -187,7 +187,7 @@ def test_collectors_that_take_turns_end_the_rollouts_that_were_stopped(tmp_path,
                 run(config, resume=resume)
         resume = Resumption.of("latest", config["local_results_path"])
         assert any(state["state"]["paused"] for state in _state(resume)["acting"]["collectors"])
-        config = {**resume.config, "plugins": changes["plugins"]}
+        config = {**resume.config_of(resume.recorded), "plugins": changes["plugins"]}
     run(config, resume=resume)
     assert differences(*outcomes) == []
 
@@ -219,5 +219,5 @@ def test_what_cannot_be_kept_is_dropped_with_its_number_of_steps(tmp_path, monke
     assert "Playing the first rollout: 0 of up to 12 steps" in caplog.text
     monkeypatch.undo()
     resume = Resumption.of("latest", config["local_results_path"])
-    run({**resume.config, "plugins": config["plugins"]}, resume=resume)
+    run({**resume.config_of(resume.recorded), "plugins": config["plugins"]}, resume=resume)
     assert "Its episodes begin again" in caplog.text

@@ -71,8 +71,8 @@ MUTANTS = (
     ),
     Edit(
         "self-play: matches count as tests",
-        "                self.on_match_episode(info)\n            return\n",
-        "                self.on_match_episode(info)\n",
+        "                self.on_match_episode({**info, **own})\n            return\n",
+        "                self.on_match_episode({**info, **own})\n",
         (SELF_PLAY, "-k", "one_set"),
     ),
     Edit(
