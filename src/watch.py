@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 from cli.command import run_command
 from cli.recorded_runs import split_words, with_plugins
-from utils.config import recursive_dict_update
 from utils.console import outlive_readers
 from utils.errors import ConfigError, MusterError
 
@@ -65,6 +64,7 @@ def _watch(options: argparse.Namespace) -> None:
     from cli.settings import check_settings
     from records.find_run import find_run
     from replays.best_model import find_model
+    from utils.config import recursive_dict_update
 
     found = find_run(options.run, options.results)
     config = found.config()

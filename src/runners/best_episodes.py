@@ -1,7 +1,8 @@
 """The best episodes that a runner plays, as the infos of their environment declare them."""
 
+import json
 from collections.abc import Mapping
-from math import inf
+from math import inf, isfinite
 from numbers import Real
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 from components.episode_batch import EpisodeBatch
 from components.joined_episodes import JoinedEpisodes
 from envs import REGISTRY as environments
+from envs.infos import warn_once
+from utils.file_names import is_folder_name
+from utils.plain_values import shown
 from utils.schemes import Scheme
 
 Q_VALUES = "q_values"
@@ -42,8 +46,8 @@ class BestEpisodes:
             t_env: steps of the run.
             test: whether it was played as a test.
         """
-        declared = {place: info.get("best_of") for place, info in infos.items()}
-        better = {place: best for place, best in declared.items() if _can_be_compared(best) and self._is_better(best)}
+        declared = {place: info["best_of"] for place, info in infos.items() if info.get("best_of") is not None}
+        better = {place: best for place, best in declared.items() if _is_valid(best) and self._is_better(best)}
         for episode in self.joined.take(batch, better):
             best = better[episode.row, episode.column]
             if not self._is_better(best):  # another one in this batch was still better
@@ -72,8 +76,23 @@ class BestEpisodes:
         return best["least"] < self._least.get(best["name"], inf)
 
 
-def _can_be_compared(best: Any) -> bool:
-    return isinstance(best, Mapping) and isinstance(best.get("name"), str) and isinstance(best.get("least"), Real)
+def _is_valid(best: Any) -> bool:
+    """Whether it is what an info declares of an episode; a warning quotes one that is not, once.
+
+    Its name becomes that of a folder, which must be within the run's, and the rest of it JSON.
+    """
+    try:
+        name, least, restart = best["name"], best["least"], best["restart"]
+        json.dumps([least, restart])
+        valid = is_folder_name(name) and isinstance(least, Real) and isfinite(least) and isinstance(restart, Mapping)
+    except Exception:  # anything may be in an info
+        valid = False
+    if not valid:
+        warn_once(
+            f"The environment's info has best_of={shown(best)}, which is not kept: it needs the name of a folder, the "
+            "number least, and restart, a mapping of plain values."
+        )
+    return valid
 
 
 def best_episodes_of(args: SimpleNamespace, scheme: Scheme) -> BestEpisodes | None:

@@ -71,6 +71,7 @@ def test_a_python_without_the_packages_is_told_which_one_has_them(tmp_path):
     assert len(programs) == 9
     words = {"play.py": ["MineSweeper"], "replay.py": ["x", "--gif=x.gif"], "clone.py": ["x"]}
     words |= {"watch.py": ["latest"], "diagnose.py": ["latest"], "browse.py": ["."], "report.py": ["."]}
+    words["suite.py"] = ["run", "skirmish_quick"]
     for program in programs:
         command = [str(tmp_path / "bare/bin/python"), str(SRC / program), *words.get(program, [])]
         ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -222,6 +222,23 @@ class Ends:
         pass
 
 
+def test_what_an_info_declares_must_be_of_use(caplog):
+    """A name could lead out of the run's folder, and values without an order ended the run."""
+    best = BestEpisodes({"actions": {"kind": "action"}})
+    best.joined = Ends()
+    good = {"name": "a", "least": 9, "restart": {}}
+    bad = [{"name": name} for name in ("../a", "a/b", "/a", "", ".", "..", 7, "\n", "x" * 300)]
+    bad += [{"least": least} for least in ("9", None, float("nan"), -np.inf, np.arange(2))]
+    bad += [{"restart": restart} for restart in (None, [], {"track": object()})]
+    infos = {(0, row): {"best_of": {**good, **changes}} for row, changes in enumerate(bad)}
+    infos |= {(1, 0): {"best_of": 5}, (1, 1): {"best_of": np.arange(2)}, (1, 2): {"best_of": {}}}
+    best.take(None, infos, 30, test=False)
+    assert best.fetch() == []
+    assert "best_of={'name': '../a'" in caplog.messages[0]
+    best.take(None, {(0, 5): {"best_of": good}}, 30, test=False)
+    assert [found["name"] for found in best.fetch()] == ["a"]
+
+
 def test_runners_hand_out_what_beats_all_before_once(tmp_path):
     best = BestEpisodes({"actions": {"kind": "action"}})
     best.joined = Ends()
