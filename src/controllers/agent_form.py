@@ -104,7 +104,7 @@ def _layers_see_rows(trial: Any, inputs: Any, n_agents: int, agent_axis: bool) -
 
 
 def _random_inputs(shapes: Any, rows: int) -> Any:
-    th.manual_seed(0)
+    th.default_generator.manual_seed(0)  # of the CPU only: a GPU's generator is not forked here
     if isinstance(shapes, int):
         return th.randn(rows, shapes)
     parts = {key: th.rand(rows, *shape) for key, shape in shapes.items()}
@@ -122,7 +122,7 @@ def _rows_of(inputs: Any, which: slice) -> Any:
 def _outputs(agent: Any, inputs: Any, episodes: int, n_agents: int, agent_axis: bool) -> list[th.Tensor]:
     """Outputs and memory after a step, from a random memory: `[rows, ...]` each."""
     initial = for_all_agents(agent.init_hidden(), episodes, n_agents)
-    th.manual_seed(1)  # an agent that draws random numbers draws the same
+    th.default_generator.manual_seed(1)  # an agent that draws random numbers draws the same
     inputs = inputs.unflatten(0, (episodes, n_agents)) if agent_axis else inputs
     outputs, memory = agent(inputs, initial)
     rows = episodes * n_agents
