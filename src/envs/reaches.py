@@ -4,6 +4,7 @@ An environment's entry in the registry names a mapping, argument -> `Reach`, in 
 lacks counts as one that reaches, and so do all of an environment that declares none.
 """
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +35,7 @@ def importing(key: str, sign: str = "") -> dict[str, Reach]:
         parts = module.split(".")
         # a file may have the name of a package: gymnasium.py
         is_module = all(part.isidentifier() for part in parts) and parts[-1] != "py"
-        return not module or (is_module and parts[0] in OWN_PACKAGES)
+        return not module or (is_module and parts[0] in OWN_PACKAGES and not _is_here(parts[0]))
 
     def is_plain(kwargs: Any, beside: Mapping[str, Any]) -> bool:
         # these take a module's name, too, among many that are not declared anywhere; numbers are none
@@ -42,3 +43,8 @@ def importing(key: str, sign: str = "") -> dict[str, Reach]:
         return not holds_text(given) and (is_empty(beside.get(key)) or is_own(beside[key], beside))
 
     return {key: Reach(MODULE.what, is_own), "kwargs": Reach(MODULE.what, is_plain)}
+
+
+def _is_here(package: str) -> bool:
+    """Whether the current folder has it: where it is not installed, that one would be imported."""
+    return os.path.isdir(package) or os.path.isfile(f"{package}.py")

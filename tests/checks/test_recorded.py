@@ -90,6 +90,15 @@ def test_settings_that_reach_beyond_the_results(changes, expected):
     assert reaching({**PLAIN, **changes}) == expected
 
 
+def test_a_package_in_the_current_folder_is_somebody_elses(tmp_path, monkeypatch):
+    """Where mpe2 is not installed, a folder that came with the results would be imported in its place."""
+    monkeypatch.chdir(tmp_path)
+    config = {"env": "mpe", "env_args": {"key": "mpe2.simple_spread_v3"}}
+    assert reaching(config) == {}
+    (tmp_path / "mpe2.py").write_text("")
+    assert reaching(config) == {"env_args.key": "mpe2.simple_spread_v3"}
+
+
 def test_a_text_of_ones_own_part_counts_unless_it_is_the_default_or_declared(monkeypatch):
     monkeypatch.setitem(learners._entries, "toy", None)
     options = {"toy_text": Option("abc", "any"), "toy_name": Option("", "any", reaches=NOWHERE)}
