@@ -1,5 +1,6 @@
 """How the five commands end."""
 
+import os
 import re
 import subprocess
 import sys
@@ -71,10 +72,13 @@ def test_a_python_without_the_packages_is_told_which_one_has_them(tmp_path):
     assert len(programs) == 9
     words = {"play.py": ["MineSweeper"], "replay.py": ["x", "--gif=x.gif"], "clone.py": ["x"]}
     words |= {"watch.py": ["latest"], "diagnose.py": ["latest"], "browse.py": ["."], "report.py": ["."]}
-    words["suite.py"] = ["run", "skirmish_quick"]
+    words["suite.py"] = ["status", "skirmish_quick"]
+    # where packages are that another test's processes need
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    options = {"cwd": tmp_path, "env": environment, "stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
     for program in programs:
         command = [str(tmp_path / "bare/bin/python"), str(SRC / program), *words.get(program, [])]
-        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        ended = subprocess.run(command, timeout=60, **options)
         assert (ended.returncode, ended.stdout) == (2, ""), (program, ended)
         assert " ".join(ended.stderr.split()).startswith(f"error: {tmp_path}/bare/bin/python lacks the package"), (
             program

@@ -13,6 +13,7 @@ from acting.crew import Crew
 from checkpoints.resumption import Resumption
 from checkpoints.tree import load_tree
 from cli.compose import compose_config
+from envs import REGISTRY as environments
 from experiment.loop import TrainingLoop
 from run import run
 from runners import slow_rollout
@@ -73,6 +74,13 @@ def config_of(folder, case):
     config = compose_config(algorithm, environment).config
     suited(config, {**SETTINGS, "env_args": env_args, "local_results_path": str(folder)})
     return recursive_dict_update(config, changes)
+
+
+@pytest.fixture(autouse=True)
+def no_plugin_stays():
+    before = dict(environments._entries)
+    yield
+    environments._entries = before
 
 
 @pytest.fixture
