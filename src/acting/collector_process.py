@@ -38,7 +38,8 @@ class Rollout:
 
     `arrays`: of the batch (`components.batch_state`). `steps`, `episodes`: how far it takes the run's counts.
     `version`: of the oldest weights that it was played with. `logged`: arguments of `log_stat`. `best`: its best
-    episodes (`runners.best_episodes`).
+    episodes (`runners.best_episodes`). `pending`: the returns, and the sums of other figures, of the episodes that the
+    collector has not logged yet.
     """
 
     arrays: dict[str, dict[str, np.ndarray]]
@@ -47,6 +48,7 @@ class Rollout:
     version: int
     logged: list[tuple[str, float, int, bool]]
     best: list[dict[str, Any]]
+    pending: tuple[list[float], dict[str, float]] = ([], {})
 
 
 @dataclass
@@ -148,7 +150,8 @@ class Collector:
         board.steps[job.index] = 0
         episodes = getattr(runner, "episodes_brought", runner.batch_size)
         best = best_episodes(runner)
-        rollout = Rollout(batch_arrays(batch), runner.t_env - t_env, episodes, version, logged, best)
+        pending = list(getattr(runner, "train_returns", ())), dict(getattr(runner, "train_stats", {}))
+        rollout = Rollout(batch_arrays(batch), runner.t_env - t_env, episodes, version, logged, best, pending)
         self._connection.send((ROLLOUT, rollout))
         board.enter(job.index, WAITING)
 

@@ -46,6 +46,8 @@ class Collectors(InTurn):
         self._most = self._options["max_lag"] or 2 * under_way(self._options)
         self._weights = SharedWeights(mac)
         self._crew: Crew | None = None
+        # by collector, of its last rollout that was taken
+        self._pending: dict[int, tuple[list[float], dict[str, float]]] = {}
         turns = self._options["deterministic"]
         self._not_kept = "" if turns else "collectors that do not take turns start new episodes"
         self._taken = self._largest_lag = 0
@@ -67,6 +69,7 @@ class Collectors(InTurn):
         crew.grant(member, self.t_env)
         for entry in rollout.logged:
             self._logger.log_stat(*entry)
+        self._pending[member.index] = rollout.pending
         lag = version - rollout.version
         self._largest_lag = max(self._largest_lag, lag)
         self._follow_exploration()
@@ -87,6 +90,15 @@ class Collectors(InTurn):
         """A key of the config has changed (`experiment.live`); collectors that start later have it from the config."""
         for member in self._crew.members if self._crew is not None else ():
             self._crew.send(member, CHANGE, (key, value))
+
+    def log_pending(self) -> None:
+        """Of the rollouts that were taken; the collectors play on, and are not asked."""
+        for returns, sums in self._pending.values():
+            self._runner.train_returns += returns
+            for key, total in sums.items():
+                self._runner.train_stats[key] = self._runner.train_stats.get(key, 0) + total
+        self._pending.clear()
+        super().log_pending()
 
     def close(self) -> None:
         if self._crew is not None:

@@ -95,8 +95,7 @@ class Acting(Protocol):
         """
 
     def log_pending(self) -> None:
-        """At the end of a run, log the statistics of training that are not due yet, as far as they are here: the
-        processes of collectors keep theirs."""
+        """At the end of a run, log the statistics of training that are not due yet."""
 
     def settle(self) -> None:
         """Wait until the runner is idle; the next `take` returns its rollout."""

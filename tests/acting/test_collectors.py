@@ -81,6 +81,17 @@ def test_collectors_in_turn_have_the_weights_of_the_moment():
     ]
 
 
+def test_the_end_logs_what_no_collector_has_logged():
+    with closing(collectors(new_logger(), deterministic=True, processes=2)) as made:
+        logged = []
+        made.runner.log_pending = lambda: logged.append((sorted(made.runner.train_returns), made.runner.train_stats))
+        for _ in range(9):
+            made.take()
+        made.log_pending()
+    # the first has played 5 rollouts, of which it logged 3, and the second 4
+    assert logged == [([4.0, 4.0, 5.0], {"n_episodes": 3})]
+
+
 def test_turns_are_reproducible_and_resume_exactly():
     def rollouts(made, number):
         found = []

@@ -54,6 +54,7 @@ class RunnerOfNothing:
 
     def __init__(self, args, logger, mac):
         self.args, self.logger, self.mac, self.t_env, self.count = args, logger, mac, 0, 0
+        self.train_returns, self.train_stats = [], {}
 
     def run(self, test_mode=False):
         self._fail()
@@ -65,6 +66,11 @@ class RunnerOfNothing:
         self.count += 1
         self.t_env += 10
         self.logger.log_stat("count", self.count, self.t_env)
+        # each third is logged
+        self.train_returns.append(float(self.count))
+        self.train_stats["n_episodes"] = self.train_stats.get("n_episodes", 0) + 1
+        if self.count % 3 == 0:
+            self.train_returns, self.train_stats = [], {}
         return batch
 
     def _index(self):
