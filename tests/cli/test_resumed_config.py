@@ -86,7 +86,8 @@ def test_ones_own_run_needs_no_names_in_any_program_or_folder(tmp_path, monkeypa
     ):
         del REGISTRY._entries["own"]
         plugin = str(tmp_path / "own.py")
-        for name in [name for name, one in sys.modules.items() if getattr(one, "__muster_plugin__", "") == plugin]:
+        modules = [(name, getattr(one, "__dict__", {})) for name, one in [*sys.modules.items()]]
+        for name in [name for name, content in modules if content.get("__muster_plugin__") == plugin]:
             del sys.modules[name]
         assert call() == 0, capsys.readouterr().err
     config = tmp_path / "results" / "sacred" / "1" / "config.json"

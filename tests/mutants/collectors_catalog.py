@@ -53,8 +53,8 @@ MUTANTS = (
     ),
     Edit(
         "collectors: a rollout has the newest version that it saw",
-        "rollout = Rollout(batch_arrays(batch), runner.t_env - t_env, episodes, version, logged, best)",
-        "rollout = Rollout(batch_arrays(batch), runner.t_env - t_env, episodes, self._weights.fetch(), logged, best)",
+        "runner.t_env - t_env, episodes, version, logged, best, pending)",
+        "runner.t_env - t_env, episodes, self._weights.fetch(), logged, best, pending)",
         LAG,
     ),
     Edit(
