@@ -30,6 +30,7 @@ from cli.summary import check_summary, leave_summary
 from records.capture import capture_with_lasting_streams
 from records.console_log import get_logger
 from records.find_run import find_run
+from records.installed_packages import installed_packages
 from records.layout import RUNS, SACRED
 from records.past_sacred import PastSacredError, past_sacred
 from records.sacred_files import RunRecorder, check_run_id
@@ -248,6 +249,17 @@ class _RecordedExperiment(Experiment):
             if type(observer) is FileStorageObserver:
                 run.observers[i] = RunRecorder(observer.basedir, self.logger)
         return run
+
+    def get_experiment_info(self) -> dict[str, Any]:
+        """Sacred's, with all packages, and each commit once.
+
+        Sacred names the packages that are imported when an experiment is made, which are few here, and a commit for
+        every source file.
+        """
+        info = super().get_experiment_info()
+        repositories = info["repositories"]
+        once = [repository for i, repository in enumerate(repositories) if repository not in repositories[:i]]
+        return {**info, "dependencies": list(installed_packages()), "repositories": once, "mainfile": "main.py"}
 
     def forget_unused(self) -> None:
         """Remove the record of a run that was refused, unless the run has kept something in its folder."""
