@@ -1,11 +1,11 @@
-"""One experiment: assemble, train, test, save."""
+"""One experiment: its config, its seeds, its results, and a session of training or play. PyMARL's `run` module."""
 
 import contextlib
 import copy
 import logging
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,26 +13,15 @@ from typing import Any
 
 import torch as th
 
-from checkpoints.model_files import find_checkpoint, model_to_play
-from checkpoints.model_manifests import note_of
 from checkpoints.resumption import Resumption
-from checkpoints.store import Checkpoint
 from checks import check_config
 from checks.effects import warnings_of
 from checks.lasting import lasting
 from checks.paths import require_new_name
 from checks.recorded import statement_of
 from checks.teams import team_config
-from experiment.assembly import assemble
-from experiment.evaluation import evaluate_sequential
-from experiment.loaded_run import call_on_run
-from experiment.loop import TrainingLoop
-from experiment.replay_recording import attach_recorder
-from experiment.saving import RunSaver
-from experiment.teams import load_first_models
-from experiment.validation import validate as try_out
+from experiment.session import train_or_play
 from learners.data_parallel import undivided
-from learners.non_finite import require_finite
 from records.best_model import best_of
 from records.console_log import get_logger
 from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS, WANDB
@@ -46,6 +35,9 @@ from utils.errors import ConfigError, MusterError
 from utils.random_streams import seed_everything
 from utils.stop_signals import StopSignals
 
+# what PyMARL's `run` adds to the config before it calls `run_sequential`
+ADDED_TO_ARGS = ("device", "unique_token")
+
 
 def run(
     config: dict,
@@ -56,7 +48,7 @@ def run(
     custom: Callable[[Any], Any] | None = None,
     validate: bool = False,
 ) -> float | None:
-    """Run one experiment to its end.
+    """Run one experiment to its end. PyMARL's order of arguments, `run(_run, _config, _log)`, works, too.
 
     Args:
         config: any keys; those that are missing have the values of config/default.yaml. `seed`: None for a random one.
@@ -75,6 +67,8 @@ def run(
         MusterError: the run had to stop.
         Interrupted: SIGINT or SIGTERM ended it, after a checkpoint.
     """
+    if isinstance(sacred_run, Mapping):
+        config, sacred_run = sacred_run, config
     given = recursive_dict_update(default_config(), config)
     config = check_config(given)
     if log is None:
@@ -105,7 +99,7 @@ def run(
             _set_up_sinks(args, config, logger, folder, sacred_run, resume)
             with memory_errors_explained():
                 checkpoint = resume.checkpoint if resume else None
-                run_sequential(args, config, logger, folder, signals, checkpoint, custom, validate)
+                train_or_play(args, config, logger, folder, signals, checkpoint, custom, validate)
             finished = True
     tests = logger.stats.get("test_return_mean")
     return tests[-1][1] if tests else None
@@ -127,10 +121,7 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     kept = config
     if config.get("seed") is None:
         config["seed"] = int.from_bytes(os.urandom(4), "little") // 4
-    config = copy.deepcopy(config)
-    if config["use_cuda"] and not th.cuda.is_available():
-        log.info("use_cuda is off: there is no CUDA device here.")
-        config["use_cuda"] = False
+    config = args_sanity_check(copy.deepcopy(config), log)
     if config["data_parallel"] and (count := th.cuda.device_count() if config["use_cuda"] else 0) < 2:
         log.warning(f"data_parallel has no effect: the run can use {count} GPUs, and it needs two.")
     elif config["data_parallel"] and (part := undivided(config)):
@@ -248,63 +239,42 @@ def _where_results_are(args: SimpleNamespace, sacred_run: Any) -> str:
     return "\n".join(["Results:", *(f"  {what + ':':<11} {place}" for what, place in found.items())])
 
 
-def run_sequential(
-    args: SimpleNamespace,
-    config: dict,
-    logger: Logger,
-    folder: RunFolder,
-    signals: StopSignals,
-    checkpoint: Checkpoint | None,
-    custom: Callable[[Any], Any] | None = None,
-    validate: bool = False,
-) -> None:
-    """Assemble the parts and train, or only evaluate; environments are closed in any case."""
-    if args.checkpoint_path and checkpoint is None:
-        if args.evaluate:
-            path, step, reason = model_to_play(args.checkpoint_path, args.load_step)
-            if reason:
-                logger.console_logger.info(reason)
-            with signals.raising():
-                if custom is not None:
-                    call_on_run(custom, args, logger, path, step)
-                else:
-                    evaluate_sequential(args, logger, folder, path, step)
-            return
-        path, step = find_checkpoint(args.checkpoint_path, args.load_step)
-        if step > args.t_max:
-            logger.console_logger.info(
-                f"There is nothing to do: {path} was trained for {step} steps, and t_max is {args.t_max}. "
-                "Use a larger t_max to continue training, or evaluate=True to play it."
-            )
-            return
-    with signals.raising():
-        parts = assemble(args, logger)
-    try:
-        if validate:
-            with signals.raising():
-                try_out(args, parts, logger)
-            return
-        with signals.raising():
-            if checkpoint is None:
-                load_first_models(parts.teams, logger.console_logger)
-                if args.checkpoint_path:
-                    logger.console_logger.info(f"Loading model from {path}{note_of(path)}")
-                    parts.models.load_models(str(path))
-                    require_finite(parts.mac, path)
-                    parts.runner.t_env = step
-            attach_recorder(args, parts.runner, parts.mixer, logger)
-            if folder.is_open:
-                parts.diagnostics.open(str(folder.diagnostics))
-            saver = RunSaver(args, config, parts, logger, folder)
-            if checkpoint is not None:
-                logger.console_logger.info(f"Resuming from {checkpoint.folder}")
-                saver.restore(checkpoint)
-                if not getattr(parts.runner, "environments_restored", True):  # PyMARL's have no such attribute
-                    logger.console_logger.warning(
-                        f"env={args.env} could not be saved where the run stopped. Its episodes begin again, with the "
-                        "next seed of their stream: the run will differ from an uninterrupted one."
-                    )
-        with parts.diagnostics.active():
-            TrainingLoop(args, parts, logger, saver, signals).run()
-    finally:
-        parts.runner.close_env()
+def run_sequential(args: SimpleNamespace, logger: Logger) -> None:
+    """Train, or play a saved model, as PyMARL's function of this name, for scripts that call it.
+
+    Args:
+        args: the config's keys, to which PyMARL's `run` has added `device` and `unique_token`; missing ones have the
+            values of config/default.yaml. The environment's sizes are added to it.
+        logger: set up by the caller.
+
+    Raises:
+        ConfigError: the config is refused.
+    """
+    given = {key: value for key, value in vars(args).items() if key not in ADDED_TO_ARGS}
+    whole, config = _complete(check_config(recursive_dict_update(default_config(), given)), logger.console_logger, None)
+    vars(args).update({**vars(whole), **{key: value for key, value in vars(args).items() if key in ADDED_TO_ARGS}})
+    config = lasting(config)
+    folder = RunFolder(args.local_results_path, args.unique_token, None, {statement_of(config)})
+    with StopSignals() as signals, contextlib.closing(folder):
+        signals.sigusr1_stops = args.sigusr1 == "stop"
+        train_or_play(args, config, logger, folder, signals, None)
+
+
+def evaluate_sequential(args: SimpleNamespace, runner: Any) -> None:
+    """Play the test episodes of a runner with a loaded model, and close its environments (PyMARL's function).
+
+    `--evaluate` and `evaluate=True` play `experiment.evaluation` instead, which also keeps a table of the episodes.
+    """
+    for _ in range(-(-args.test_nepisode // runner.batch_size)):
+        runner.run(test_mode=True)
+    if args.save_replay:
+        runner.save_replay()
+    runner.close_env()
+
+
+def args_sanity_check(config: dict, _log: logging.Logger) -> dict:
+    """Switch `use_cuda` off where there is no CUDA device (PyMARL's function, which also rounds `test_nepisode`)."""
+    if config["use_cuda"] and not th.cuda.is_available():
+        _log.info("use_cuda is off: there is no CUDA device here.")
+        config["use_cuda"] = False
+    return config

@@ -73,6 +73,24 @@ class EpisodeBatch:
         for key, info in self.scheme.items():
             self._allocate(key, info)
 
+    def extend(self, scheme: Mapping[str, dict], groups: Mapping[str, int] | None = None) -> None:
+        """Add fields, all zeros.
+
+        Args:
+            scheme: of the new fields only.
+            groups: of all fields, if the new ones bring groups.
+
+        Raises:
+            ValueError: a field that the batch has.
+        """
+        if taken := [key for key in scheme if key in self.scheme]:
+            raise ValueError(f"The batch has a field '{taken[0]}' already.")
+        if groups is not None:
+            self.groups = {**self.groups, **groups}
+        for key, info in scheme.items():
+            self._allocate(key, info)
+        self.scheme |= scheme
+
     def _allocate(self, key: str, info: dict) -> None:
         if "vshape" not in info:
             raise ValueError(f"The scheme of '{key}' has no vshape.")

@@ -1,7 +1,7 @@
 """From a config to the parts of a run."""
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -115,8 +115,9 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
     prepare_environments(args)
     runner = r_REGISTRY[args.runner](args=args, logger=logger)
     try:
-        # a runner of PyMARL's knows the sizes only
-        spec = getattr(runner, "spec", None) or pymarl_spec(runner.get_env_info())
+        # a runner of PyMARL's knows the sizes only, and one derived from ours may change them
+        sizes, spec = runner.get_env_info(), getattr(runner, "spec", None)
+        spec = pymarl_spec(sizes) if spec is None else replace(spec, env_info=sizes)
         teams = members_of(args, spec)
         schedules = {team.name: schedules[""] | start_schedules(team.args) for team in teams} | schedules
         scheme, groups, preprocess = scheme_of(spec, args.buffer_dtype)

@@ -51,7 +51,7 @@ class EpisodeTable:
         write_whole(str(path), text.getvalue().encode())
 
 
-def evaluate_sequential(args: SimpleNamespace, logger: Logger, folder: RunFolder, model: Path, step: int) -> None:
+def evaluate_model(args: SimpleNamespace, logger: Logger, folder: RunFolder, model: Path, step: int) -> None:
     """Play `test_nepisode` test episodes with the controller saved in the folder `model` after `step` steps.
 
     Logs the statistics, writes `episodes.csv` into the folder of a recorded run, and saves a replay if asked to.

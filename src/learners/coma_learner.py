@@ -45,9 +45,11 @@ class COMALearner(BaseLearner):
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """The critic's steps, then one of the actor."""
         mask = valid_transitions(batch, by_agent=True)
-        actions = batch["actions"]
+        actions, avail_actions = batch["actions"], batch["avail_actions"][:, :-1]
+        rewards, terminated = self.standardised.rewards(batch, mask), terminations(batch, by_agent=True)
+        sizes = batch.batch_size, batch.max_seq_length
         with timed("critic"):
-            q_vals, critic_stats = self._train_critic(batch, actions, mask)
+            q_vals, critic_stats = self._train_critic(batch, rewards, terminated, actions, avail_actions, mask, *sizes)
 
         unroll = BatchUnroll(batch[:, :-1], self.mac)
         pi = unroll.spread(legal_policy(self._forward(unroll.outputs, self.mac), unroll.avail_actions))
@@ -74,15 +76,30 @@ class COMALearner(BaseLearner):
             stats["pi_max"] = masked_mean(pi.amax(dim=-1), agent_mask).item()
             self._log(stats, t_env)
 
-    def _train_critic(self, batch, actions: th.Tensor, mask: th.Tensor) -> tuple[th.Tensor, dict[str, list]]:
+    def _train_critic(
+        self,
+        batch,
+        rewards: th.Tensor,
+        terminated: th.Tensor,
+        actions: th.Tensor,
+        avail_actions: th.Tensor,
+        mask: th.Tensor,
+        bs: int,
+        max_t: int,
+    ) -> tuple[th.Tensor, dict[str, list]]:
         """One gradient step for each time step, from the last to the first, or one for all.
+
+        Args:
+            batch, bs, max_t: B episodes of T columns.
+            rewards, terminated, mask: `[B, T - 1, 1 or n]`.
+            actions: `[B, T, n, 1]`; avail_actions: `[B, T - 1, n, A]`, which only PyMARL's subclasses read.
 
         Returns:
             The critic's values `[B, T - 1, n, A]`, each from before its own step; statistics of every step.
         """
-        targets = self._targets(batch, actions, mask)
-        length = targets.size(1)
-        q_vals = targets.new_zeros(batch.batch_size, length, self.n_agents, self.n_actions)
+        targets = self._targets(batch, rewards, terminated, actions, mask)
+        length = max_t - 1
+        q_vals = targets.new_zeros(bs, length, self.n_agents, self.n_actions)
         stats: dict[str, list] = {key: [] for key in STATS}
         at_once = self.args.critic_steps == "batch"
         for t in (None,) if at_once else reversed(range(length)):
@@ -104,10 +121,10 @@ class COMALearner(BaseLearner):
         return q_vals, stats
 
     @th.no_grad()
-    def _targets(self, batch, actions: th.Tensor, mask: th.Tensor) -> th.Tensor:
+    def _targets(
+        self, batch, rewards: th.Tensor, terminated: th.Tensor, actions: th.Tensor, mask: th.Tensor
+    ) -> th.Tensor:
         """TD(lambda) or n-step targets of the actions taken, `[B, T - 1, n]`."""
-        rewards = self.standardised.rewards(batch, mask)
-        terminated = terminations(batch, by_agent=True)
         values = self.standardised.values(gather_actions(self._forward(self.target_critic, batch), actions))
         if self.args.q_nstep:
             targets = n_step_targets(rewards, terminated, mask, values, self.args)

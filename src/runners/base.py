@@ -71,7 +71,7 @@ class BaseRunner:
             preprocess=preprocess,
             device=device,
         )
-        self.mac = mac
+        self.mac, self.scheme, self.groups, self.preprocess = mac, scheme, groups, preprocess
         self.best_episodes = best_episodes_of(self.args, scheme)
 
     def _require_memory(self, scheme, groups, preprocess, columns: int, batches: int = 1) -> None:

@@ -1,7 +1,11 @@
 """One environment in this process, one whole episode a call."""
 
+from typing import Any
+
 from runners.playing import EpisodesRunner
 from utils.config import with_defaults
+from vector_envs.contract import VectorEnv
+from vector_envs.in_process import InProcessEnv
 
 
 class EpisodeRunner(EpisodesRunner):
@@ -14,3 +18,23 @@ class EpisodeRunner(EpisodesRunner):
         if environments != 1:
             raise ValueError(f"The episode runner runs one environment, not batch_size_run={environments}.")
         super().__init__(args, logger)
+
+    @property
+    def env(self) -> Any:
+        """PyMARL's `env`, the one environment, for subclasses that play on it themselves."""
+        copies = super().env
+        return _TheEnvironment(copies) if isinstance(copies, InProcessEnv) else copies
+
+
+class _TheEnvironment:
+    """The only one of the copies, as itself. They learn of its resets, so that they can play what it has started."""
+
+    def __init__(self, copies: VectorEnv):
+        self._copies, self._env = copies, copies.envs[0]
+
+    def reset(self) -> tuple[Any, Any]:
+        self._copies.reset()
+        return self._env.get_obs(), self._env.get_state()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._env, name)

@@ -50,11 +50,13 @@ class EpisodesRunner(BaseRunner):
         self._live_args: dict[str, Any] = {}
         # records tests, see `replays.recorder.Recorder`
         self.recorder = None
+        # while `reset` is called by `run`: what it resets, of how many copies, and whether for a test
+        self._stage: tuple[VectorEnv, int, bool] | None = None
 
     @property
     def env(self) -> Any:
-        """The copies that training plays on."""
-        return self.vector_env.play(False)
+        """The copies that training plays on; while a test is started, those of the test."""
+        return self.vector_env.play(False) if self._stage is None else self._stage[0]
 
     def get_env_info(self) -> dict:
         return dict(self.spec.env_info)
@@ -77,6 +79,16 @@ class EpisodesRunner(BaseRunner):
         self._played_any = False
         self._checks: dict[int, StepChecks] = {}  # by the number of copies
         self.ongoing = self._begin_ongoing()
+
+    def reset(self) -> None:
+        """Start the episodes that are played next: a new `batch`, the copies at new episodes, `t` at 0 (PyMARL's).
+
+        `run` calls it wherever all copies start together; a subclass's own `run` gets those of training.
+        """
+        env, size, test_mode = self._stage or (self.vector_env.play(False), self.batch_size, False)
+        self.batch, self.t = self.new_batch(batch_size=size), 0
+        self.started = StartedEpisodes(self.spec, self.batch, test_mode)
+        env.reset()
 
     def run(self, test_mode: bool = False) -> EpisodeBatch:
         """Play, and return the batch.
@@ -218,13 +230,11 @@ class EpisodesRunner(BaseRunner):
             env, listener = self.recorder.watch(env, self.t_env)
         resumed = self.started is not None
         if not resumed:
-            self.started = StartedEpisodes(self.spec, self.new_batch(batch_size=size), test_mode)
+            self._start(env, size, test_mode)
         started = self.started
         decider = Decider(self.mac, started.batch, listener)
         self.mac.init_hidden(batch_size=size)
-        if not resumed:
-            env.reset()
-        elif is_tree(started.memory):
+        if resumed and is_tree(started.memory):
             now = self.mac.hidden_states
             self.mac.hidden_states = map_tree(lambda x, like: x.to(like.device), started.memory, now)
         self._play_rows(env, decider, started, test_mode)
@@ -241,6 +251,16 @@ class EpisodesRunner(BaseRunner):
         self._record(returns.totals.tolist(), lengths.tolist(), infos, test_mode, of_groups=of_groups)
         self._take_ends(started.batch, {(b, int(lengths[b]) - 1): infos[b] for b in range(size)}, test_mode)
         return started.batch
+
+    def _start(self, env: VectorEnv, size: int, test_mode: bool) -> None:
+        """`reset` these copies; it may be a subclass's own, and may know PyMARL's attributes only."""
+        self._stage = env, size, test_mode
+        try:
+            self.reset()
+        finally:
+            self._stage = None
+        if self.started is None:
+            self.started = StartedEpisodes(self.spec, self.batch, test_mode)
 
     def _play_rows(self, env: VectorEnv, decider: Decider, started: StartedEpisodes, test_mode: bool) -> None:
         """Play the started episodes to their ends."""

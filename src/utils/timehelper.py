@@ -1,11 +1,27 @@
 """Durations for people."""
 
 import time
+from collections.abc import Sequence
+from statistics import fmean
 
 from utils.plain_values import counted
 
 # a longer estimate would say nothing
 LONGEST = 100 * 24 * 60 * 60
+# of a terminal: to the beginning of the line above, and remove the rest of the line
+UP, CLEAR = "\033[F", "\033[K"
+
+
+def print_time(start_time: float, T: int, t_max: int, episode: int, episode_rewards: Sequence[float]) -> None:
+    """Print progress over the two lines above: episodes, steps, the mean of the last 50 rewards, and times.
+
+    Arguments and lines are PyMARL's; `start_time` is of `time.time()`. The mean is shown from the sixth reward on.
+    """
+    elapsed, steps = time.time() - start_time, max(1, T)
+    left = min(elapsed * (t_max - steps) / steps, LONGEST)
+    reward = f"{fmean(episode_rewards[-50:]):.2f}" if len(episode_rewards) > 5 else "N/A"
+    print(f"{UP}{UP}{CLEAR}Ep: {episode:,}, T: {steps:,}/{t_max:,}, Reward: {reward}")
+    print(f"{CLEAR}Elapsed: {time_str(elapsed)}, Left: {time_str(max(0.0, left))}", flush=True)
 
 
 def time_left(start_time: float, t_start: int, t_current: int, t_max: int) -> str:

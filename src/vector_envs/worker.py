@@ -27,8 +27,8 @@ class CloudpickleWrapper:
     def __getstate__(self) -> bytes:
         return cloudpickle.dumps(self.x)
 
-    def __setstate__(self, pickled: bytes) -> None:
-        self.x = pickle.loads(pickled)  # noqa: S301 - written by our own parent process
+    def __setstate__(self, ob: bytes) -> None:
+        self.x = pickle.loads(ob)  # noqa: S301 - written by our own parent process
 
 
 class WorkerPort(Protocol):

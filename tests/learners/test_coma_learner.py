@@ -8,7 +8,7 @@ import torch as th
 
 from helpers import fill, random_batch
 from small_coma import make_learner
-from utils.rl_utils import valid_transitions
+from utils.rl_utils import terminations, valid_transitions
 
 
 def test_one_step_by_hand():
@@ -89,7 +89,8 @@ def test_the_critic_goes_through_time_backwards():
         optimiser.step()
         losses.append(loss.item())
 
-    q_vals, stats = learner._train_critic(batch, batch["actions"], valid_transitions(batch))
+    taken, mask = (batch["reward"][:, :-1], terminations(batch), batch["actions"]), valid_transitions(batch)
+    q_vals, stats = learner._train_critic(batch, *taken, batch["avail_actions"][:, :-1], mask, 2, 6)
     assert stats["critic_loss"] == pytest.approx(losses, rel=1e-4)
     for (row, t), q in expected_q.items():
         th.testing.assert_close(q_vals[row, t], q, rtol=1e-4, atol=1e-6)

@@ -9,7 +9,7 @@ from envs.fields import pymarl_spec
 from helpers import SIZES, random_batch
 from learners.standardisation import Standardisation
 from small_coma import make_learner
-from utils.rl_utils import n_step_returns, valid_transitions
+from utils.rl_utils import n_step_returns, terminations, valid_transitions
 
 
 def batch_for_epymarl():
@@ -53,17 +53,21 @@ def test_targets_are_standardised(key):
     batch = batch_for_epymarl()
     plain, learner = make_learner(batch), make_learner(batch, **{key: True})
     mask = valid_transitions(batch)
-    actions = batch["actions"]
     if key == "standardise_rewards":
-        found = learner._targets(batch, actions, mask)
+        found = _targets(learner, batch, mask)
         batch["reward"][:, :-1] = Standardisation(batch.scheme, learner.args, 2).rewards(batch, mask)
-        expected = plain._targets(batch, actions, mask)
+        expected = _targets(plain, batch, mask)
     else:
-        found = learner._targets(batch, actions, mask)
-        expected = Standardisation(batch.scheme, learner.args, 2).returns(plain._targets(batch, actions, mask), mask)
+        found = _targets(learner, batch, mask)
+        expected = Standardisation(batch.scheme, learner.args, 2).returns(_targets(plain, batch, mask), mask)
     th.testing.assert_close(found[mask[..., 0] > 0], expected[mask[..., 0] > 0])
-    assert not th.allclose(found, make_learner(batch)._targets(batch, actions, mask)) or key == "standardise_rewards"
+    assert not th.allclose(found, _targets(make_learner(batch), batch, mask)) or key == "standardise_rewards"
     assert set(learner.networks) == {"critic", "reward_norm" if key == "standardise_rewards" else "return_norm"}
+
+
+def _targets(learner, batch, mask):
+    rewards, terminated = learner.standardised.rewards(batch, mask), terminations(batch, by_agent=True)
+    return learner._targets(batch, rewards, terminated, batch["actions"], mask)
 
 
 def test_agents_with_separate_rewards():
@@ -78,10 +82,10 @@ def test_agents_with_separate_rewards():
     own["reward"].copy_(batch["reward"].unsqueeze(2).expand(-1, -1, 2, -1))
     mask = valid_transitions(batch)
     learner = make_learner(own)
-    expected = make_learner(batch)._targets(batch, batch["actions"], mask)
-    th.testing.assert_close(learner._targets(own, own["actions"], mask), expected)
+    expected = _targets(make_learner(batch), batch, mask)
+    th.testing.assert_close(_targets(learner, own, mask), expected)
     own["reward"][:, :, 1] += 1
-    found = learner._targets(own, own["actions"], mask)
+    found = _targets(learner, own, mask)
     th.testing.assert_close(found[..., 0], expected[..., 0])
     assert (found[..., 1] > expected[..., 1])[mask[..., 0] > 0].all()
     learner.train(own, 1, 0)
