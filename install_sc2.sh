@@ -14,6 +14,9 @@ parts="game maps packages"
 python=$ROOT/.venv/bin/python
 accepted=false
 dry_run=false
+# where Blizzard's own installer puts the game, and what starts it
+blizzards=
+binary=SC2_x64
 leftovers=()
 
 usage() {
@@ -33,7 +36,8 @@ packages smac and smacv2. Keeps installed parts, and resumes interrupted downloa
   --dry-run         Print the steps, and do nothing.
   --help            Print this page.
 
-The game goes into 3rdparty/StarCraftII, or into the folder in the environment variable SC2PATH.
+The game goes into 3rdparty/StarCraftII, or into the folder in the environment variable SC2PATH. On macOS and Windows
+Blizzard's Battle.net app installs the game; the maps then go into its usual folder, if SC2PATH names no other.
 END
 }
 
@@ -87,7 +91,14 @@ read_arguments() {
 
 # SC2PATH is where smac looks, too; a ~ that a configuration file passes on literally is meant as the home folder.
 choose_folder() {
-    SC2PATH=${SC2PATH:-$ROOT/3rdparty/StarCraftII}
+    usual=$ROOT/3rdparty/StarCraftII
+    case $OSTYPE in
+        darwin*) blizzards="/Applications/StarCraft II" binary=SC2.app/Contents/MacOS/SC2 ;;
+        cygwin*) blizzards="/cygdrive/c/Program Files (x86)/StarCraft II" binary=SC2_x64.exe ;;
+        msys*) blizzards="/c/Program Files (x86)/StarCraft II" binary=SC2_x64.exe ;;
+    esac
+    [[ -z $blizzards || -d $usual ]] || usual=$blizzards
+    SC2PATH=${SC2PATH:-$usual}
     SC2PATH=${SC2PATH/#\~/$HOME}
     SC2PATH=${SC2PATH%/}
     [[ $SC2PATH == /* ]] || SC2PATH=$PWD/$SC2PATH
@@ -111,7 +122,7 @@ archive_name() {
     esac
 }
 
-has_game() { compgen -G "$1/Versions/Base*/SC2_x64" >/dev/null; }
+has_game() { compgen -G "$1/Versions/Base*/$binary" >/dev/null; }
 
 has_content() { [[ -e $1 && -n $(ls -A "$1") ]]; }
 
@@ -185,6 +196,9 @@ install_game() {
     if has_game "$SC2PATH"; then
         check_installed_version
         return
+    fi
+    if [[ -n $blizzards ]]; then
+        fail game "Blizzard's archives are for Linux. Install the game with its Battle.net app, start it once, and run this with --maps-only."
     fi
     if has_content "$SC2PATH"; then
         fail game "$SC2PATH exists, but holds no game. Move it away, or set SC2PATH to another folder."
@@ -329,7 +343,7 @@ END
 main() {
     read_arguments "$@"
     choose_folder
-    if [[ $parts == *game* ]] && ! $accepted && ! $dry_run && ! has_game "$SC2PATH"; then
+    if [[ $parts == *game* && -z $blizzards ]] && ! $accepted && ! $dry_run && ! has_game "$SC2PATH"; then
         explain_licence
     fi
     local part
@@ -338,7 +352,7 @@ main() {
     done
     if [[ $parts == *game* ]] && ! $dry_run; then
         say "Done. To see it work: .venv/bin/python src/main.py --config=qmix_smac --env-config=sc2 with env_args.map_name=3m"
-        [[ $SC2PATH == "$ROOT/3rdparty/StarCraftII" ]] || say "Before a run: export SC2PATH=$SC2PATH"
+        [[ $SC2PATH == "$usual" ]] || say "Before a run: export SC2PATH=$SC2PATH"
     fi
 }
 

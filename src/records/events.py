@@ -1,44 +1,20 @@
 """TensorBoard's event files, written by tensorboard-logger.
 
-tensorboard-logger 0.1.0 needs a shim in two places. Its message classes were generated for protobuf 3, which protobuf 4
-and later refuse to import; the package `tensorboard` has the same messages, generated for today, and lends them. And it
-opens a plain file, whose writes raise on a full disk; `open`, as its module sees it, opens an `AppendFile` instead.
+tensorboard-logger 0.1.0 opens a plain file, whose writes raise on a full disk; `open`, as its module sees it, opens an
+`AppendFile` instead. How it can be imported at all: `utils.old_tensorboard_logger`.
 """
 
-import functools
 import logging
 import os
 import socket
-import sys
 import time
 from collections.abc import Mapping
-from types import ModuleType
 
 from records.append_file import AppendFile
+from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
 from utils.regular_files import open_regular
 
 _PREFIX = "events.out.tfevents."
-
-
-@functools.cache
-def _tensorboard_logger() -> ModuleType:
-    """The module that has `Logger` and writes the files."""
-    from tensorboard.compat import proto
-    from tensorboard.compat.proto import event_pb2, summary_pb2  # noqa: F401 these become attributes of proto
-
-    sys.modules.setdefault("tensorboard_logger.tf_protobuf", proto)
-    # scipy.misc, for images, which nothing here writes, is no longer in scipy; a tensorflow that is installed would be
-    # imported whole: None makes `import tensorflow` fail at once
-    stand_ins = {"scipy": ModuleType("scipy"), "scipy.misc": ModuleType("scipy.misc"), "tensorflow": None}
-    before = {name: sys.modules[name] for name in stand_ins if name in sys.modules}
-    sys.modules.update(stand_ins)
-    try:
-        from tensorboard_logger import tensorboard_logger
-    finally:
-        for name in stand_ins:
-            del sys.modules[name]
-        sys.modules.update(before)
-    return tensorboard_logger
 
 
 class EventWriter:
@@ -56,7 +32,9 @@ class EventWriter:
         self._earlier: dict[str, int] = {}
         self._file = AppendFile(None, "TensorBoard's event file", self._console)
         self._records = _Records(self._file)
-        library = _tensorboard_logger()
+        let_tensorboard_logger_be_imported()
+        from tensorboard_logger import tensorboard_logger as library
+
         library.open = lambda name, mode: self._records
         try:
             self._logger = library.Logger(os.curdir)  # it makes its folder if that is not there; this one is

@@ -7,6 +7,7 @@ from typing import Any
 
 from utils.errors import ConfigError
 from utils.nearest import suggestion
+from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
 from utils.options import SHARED, Option
 from utils.plain_values import shown
 
@@ -146,6 +147,7 @@ def loaded(target: Any) -> Any:
     if not isinstance(target, str):
         return target
     module, _, attribute = target.partition(":")
+    let_tensorboard_logger_be_imported()  # by files that were put into their folders
     return getattr(importlib.import_module(module), attribute)
 
 

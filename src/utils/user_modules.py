@@ -11,6 +11,7 @@ from types import ModuleType
 from utils.errors import ConfigError
 from utils.imports import is_absent
 from utils.nearest import did_you_mean
+from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
 from utils.plain_values import shown
 
 
@@ -20,6 +21,7 @@ def imported(option: str, plugin: str) -> ModuleType:
     Raises:
         ConfigError: there is none, or importing it fails; the message names `option`.
     """
+    let_tensorboard_logger_be_imported()
     try:
         folder = _count_current_folder()
         return _imported_file(option, Path(plugin)) if plugin.endswith(".py") else importlib.import_module(plugin)

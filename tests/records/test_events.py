@@ -53,12 +53,12 @@ def _python(code, *arguments):
     return done.stdout.split()
 
 
-WRITE = "from records.events import EventWriter; EventWriter(sys.argv[1]).log_value('x', 1, 2);"
+WRITE = "from records.events import EventWriter; EventWriter(sys.argv[%d]).log_value('x', 1, 2);"
 
 
 def test_nothing_false_is_left_among_the_modules(tmp_path):
     code = (
-        f"import sys; {WRITE} EventWriter(sys.argv[2]);"
+        f"import sys; {WRITE % 1} EventWriter(sys.argv[2]);"
         "print(*[n for n in sys.modules if n.split('.')[0] in ('scipy', 'tensorflow')])"
     )
     assert _python(code, tmp_path / "a", tmp_path / "b") == []
@@ -69,7 +69,7 @@ def test_modules_that_were_there_are_there_again(tmp_path):
     code = (
         "import sys; from types import ModuleType;"
         "own = {n: ModuleType(n) for n in ('scipy', 'scipy.misc', 'tensorflow')}; sys.modules.update(own);"
-        f"{WRITE} print(all(sys.modules[n] is own[n] for n in own))"
+        f"{WRITE % 1} print(all(sys.modules[n] is own[n] for n in own))"
     )
     assert _python(code, tmp_path) == ["True"]
 
@@ -79,7 +79,7 @@ def test_installed_modules_can_be_imported_afterwards(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("installed = True")
     code = (
-        f"import sys; sys.path.insert(0, sys.argv[2]); {WRITE}"
+        f"import sys; sys.path.insert(0, sys.argv[2]); {WRITE % 1}"
         "import scipy, tensorflow; print(scipy.installed, tensorflow.installed)"
     )
     assert _python(code, tmp_path / "events", tmp_path) == ["True", "True"]
@@ -96,3 +96,19 @@ def test_a_foreign_logger_writes_its_own_file(tmp_path):
 
     Theirs(str(tmp_path / "theirs")).log_value("y", 3, 4)
     assert (_read(tmp_path / "ours"), _read(tmp_path / "theirs")) == ({"x": [(2, 1.0)]}, {"y": [(4, 3.0)]})
+
+
+def test_a_users_file_imports_tensorboard_logger_itself(tmp_path):
+    """PyMARL's users log by its functions; with the packages of today, importing it failed."""
+    (tmp_path / "mine.py").write_text(
+        "from tensorboard_logger import Logger, configure, log_histogram, log_value\n"
+        f"configure({str(tmp_path / 'a')!r}, flush_secs=1)\n"
+        "log_value('mine', 0.5, 3)\n"
+        f"Logger({str(tmp_path / 'b')!r}).log_value('other', 2.0, 4)\n"
+        "log_histogram('weights', [1.0, 2.0], 5)\n"
+    )
+    code = f"import sys; from utils.user_modules import imported; imported('plugins', sys.argv[1]); {WRITE % 2}"
+    _python(code, tmp_path / "mine.py", tmp_path / "c")
+    assert _read(tmp_path / "a") == {"mine": [(3, 0.5)]}
+    assert _read(tmp_path / "b") == {"other": [(4, 2.0)]}
+    assert _read(tmp_path / "c") == {"x": [(2, 1.0)]}, "ours writes beside it"

@@ -116,3 +116,41 @@ def test_no_packages(machine):
     done = machine.install("--no-packages")
     assert done.returncode == 0, done.stderr
     assert machine.maps.exists()
+
+
+@pytest.mark.parametrize(
+    ("system", "binary"),
+    [("darwin22", "SC2.app/Contents/MacOS/SC2"), ("msys", "SC2_x64.exe"), ("cygwin", "SC2_x64.exe")],
+)
+def test_maps_go_into_a_game_of_blizzards_own_installer(machine, system, binary):
+    game = machine.root / "StarCraft II"
+    (game / "Versions" / "Base75689" / binary).parent.mkdir(parents=True)
+    (game / "Versions" / "Base75689" / binary).touch()
+    done = machine.run(SCRIPT, "--maps-only", OSTYPE=system, SC2PATH=game)
+    assert done.returncode == 0, done.stderr
+    assert (game / "Maps" / "SMAC_Maps" / "3m.SC2Map").exists()
+    done = machine.run(SCRIPT, "--maps-only", OSTYPE="linux-gnu", SC2PATH=game)
+    assert done.returncode == 0, "the maps are there, whoever asks"
+    (game / "Maps" / "SMAC_Maps" / "3m.SC2Map").unlink()
+    done = machine.run(SCRIPT, "--maps-only", OSTYPE="linux-gnu", SC2PATH=game)
+    assert "maps: there is no StarCraft II" in done.stderr, "Linux cannot start that game"
+
+
+@pytest.mark.parametrize(
+    ("system", "folder"),
+    [
+        ("darwin22", "/Applications/StarCraft II"),
+        ("msys", "/c/Program Files (x86)/StarCraft II"),
+        ("cygwin", "/cygdrive/c/Program Files (x86)/StarCraft II"),
+    ],
+)
+def test_the_usual_folder_of_other_systems(machine, system, folder):
+    done = machine.run(SCRIPT, "--maps-only", OSTYPE=system)
+    assert done.returncode == 1
+    assert f"maps: there is no StarCraft II in {folder}." in done.stderr
+    done = machine.run(SCRIPT, OSTYPE=system)
+    assert done.returncode == 1
+    assert "game: Blizzard's archives are for Linux. Install the game with its Battle.net app" in done.stderr
+    assert not machine.calls()
+    machine.game.mkdir(parents=True)
+    assert str(machine.game) in machine.run(SCRIPT, "--maps-only", OSTYPE=system).stderr

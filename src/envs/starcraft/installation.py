@@ -3,7 +3,9 @@
 import importlib
 import importlib.util
 import os
+import platform
 from pathlib import Path
+from typing import NamedTuple
 
 from envs.starcraft import protocol
 from utils.errors import ConfigError
@@ -15,12 +17,41 @@ PACKAGES = {
     "sc2": ("smac", "smac.env", "StarCraft2Env"),
     "sc2_v2": ("smacv2", "smacv2.env", "StarCraftCapabilityEnvWrapper"),
 }
+
+
+class Game(NamedTuple):
+    """Where the game is on a system, as Blizzard installs it and pysc2 starts it.
+
+    `binary`: below Versions/Base*; `folder`: where it is by default, or None; `installing`: how one gets it there.
+    """
+
+    binary: str
+    folder: Path | None
+    installing: str
+
+
+_BATTLE_NET = "Install it with Blizzard's Battle.net app, and start it once."
+GAMES = {
+    "Linux": Game("SC2_x64", None, "To install it there: bash install_sc2.sh --accept-eula."),
+    "Darwin": Game("SC2.app/Contents/MacOS/SC2", Path("/Applications/StarCraft II"), _BATTLE_NET),
+    "Windows": Game("SC2_x64.exe", Path("C:/Program Files (x86)/StarCraft II"), _BATTLE_NET),
+}
 INSTEAD = "Without StarCraft II, --env-config=skirmish has the same maps, simulated."
 
 
 def game_folder() -> Path:
-    """Where the game is: the environment variable SC2PATH, or 3rdparty/StarCraftII in this checkout."""
-    return Path(os.environ.get("SC2PATH") or CHECKOUT / "3rdparty" / "StarCraftII").expanduser()
+    """Where the game is: the environment variable SC2PATH, 3rdparty/StarCraftII in this checkout, or the usual place.
+
+    The usual place is that of macOS and Windows, where the game comes with Blizzard's own installer.
+    """
+    own, usual = CHECKOUT / "3rdparty" / "StarCraftII", _game().folder
+    if not os.environ.get("SC2PATH") and usual is not None and not own.is_dir():
+        return usual
+    return Path(os.environ.get("SC2PATH") or own).expanduser()
+
+
+def _game() -> Game:
+    return GAMES.get(platform.system(), GAMES["Linux"])
 
 
 def package_class(env: str) -> type:
@@ -73,13 +104,14 @@ def check_game(env: str, map_name: str) -> None:
     Raises:
         ConfigError: with the folder that was looked into and the command that repairs it.
     """
-    file_name, folder = f"{check_map_name(env, map_name)}.SC2Map", game_folder()
-    if not any(folder.glob("Versions/Base*/SC2_x64")):
+    file_name, folder, game = f"{check_map_name(env, map_name)}.SC2Map", game_folder(), _game()
+    pattern = f"Versions/Base*/{game.binary}"
+    binaries = list(folder.glob(pattern))
+    if not binaries:
         raise ConfigError(
-            f"env={env}: no StarCraft II in {folder} (Versions/Base*/SC2_x64 is missing). "
-            f"To install it there: bash install_sc2.sh --accept-eula. If it is elsewhere, set SC2PATH. {INSTEAD}"
+            f"env={env}: no StarCraft II in {folder} ({pattern} is missing). "
+            f"{game.installing} If it is elsewhere, set SC2PATH. {INSTEAD}"
         )
-    binaries = list(folder.glob("Versions/Base*/SC2_x64"))
     if not any(os.access(binary, os.X_OK) for binary in binaries):
         raise ConfigError(f"env={env}: {binaries[-1]} is not executable. To fix it: chmod +x {binaries[-1]}")
     if not any(folder.glob(f"Maps/**/{file_name}")):

@@ -1,12 +1,14 @@
 """StarCraft II: the messages on missing parts, and the package's arguments."""
 
 import importlib
+import re
 import sys
 
 import pytest
 
 from checks.environments import check_environment
 from envs import REGISTRY
+from envs.starcraft import installation
 from utils.errors import ConfigError
 
 GOOD = {
@@ -97,6 +99,34 @@ def test_smacv2_is_another_package(monkeypatch):
 def test_a_missing_game_is_reported(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, GOOD)
     with pytest.raises(ConfigError, match=r"no StarCraft II in .*game.*--accept-eula.*SC2PATH.*skirmish"):
+        check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+
+
+@pytest.mark.parametrize(
+    ("system", "usual", "binary"),
+    [
+        ("Darwin", "/Applications/StarCraft II", "SC2.app/Contents/MacOS/SC2"),
+        ("Windows", "C:/Program Files (x86)/StarCraft II", "SC2_x64.exe"),
+    ],
+)
+def test_other_systems_have_the_game_where_blizzards_installer_puts_it(tmp_path, monkeypatch, system, usual, binary):
+    install(tmp_path, monkeypatch, GOOD)
+    monkeypatch.setattr("platform.system", lambda: system)
+    monkeypatch.setattr(installation, "CHECKOUT", tmp_path)
+    monkeypatch.delenv("SC2PATH")
+    assert str(installation.game_folder()) == usual
+    with pytest.raises(ConfigError, match=rf"no StarCraft II in {re.escape(usual)} .*{binary} is missing.*Battle.net"):
+        check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+    game = tmp_path / "3rdparty" / "StarCraftII"
+    file = game / "Versions" / "Base75689" / binary
+    file.parent.mkdir(parents=True)
+    file.touch(mode=0o755)
+    (game / "Maps").mkdir()
+    (game / "Maps" / "3m.SC2Map").touch()
+    assert installation.game_folder() == game, "one in the checkout comes first"
+    check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    with pytest.raises(ConfigError, match=r"SC2_x64 is missing.*--accept-eula"):
         check_environment({"env": "sc2", "env_args": {"map_name": "3m"}})
 
 
