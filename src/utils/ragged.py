@@ -9,15 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from utils.ragged_rows import Packing, pack, packed_starts, ranges
+from utils.ragged_rows import Packing, one_slice, pack, packed_starts, ranges
 from utils.ragged_storage import RaggedStorage
 
 
 class Ragged(RaggedStorage):
     """S sequences of items of F features in NumPy; `components.ragged.RaggedTensor` is the same in torch.
 
-    An index that is a number or an array gives a copy; slices give a view, which changes with the base until either
-    grows. An array of another dtype is a TypeError.
+    One index that is a number or an array gives a copy. A slice, or two or three indices (of sequences, items and
+    features, each a number, an array or a slice), give a view, which changes with the base until either grows; but
+    items chosen by several positions, or by a slice with a step, are copied. An array of another dtype is a TypeError.
     """
 
     def __init__(self, features: int, dtype: Any = np.float32):
@@ -57,11 +58,10 @@ class Ragged(RaggedStorage):
         return cls._of(cls._copied(values), lengths.astype(np.int64))
 
     def __getitem__(self, key: Any) -> Self:
-        """A sequence by number; several by an array of numbers or of booleans; a view by one to three slices.
+        """A sequence by number; several by an array of numbers or of booleans; a view, see the class.
 
         Raises:
-            IndexError: there is no such sequence.
-            ValueError: items are sliced by another step than 1.
+            IndexError: there is no such sequence or feature.
         """
         self._settle()
         if isinstance(key, slice | tuple):
@@ -74,9 +74,14 @@ class Ragged(RaggedStorage):
         return (self[i] for i in range(self.size0()))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Write a number, or a ragged array of the shape of this view, into the view that slices give."""
-        if not isinstance(key, slice | tuple):
-            raise TypeError("Only slices can be assigned to.")
+        """Write a number, or a ragged array of the shape of this view, into a view.
+
+        Raises:
+            TypeError: the index gives a copy.
+        """
+        items = key[1] if isinstance(key, tuple) and len(key) > 1 else slice(None)
+        if not isinstance(key, slice | tuple) or one_slice(items) is None:
+            raise TypeError("Only views can be assigned to: this index gives a copy.")
         self[key]._write(value, lambda old, new: new)
 
     def __add__(self, other: Any) -> Self:
@@ -135,7 +140,7 @@ class Ragged(RaggedStorage):
         result = operate(mine, theirs)
         if isinstance(other, Ragged):
             self._same_dtype(result)
-        self._values[self._from_numpy(self._rows())] = result
+        self._replace(result)
         return self
 
     def _operands(self, other: Any) -> tuple[Any, Any, np.ndarray]:

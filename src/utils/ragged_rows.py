@@ -31,13 +31,7 @@ def packed_starts(lengths: np.ndarray) -> np.ndarray:
 
 
 def sliced(lengths: np.ndarray, cut: slice) -> tuple[np.ndarray, np.ndarray]:
-    """First item and number of items that Python's `cut` leaves of sequences of these lengths.
-
-    Raises:
-        ValueError: its step is not 1.
-    """
-    if cut.step not in (None, 1):
-        raise ValueError(f"Items are sliced by steps of 1, not {cut.step}.")
+    """First item and number of items that Python's `cut`, by steps of 1, leaves of sequences of these lengths."""
     first, stop = (
         np.where(bound < 0, np.maximum(lengths + bound, 0), np.minimum(bound, lengths))
         for bound in (
@@ -46,6 +40,66 @@ def sliced(lengths: np.ndarray, cut: slice) -> tuple[np.ndarray, np.ndarray]:
         )
     )
     return first, np.maximum(stop - first, 0)
+
+
+def numbers_of(key: Any, count: int, what: str) -> np.ndarray:
+    """What an index means of `count` sequences, items or features (`what`): their numbers, each from 0.
+
+    Args:
+        key: a whole number, an array of them, or a boolean for each; negative numbers count from the end.
+
+    Raises:
+        IndexError: there is none of this number, or it is no index.
+    """
+    chosen = np.atleast_1d(np.asarray(key))
+    if chosen.size == 0:
+        chosen = chosen.astype(np.int64)
+    if chosen.dtype == bool and chosen.shape == (count,):
+        return chosen.nonzero()[0]
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+        raise IndexError(f"An index is a whole number, an array of them, or one boolean for each of {count} {what}s.")
+    beyond = chosen[(chosen < -count) | (chosen >= count)]
+    if beyond.size:
+        raise IndexError(f"There is no {what} {beyond[0]}: there are {count}.")
+    return np.where(chosen < 0, chosen + count, chosen)
+
+
+def one_slice(items: Any) -> slice | None:
+    """The slice of neighbouring items that an index of items is, a number included; None if it is another one."""
+    if isinstance(items, slice):
+        return items if items.step in (None, 1) else None
+    if isinstance(items, int | np.integer) and not isinstance(items, bool):
+        return slice(int(items), None if items == -1 else int(items) + 1)
+    return None
+
+
+def picked(starts: np.ndarray, lengths: np.ndarray, items: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of the items that a slice with a step, or several positions, choose in each sequence.
+
+    A position that a sequence does not have is left out there, as in ragged-buffer.
+
+    Returns:
+        The rows, int64 `[n]`, sequence after sequence, and the number of items of each sequence.
+
+    Raises:
+        IndexError: positions that are no whole numbers.
+    """
+    if not isinstance(items, slice) and (
+        np.ndim(items) != 1 or (len(items) and np.asarray(items).dtype.kind not in "iu")
+    ):
+        raise IndexError("Items are chosen by a slice, a whole number, or a list of these.")
+    chosen = []
+    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+        positions = np.arange(length)
+        if not isinstance(items, slice):
+            wanted = np.asarray(items, np.int64)
+            positions = np.where(wanted < 0, wanted + length, wanted)
+            positions = positions[(positions >= 0) & (positions < length)]
+        else:
+            positions = positions[items]
+        chosen.append(start + positions)
+    rows = np.concatenate(chosen) if chosen else np.zeros(0, np.int64)
+    return rows, np.array([len(part) for part in chosen], np.int64)
 
 
 def pack(lengths: np.ndarray) -> Packing | None:

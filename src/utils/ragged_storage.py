@@ -4,18 +4,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from utils.ragged_rows import packed_starts, ranges, sliced
+from utils.ragged_rows import numbers_of, one_slice, packed_starts, picked, ranges, sliced
 
 
 class RaggedStorage:
     """Flat values and, of each sequence, its first row among them and its length; what was pushed waits until read.
 
+    A view by numbers of features has `_columns`, those of the values that it shows; None: all.
     The four methods at the end are all that a library of arrays has to supply.
     """
 
     _values: Any
     _starts: np.ndarray
     _lengths: np.ndarray
+    _columns: np.ndarray | None
 
     def push(self, items: Any) -> None:
         """Append a sequence `[L, F]`; an empty list is a sequence without items.
@@ -48,13 +50,18 @@ class RaggedStorage:
 
     def clear(self) -> None:
         """Remove all sequences."""
-        self._set(self._values[:0], np.zeros(0, np.int64))
+        self._set(self.values[:0], np.zeros(0, np.int64))
+
+    def clone(self) -> Self:
+        """A copy that shares no memory with this, whether it is a view or not."""
+        return self._of(self.as_array(), self.lengths.copy())
 
     @property
     def values(self) -> Any:
         """All items `[items, F]`, sequence after sequence; may share memory with this."""
         self._settle()
-        packed = len(self._values) == self._lengths.sum() and np.array_equal(self._starts, packed_starts(self._lengths))
+        whole = self._columns is None and len(self._values) == self._lengths.sum()
+        packed = whole and np.array_equal(self._starts, packed_starts(self._lengths))
         return self._values if packed else self._taken(self._rows())
 
     @property
@@ -86,7 +93,7 @@ class RaggedStorage:
 
     def size2(self) -> int:
         """Number of features."""
-        return self._values.shape[1]
+        return self._values.shape[1] if self._columns is None else len(self._columns)
 
     def items(self) -> int:
         """Number of items of all sequences."""
@@ -100,13 +107,25 @@ class RaggedStorage:
         return f"{type(self).__name__}({self.tolist()}, dtype={self.dtype})"
 
     @classmethod
-    def _of(cls, values: Any, lengths: np.ndarray, starts: np.ndarray | None = None) -> Self:
+    def _of(
+        cls,
+        values: Any,
+        lengths: np.ndarray,
+        starts: np.ndarray | None = None,
+        columns: np.ndarray | None = None,
+    ) -> Self:
         ragged = cls.__new__(cls)
-        ragged._set(values, lengths, starts)
+        ragged._set(values, lengths, starts, columns)
         return ragged
 
-    def _set(self, values: Any, lengths: np.ndarray, starts: np.ndarray | None = None) -> None:
-        self._values, self._lengths = values, lengths
+    def _set(
+        self,
+        values: Any,
+        lengths: np.ndarray,
+        starts: np.ndarray | None = None,
+        columns: np.ndarray | None = None,
+    ) -> None:
+        self._values, self._lengths, self._columns = values, lengths, columns
         self._starts = packed_starts(lengths) if starts is None else starts
         self._pending: list[tuple[Any, np.ndarray]] = []
 
@@ -122,30 +141,37 @@ class RaggedStorage:
         return ranges(self._starts, self._lengths)
 
     def _taken(self, rows: np.ndarray) -> Any:
-        return self._values[self._from_numpy(rows)]
+        taken = self._values[self._from_numpy(rows)]
+        return taken if self._columns is None else taken[:, self._from_numpy(self._columns)]
+
+    def _replace(self, new: Any) -> None:
+        """Write `[items, F]` in the place of all items."""
+        rows = self._from_numpy(self._rows())
+        if self._columns is None:
+            self._values[rows] = new
+        else:
+            self._values[rows[:, None], self._from_numpy(self._columns)] = new
 
     def _sequences(self, key: Any) -> np.ndarray:
         """The numbers of sequences, each from 0, that an index means."""
-        chosen, count = np.atleast_1d(np.asarray(key)), len(self._lengths)
-        if chosen.size == 0:
-            chosen = chosen.astype(np.int64)
-        if chosen.dtype == bool and chosen.shape == (count,):
-            return chosen.nonzero()[0]
-        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-            raise IndexError(
-                f"An index is a whole number, an array of them, or one boolean for each of {count} sequences."
-            )
-        beyond = chosen[(chosen < -count) | (chosen >= count)]
-        if beyond.size:
-            raise IndexError(f"There is no sequence {beyond[0]}: there are {count}.")
-        return np.where(chosen < 0, chosen + count, chosen)
+        return numbers_of(key, len(self._lengths), "sequence")
 
-    def _view(self, sequences: slice, items: slice = slice(None), features: slice = slice(None), *more: Any) -> Self:
-        cuts = (sequences, items, features, *more)
-        if len(cuts) > 3 or not all(isinstance(cut, slice) for cut in cuts):
-            raise IndexError("A ragged array is indexed by a number, an array, or one to three slices.")
-        first, lengths = sliced(self._lengths[sequences], items)
-        return self._of(self._values[:, features], lengths, self._starts[sequences] + first)
+    def _view(self, sequences: Any, items: Any = slice(None), features: Any = slice(None), *more: Any) -> Self:
+        if more:
+            raise IndexError("A ragged array is indexed by one to three numbers, arrays or slices.")
+        chosen = sequences if isinstance(sequences, slice) else self._sequences(sequences)
+        starts, lengths = self._starts[chosen], self._lengths[chosen]
+        values, columns = self._values, self._columns
+        if columns is None and isinstance(features, slice) and features.step in (None, 1):
+            values = values[:, features]
+        else:
+            chosen = features if isinstance(features, slice) else numbers_of(features, self.size2(), "feature")
+            columns = (np.arange(values.shape[1]) if columns is None else columns)[chosen].copy()
+        if (cut := one_slice(items)) is not None:
+            first, lengths = sliced(lengths, cut)
+            return self._of(values, lengths, starts + first, columns)
+        rows, lengths = picked(starts, lengths, items)
+        return self._of(self._of(values, lengths, starts, columns)._taken(rows), lengths)
 
     def _matching(self, other: "RaggedStorage") -> None:
         if other.size2() != self.size2():
