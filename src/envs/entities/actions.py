@@ -1,6 +1,6 @@
 """Actions of entities, in entity-gym's words: what can be chosen, what an observation allows, and what was chosen."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,24 +11,33 @@ ActionName = str
 EntityID = Hashable
 
 
-@dataclass
-class CategoricalActionSpace:
+@dataclass(init=False)
+class _LabelledChoices:
+    """`choices`: the name of the labels in entity-gym before May 2022."""
+
+    index_to_label: list[str]
+
+    def __init__(self, index_to_label: list[str] | None = None, *, choices: list[str] | None = None):
+        if (index_to_label is None) == (choices is None):
+            raise TypeError(f"{type(self).__name__} takes the labels of its choices, once.")
+        self.index_to_label = choices if index_to_label is None else index_to_label
+
+    def __len__(self) -> int:
+        return len(self.index_to_label)
+
+    @property
+    def choices(self) -> list[str]:
+        return self.index_to_label
+
+
+@dataclass(init=False)
+class CategoricalActionSpace(_LabelledChoices):
     """Each actor takes one of the labelled choices."""
 
-    index_to_label: list[str]
 
-    def __len__(self) -> int:
-        return len(self.index_to_label)
-
-
-@dataclass
-class GlobalCategoricalActionSpace:
+@dataclass(init=False)
+class GlobalCategoricalActionSpace(_LabelledChoices):
     """One of the labelled choices is taken a step, by no entity."""
-
-    index_to_label: list[str]
-
-    def __len__(self) -> int:
-        return len(self.index_to_label)
 
 
 @dataclass
@@ -87,7 +96,10 @@ MASK_OF = {
 
 @dataclass
 class CategoricalAction:
-    """`indices`: the choice of each actor, int64 `[actors]`; `probs`: float32 `[actors, choices]`, if known."""
+    """`indices`: the choice of each actor, int64 `[actors]`; `probs`: float32 `[actors, choices]`, if known.
+
+    `actions` and `items()` are the names of entity-gym before May 2022, here and of the other actions.
+    """
 
     actors: Sequence[EntityID]
     indices: np.ndarray
@@ -98,6 +110,14 @@ class CategoricalAction:
     def labels(self) -> list[str]:
         return [self.index_to_label[i] for i in np.asarray(self.indices).tolist()]
 
+    @property
+    def actions(self) -> np.ndarray:
+        return self.indices
+
+    def items(self) -> Iterator[tuple[EntityID, int]]:
+        """Each actor with its choice."""
+        return zip(self.actors, self.indices, strict=True)
+
 
 @dataclass
 class SelectEntityAction:
@@ -107,6 +127,10 @@ class SelectEntityAction:
     actees: Sequence[EntityID]
     probs: np.ndarray | None = None
 
+    def items(self) -> Iterator[tuple[EntityID, EntityID]]:
+        """Each actor with the entity that it selected."""
+        return zip(self.actors, self.actees, strict=True)
+
 
 @dataclass
 class GlobalCategoricalAction:
@@ -115,6 +139,10 @@ class GlobalCategoricalAction:
     index: int
     label: str
     probs: np.ndarray | None = None
+
+    @property
+    def choice(self) -> str:
+        return self.label
 
 
 Action = CategoricalAction | SelectEntityAction | GlobalCategoricalAction

@@ -22,6 +22,7 @@ def actions_for(
     action_space: Mapping[str, ActionSpace],
     chosen: Mapping[str, Any],
     probs: Mapping[str, np.ndarray] | None = None,
+    masked: bool = True,
 ) -> dict[str, Action]:
     """What `Environment.act` gets: every action of the space, a global one only if it was offered.
 
@@ -30,6 +31,7 @@ def actions_for(
         chosen: of each action whole numbers `[actors]`, in the order of the offer's actors: the choice, or the position
             among the offer's actees.
         probs: of some actions float32 `[actors, choices]`.
+        masked: refuse what a mask forbids; entity-gym passes it on.
 
     Raises:
         MusterError: a number for each actor is missing, or is not among what was offered.
@@ -38,7 +40,7 @@ def actions_for(
     actions: dict[str, Action] = {}
     for name, space in action_space.items():
         offer, of_each = seen.offers[name], probs.get(name)
-        numbers = _numbers(name, space, offer, chosen.get(name, ()))
+        numbers = _numbers(name, space, offer, chosen.get(name, ()), masked)
         if isinstance(space, CategoricalActionSpace):
             actors = [seen.roster.ids[actor] for actor in offer.actors]
             actions[name] = CategoricalAction(actors, numbers, space.index_to_label, of_each)
@@ -53,13 +55,13 @@ def actions_for(
     return actions
 
 
-def _numbers(name: str, space: ActionSpace, offer: Offer, chosen: Any) -> np.ndarray:
+def _numbers(name: str, space: ActionSpace, offer: Offer, chosen: Any, masked: bool) -> np.ndarray:
     numbers = np.asarray(chosen, np.int64).reshape(-1)
     if len(numbers) != len(offer.actors):
         raise MusterError(f"Action '{name}': {len(numbers)} choices for {len(offer.actors)} actors.")
     choices = len(space) if offer.actees is None else len(offer.actees)
     allowed = (numbers >= 0) & (numbers < choices)
-    if allowed.all() and offer.mask is not None:
+    if allowed.all() and masked and offer.mask is not None:
         allowed = offer.mask[np.arange(len(numbers)), numbers]
     if not allowed.all():
         raise MusterError(f"Action '{name}': {numbers[~allowed][0]} is not among what its actor was offered.")

@@ -2,25 +2,55 @@
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import Any
 
-ROOT = "entity_gym"
-# each of these has the whole vocabulary
-WORDS = ("entity_gym.env", "entity_gym.env.environment", "entity_gym.env.action", "entity_gym.env.common")
+DOORS = "envs.entities.entity_gym"
+# modules that have the whole vocabulary: entity-gym's today, and until May 2022
+TODAY, OLDER = "entity_gym.env", "entity_gym.environment"
+WORDS = (TODAY, f"{TODAY}.environment", f"{TODAY}.action", f"{TODAY}.common", OLDER, f"{OLDER}.environment")
+# names of that vocabulary which are imported when asked for, since most files do not
+VECTORS = {
+    "VecEnv": "vec_env",
+    "VecObs": "vec_env",
+    "VecActionMask": "vec_env",
+    "VecCategoricalActionMask": "vec_env",
+    "VecSelectEntityActionMask": "vec_env",
+    "EnvList": "env_list",
+    "ParallelEnvList": "parallel_env_list",
+    "ValidatingEnv": "validator",
+    "AddMetricsWrapper": "add_metrics_wrapper",
+}
+GAMES = "envs.entities.games"
 OURS = {
+    "ragged_buffer": "utils.ragged_buffer",
     "entity_gym.dataclass_utils": "envs.entities.dataclass_utils",
     "entity_gym.runner": "envs.entities.cli_runner",
-    "entity_gym.examples": "envs.entities.games",
-    "entity_gym.examples.tutorial": "envs.entities.games.treasure_hunt",
+    "entity_gym.cli_runner": "envs.entities.cli_runner",
+    "entity_gym.agent": "envs.entities.cli_runner",
+    "entity_gym.ragged_dict": f"{DOORS}.ragged_dict",
+    "entity_gym.simple_trace": f"{DOORS}.simple_trace",
+    "entity_gym.serialization": f"{DOORS}.serialization",
+    "entity_gym.serialization.msgpack_ragged": f"{DOORS}.serialization.msgpack_ragged",
+    "entity_gym.serialization.sample_loader": f"{DOORS}.serialization.sample_loader",
+    "entity_gym.serialization.sample_recorder": f"{DOORS}.serialization.sample_recorder",
+    "entity_gym.examples": GAMES,
+    "entity_gym.examples.tutorial": f"{GAMES}.treasure_hunt",
+    "entity_gym.envs": GAMES,
+    **{
+        f"{path}.{module}": f"{DOORS}.{module}" for path in (TODAY, OLDER) for module in dict.fromkeys(VECTORS.values())
+    },
 }
-GAME = "entity_gym.examples."
+EXAMPLES = ("entity_gym.examples.", "entity_gym.envs.")
+# their trainer and its network have no modules here, but the same training has
+TRAINER = ("enn_trainer", "hyperstate", "rogue_net")
 
 
 def alias_entity_gym() -> None:
-    """Let `entity_gym` be imported: the package if it is installed, else ours under its names."""
+    """Let `entity_gym` and `ragged_buffer` be imported: the packages where they are installed, else ours."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
@@ -31,12 +61,24 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name == ROOT:
-            return None if PathFinder.find_spec(name) else ModuleSpec(name, self, is_package=True)
-        if not name.startswith(f"{ROOT}.") or sys.modules[ROOT].__spec__.loader is not self:
+        root, _, below = name.partition(".")
+        if root not in ("entity_gym", "ragged_buffer", *TRAINER):
+            return None
+        if not below:
+            if PathFinder.find_spec(name):
+                return None
+            if root in TRAINER:
+                raise ModuleNotFoundError(
+                    f"No module named '{name}'. Muster trains environments of entities with `python src/main.py "
+                    "--config=enn_ppo --env-config=entities with env_args.environment=FILE.py:CLASS`, and reads "
+                    "enn-trainer's configs and checkpoints: docs/entity_gym.md.",
+                    name=name,
+                )
+            return ModuleSpec(name, self, is_package=name == "entity_gym")
+        if sys.modules[root].__spec__.loader is not self:
             return None
         known = name in WORDS or _ours(name) is not None
-        return ModuleSpec(name, self, is_package=name == WORDS[0]) if known else None
+        return ModuleSpec(name, self, is_package=name in (TODAY, OLDER)) if known else None
 
     def create_module(self, spec: ModuleSpec) -> None:
         """The usual one, which is empty."""
@@ -44,15 +86,37 @@ class _Finder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
         if name in WORDS:
-            words = importlib.import_module("envs.entities")
-            vars(module).update({word: getattr(words, word) for word in words.__all__}, __all__=words.__all__)
-        elif name != ROOT:
-            sys.modules[name] = importlib.import_module(_ours(name))
+            _fill(module, importlib.import_module("envs.entities"))
+        elif (ours := _ours(name)) is not None:
+            sys.modules[name] = importlib.import_module(ours)
+
+
+def _fill(module: ModuleType, words: ModuleType) -> None:
+    """Give a module the vocabulary; that of the older path has its older words, too."""
+    found = {word: getattr(words, word) for word in words.__all__}
+    missing: Callable[[str], Any] | None = None
+    if module.__name__.startswith(OLDER):
+        older = importlib.import_module(f"{DOORS}.older")
+        found |= {word: getattr(older, word) for word in older.__all__}
+        missing = older.refuse_oldest
+
+    def later(name: str) -> Any:
+        if name in VECTORS:
+            value = getattr(importlib.import_module(f"{DOORS}.{VECTORS[name]}"), name)
+            setattr(module, name, value)
+            return value
+        if (below := f"{module.__name__}.{name}") in WORDS or below in OURS:
+            return importlib.import_module(below)
+        if missing is not None and not name.startswith("__"):
+            return missing(name)
+        raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+
+    vars(module).update(found, __all__=[*found, *VECTORS], __getattr__=later)
 
 
 def _ours(name: str) -> str | None:
     """The module that this name of entity-gym's means; None if there is none."""
-    if not name.startswith(GAME) or name in OURS:
+    if name in OURS or not name.startswith(EXAMPLES):
         return OURS.get(name)
-    games, game = importlib.import_module(OURS[GAME[:-1]]), name.removeprefix(GAME)
+    games, game = importlib.import_module(GAMES), name.rpartition(".")[2]
     return f"{games.__name__}.{game}" if PathFinder.find_spec(game, games.__path__) else None

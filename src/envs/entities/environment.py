@@ -78,7 +78,7 @@ class Environment(ABC):
                 columns = _columns(f"Entity type '{name}'", there, entity.features)
                 features[name] = np.asarray(values, np.float32).reshape(len(values), len(there))[:, columns]
         columns = _columns("The global features", space.global_features, wanted.global_features)
-        return Observation(
+        filtered = Observation(
             features=features,
             ids={name: ids for name, ids in observation.ids.items() if name in features},
             visible={name: seen for name, seen in observation.visible.items() if name in features},
@@ -89,6 +89,8 @@ class Environment(ABC):
             truncated=observation.truncated,
             metrics=observation.metrics,
         )
+        filtered.end_of_episode_info = observation.end_of_episode_info
+        return filtered
 
 
 def _columns(where: str, there: Sequence[str], wanted: Sequence[str]) -> list[int]:

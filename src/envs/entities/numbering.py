@@ -61,12 +61,15 @@ class Seen:
 class EntityNumbering:
     """Numbers the entities of the observations of one environment.
 
+    Args:
+        acts: whether there must be an action.
+
     Raises:
         MusterError: the spaces are invalid.
     """
 
-    def __init__(self, obs_space: ObsSpace, action_space: Mapping[str, ActionSpace]):
-        check_spaces(obs_space, action_space)
+    def __init__(self, obs_space: ObsSpace, action_space: Mapping[str, ActionSpace], acts: bool = True):
+        check_spaces(obs_space, action_space, acts)
         self._obs_space, self._action_space = obs_space, dict(action_space)
 
     def seen(self, observation: Observation) -> Seen:

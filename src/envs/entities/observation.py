@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from envs.entities.actions import ActionMask, ActionName, EntityID, EntityName
+from envs.entities.roster import Roster
 from utils.plain_values import shown
 
 
@@ -17,10 +18,34 @@ class Entity:
 
 @dataclass
 class ObsSpace:
-    """What can be seen; the order of the types gives entities their numbers."""
+    """What can be seen; the order of the types gives entities their numbers.
+
+    `ObsSpace({...})` has only entities, as in entity-gym before it had global features.
+    """
 
     global_features: list[str] = field(default_factory=list)
     entities: dict[EntityName, Entity] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.global_features, Mapping) and not self.entities:
+            self.global_features, self.entities = [], self.global_features
+
+
+@dataclass
+class EntityObs:
+    """Entities of a type in `Observation.from_entity_obs`."""
+
+    features: Any
+    ids: Sequence[EntityID] | None = None
+
+
+@dataclass
+class EpisodeStats:
+    """What entity-gym before April 2022 reported of an episode at its end. Runs count length and return themselves."""
+
+    length: int
+    total_reward: float
+    metrics: Mapping[str, float] | None = None
 
 
 class Observation:
@@ -36,6 +61,7 @@ class Observation:
         truncated: the episode ended because time was up; entity-gym does not have it.
         visible: of a type, bool `[n]`: whether the policy sees each entity; the value function sees all.
         metrics: numbers to log.
+        end_of_episode_info: its metrics are logged, too.
 
     Raises:
         ValueError: both forms of entities are given, or a tuple of them is no pair.
@@ -55,6 +81,7 @@ class Observation:
         actions: Mapping[ActionName, ActionMask] | None = None,
         metrics: Mapping[str, float] | None = None,
         truncated: bool = False,
+        end_of_episode_info: EpisodeStats | None = None,
     ):
         if entities is None:
             self.features, self.ids = _named("features", features), _named("ids", ids)
@@ -64,13 +91,50 @@ class Observation:
             self.features, self.ids = _in_two_parts(_named("entities", entities))
         self.global_features = [] if global_features is None else global_features
         self.actions, self.visible = _named("actions", actions), _named("visible", visible)
-        self.metrics = _named("metrics", metrics)
+        self.metrics, self.end_of_episode_info = _named("metrics", metrics), end_of_episode_info
+        if end_of_episode_info is not None:
+            if not isinstance(end_of_episode_info, EpisodeStats):
+                raise TypeError(f"end_of_episode_info is an EpisodeStats, not {shown(end_of_episode_info)}.")
+            self.metrics = {**_named("metrics", end_of_episode_info.metrics), **self.metrics}
         self.reward, self.done, self.truncated = reward, done, truncated
 
     @classmethod
     def empty(cls) -> "Observation":
         """Nothing to see and nobody to act."""
         return cls(done=False, reward=0.0)
+
+    @classmethod
+    def from_entity_obs(
+        cls,
+        entities: Mapping[EntityName, EntityObs | None],
+        actions: Mapping[ActionName, ActionMask],
+        done: bool,
+        reward: float,
+        end_of_episode_info: EpisodeStats | None = None,
+    ) -> "Observation":
+        """The same of an `EntityObs` for each type, as entity-gym had it until April 2022."""
+        there = {name: entity for name, entity in entities.items() if entity is not None}
+        return cls(
+            features={name: entity.features for name, entity in there.items()},
+            ids={name: entity.ids for name, entity in there.items() if entity.ids is not None},
+            actions=actions,
+            done=done,
+            reward=reward,
+            end_of_episode_info=end_of_episode_info,
+        )
+
+    def num_entities(self, entity: EntityName) -> int:
+        """How many entities of a type there are."""
+        return len(self.features[entity])
+
+    def index_to_id(self, obs_space: ObsSpace) -> list[EntityID]:
+        """The id of each entity by its number; (type, position) of one without."""
+        counts = {name: len(self.features.get(name, ())) for name in obs_space.entities}
+        return Roster(counts, self.ids).ids
+
+    def id_to_index(self, obs_space: ObsSpace) -> dict[EntityID, int]:
+        """The number of each entity by its id."""
+        return {identity: number for number, identity in enumerate(self.index_to_id(obs_space))}
 
 
 def _named(what: str, given: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -16,8 +16,11 @@ from utils.plain_values import shown
 GLOBAL = "__global__"  # the entity that takes global actions, in networks
 
 
-def check_spaces(obs_space: Any, action_space: Any) -> None:
+def check_spaces(obs_space: Any, action_space: Any, acts: bool = True) -> None:
     """Refuse what an environment must not declare.
+
+    Args:
+        acts: whether there must be an action.
 
     Raises:
         MusterError: the type or action, and what is wrong with it.
@@ -34,7 +37,7 @@ def check_spaces(obs_space: Any, action_space: Any) -> None:
         if not isinstance(entity, Entity):
             raise MusterError(f"Entity type '{name}' is {shown(entity)}, not an Entity.")
         _check_names(f"The features of entity type '{name}'", entity.features)
-    if not isinstance(action_space, Mapping) or not action_space:
+    if not isinstance(action_space, Mapping) or (acts and not action_space):
         raise MusterError(f"action_space() returns {shown(action_space)}, not a dict with at least one action.")
     _check_names("action_space()", list(action_space))
     for name, space in action_space.items():

@@ -8,6 +8,7 @@ import pytest
 
 import envs.entities
 from envs.entities import Entity
+from envs.entities.batch import EntityBatch
 from envs.entities.dataclass_utils import extract_features, obs_space_from_dataclasses
 from envs.entities.dispatch import actions_for
 from envs.entities.entity_gym_names import alias_entity_gym
@@ -131,6 +132,54 @@ assert ENV_REGISTRY["TreasureHunt"] is TreasureHunt and issubclass(TreasureHunt,
 """
 
 
+OLDER = """
+from typing import Dict, Mapping
+from entity_gym.environment import *
+
+
+class Fields(Environment):
+    def __init__(self, goats: int = 2):
+        self.goats = goats
+
+    @classmethod
+    def obs_space(cls) -> ObsSpace:
+        return ObsSpace({"Goat": Entity(["hunger"]), "Wolf": Entity([])})
+
+    @classmethod
+    def action_space(cls) -> Dict[ActionType, ActionSpace]:
+        return {"graze": CategoricalActionSpace(choices=["wait", "eat"]), "hunt": SelectEntityActionSpace()}
+
+    def reset(self) -> Observation:
+        self.hunger, self.eaten = [3.0] * self.goats, []
+        return self.observe(0.0)
+
+    def act(self, action: Mapping[ActionType, Action]) -> Observation:
+        graze, hunt = action["graze"], action["hunt"]
+        assert isinstance(graze, CategoricalAction) and isinstance(hunt, SelectEntityAction)
+        for (_, goat), choice in graze.items():
+            self.hunger[goat] -= choice
+        self.eaten += [goat for wolf, (_, goat) in hunt.items()]
+        return self.observe(float(sum(graze.actions)))
+
+    def observe(self, reward: float) -> Observation:
+        done = len(self.eaten) == 1
+        kept = [("Goat", i) for i in range(self.goats)]
+        return Observation.from_entity_obs(
+            entities={
+                "Goat": EntityObs(features=[[hunger] for hunger in self.hunger], ids=kept),
+                "Wolf": None if done else EntityObs(features=[[]], ids=["wolf"]),
+            },
+            actions={
+                "graze": CategoricalActionMask(actor_types=["Goat"]),
+                "hunt": SelectEntityActionMask(actor_types=["Wolf"], actee_ids=kept),
+            },
+            reward=reward,
+            done=done,
+            end_of_episode_info=EpisodeStats(1, reward, {"eaten": 1.0}) if done else None,
+        )
+"""
+
+
 def play(tmp_path, text, name, chosen):
     path = tmp_path / f"{name.lower()}_of_entity_gym.py"
     path.write_text(text)
@@ -160,6 +209,52 @@ def test_a_file_that_extends_an_example_plays(tmp_path, no_entity_gym):
     env, _, rewards = play(tmp_path, EXAMPLES, "Slow", [{"output": [0]}])
     first, second = env.bits
     assert rewards == [0.5 * ((first ^ second ^ env.negate) == 0)]
+
+
+def test_a_file_of_the_older_path_plays_and_its_last_info_is_logged(tmp_path, no_entity_gym):
+    env, seen, rewards = play(tmp_path, OLDER, "Fields", [{"graze": [1, 0], "hunt": [1]}])
+    assert (rewards, env.hunger, env.eaten) == ([1.0], [2.0, 3.0], [1])
+    assert (seen.done, seen.metrics) == (True, {"eaten": 1.0})
+    env.goats = 1
+    observation = env.reset()
+    assert observation.id_to_index(env.obs_space()) == {("Goat", 0): 0, "wolf": 1}
+    assert observation.num_entities("Wolf") == 1
+    batch = EntityBatch(1, f"{tmp_path}/fields_of_entity_gym.py:Fields", max_entities=4, seed=1)
+    batch.reset()
+    *_, infos = batch.step({"actions": np.zeros((1, batch.layout.n_slots), np.int64)})
+    assert infos[0]["eaten"] == 1.0
+    batch.close()
+
+
+def test_the_older_path_has_the_words_of_its_time_and_refuses_the_oldest(no_entity_gym):
+    alias_entity_gym()
+    import entity_gym.cli_runner
+    import entity_gym.env
+    import entity_gym.environment.env_list
+    import entity_gym.environment.vec_env
+
+    names = entity_gym.environment
+    assert names.Observation is names.environment.Observation is entity_gym.env.Observation
+    assert names.VecObs is names.vec_env.VecObs is entity_gym.env.VecObs and "VecObs" in names.__all__
+    assert names.EnvList is names.env_list.EnvList and names.EntityType is names.ActionType is str
+    assert entity_gym.cli_runner.CliRunner and names.CategoricalActionSpace(["a"]).choices == ["a"]
+    with pytest.raises(TypeError, match="labels of its choices"):
+        names.CategoricalActionSpace(["a"], choices=["b"])
+    with pytest.raises(ImportError, match=r"_reset, _act.*docs/entity_gym\.md"):
+        from entity_gym.environment import DenseCategoricalActionMask  # noqa: F401
+    with pytest.raises(ImportError, match="ObsBatches"):
+        from entity_gym.environment import ObsBatches  # noqa: F401
+    with pytest.raises(AttributeError, match="EpisodeStats"):
+        entity_gym.env.EpisodeStats  # noqa: B018
+    with pytest.raises(TypeError, match="EpisodeStats"):
+        names.Observation(done=True, reward=0.0, end_of_episode_info={"length": 3})
+
+
+def test_their_trainer_is_answered_in_words(no_entity_gym):
+    alias_entity_gym()
+    for name in ("enn_trainer", "hyperstate", "rogue_net"):
+        with pytest.raises(ModuleNotFoundError, match=r"--config=enn_ppo.*docs/entity_gym\.md"):
+            __import__(name)
 
 
 def test_a_file_with_a_runner_is_a_program(tmp_path, no_entity_gym, monkeypatch, capsys):
@@ -204,7 +299,7 @@ def test_names_that_are_the_same_and_names_that_are_not_there(no_entity_gym):
         == "envs.entities.environment"
         == envs.entities.environment.__name__
     )
-    for name in ("entity_gym.env.vec_env", "entity_gym.examples.counts", "entity_gym.serialization"):
+    for name in ("entity_gym.env.vec_envs", "entity_gym.examples.counts", "entity_gym.tests", "ragged_buffer.views"):
         with pytest.raises(ModuleNotFoundError, match=name):
             __import__(name)
 

@@ -1,0 +1,158 @@
+"""Environments of entities that are stepped one after the other: `entity_gym.env.env_list`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from envs.entities.actions import Action, ActionName, ActionSpace
+from envs.entities.dispatch import actions_for
+from envs.entities.entity_gym.vec_env import VecEnv, VecObs, batched
+from envs.entities.environment import Environment
+from envs.entities.numbering import EntityNumbering, Seen
+from envs.entities.observation import Observation, ObsSpace
+from utils.errors import MusterError
+
+
+class EnvList(VecEnv):
+    """`EnvList(create_env, num_envs)`, or as before May 2022, `EnvList(env_class, its arguments, num_envs)`.
+
+    The environments are not seeded. A truncated episode is done, too: entity-gym has no other end. Choices that a mask
+    forbids are passed on, as there.
+
+    Raises:
+        MusterError: `reset` and `act`: an observation or an action does not fit; the message names the environment.
+    """
+
+    def __init__(self, create_env: Callable[[], Environment], *sizes: Any, num_envs: int | None = None):
+        create_env, (num_envs,) = maker(create_env, sizes, num_envs=num_envs)
+        self.envs = [create_env() for _ in range(num_envs)]
+        first = self.envs[0] if self.envs else create_env()
+        self._obs_space, self._action_space = first.obs_space(), first.action_space()
+        self.last_obs: list[Observation] = []
+        self._seen: list[Seen] = []
+        self._numbering: tuple[ObsSpace, EntityNumbering] | None = None
+
+    def reset(self, obs_space: ObsSpace) -> VecObs:
+        self.last_obs = [env.reset_filter(obs_space) for env in self.envs]
+        return self._batched(obs_space, {})
+
+    def act(self, actions: Mapping[ActionName, Any], obs_space: ObsSpace) -> VecObs:
+        if len(self._seen) != len(self.envs):
+            raise MusterError("EnvList.act: reset the environments first.")
+        chosen, ended = _by_environment(actions, len(self.envs)), {}
+        for i, env in enumerate(self.envs):
+            one = {name: rows[i] for name, rows in chosen.items()}
+            with _of_environment(i, env):
+                taken = actions_for(self._seen[i], self._action_space, one, masked=False)
+            seen = env.act_filter(taken, obs_space)
+            if seen.done or seen.truncated:
+                ended[i], seen = seen, env.reset_filter(obs_space)
+            self.last_obs[i] = seen
+        return self._batched(obs_space, ended)
+
+    def render(self, **kwargs: Any) -> np.ndarray:
+        return np.stack([env.render(**kwargs) for env in self.envs])
+
+    def close(self) -> None:
+        for env in self.envs:
+            env.close()
+
+    def __len__(self) -> int:
+        return len(self.envs)
+
+    def obs_space(self) -> ObsSpace:
+        return self._obs_space
+
+    def action_space(self) -> dict[ActionName, ActionSpace]:
+        return self._action_space
+
+    def _batched(self, obs_space: ObsSpace, ended: Mapping[int, Observation]) -> VecObs:
+        """The last observations as one.
+
+        Args:
+            ended: the last observations of the episodes that have ended, by environment.
+        """
+        if self._numbering is None or self._numbering[0] != obs_space:
+            self._numbering = obs_space, EntityNumbering(obs_space, self._action_space)
+        self._seen, infos = [], {}
+        for i, (env, seen) in enumerate(zip(self.envs, self.last_obs, strict=True)):
+            with _of_environment(i, env):
+                self._seen.append(self._numbering[1].seen(seen))
+            last = ended.get(i, seen)
+            if last.end_of_episode_info is not None:
+                infos[i] = last.end_of_episode_info
+        shown = [
+            one if i not in ended else replace(one, reward=ended[i].reward, done=True, metrics=ended[i].metrics)
+            for i, one in enumerate(self._seen)
+        ]
+        for i, last in ended.items():
+            begun = self.last_obs[i]
+            begun.done, begun.reward, begun.metrics = True, last.reward, last.metrics
+        batch = batched(shown, obs_space, self._action_space)
+        batch.end_of_episode_info = infos
+        return batch
+
+
+def action_index_to_actions(
+    obs_space: ObsSpace,
+    action_spaces: Mapping[ActionName, ActionSpace],
+    actions: Mapping[ActionName, Any],
+    last_obs: Observation,
+    index: int = 0,
+    probs: Mapping[ActionName, np.ndarray] | None = None,
+) -> dict[ActionName, Action]:
+    """What environment `index` of the ragged `actions` does, whose observation was `last_obs`.
+
+    Args:
+        probs: of each action float32 `[actors, choices]`.
+
+    Raises:
+        MusterError: a choice is not among what was offered.
+    """
+    spaces = {name: action_spaces[name] for name in actions}
+    seen = EntityNumbering(obs_space, action_spaces).seen(last_obs)
+    return actions_for(seen, spaces, {name: rows[index].as_array() for name, rows in actions.items()}, probs, False)
+
+
+def maker(
+    create_env: Callable[..., Environment], sizes: tuple, **named: Any
+) -> tuple[Callable[[], Environment], tuple]:
+    """What makes an environment, and the numbers behind it.
+
+    Args:
+        sizes: the positional arguments behind `create_env`: perhaps a dict of its arguments, then numbers.
+        named: the numbers, as far as they were given by name, in order.
+    """
+    if sizes and isinstance(sizes[0], Mapping):
+        create_env, sizes = partial(create_env, **sizes[0]), sizes[1:]
+    given = iter(sizes)
+    found = tuple(next(given, None) if value is None else value for value in named.values())
+    if None in found or next(given, None) is not None:
+        raise TypeError(f"Expected what makes an environment, then {', '.join(named)}.")
+    return create_env, found
+
+
+def _by_environment(actions: Mapping[ActionName, Any], count: int) -> dict[ActionName, list[np.ndarray]]:
+    chosen = {}
+    for name, ragged in actions.items():
+        if ragged.size0() != count:
+            raise MusterError(f"Action '{name}': there are choices for {ragged.size0()} environments, not {count}.")
+        chosen[name] = np.split(ragged.as_array().reshape(-1), np.cumsum(ragged.size1())[:-1])
+    return chosen
+
+
+class _of_environment:
+    """Errors inside name the environment; a contextmanager would cost more than what it surrounds."""
+
+    def __init__(self, number: int, env: Environment):
+        self._number, self._env = number, env
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, MusterError):
+            raise MusterError(f"{type(self._env).__name__}, environment {self._number}: {error}") from None

@@ -1,0 +1,307 @@
+"""Several environments of entities as one, in entity-gym's words: `entity_gym.env.vec_env`."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from envs.entities.actions import ActionName, ActionSpace, EntityName, GlobalCategoricalActionSpace
+from envs.entities.numbering import EntityNumbering, Seen
+from envs.entities.observation import EpisodeStats, Observation, ObsSpace
+from envs.entities.reading import metrics as numbers_to_log
+from envs.entities.space_checks import GLOBAL
+from utils.errors import MusterError
+from utils.ragged_buffer import RaggedBufferBool, RaggedBufferF32, RaggedBufferI64
+
+
+@dataclass
+class VecCategoricalActionMask:
+    """Who can take a categorical or global action, and which choices each actor has.
+
+    `actors`: of each environment numbers of entities; `mask`: a row of choices for each actor; None: all.
+    """
+
+    actors: RaggedBufferI64
+    mask: RaggedBufferBool | None
+
+    def __getitem__(self, i: Any) -> "VecCategoricalActionMask":
+        return VecCategoricalActionMask(self.actors[i], None if self.mask is None else self.mask[i])
+
+    def extend(self, other: "VecCategoricalActionMask") -> None:
+        """Append other environments."""
+        _same_kind(self, other)
+        self.mask = _extended(self.mask, self.actors.size1(), other.mask, other.actors.size1())
+        self.actors.extend(other.actors)
+
+    def clear(self) -> None:
+        self.actors.clear()
+        if self.mask is not None:
+            self.mask.clear()
+
+    def clone(self) -> "VecCategoricalActionMask":
+        return VecCategoricalActionMask(self.actors.clone(), None if self.mask is None else self.mask.clone())
+
+
+@dataclass
+class VecSelectEntityActionMask:
+    """Who can select, and from which entities: numbers, of each environment.
+
+    `mask`: of each pair of an actor and an actee, actor after actor, whether it may be selected; None: all. entity-gym
+    does not have it.
+    """
+
+    actors: RaggedBufferI64
+    actees: RaggedBufferI64
+    mask: RaggedBufferBool | None = None
+
+    def __getitem__(self, i: Any) -> Any:
+        """Of an environment, its actors; of several, all of this."""
+        if isinstance(i, int):
+            return self.actors[i]
+        return VecSelectEntityActionMask(self.actors[i], self.actees[i], None if self.mask is None else self.mask[i])
+
+    def extend(self, other: "VecSelectEntityActionMask") -> None:
+        """Append other environments."""
+        _same_kind(self, other)
+        self.mask = _extended(self.mask, self._pairs(), other.mask, other._pairs())
+        self.actors.extend(other.actors)
+        self.actees.extend(other.actees)
+
+    def clear(self) -> None:
+        for buffer in (self.actors, self.actees, self.mask):
+            if buffer is not None:
+                buffer.clear()
+
+    def clone(self) -> "VecSelectEntityActionMask":
+        mask = None if self.mask is None else self.mask.clone()
+        return VecSelectEntityActionMask(self.actors.clone(), self.actees.clone(), mask)
+
+    def _pairs(self) -> np.ndarray:
+        return self.actors.size1() * self.actees.size1()
+
+
+VecActionMask = VecCategoricalActionMask | VecSelectEntityActionMask
+
+
+@dataclass
+class Metric:
+    """Count, sum, least and most of a number."""
+
+    count: int = 0
+    sum: float = 0.0
+    min: float = float("inf")
+    max: float = float("-inf")
+
+    def push(self, value: float) -> None:
+        self += Metric(1, value, value, value)
+
+    def __iadd__(self, m: "Metric") -> "Metric":
+        self.count, self.sum = self.count + m.count, self.sum + m.sum
+        self.min, self.max = min(self.min, m.min), max(self.max, m.max)
+        return self
+
+    def __add__(self, m: "Metric") -> "Metric":
+        total = copy.copy(self)
+        total += m
+        return total
+
+    @property
+    def mean(self) -> float:
+        """0 without a number."""
+        return self.sum / self.count if self.count else 0.0
+
+
+@dataclass
+class VecObs:
+    """What S environments show; each has a sequence in the ragged buffers.
+
+    Attributes:
+        features: of every entity type `[S][n][features]`; with global features or a global action, `__global__` has
+            the global features, one row for each environment.
+        visible: of the types that an environment hides something of, `[S][n][1]`.
+        action_masks: of every action.
+        reward, done: float32 and bool `[S]`. Where an episode has ended, the rest is of the next one's beginning.
+        metrics: over the environments.
+        end_of_episode_info: by environment, of those that give it.
+    """
+
+    features: dict[EntityName, RaggedBufferF32] = field(default_factory=dict)
+    visible: dict[EntityName, RaggedBufferBool] = field(default_factory=dict)
+    action_masks: dict[ActionName, VecActionMask] = field(default_factory=dict)
+    reward: np.ndarray = field(default_factory=lambda: np.zeros(0, np.float32))
+    done: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    end_of_episode_info: dict[int, EpisodeStats] = field(default_factory=dict)
+
+    def extend(self, b: "VecObs") -> None:
+        """Append other environments; types, masks and visibilities that one side lacks are empty there, or true.
+
+        Raises:
+            MusterError: the other ones have an action that these lack.
+        """
+        mine, theirs = len(self.reward), len(b.reward)
+        if unknown := [name for name in b.action_masks if name not in self.action_masks]:
+            raise MusterError(f"VecObs.extend: only the other environments have the action '{unknown[0]}'.")
+        for name in {**self.features, **b.features}:
+            ours, other = self.features.get(name), b.features.get(name)
+            if ours is None:
+                ours = self.features[name] = empty_ragged_f32(other.size2(), mine)
+            other = empty_ragged_f32(ours.size2(), theirs) if other is None else other
+            seen = _extended(self.visible.get(name), ours.size1(), b.visible.get(name), other.size1())
+            if seen is not None:
+                self.visible[name] = seen
+            ours.extend(other)
+        for name, mask in b.action_masks.items():
+            self.action_masks[name].extend(mask)
+        self.reward, self.done = np.concatenate((self.reward, b.reward)), np.concatenate((self.done, b.done))
+        for name, metric in b.metrics.items():
+            self.metrics[name] = self.metrics.get(name, Metric()) + metric
+        self.end_of_episode_info |= {mine + i: stats for i, stats in b.end_of_episode_info.items()}
+
+
+class VecEnv(ABC):
+    """Several environments, which restart by themselves when an episode ends."""
+
+    @abstractmethod
+    def obs_space(self) -> ObsSpace:
+        """What can be seen."""
+
+    @abstractmethod
+    def action_space(self) -> dict[ActionName, ActionSpace]:
+        """What can be done."""
+
+    @abstractmethod
+    def reset(self, obs_config: ObsSpace) -> VecObs:
+        """Begin an episode in all; the types and features of `obs_config` are seen."""
+
+    @abstractmethod
+    def act(self, actions: Mapping[ActionName, RaggedBufferI64], obs_filter: ObsSpace) -> VecObs:
+        """Let all act.
+
+        Args:
+            actions: `[S][actors][1]`, in the order of the mask's actors: the choice; of select-entity, the position
+                among the mask's actees.
+        """
+
+    @abstractmethod
+    def render(self, **kwargs: Any) -> np.ndarray:
+        """Pictures, uint8 `[S, height, width, 3]`."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """S."""
+
+    def close(self) -> None:  # noqa: B027 (most have nothing to free)
+        """Free what the environments hold."""
+
+    def has_global_entity(self) -> bool:
+        """Whether `VecObs.features` has `__global__`."""
+        return has_global_entity(self.obs_space(), self.action_space())
+
+
+def has_global_entity(obs_space: ObsSpace, action_space: Mapping[ActionName, ActionSpace]) -> bool:
+    """Whether there are global features or global actions."""
+    return bool(obs_space.global_features) or any(
+        isinstance(space, GlobalCategoricalActionSpace) for space in action_space.values()
+    )
+
+
+def batch_obs(
+    obs: Sequence[Observation], obs_space: ObsSpace, action_space: Mapping[ActionName, ActionSpace]
+) -> VecObs:
+    """Observations as one.
+
+    Raises:
+        MusterError: one does not fit the spaces; the message names the entity type or the action.
+    """
+    numbering = EntityNumbering(obs_space, action_space, acts=False)
+    batch = batched([numbering.seen(one) for one in obs], obs_space, action_space)
+    batch.end_of_episode_info = {i: one.end_of_episode_info for i, one in enumerate(obs) if one.end_of_episode_info}
+    return batch
+
+
+def batched(seen: Sequence[Seen], obs_space: ObsSpace, action_space: Mapping[ActionName, ActionSpace]) -> VecObs:
+    """Observations by number as one."""
+    features = {
+        name: _joined(RaggedBufferF32, [one.features[name] for one in seen], len(entity.features))
+        for name, entity in obs_space.entities.items()
+    }
+    if has_global_entity(obs_space, action_space):
+        rows = [one.global_features[None] for one in seen]
+        features[GLOBAL] = _joined(RaggedBufferF32, rows, len(obs_space.global_features))
+    visible = {
+        name: _joined(
+            RaggedBufferBool,
+            [one.visible.get(name, np.ones(len(one.features[name]), bool))[:, None] for one in seen],
+            1,
+        )
+        for name in obs_space.entities
+        if any(name in one.visible for one in seen)
+    }
+    metrics: dict[str, Metric] = {}
+    for one in seen:
+        for name, value in numbers_to_log(one.metrics).items():
+            metrics.setdefault(name, Metric()).push(value)
+    return VecObs(
+        features=features,
+        visible=visible,
+        action_masks={name: _mask(name, space, seen) for name, space in action_space.items()},
+        reward=np.array([one.reward for one in seen], np.float32),
+        done=np.array([one.done or one.truncated for one in seen], bool),
+        metrics=metrics,
+    )
+
+
+def empty_ragged_f32(feats: int, sequences: int) -> RaggedBufferF32:
+    """So many sequences without items."""
+    return _joined(RaggedBufferF32, [np.zeros((0, feats))] * sequences, feats)
+
+
+def empty_ragged_i64(feats: int, sequences: int) -> RaggedBufferI64:
+    """So many sequences without items."""
+    return _joined(RaggedBufferI64, [np.zeros((0, feats))] * sequences, feats)
+
+
+def _mask(name: ActionName, space: ActionSpace, seen: Sequence[Seen]) -> VecActionMask:
+    offers = [one.offers[name] for one in seen]
+    actors = _joined(RaggedBufferI64, [offer.actors[:, None] for offer in offers], 1)
+    masked = any(offer.mask is not None for offer in offers)
+    if hasattr(space, "index_to_label"):
+        rows = [_or_all(offer.mask, (len(offer.actors), len(space))) for offer in offers]
+        return VecCategoricalActionMask(actors, _joined(RaggedBufferBool, rows, len(space)) if masked else None)
+    actees = _joined(RaggedBufferI64, [offer.actees[:, None] for offer in offers], 1)
+    pairs = [_or_all(offer.mask, (len(offer.actors), len(offer.actees))).reshape(-1, 1) for offer in offers]
+    return VecSelectEntityActionMask(actors, actees, _joined(RaggedBufferBool, pairs, 1) if masked else None)
+
+
+def _or_all(mask: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray:
+    return np.ones(shape, bool) if mask is None else mask
+
+
+def _joined(cls: Any, rows: Sequence[np.ndarray], width: int) -> Any:
+    values = np.concatenate(rows) if rows else np.zeros((0, width))
+    return cls.from_flattened(values.astype(cls._dtype), np.array([len(one) for one in rows], np.int64))
+
+
+def _extended(
+    mine: RaggedBufferBool | None, my_lengths: np.ndarray, theirs: RaggedBufferBool | None, their_lengths: np.ndarray
+) -> RaggedBufferBool | None:
+    """`mine` with `theirs` appended; one that is missing is all true, and both missing stay so."""
+    if mine is None and theirs is None:
+        return None
+    width = (theirs if mine is None else mine).size2()
+    mine = _all_true(my_lengths, width) if mine is None else mine
+    mine.extend(_all_true(their_lengths, width) if theirs is None else theirs)
+    return mine
+
+
+def _all_true(lengths: np.ndarray, width: int) -> RaggedBufferBool:
+    return RaggedBufferBool.from_flattened(np.ones((int(lengths.sum()), width), bool), lengths)
+
+
+def _same_kind(mine: VecActionMask, other: Any) -> None:
+    if type(other) is not type(mine):
+        raise MusterError(f"{type(mine).__name__} cannot be extended by {type(other).__name__}.")
