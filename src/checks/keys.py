@@ -7,6 +7,7 @@ from checks.effects import inert_keys, own_keys_read
 from checks.options import declared
 from checks.registries import has_foreign_part
 from utils.config import flatten
+from utils.enn_trainer_keys import counterpart
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 
@@ -26,16 +27,17 @@ def check_keys(config: dict, known: dict, own_keys: Mapping[str, Path]) -> None:
         for key in config:
             if key not in allowed:
                 where = f"{own_keys[key]}: unknown" if key in own_keys else "Unknown"
-                raise ConfigError(f"{where} key '{key}'.{_hint(key, options)}")
+                theirs = next((below for below in flatten({key: config[key]}) if counterpart(below)), key)
+                raise ConfigError(f"{where} key '{theirs}'.{_hint(theirs, options)}")
     known_keys = {*flatten(known), *options}
     for key in flatten(config):
         top = key.split(".")[0]
         if key in known_keys or (top in options and dict in (type(options[top].default), options[top].kind)):
             continue
         if top in options:
-            raise ConfigError(f"'{top}' is a single value and has no key '{key}'.")
+            raise ConfigError(f"'{top}' is a single value and has no key '{key}'.{counterpart(key)}")
         raise ConfigError(f"Unknown key '{key}'.{_hint(key, known_keys)}")
 
 
 def _hint(key: str, known) -> str:
-    return did_you_mean(key, known) + " docs/reference.md lists all keys."
+    return counterpart(key) or did_you_mean(key, known) + " docs/reference.md lists all keys."

@@ -18,7 +18,7 @@ from checks.options import completed
 from checks.pairings import check_pairings
 from checks.registries import REGISTRIES, reads
 from checks.values import normalised
-from utils.config import config_path
+from utils.config import CHOOSING, config_path
 from utils.errors import ConfigError
 from utils.file_names import require_plain_name
 from utils.nearest import did_you_mean
@@ -86,8 +86,9 @@ def _expanded(config: Mapping[str, Any], name: str, own: dict[str, Any]) -> dict
 
 def _preset(name: str) -> dict[str, Any]:
     path = config_path(name, "algs")
-    if path.suffix == ".py":
-        raise ConfigError(f"config={shown(name)}: a team's preset is a YAML file, not a parameter file.")
+    if path.suffix in CHOOSING:
+        kind = "a parameter file" if path.suffix == ".py" else "a config of enn-trainer"
+        raise ConfigError(f"config={shown(name)}: a team's preset is a YAML file, not {kind}.")
     return load_yaml(path)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from utils.config import config_names, config_path, flatten, parameter_names, recursive_dict_update
+from utils.config import CHOOSING, config_names, config_path, flatten, parameter_names, recursive_dict_update
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -184,7 +184,7 @@ def _require_choices(ours: argparse.Namespace) -> None:
         return
     for option, name in choices.items():
         if name is None:
-            if option == "--env-config" and config_path(ours.config, "algs").suffix == ".py":
+            if option == "--env-config" and config_path(ours.config, "algs").suffix in CHOOSING:
                 continue  # it may choose its environment itself
             names = config_names("envs") if option == "--env-config" else [*config_names("algs"), *parameter_names()]
             raise ConfigError(f"{option} is missing. Choose one of: {', '.join(names)}.")

@@ -13,8 +13,10 @@ from checks.options import completed, declared
 from checks.plugins import import_plugins, joined
 from checks.teams import of_team
 from checks.texts import as_written
+from cli.enn_configs import load_enn_config
 from cli.parameter_files import load_parameters
 from utils.config import (
+    CHOOSING,
     CONFIG_DIR,
     config_names,
     config_path,
@@ -58,7 +60,7 @@ def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, 
     Raises:
         ConfigError: there is no such file, or it is not a config; or a change of a panel that is invalid.
     """
-    alg_path = config_path(algorithm, "algs")
+    alg_path, note = config_path(algorithm, "algs"), ""
     if alg_path.suffix == ".py":
         alg_config = _checked(alg_path, load_parameters(_recorded(algorithm, alg_path), alg_path).config(panel or {}))
     elif panel:
@@ -66,11 +68,13 @@ def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, 
             f"cpanel: {alg_path.name} is no parameter file, so it has no control panel. Set keys of the config after "
             "'with', as in with lr=1e-3."
         )
+    elif alg_path.suffix == ".ron":
+        alg_config, note = load_enn_config(alg_path)
     else:
         alg_config = _load(alg_path)
     env_path = config_path(_environment_of(alg_path, alg_config) if environment is None else environment, "envs")
     env_config = _load(env_path)
-    if alg_path.suffix == ".py" and alg_config.get("env", env_config.get("env")) != env_config.get("env"):
+    if alg_path.suffix in CHOOSING and alg_config.get("env", env_config.get("env")) != env_config.get("env"):
         raise ConfigError(
             f"{alg_path} chooses the environment {shown(alg_config['env'])}, and --env-config={shown(environment)} "
             "another one. Leave --env-config out."
@@ -90,7 +94,8 @@ def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, 
     recursive_dict_update(config, plain(alg_config))
     if "plugins" in config:
         config["plugins"] = plugins
-    return Composed(config, own_keys, parameter_file=alg_path if alg_path.suffix == ".py" else None, texts=texts)
+    parameter_file = alg_path if alg_path.suffix == ".py" else None
+    return Composed(config, own_keys, parameter_file=parameter_file, note=note, texts=texts)
 
 
 def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) -> Composed:
@@ -226,7 +231,7 @@ def _of_presets(teams: Any) -> Iterator[Any]:
         if isinstance(own, Mapping) and isinstance(own.get("config"), str) and own["config"]:
             with of_team(name):
                 path = config_path(own["config"], "algs")
-                yield _load(path).get("plugins") if path.suffix != ".py" else None  # refused later
+                yield _load(path).get("plugins") if path.suffix not in CHOOSING else None  # refused later
 
 
 def beside(path: Path, plugins: Any) -> Any:

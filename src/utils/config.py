@@ -14,6 +14,8 @@ from utils.plain_values import shown
 from utils.yaml_files import load_yaml
 
 CONFIG_DIR = Path(__file__).resolve().parents[2] / "config"
+# an algorithm's configs that are no YAML, and may choose the environment: parameter files, and those of enn-trainer
+CHOOSING = (".py", ".ron")
 
 
 def config_names(family: str) -> list[str]:
@@ -29,7 +31,7 @@ def parameter_names() -> list[str]:
 def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), key: str = "") -> Path:
     """Return the file of a config: one of ours by its name, or the user's own by its name or path.
 
-    A path ends in .yaml or .yml, or of `algs` in .py; names leave that out.
+    A path ends in .yaml or .yml, or of `algs` in .py or .ron; names leave that out.
 
     Args:
         folders: where files of the user's own are looked for, the first first.
@@ -38,7 +40,7 @@ def config_path(name: str, family: str, folders: Sequence[str | Path] = (".",), 
     Raises:
         ConfigError: there is no such file, or two of one name; the message has the nearest name, and what was searched.
     """
-    endings = (".yaml", ".yml", ".py") if family == "algs" else (".yaml", ".yml")
+    endings = (".yaml", ".yml", *CHOOSING) if family == "algs" else (".yaml", ".yml")
     if name.endswith(endings):
         # unlike Path.is_file, this is False for a name that is too long, too
         path = next((Path(folder, name) for folder in folders if os.path.isfile(os.path.join(folder, name))), None)
