@@ -137,4 +137,4 @@ class ActorCriticLearner(BaseLearner):
             self.critic.take_in(batch[:, :-1], seen)
         self.state_values.next_rollout()
         if self.target_critic is not None:
-            self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))
+            self._targets_follow()

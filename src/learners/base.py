@@ -61,6 +61,12 @@ class BaseLearner(Descent):
         if self.targets.due(interval, count):
             self._update_targets()
 
+    def _targets_follow(self, interval: int = 0, count: int = 0) -> None:
+        """After an update: by `target_update_interval_or_tau`, or if it is null by `interval` and `count`."""
+        args = self.args
+        pace, every = args.target_update_interval_or_tau, args.target_update_every
+        self._update_targets_every(*self.targets.paced(pace, interval, count, every))
+
     def _log_due(self, t_env: int) -> bool:
         """Whether statistics are due; if so, the interval restarts."""
         if t_env - self.log_stats_t < self.args.learner_log_interval:

@@ -65,8 +65,7 @@ class COMALearner(BaseLearner):
         coma_loss = -masked_mean(gain, agent_mask)
         grad_norm = self._step(self.agent_optimiser, coma_loss)
 
-        pace, interval = self.args.target_update_interval_or_tau, self.args.target_update_interval
-        self._update_targets_every(*self.targets.paced(pace, interval, self.critic_training_steps))
+        self._targets_follow(self.args.target_update_interval, self.critic_training_steps)
 
         if self._log_due(t_env):
             stats = {key: sum(values) / len(values) for key, values in critic_stats.items() if values}

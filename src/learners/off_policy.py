@@ -66,7 +66,7 @@ class OffPolicyLearner(BaseLearner):
         self.critic_updates += 1
         if self.critic_updates % self.args.policy_delay == 0:
             logged |= self._learn_policy(now)
-            self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))
+            self._targets_follow()
         if log:
             self._log({key: float(value) for key, value in logged.items()}, t_env)
 

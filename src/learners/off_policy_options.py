@@ -1,5 +1,6 @@
 """The config keys of off-policy actor-critics."""
 
+from learners.options import FOLLOW_EVERY
 from utils.options import COPIES, EPISODES, SHAPES, SHARED, Option
 from utils.reach import NOWHERE
 
@@ -17,6 +18,7 @@ OFF_POLICY = {
         at_most=EPISODES,
         driven=True,
     ),
+    "target_update_every": FOLLOW_EVERY,
 }
 DETERMINISTIC = {
     **OFF_POLICY,

@@ -50,6 +50,13 @@ TD_LAMBDA = {
 DOUBLE_Q = {
     "double_q": Option(SHARED, "double Q-learning: the online network picks the action that the target network values")
 }
+FOLLOW_EVERY = Option(
+    1,
+    "updates that count as one where target networks follow by target_update_interval_or_tau: 3 and a share: by it "
+    "after every third update",
+    at_least=1,
+    at_most=COPIES,
+)
 FOLLOW = {
     "target_update_interval_or_tau": Option(
         None,
@@ -59,7 +66,8 @@ FOLLOW = {
         kind=float,
         above=0,
         at_most=EPISODES,
-    )
+    ),
+    "target_update_every": FOLLOW_EVERY,
 }
 TARGETS = FOLLOW | {
     "target_update_interval": Option(

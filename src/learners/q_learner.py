@@ -53,8 +53,7 @@ class QLearner(BaseLearner):
         loss = self._loss(td_error, mask)
         grad_norm = self._step(self.optimiser, loss)
 
-        pace, interval = self.args.target_update_interval_or_tau, self.args.target_update_interval
-        self._update_targets_every(*self.targets.paced(pace, interval, episode_num))
+        self._targets_follow(self.args.target_update_interval, episode_num)
 
         if self._log_due(t_env):
             # logged per agent, as in PyMARL, which divides by n_agents even without a mixer

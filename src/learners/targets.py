@@ -32,19 +32,21 @@ class TargetNetworks:
         self.last_update = count
         return True
 
-    def paced(self, pace: float | None, interval: int, count: int) -> tuple[float, int]:
+    def paced(self, pace: float | None, interval: int, count: int, every: int = 1) -> tuple[float, int]:
         """After an update: the interval of hard copies, and the count that it goes by.
 
         Args:
             pace: above 1, the interval goes by updates; up to 1, the targets move by this share now and are never
                 copied (EPyMARL's `target_update_interval_or_tau`); None: `interval` and `count`.
+            every: how many updates count as one (Digideep's `interval` of an `Averager`); the others move nothing.
         """
         if pace is None:
             return interval, count
         self.updates += 1
         if pace > 1:
-            return pace, self.updates
-        self.polyak(pace)
+            return pace, self.updates // every
+        if self.updates % every == 0:
+            self.polyak(pace)
         return math.inf, self.updates
 
     def copy(self) -> None:

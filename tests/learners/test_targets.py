@@ -9,6 +9,7 @@ import torch.nn as nn
 from controllers.basic_controller import BasicMAC
 from fakes import RecordingLogger
 from helpers import fill, make_args, random_batch
+from learners import REGISTRY
 from learners.base import BaseLearner
 from learners.coma_learner import COMALearner
 from learners.q_learner import QLearner
@@ -157,6 +158,33 @@ def test_a_share_moves_all_targets_in_each_update():
         learner.train(batch, 10, 1000)
         for old, new, kept in zip(before, of(network), of(target), strict=True):
             th.testing.assert_close(kept, 0.75 * old + 0.25 * new)
+
+
+def test_every_learner_with_soft_targets_can_move_them_less_often():
+    options = [set(REGISTRY.entry(name).options) for name in REGISTRY]
+    assert all("target_update_every" in each for each in options if "target_update_interval_or_tau" in each)
+
+
+def test_a_share_moves_the_targets_after_every_third_update():
+    learner, batch = learner_of(QLearner, mixer="qmix", target_update_interval_or_tau=0.25, target_update_every=3)
+    targets = lambda: [p.detach().clone() for p in learner.target_mixer.parameters()]  # noqa: E731
+    found = []
+    for count in range(1, 7):
+        before = targets()
+        learner.train(batch, count, 1000 * count)
+        moved = [0.75 * old + 0.25 * new for old, new in zip(before, learner.mixer.parameters(), strict=True)]
+        found.append(all(map(th.equal, before, targets())))
+        th.testing.assert_close(targets(), before if found[-1] else moved)
+    assert found == [True, True, False] * 2
+
+
+def test_copies_every_second_of_every_third_update():
+    learner, batch = learner_of(QLearner, mixer="qmix", target_update_interval_or_tau=2, target_update_every=3)
+    found = []
+    for count in range(1, 13):
+        learner.train(batch, count, 1000 * count)
+        found.append(th.equal(learner.target_mixer.hyper_b_1.bias, learner.mixer.hyper_b_1.bias))
+    assert [count for count, equal in enumerate(found, 1) if equal] == [6, 12]
 
 
 def test_updates_are_counted_over_a_resumption():
