@@ -10,12 +10,10 @@ import numpy as np
 from envs.racing.kernel.zones import REACH
 from envs.racing.line import Geometry, distances, geometry_of
 from envs.racing.state import FIRST, SPACING
-from envs.racing.track_files import points_of
+from envs.racing.track_files import points_of, require_gaps_in_space
 from utils.errors import ConfigError
 from utils.plain_values import shown
 
-# of the spacing; lines of real maps have gaps of 0.28 to 1.02 m, the long ones where a car jumps
-NEAREST, FARTHEST = 0.2, 4.0
 FLAT = 0.02  # of the spacing: midpoints of zones that are nearer are those of a line that turns back
 
 
@@ -72,14 +70,7 @@ def read_line(path: str) -> ReferenceLine:
     points = points_of(path, where)
     if points.shape[1] != 3:
         raise ConfigError(f"{where} has two numbers in each line; it must have three: x, height, z.")
-    gaps = distances(np.diff(points, axis=0))
-    wrong = (gaps < NEAREST * SPACING) | (gaps > FARTHEST * SPACING)
-    if wrong.any():
-        k = int(wrong.argmax())
-        raise ConfigError(
-            f"{where}: points {k} and {k + 1} are {gaps[k]:.3g} m apart; neighbours must be about {SPACING} m apart, "
-            f"from {NEAREST * SPACING:g} to {FARTHEST * SPACING:g} m."
-        )
+    require_gaps_in_space(points, where)
     with np.errstate(invalid="ignore", divide="ignore"):
         line = ReferenceLine(points)
     flat = ~(line.geometry.lengths >= FLAT * SPACING)

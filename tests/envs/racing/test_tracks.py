@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from envs.racing.batch import BatchedRaces
+from envs.racing.driver import Driver
 from envs.racing.environment import RacingEnv
 from envs.racing.generator import generated
 from envs.racing.map_cycle import races_of
 from envs.racing.options import Options
 from envs.racing.track_files import read_centres
+from envs.trackmania.line import read_line
 from utils.errors import ConfigError
 
 
@@ -178,3 +181,70 @@ def test_a_search_without_end_is_refused(monkeypatch):
     monkeypatch.setattr(generator, "MOST_PIECES", 5)
     with pytest.raises(ConfigError, match="no track of 900 m was found for seed:77"):
         RacingEnv(map_cycle=["seed:77"], metres=900.0)
+
+
+def figure_eight(hill=30.0):
+    """A reference line in space `[N, 3]`, rounded as Linesight's are: over a hill of this height, and under itself."""
+    angle = np.linspace(0.3, 2 * np.pi + 0.2, 40_000)
+    line = np.stack([150 * np.sin(angle), hill * np.cos(angle / 2) ** 2, 90 * np.sin(2 * angle)], axis=1)
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
+    return np.stack([np.interp(np.arange(0, along[-1], 0.5), along, column) for column in line.T], axis=1).round(1)
+
+
+def saved_line(tmp_path, points):
+    np.save(tmp_path / "line.npy", points)
+    return str(tmp_path / "line.npy")
+
+
+def test_a_line_with_slopes_is_resampled_as_seen_from_above(tmp_path, caplog):
+    points = figure_eight()
+    seen = points[:, [0, 2]]
+    flat = np.hypot(*np.diff(seen, axis=0).T)
+    assert flat.min() < 0.4  # refused before
+    with caplog.at_level("INFO", "muster"):
+        centres = read_centres(saved_line(tmp_path, points))
+    assert np.hypot(*np.diff(centres, axis=0).T) == pytest.approx(np.full(len(centres) - 1, 0.5), abs=0.02)
+    assert (centres[0], centres[-1]) == (pytest.approx(seen[0]), pytest.approx(seen[-1]))
+    distance = np.hypot(*(centres[:, None] - seen[None]).transpose(2, 0, 1))
+    assert distance.min(axis=1).max() < 0.3  # all of them are on the line
+    in_space = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
+    assert f"Of {in_space:.0f} m in space, {flat.sum():.0f} m are left seen from above" in caplog.text
+    assert "heights, 0 to 30 m" in caplog.text
+    assert "It crosses itself once" in caplog.text
+
+
+def test_a_car_drives_on_where_a_line_crosses_itself(tmp_path):
+    races = BatchedRaces(1, seed=0, map_cycle=[saved_line(tmp_path, figure_eight())])
+    races.reset()
+    driver, zones = Driver(races), []
+    while not races.races.race["ended"].all():
+        races.step(driver.actions())
+        zones.append(int(races.races.cars[0, 0]["zone"]))
+    assert races.races.cars[0, 0]["finished"] == 1
+    assert max(np.abs(np.diff(zones))) < 10
+
+
+def test_a_line_in_space_is_given_to_both_worlds(tmp_path):
+    path = saved_line(tmp_path, figure_eight())
+    assert read_line(path).end > RacingEnv(map_cycle=[path]).races.tracks.tracks[0]["metres"] > 900
+
+
+def looping():
+    """A straight, a vertical loop of 10 m, and a straight."""
+    angle = np.arange(0, 2 * np.pi, 0.05)
+    loop = np.stack([30 + 10 * np.sin(angle) + angle, 10 - 10 * np.cos(angle), np.zeros_like(angle)], axis=1)
+    before, after = (np.stack([x, 0 * x, 0 * x], axis=1) for x in (np.arange(0, 30, 0.5), np.arange(36.5, 80, 0.5)))
+    return np.concatenate([before, loop, after])
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (looping(), "seen from above, turns back .* m after the start; a car cannot follow it"),
+        (np.stack([0.02 * np.arange(90), 0.5 * np.arange(90), 0 * np.arange(90)], axis=1), "seen from above, .* short"),
+        (np.delete(figure_eight(), range(50, 60), axis=0), "points 49 and 50 are 5.* m apart; .* from 0.1 to 2 m"),
+    ],
+)
+def test_lines_in_space_that_no_flat_track_can_be_are_refused(tmp_path, points, message):
+    with pytest.raises(ConfigError, match=message):
+        RacingEnv.check_args(map_cycle=[saved_line(tmp_path, points)])
