@@ -64,7 +64,7 @@ class SavedBestEpisodes:
 
 
 class _Files:
-    """What `save_checkpoint` writes of an episode: an array for each field, and the models."""
+    """What `save_checkpoint` writes of an episode: an array for each field, its files, and the models."""
 
     def __init__(self, episode: dict[str, Any], models: Any):
         self._episode, self._models = episode, models
@@ -72,5 +72,10 @@ class _Files:
     def save_models(self, path: str) -> None:
         for field, values in self._episode["values"].items():
             np.save(Path(path, f"{field.replace('/', '.')}.npy"), values)
+        for name, content in self._episode.get("files", {}).items():
+            if isinstance(content, str):
+                Path(path, name).write_text(content, encoding="utf-8")
+            else:
+                np.save(Path(path, f"{name}.npy"), content)
         if self._models is not None:
             self._models.save_models(path)

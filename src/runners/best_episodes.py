@@ -4,8 +4,11 @@ import json
 from collections.abc import Mapping
 from math import inf, isfinite
 from numbers import Real
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from components.episode_batch import EpisodeBatch
 from components.joined_episodes import JoinedEpisodes
@@ -16,6 +19,9 @@ from utils.plain_values import shown
 from utils.schemes import Scheme
 
 Q_VALUES = "q_values"
+# of the files that a run writes itself into the folder of an episode
+RESERVED, SUFFIXES = ("actions", "best_episode", "manifest", Q_VALUES), (".npy", ".th", ".json")
+LARGEST_FILE = 2**24  # bytes, or characters
 
 
 class BestEpisodes:
@@ -26,6 +32,7 @@ class BestEpisodes:
         name: what episodes are compared on, such as a map
         least: their number, such as a time; the least is the best
         restart: what else is needed to play it again, numbers and texts by name
+        files: what is kept beside it, by name: texts, and arrays of numbers, whose file is `<name>.npy`; may be missing
 
     Args:
         scheme: of the batches.
@@ -85,14 +92,24 @@ def _is_valid(best: Any) -> bool:
         name, least, restart = best["name"], best["least"], best["restart"]
         json.dumps([least, restart])
         valid = is_folder_name(name) and isinstance(least, Real) and isfinite(least) and isinstance(restart, Mapping)
+        valid = valid and all(_is_kept(*file) for file in best.get("files", {}).items())
     except Exception:  # anything may be in an info
         valid = False
     if not valid:
         warn_once(
             f"The environment's info has best_of={shown(best)}, which is not kept: it needs the name of a folder, the "
-            "number least, and restart, a mapping of plain values."
+            "number least, and restart, a mapping of plain values; files, if any, are texts and arrays by plain names."
         )
     return valid
+
+
+def _is_kept(name: Any, content: Any) -> bool:
+    """Whether it may be a file beside an episode: its name is none of the run's own there."""
+    if not is_folder_name(name) or name.partition(".")[0] in RESERVED or Path(name).suffix in SUFFIXES:
+        return False
+    if isinstance(content, str):
+        return len(content) <= LARGEST_FILE
+    return isinstance(content, np.ndarray) and content.dtype.kind in "biuf" and content.nbytes <= LARGEST_FILE
 
 
 def best_episodes_of(args: SimpleNamespace, scheme: Scheme) -> BestEpisodes | None:

@@ -176,6 +176,14 @@ def test_a_slower_race_replaces_nothing_in_a_resumed_run_either(tmp_path):
     assert (folder / "agent.th").is_file() and [path.name for path in folder.parent.iterdir()] == ["a"]
 
 
+def test_what_the_environment_wants_kept_is_beside_it(tmp_path):
+    folder = tmp_path / "runs" / "t" / "best_episodes" / "a"
+    files = {"race.inputs": "0.00-0.15 press up\n", "positions": np.eye(3)}
+    saved(tmp_path, save_model=False).keep([episode(100) | {"files": files}])
+    assert (folder / "race.inputs").read_text() == "0.00-0.15 press up\n"
+    assert (array_of(folder, "positions") == np.eye(3)).all()
+
+
 def test_their_number_is_bounded(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(records, "MOST", 2)
     keeper = saved(tmp_path, save_model=False)
@@ -230,6 +238,10 @@ def test_what_an_info_declares_must_be_of_use(caplog):
     bad = [{"name": name} for name in ("../a", "a/b", "/a", "", ".", "..", 7, "\n", "x" * 300)]
     bad += [{"least": least} for least in ("9", None, float("nan"), -np.inf, np.arange(2))]
     bad += [{"restart": restart} for restart in (None, [], {"track": object()})]
+    names = ("../a", "a/b", "", "actions", "agent.th", "best_episode.json", "a.npy", 7)
+    bad += [{"files": {name: "text"}} for name in names]
+    bad += [{"files": {"a": content}} for content in (None, b"", [1], np.array([object()]), "x" * (2**24 + 1))]
+    bad += [{"files": "race.inputs"}]
     infos = {(0, row): {"best_of": {**good, **changes}} for row, changes in enumerate(bad)}
     infos |= {(1, 0): {"best_of": 5}, (1, 1): {"best_of": np.arange(2)}, (1, 2): {"best_of": {}}}
     best.take(None, infos, 30, test=False)

@@ -14,6 +14,7 @@ from envs.racing.snapshots import ACTION_NAMES
 from envs.racing.state import INPUTS, PREVIOUS, allocate_outputs
 from envs.trackmania.float_view import SIZE, floats_of, grey_of, scaling, wheels_of
 from envs.trackmania.game import Game
+from envs.trackmania.inputs_script import script_of
 from envs.trackmania.link import GameLost
 from envs.trackmania.options import Options
 from envs.trackmania.races import Moment, Races
@@ -82,6 +83,7 @@ class TrackManiaEnv:
         self._line = self._map.line()
         self._zone = self._furthest = self._line.start
         self._actions: list[int] = []
+        self._path: list[np.ndarray] = []
         self._time = self._progress_ms = self._steps = self._shifting = 0
         self._outputs.frames[...] = 0
         self._note(moment)
@@ -104,7 +106,7 @@ class TrackManiaEnv:
         self._steps += 1
         try:
             moment = self._races.drive(action)
-            self._actions = [*self._actions, action][-PREVIOUS:]
+            self._actions.append(action)
             self._note(moment)
             cut = not moment.finished and self._is_cut()
             if moment.finished or cut:
@@ -134,6 +136,7 @@ class TrackManiaEnv:
         """Write what is seen at a moment, and where the car is."""
         outputs, state, line = self._outputs, moment.state, self._line
         position = state["position"].astype(np.float64)
+        self._path.append(position)
         if moment.finished:
             self._zone, self._metres = line.finish, line.end
         else:
@@ -144,7 +147,7 @@ class TrackManiaEnv:
         self._time = moment.time
         self._shifting = self._shifting + 1 if state["gearbox"] else 0
         wheels = wheels_of(state, self._shifting)
-        floats = floats_of(state, wheels, self._actions, line, self._zone, self._metres)
+        floats = floats_of(state, wheels, self._actions[-PREVIOUS:], line, self._zone, self._metres)
         outputs.floats[0, 0] = (floats - self._mean) / self._deviation
         outputs.wheels[0, 0] = wheels
         outputs.zone[...], outputs.furthest[...], outputs.metres[...] = self._zone, self._furthest, self._metres
@@ -172,6 +175,9 @@ class TrackManiaEnv:
         info = ended_info(self._map.name, self._maps, finished, times, self._metres - self._begun_metres)
         passed = [int(time) for time in moment.state.checkpoint_times if time >= 0]
         info["end_race_stats"]["cp_time_ms"] = passed
+        if best := info.get("best_of"):
+            script = script_of(self._actions, self.options.step_ms)
+            best["files"] = {"race.inputs": script, "positions": np.array(self._path)}
         return info
 
     def _after_crash(self, error: GameLost) -> None:
