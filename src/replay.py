@@ -1,6 +1,7 @@
 """Replays as animations: `python src/replay.py FILE --gif OUT.gif` or `--mp4 OUT.mp4`.
 
-A FILE may be the folder of a run's best race: without `--gif` and `--mp4`, it becomes a replay.
+A FILE may be the folder of a run's best race: without `--gif` and `--mp4`, it becomes a replay. `--line OUT.npy` writes
+the way of its car as a reference line.
 """
 
 import argparse
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
     options = _parser().parse_args(argv)
-    return run_command(lambda: _export(options), "no animation was written.")
+    return run_command(lambda: _export(options), "nothing was written.")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -31,12 +32,16 @@ def _parser() -> argparse.ArgumentParser:
         "file",
         metavar="FILE",
         type=Path,
+        nargs="?",
         help="a replay: results/replays/<token>/<t_env>_<k>.jsonl; or a best race, results/runs/<token>/best_episodes/"
         "<map>, of which a replay is made if there is neither --gif nor --mp4",
     )
     target = parser.add_mutually_exclusive_group()
     target.add_argument("--gif", metavar="OUT", help="write an animated GIF")
     target.add_argument("--mp4", metavar="OUT", help="write a film")
+    target.add_argument("--line", metavar="OUT", type=Path, help="write the way of its car as a reference line, .npy")
+    parser.add_argument("--game", metavar="PORT", type=_port, help="in place of FILE: the next race in TrackMania")
+    parser.add_argument("--map", metavar="PATH", default="", help="with --game: load this map first")
     parser.add_argument("--ghost", metavar="FILE", type=Path, help="another race on the same track, drawn beside it")
     parser.add_argument("--fps", type=_positive, default=6, help="environment steps shown in a second (default: 6)")
     parser.add_argument("--scale", type=_positive, help="pixels of a world unit (default: 480 for the longer side)")
@@ -50,7 +55,25 @@ def _positive(text: str) -> float:
     return number
 
 
+def _port(text: str) -> int:
+    number = int(text)
+    if not 1024 <= number <= 65_535:
+        raise argparse.ArgumentTypeError("it must be from 1024 to 65535")
+    return number
+
+
 def _export(options: argparse.Namespace) -> None:
+    if (options.file is None) == (options.game is None):
+        raise ConfigError("Name a FILE, or the port of a game with --game.")
+    if options.line is None and (options.game is not None or options.map):
+        raise ConfigError("--game and --map belong to --line: a line is what is recorded in the game.")
+    if options.line is not None:
+        if options.ghost is not None or (options.map and options.game is None):
+            raise ConfigError("--line takes a FILE, or --game with --map, and no --ghost.")
+        from cli.race_line import write_line
+
+        write_line(options.file, options.line, options.game, options.map)
+        return
     if not options.gif and not options.mp4:
         _write_best(options)
         return

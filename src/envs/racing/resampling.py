@@ -4,7 +4,9 @@ import numpy as np
 
 from envs.racing.line import distances
 from envs.racing.state import SPACING
+from utils.errors import ConfigError
 
+LEAST_ZONES = 40
 APART = 20.0  # metres along a line beyond which two of its points are different places
 
 
@@ -18,6 +20,26 @@ def resampled(points: np.ndarray) -> np.ndarray:
     along = np.concatenate([[0.0], np.cumsum(lengths)])[moved]
     places = np.linspace(0.0, along[-1], round(along[-1] / SPACING) + 1)
     return np.stack([np.interp(places, along, column) for column in points[moved].T], axis=1)
+
+
+def line_of_race(positions: np.ndarray) -> np.ndarray:
+    """A line along the way of a car, in points about `SPACING` apart; the finish is midway between the last two.
+
+    Args:
+        positions: `[T, D]`, metres, from the start to the finish.
+
+    Raises:
+        ConfigError: the car hardly moved.
+    """
+    lengths = distances(np.diff(positions, axis=0))
+    moved = np.concatenate([[True], lengths > 0])
+    along = np.concatenate([[0.0], np.cumsum(lengths)])[moved]
+    zones = round(along[-1] / SPACING - 0.5) + 0.5
+    if zones < LEAST_ZONES:
+        raise ConfigError(f"The car moved {along[-1]:.3g} m from the start to the end; that is no line.")
+    places = along[-1] / zones * np.arange(int(zones) + 1)
+    points = np.stack([np.interp(places, along, column) for column in positions[moved].T], axis=1)
+    return np.concatenate([points, [2 * positions[-1] - points[-1]]])
 
 
 def crossings(points: np.ndarray) -> list[int]:

@@ -36,7 +36,17 @@ def read_centres(path: str) -> np.ndarray:
         ConfigError: the file is missing, unreadable or too large, or its points are invalid; names the first that is.
     """
     where = f"the track {shown(path)}"
-    found = points_of(path, where)
+    points = centres_of(points_of(path, where), where)
+    points.flags.writeable = False
+    return points
+
+
+def centres_of(found: np.ndarray, where: str) -> np.ndarray:
+    """The centre points `[N, 2]` of a track, of the points of a file; see `read_centres`.
+
+    Raises:
+        ConfigError: begins with `where`: they are invalid.
+    """
     points, seen = found[:, [0, -1]], ""
     gaps = distances(np.diff(points, axis=0))
     wrong = np.abs(gaps - SPACING) > TOLERANCE * SPACING
@@ -57,7 +67,6 @@ def read_centres(path: str) -> np.ndarray:
         k = max(int(flat.argmax()) - BEFORE, 0)
         place = f"{SPACING * k:g} m after the start" if seen else f"at point {k}"
         raise ConfigError(f"{where}{seen} turns back {place}; a car cannot follow it.")
-    points.flags.writeable = False
     return points
 
 

@@ -67,7 +67,15 @@ def read_line(path: str) -> ReferenceLine:
         ConfigError: the file is missing, unreadable or too large, or its points are invalid; names the first that is.
     """
     where = f"the line {shown(path)}"
-    points = points_of(path, where)
+    return line_through(points_of(path, where), where)
+
+
+def line_through(points: np.ndarray, where: str) -> ReferenceLine:
+    """The line of the points of a file.
+
+    Raises:
+        ConfigError: begins with `where`: they are invalid; names the first that is.
+    """
     if points.shape[1] != 3:
         raise ConfigError(f"{where} has two numbers in each line; it must have three: x, height, z.")
     require_gaps_in_space(points, where)
