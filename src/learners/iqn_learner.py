@@ -61,7 +61,7 @@ class IQNLearner(BaseLearner):
         self.target_mac = copy.deepcopy(mac)
         keeps = self.args.average_weights
         self.average = AveragedWeights(mac.parameters(), keeps) if keeps else None
-        self.self_loss_scale = SelfLossScale()
+        self.self_loss_scale = SelfLossScale(self.args.self_loss_start)
         self.reset = SoftReset(self.args.reset_now)
         # owed to the update plan, see `take_extra_uses`
         self.extra_uses = 0

@@ -9,6 +9,9 @@ IQN = {
     "self_loss_scaling": Option(
         False, "divide the loss of a transition by the width of its targets' distribution (Linesight)", live=True
     ),
+    "self_loss_start": Option(
+        0.0, "where the running means of self-loss scaling begin (Linesight: 0.01); 0: at the first value", at_least=0
+    ),
     "weight_decay": Option(
         0.0, "after each update, weights shrink by this share of the learning rate", at_least=0, at_most=1, driven=True
     ),

@@ -44,10 +44,13 @@ class SelfLossScale:
 
     A sample's loss is divided by the square root of the quantile loss between its target quantiles and themselves,
     at least a quarter of its running mean, and multiplied by the running mean of that divisor.
+
+    Args:
+        start: where both running means begin (Linesight: 0.01); 0: at the first value.
     """
 
-    def __init__(self):
-        self.mean = self.divisor_mean = 0.0
+    def __init__(self, start: float = 0.0):
+        self.mean = self.divisor_mean = start
 
     def __call__(self, targets: th.Tensor, taus: th.Tensor, kappa: float) -> th.Tensor:
         """Weights `[...]` for targets `[Q, ...]` of the fractions `taus` `[Q, ...]`; updates the running means."""
@@ -67,5 +70,5 @@ class SelfLossScale:
 
 
 def _running(mean: float, new: float) -> float:
-    """The running mean, which starts from the first value."""
+    """The running mean, which begins at the first value if it is 0."""
     return new if mean == 0.0 else KEPT * mean + (1 - KEPT) * new

@@ -17,24 +17,24 @@ class Schedule:
     that of the last point that was reached.
 
     Args:
-        points: (step, value), steps ascending.
+        points: (step, value), in any order; no step twice.
         kind: of the above.
 
     Raises:
-        ValueError: no such kind, no points, points that are not two finite numbers, steps that do not ascend, or an
+        ValueError: no such kind, no points, points that are not two finite numbers, two points at one step, or an
             exponential schedule with values of different signs or 0.
     """
 
     def __init__(self, points: Sequence[tuple[float, float]], kind: str = "linear"):
         if kind not in KINDS:
             raise ValueError(f"A schedule is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not '{kind}'.")
-        self.kind, self.points = kind, [_point(point) for point in points]
+        self.kind, self.points = kind, sorted(_point(point) for point in points)
         self._steps = [step for step, _ in self.points]
         if not self.points:
             raise ValueError("A schedule needs at least one point.")
         for first, second in zip(self._steps, self._steps[1:], strict=False):
-            if first >= second:
-                raise ValueError(f"The steps of a schedule ascend; {first} stands before {second}.")
+            if first == second:
+                raise ValueError(f"A schedule has one value for each step, and two for {first}.")
         values = [value for _, value in self.points]
         if kind == "exponential" and not (min(values) > 0 or max(values) < 0):
             raise ValueError(f"The values of an exponential schedule have one sign and are not 0: {values}.")

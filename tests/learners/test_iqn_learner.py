@@ -108,12 +108,13 @@ def test_targets_follow_softly_every_so_many_updates():
             np.testing.assert_allclose(new.detach(), old + share * (own.detach() - old), atol=1e-6)
 
 
-def test_scaled_losses_are_those_that_descend(monkeypatch):
-    learner, _ = make_learner(self_loss_scaling=True)
+@pytest.mark.parametrize("start", [0.0, 0.01])
+def test_scaled_losses_are_those_that_descend(monkeypatch, start):
+    learner, _ = make_learner(self_loss_scaling=True, self_loss_start=start)
     batch, seen = sample(), []
     np.random.seed(2)
     now = learner.distributions(batch)
-    scale = type(learner.self_loss_scale)()(now.targets, now.target_taus, learner.args.kappa)
+    scale = type(learner.self_loss_scale)(start)(now.targets, now.target_taus, learner.args.kappa)
     monkeypatch.setattr(learner, "_step", lambda optimiser, loss: seen.append(float(loss)) or 0.0)
     np.random.seed(2)
     learner.train(batch, 0, 0)

@@ -102,3 +102,15 @@ def test_the_scale_follows_the_running_means():
 def test_targets_that_are_points_are_not_scaled():
     scale = SelfLossScale()
     assert scale(th.ones(2, 3), th.full((2, 3), 0.5), 1.0).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_the_running_means_may_begin_at_a_number_as_linesights():
+    """By hand: widths w of two samples; mean 0.99 * 0.01 + 0.01 mean(w), of which a quarter is the least divisor."""
+    scale, taus = SelfLossScale(0.01), th.tensor([[0.25], [0.75]]).expand(-1, 2)
+    targets = th.tensor([[0.0, 0.0], [0.0, 4.0]])
+    # pairs (0, 4) of tau 0.25 and (4, 0) of 0.75: (0.25 + 0.25) * (4 - 0.25) / 2, the mean over targets
+    wide = math.sqrt(0.5 * 3.75 / 2)
+    mean = 0.99 * 0.01 + 0.01 * wide / 2
+    divisors = np.array([mean / 4, wide])
+    divisor_mean = 0.99 * 0.01 + 0.01 * divisors.mean()
+    np.testing.assert_allclose(scale(targets, taus, 0.5), divisor_mean / divisors, rtol=1e-5)

@@ -44,12 +44,19 @@ def test_points_alone_are_joined_by_straight_lines():
     assert Schedule.of([[5, 7]]).eval(0) == 7
 
 
+@pytest.mark.parametrize("kind", ["linear", "exponential", "staircase"])
+def test_points_may_stand_in_any_order(kind):
+    """Linesight sorts them, too."""
+    mixed, schedule = Schedule.of([kind, POINTS[2], *POINTS[:2]]), Schedule.of([kind, *POINTS])
+    assert [mixed.eval(t) for t in range(0, 500, 50)] == [schedule.eval(t) for t in range(0, 500, 50)]
+
+
 @pytest.mark.parametrize(
     ("description", "problem"),
     [
         ([], "at least one point"),
-        ([[0, 1], [0, 2]], "ascend; 0 stands before 0"),
-        ([[5, 1], [3, 2]], "ascend; 5 stands before 3"),
+        ([[0, 1], [0, 2]], "one value for each step, and two for 0"),
+        ([[5, 1], [3, 2], [5, 3]], "one value for each step, and two for 5"),
         ([[0, 1, 2]], r"\[step, value\]"),
         ([0.5, 0.1], r"\[step, value\]"),
         ([[0, "x"]], r"\[step, value\]"),

@@ -97,6 +97,13 @@ REGISTRY.declare(
             at_most=10,
             resume=EXPERIENCE,
         ),
+        "priority_epsilon": Option(
+            1e-6,
+            "added to each priority, so that every transition may be drawn (Linesight: 0.002)",
+            above=0,
+            at_most=1000,
+            resume=EXPERIENCE,
+        ),
         "priority_beta": Option(
             0.4, "power of the weights that make up for priorities; 1: entirely", at_least=0, at_most=1, driven=True
         ),

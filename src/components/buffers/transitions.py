@@ -22,8 +22,6 @@ from utils.errors import MusterError
 from utils.schemes import is_rollout
 from utils.sizes import readable_size
 
-# added to priorities, so that every transition may be drawn
-LEAST_PRIORITY = 1e-6
 # what a step is: no transition starts there; one to learn from does; one that is held out does
 NOTHING, LEARNED, HELD_OUT = 0, 1, 2
 
@@ -227,7 +225,7 @@ class TransitionReplay:
         """Give transitions the priorities `values`, 0 or more, to the power `priority_alpha` (`PrioritisedBuffer`)."""
         if self._tree is None:
             return
-        numbers, priorities = ids.cpu().numpy(), values.detach().double().cpu().numpy() + LEAST_PRIORITY
+        numbers, priorities = ids.cpu().numpy(), values.detach().double().cpu().numpy() + self.args.priority_epsilon
         places = numbers % self.ring.capacity
         here = numbers >= self.ring.first
         self._tree.put(places[here], priorities[here] ** self.args.priority_alpha)

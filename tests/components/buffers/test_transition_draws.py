@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch as th
 
-from components.buffers.transitions import LEAST_PRIORITY
 from numbered_play import NumberedPlay
 from transition_buffers import ROWS, learned_frames, new_buffer, numbers_of
 
@@ -72,7 +71,7 @@ class TestPriorities:
         steps = buffer.learned[np.arange(len(buffer.learned))]
         priorities = np.linspace(0, 3, len(steps)) ** 2
         buffer.update_priorities(th.from_numpy(steps), th.from_numpy(priorities))
-        chances = (priorities + LEAST_PRIORITY) ** 0.5
+        chances = (priorities + 1e-6) ** 0.5
         chances /= chances.sum()
         counts = np.zeros(len(steps))
         np.random.seed(0)
@@ -85,6 +84,13 @@ class TestPriorities:
             assert sample["obs"][:, 0, 0, 0].tolist() == numbers_of(buffer.ring, steps[places])
         np.testing.assert_allclose(counts / counts.sum(), chances, atol=2e-3)
 
+    def test_the_smallest_priority_is_an_option(self):
+        """Linesight's: (1.25 + 0.002) to the power 0.6, and 0.002 to it."""
+        _, buffer = self.filled(priority_alpha=0.6, priority_epsilon=0.002, batch_size=8)
+        steps = buffer.learned[np.arange(2)]
+        buffer.update_priorities(th.from_numpy(steps), th.tensor([1.25, 0.0]))
+        assert buffer._tree.priorities[steps % 40] == pytest.approx([1.252**0.6, 0.002**0.6])
+
     def test_a_new_transition_has_the_largest_priority(self):
         play, buffer = self.filled(priority_alpha=1.0, batch_size=8)
         oldest = buffer.learned[np.arange(1)]
@@ -94,7 +100,7 @@ class TestPriorities:
         new = buffer.learned[np.arange(len(buffer.learned))]
         new = new[new >= before]
         assert len(new)
-        assert (buffer._tree.priorities[new % 40] == 7 + LEAST_PRIORITY).all()
+        assert (buffer._tree.priorities[new % 40] == 7 + 1e-6).all()
 
     def test_overwritten_transitions_are_ignored(self):
         play, buffer = self.filled(priority_alpha=1.0, batch_size=8)
