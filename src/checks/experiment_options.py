@@ -108,6 +108,12 @@ OPTIONS = {
         at_most=COPIES,
         driven=True,
     ),
+    "replay_pace": Option(
+        SHARED,
+        "what replay_ratio counts: even, all transitions as they come; linesight, those beyond buffer_min that are not "
+        "held out, with one update lent, and an update as four while a buffer of more than 200,000 steps fills",
+        choices=("even", "linesight"),
+    ),
     "common_reward": Option(
         SHARED, "False: a reward for each agent, in environments that have them (as env_args.reward=each)"
     ),

@@ -204,6 +204,11 @@ def _check_buffer(config: dict, traits: dict) -> None:
             "how many updates follow a rollout. Leave one of them out."
         )
     buffer = chosen_name(config, "buffer")
+    if config["replay_pace"] != "even" and not (config["replay_ratio"] and buffer == "transitions"):
+        raise ConfigError(
+            f"replay_pace={config['replay_pace']} counts uses of transitions: it needs replay_ratio and "
+            f"buffer=transitions; here replay_ratio={config['replay_ratio']} and buffer={buffer}."
+        )
     if isinstance(config["buffer_size"], list) and (buffer != "transitions" or config["buffer_size"][0] != "staircase"):
         raise ConfigError(
             f"buffer_size={config['buffer_size']}: only buffer=transitions changes its size, and by a staircase, as in "

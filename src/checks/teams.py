@@ -30,7 +30,7 @@ OWN = {"groups": [], "config": "", "checkpoint_path": "", "load_step": 0, "froze
 UNTYPED = ("groups", "config", "frozen")  # keys that a run does not have
 # the parts of a team, and when it learns; besides, a team sets the options of these parts
 PARTS = ("mac", "agent", "action_selector", "learner", "mixer", "critic", "buffer")
-CHOSEN = ("mac", "learner", "buffer", "updates_per_rollout", "replay_ratio")
+CHOSEN = ("mac", "learner", "buffer", "updates_per_rollout", "replay_ratio", "replay_pace")
 
 
 def expanded(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

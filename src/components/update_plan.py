@@ -1,7 +1,7 @@
 """The number of updates after each rollout."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from utils.errors import ConfigError
 
@@ -18,6 +18,20 @@ class UpdatePlan(Protocol):
     def state_dict(self) -> dict[str, float]: ...
 
     def load_state_dict(self, state: dict[str, float]) -> None: ...
+
+
+class Supply(NamedTuple):
+    """What a buffer has to learn from.
+
+    `new`: transitions of the last rollout, without those held out; `held`: of all; `start`: those that it waits for;
+    `filling`: whether it is not full yet; `capacity`: in steps.
+    """
+
+    new: int
+    held: int
+    start: int
+    filling: bool
+    capacity: int
 
 
 class UpdatesPerRollout:
@@ -90,3 +104,32 @@ class UsesPerTransition:
         if set(state) != {"owed"} or type(state["owed"]) is not float:
             raise ValueError("the state of the update plan has other entries")
         self._owed = state["owed"]
+
+
+class UsesFromTheStart(UsesPerTransition):
+    """Linesight's pace: uses count from the transitions on that the buffer waits for.
+
+    The first `start` transitions give no updates, however large the rollout is that brings them; those that are held
+    out give none either. One update is lent: what is owed after a rollout is below 0. While a buffer of more than
+    `LARGE` steps fills, an update counts `FEWER` times.
+
+    Args:
+        supply: of the buffer, after each rollout.
+    """
+
+    LARGE, FEWER = 200_000, 4
+
+    def __init__(self, uses: float, sample_size: Callable[[], float], supply: Callable[[], Supply]):
+        super().__init__(uses, sample_size)
+        self._supply = supply
+
+    def due(self, added: int) -> int:
+        now, size = self._supply(), self._sample_size()
+        self._owed += self._uses * now.new
+        beyond = self._owed - self._uses * now.start
+        if beyond < 0 or size <= 0 or now.held < max(now.start, size):
+            return 0
+        paid = size * (self.FEWER if now.filling and now.capacity > self.LARGE else 1)
+        updates = int(beyond // paid) + 1
+        self._owed -= updates * paid
+        return updates

@@ -19,7 +19,7 @@ from components.buffers.transition_room import device_of
 from components.buffers.with_units import build_buffer
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
-from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesPerTransition
+from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesFromTheStart, UsesPerTransition
 from controllers import REGISTRY as mac_REGISTRY
 from envs.fields import pymarl_spec
 from experiment.diagnostics import diagnostics_of
@@ -100,6 +100,8 @@ class Parts:
 
 def build_plan(args: SimpleNamespace, buffer: Buffer) -> UpdatePlan:
     """When to learn: `replay_ratio` uses of each transition, or `updates_per_rollout`."""
+    if args.replay_ratio and args.replay_pace == "linesight":
+        return UsesFromTheStart(args.replay_ratio, buffer.sample_size, buffer.supply)
     if args.replay_ratio:
         return UsesPerTransition(args.replay_ratio, buffer.sample_size)
     return UpdatesPerRollout(args.updates_per_rollout)

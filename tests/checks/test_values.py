@@ -80,7 +80,7 @@ def test_a_schedule_may_stand_in_place_of_a_number(value):
         ([[0, 0.3], [10, -0.1]], "every value of the schedule must be above 0"),
         (["linaer", [0, 1]], "linear, exponential or staircase, not 'linaer'"),
         ([], "at least one point"),
-        ([[5, 1], [5, 2]], "ascend"),
+        ([[5, 1], [5, 2]], "one value for each step"),
         ("fast", "expected a number"),
     ],
 )

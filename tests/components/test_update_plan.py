@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.update_plan import UpdatesPerRollout, UsesPerTransition
+from components.update_plan import Supply, UpdatesPerRollout, UsesFromTheStart, UsesPerTransition
 
 
 def test_updates_per_rollout():
@@ -66,3 +66,40 @@ def test_a_restored_plan_owes_the_same(uses, rollouts):
 def test_other_states_are_refused(state):
     with pytest.raises(ValueError, match="other entries"):
         UsesPerTransition(1, lambda: 1).load_state_dict(state)
+
+
+def by_linesights_loop(uses, size, rollouts):
+    """Updates after each rollout, by its loop word for word; `rollouts` are supplies."""
+    used = should = 0
+    for now in rollouts:
+        should += uses * now.new
+        updates = 0
+        while now.held >= now.start and used + now.start * uses <= should:
+            used += 4 * size if now.filling and now.capacity > 200_000 else size
+            updates += 1
+        yield updates
+
+
+def supplies(news, start, capacity):
+    held = 0
+    for new in news:
+        held = min(held + new, capacity)
+        yield Supply(new, held, start, held < capacity, capacity)
+
+
+@pytest.mark.parametrize(
+    ("news", "start", "capacity", "due"),
+    [
+        # 20 beyond the start owe 640 of 512 uses, and one update is lent
+        ([580, 40, 16, 16, 0], 600, 10_000, [0, 2, 1, 1, 0]),
+        # four uses for each while 300,000 fill: 640 - 2048 + 44 * 32 is 0, and 0 lends one
+        ([580, 40, 16, 28, 1], 600, 300_000, [0, 1, 0, 1, 0]),
+        ([600, 1], 600, 10_000, [1, 0]),
+    ],
+)
+def test_linesights_pace(news, start, capacity, due):
+    rollouts = list(supplies(news, start, capacity))
+    left = iter(rollouts)
+    plan = UsesFromTheStart(32, lambda: 512, lambda: next(left))
+    # what the loop adds up, held-out transitions among it, does not count
+    assert [plan.due(10**6) for _ in rollouts] == due == list(by_linesights_loop(32, 512, rollouts))

@@ -80,6 +80,32 @@ def test_schedules_of_a_config_reach_the_parts(tmp_path, monkeypatch):
     assert len({rate for rate, _ in seen}) > 3
 
 
+def test_a_run_learns_at_linesights_pace(tmp_path, monkeypatch):
+    """Uses count from a start that rises, and held-out transitions give none."""
+    supplies, updates = [], []
+
+    def notice(loop):
+        supplies.append(loop.parts.teams[0].buffer.supply())
+        updates.append(loop.state.updates)
+
+    watched(monkeypatch, notice)
+    config = small(tmp_path, t_max=400) | {"replay_pace": "linesight", "replay_ratio": 2, "batch_size": 8}
+    run(config | {"hold_out": 0.4, "buffer_min": ["staircase", [0, 40], [200, 90]]})
+    used = should = 0
+    for supply, made in zip(supplies, updates, strict=True):
+        should += 2 * supply.new
+        while supply.held >= supply.start and used + 2 * supply.start <= should:
+            used += 8
+        assert made == used / 8
+    assert {supply.start for supply in supplies} == {40, 90}
+    assert updates[-1] > 20 and supplies[-1].held < 400 * 0.9
+
+
+def test_a_pace_without_uses_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"needs replay_ratio and buffer=transitions; .* buffer=episodes"):
+        run(small(tmp_path, "iql", batch_size_run=1) | {"replay_pace": "linesight"})
+
+
 def test_sizes_that_would_be_copied_at_every_rollout_are_refused(tmp_path):
     config = small(tmp_path) | {"buffer_size": [[0, 100], [96, 200]]}
     with pytest.raises(ConfigError, match="changes its size, and by a staircase"):

@@ -67,7 +67,11 @@ REGISTRY.declare(
         "batch_size": BATCH_SIZE,
         **CAPACITY,
         "buffer_min": Option(
-            0, "transitions before the first sample; at least batch_size are waited for", at_least=0, at_most=EPISODES
+            0,
+            "transitions before the first sample; at least batch_size are waited for",
+            at_least=0,
+            at_most=EPISODES,
+            driven=True,
         ),
         "buffer_folder": Option(
             "",

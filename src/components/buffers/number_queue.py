@@ -23,6 +23,11 @@ class NumberQueue:
     def __len__(self) -> int:
         return self._stop - self._first
 
+    @property
+    def appended(self) -> int:
+        """How many were added since the last change of its size."""
+        return self._stop
+
     def append_block(self, first: int, count: int) -> None:
         """Add `count` numbers from `first` on."""
         held = self._held.view

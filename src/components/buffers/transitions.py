@@ -17,6 +17,7 @@ from components.buffers.transition_room import device_of, require_room
 from components.buffers.waiting import WaitingSteps
 from components.episode_batch import EpisodeBatch
 from components.sampling.drawn import Drawn
+from components.update_plan import Supply
 from utils.config import with_defaults
 from utils.errors import MusterError
 from utils.schemes import is_rollout
@@ -61,6 +62,7 @@ class TransitionReplay:
         self._row_held_out: dict[int, np.ndarray] = {}
         self._tree = SumTree(args.buffer_size) if args.priority_alpha else None
         self._largest_priority = 1.0
+        self._new = 0
         self.journal = TransitionJournal(self)
 
     @property
@@ -69,6 +71,17 @@ class TransitionReplay:
         return self._kinds.array
 
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
+        before = self.learned.appended
+        added = self._insert(batch, source)
+        self._new = self.learned.appended - before
+        return added
+
+    def supply(self) -> Supply:
+        """What there is to learn from (`update_plan.UsesFromTheStart`)."""
+        size = self.ring.capacity
+        return Supply(self._new, len(self.learned), self.args.buffer_min, self.ring.stop < size, size)
+
+    def _insert(self, batch: EpisodeBatch, source: int) -> int:
         if (first := self.ring.insert_next(batch, source)) >= 0:
             return self._take_next(first, batch.batch_size, batch.max_seq_length - 1, source)
         before = self.ring.stop

@@ -13,6 +13,7 @@ from components.episode_batch import EpisodeBatch
 from components.sampling.chain import Chain, Info, Minibatches
 from components.sampling.drawn import Drawn
 from components.sampling.listed import Listed, listed_units
+from components.update_plan import Supply
 
 
 def build_buffer(name: str, scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, logger: Any) -> Any:
@@ -84,6 +85,10 @@ class WithUnits:
 
     def sample_size(self) -> float:
         return self._buffer.sample_size()
+
+    def supply(self) -> Supply:
+        """See `TransitionReplay`."""
+        return self._buffer.supply()
 
     def state_dict(self) -> dict[str, Any]:
         return {
