@@ -1,9 +1,12 @@
 """IQN, QR-DQN and C51: targets, losses and updates against loops."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch as th
 
+from learners.soft_reset import SoftReset
 from modules.agents.iqn_agent import mirrored_fractions
 from small_iqn import ENDS, make_learner, sample
 from utils.errors import ConfigError
@@ -161,6 +164,23 @@ def test_soft_resets_mix_a_new_network_in():
         gain = small[0, 0]
         np.testing.assert_allclose(small, gain * th.eye(len(small)), atol=1e-3)
         assert not th.allclose(value, before[key])
+
+
+def test_a_share_of_the_last_layers_makes_up_for_linesights_second_mix():
+    """It mixes the whole network by 0.01, then the last layers, of the same new network, by 0.8."""
+    _, mac = make_learner()
+    agent, other = mac.agent, copy.deepcopy(mac.agent)
+    np.random.seed(1)
+    SoftReset.mix(agent, 0.01, 0.802)
+    np.random.seed(1)
+    fresh = copy.deepcopy(other)
+    fresh.initialise(th.Generator().manual_seed(int(np.random.randint(2**31))))
+    for weight, new in zip(other.parameters(), fresh.parameters(), strict=True):
+        weight.data.mul_(0.99).add_(0.01 * new.data)
+    for weight, new in zip(other.last_weights(), fresh.last_weights(), strict=True):
+        weight.data.mul_(0.2).add_(0.8 * new.data)
+    for ours, theirs in zip(agent.parameters(), other.parameters(), strict=True):
+        np.testing.assert_allclose(ours.detach(), theirs.detach(), atol=1e-6)
 
 
 def test_a_flag_resets_once():

@@ -9,6 +9,7 @@ import numpy as np
 from envs.racing.float_view import scaling_of
 from envs.racing.jit import KERNEL
 from envs.racing.kernel.entry import begin, step_all
+from envs.racing.kernel.zones import REACH
 from envs.racing.options import Options
 from envs.racing.rasters import ground_of
 from envs.racing.state import (
@@ -68,7 +69,7 @@ class BatchedRaces:
         self.cycle = options.races()
         self.maps = list(dict.fromkeys(self.cycle))
         self._order = [self.maps.index(race) for race in self.cycle]
-        self.tracks = tracks_of(self.maps, options.pictures)
+        self.tracks = tracks_of(self.maps, options.pictures, options.line_rules)
         self.world = world_of(options)
         size, floats = int(self.world["size"][0]), float_size(options.zones_ahead, options.seen_cars)
         mean, deviation = scaling_of(options.zones_ahead, options.zones_every, options.seen_cars)
@@ -208,7 +209,13 @@ def world_of(options: Options) -> np.ndarray:
     one["grip"] = GRIP * options.grip
     one["time_reward"] = options.constant_reward_per_ms
     one["metre_reward"] = options.reward_per_m_advanced_along_centerline
-    one["speed_reward"] = options.final_speed_reward_per_m_per_s
+    at_the_finish = options.final_speed == "finish"
+    one["speed_reward" if at_the_finish else "gain_reward"] = options.final_speed_reward_per_m_per_s
+    for name in ("speedslide", "neoslide", "kamikaze"):
+        one[f"{name}_reward"] = getattr(options, f"engineered_{name}_reward")
+    one["close_reward"] = options.engineered_close_to_vcp_reward
+    one["point_potential"] = options.shaped_reward_point_to_vcp_ahead
+    one["back_reach"] = REACH if options.zone_back == "reach" else np.inf
     one["zones_ahead"], one["zones_every"] = options.zones_ahead, options.zones_every
     one["seen_cars"] = options.seen_cars
     one["size"] = options.picture_size if options.pictures else 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from envs.bounds import require_number
 from envs.racing.generator import generated
-from envs.racing.line import Line, line_of
+from envs.racing.line import Line, LineRules, line_of
 from envs.racing.state import SPACING
 from envs.racing.track_files import read_centres
 from utils.errors import ConfigError
@@ -60,8 +60,8 @@ class Race:
         """Its metres, about."""
         return SPACING * len(self.centres()) if self.file else self.metres
 
-    def line(self) -> Line:
-        return line_of(self.centres(), self.half_width)
+    def line(self, rules: LineRules = LineRules()) -> Line:
+        return line_of(self.centres(), self.half_width, rules)
 
 
 def races_of(key: str, entries: Any, half_width: float, metres: float) -> list[Race]:

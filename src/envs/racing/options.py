@@ -7,7 +7,7 @@ from typing import Any
 from envs.bounds import require_numbers
 from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, lasting, races_of, require_one_meaning
 from envs.racing.reward_weights import BOUNDS as OF_WEIGHTS
-from envs.racing.reward_weights import WEIGHTS
+from envs.racing.rules import OF_RULES, Rules
 from envs.racing.state import TICK_MS, grid_metres
 from envs.reaches import OF_ALL, nowhere
 from utils.errors import ConfigError
@@ -45,10 +45,10 @@ REACHES: Mapping[str, Reach] = {
     **OF_CYCLES,
     **nowhere(
         "map_order n_cars contact walls gears grip half_width metres start_anywhere "
-        "step_ms time_limit cut_off_seconds view picture_size zones_ahead zones_every normalise state reward "
-        "constant_reward_per_ms reward_per_m_advanced_along_centerline final_speed_reward_per_m_per_s test_mode "
+        "step_ms time_limit cut_off_seconds view picture_size zones_ahead zones_every normalise state reward test_mode "
         "place"
     ),
+    **OF_RULES,
 }
 
 
@@ -57,7 +57,7 @@ def _one_track() -> list[Any]:
 
 
 @dataclass
-class Options:
+class Options(Rules):
     """Constructor arguments; docs/racing.md describes them."""
 
     map_cycle: list[Any] = field(default_factory=_one_track)
@@ -81,9 +81,6 @@ class Options:
     normalise: bool = True  # the float view, by fixed means and deviations
     state: bool = True  # the field state, for mixers and central critics
     reward: str = "sum"  # of several cars; "each": a reward for each
-    constant_reward_per_ms: float = WEIGHTS["constant_reward_per_ms"].default
-    reward_per_m_advanced_along_centerline: float = WEIGHTS["reward_per_m_advanced_along_centerline"].default
-    final_speed_reward_per_m_per_s: float = WEIGHTS["final_speed_reward_per_m_per_s"].default  # at the finish
     seed: int | Sequence[int] | None = None
     test_mode: bool = False  # set by Muster: whether these races are those of tests
     # set by Muster: number of this copy among those that share its cycle, their number, and number among all of the run
@@ -94,6 +91,7 @@ class Options:
             value = getattr(self, key)
             if value not in allowed:
                 raise ConfigError(f"env_args.{key}: racing has no '{shown(value)}'.{suggestion(str(value), allowed)}")
+        self.require_rules()
         if self.picture_size not in PICTURE_SIZES:
             raise ConfigError(f"env_args.picture_size is {shown(self.picture_size)}; it must be 42 or 84.")
         require_numbers(self, BOUNDS, WHOLE)

@@ -50,8 +50,9 @@ TRACK = record(
         ("offset", "i8"),  # of its points in the array of all tracks' points
         ("count", "i8"),
         ("start", "i8"),  # zone of the start
-        ("finish", "i8"),  # zone of the finish, the last one
-        ("metres", "f8"),  # of the finish
+        ("finish", "i8"),  # zone of the finish, the last one that is entered on the way
+        ("entry", "i8"),  # zone of a car that has finished
+        ("metres", "f8"),  # of a car that has finished
         ("half_width", "f8"),
         ("picture", "i8"),  # offset of its raster in the array of all tracks' rasters
         ("columns", "i8"),
@@ -115,6 +116,13 @@ WORLD = record(
         ("time_reward", "f8"),  # per millisecond
         ("metre_reward", "f8"),
         ("speed_reward", "f8"),  # at the finish, per m/s
+        ("gain_reward", "f8"),  # per m/s gained in a step that does not end the race
+        ("speedslide_reward", "f8"),  # these four as Linesight engineers them, `kernel.rewards`
+        ("neoslide_reward", "f8"),
+        ("kamikaze_reward", "f8"),
+        ("close_reward", "f8"),
+        ("point_potential", "f8"),  # of the direction along the track
+        ("back_reach", "f8"),  # metres within which a zone before is gone back to
         ("zones_ahead", "i8"),
         ("zones_every", "i8"),
         ("seen_cars", "i8"),

@@ -9,6 +9,7 @@ import numpy as np
 from envs.fields import AGENTS, FieldSpec
 from envs.option_classes import require_known, signature_of
 from envs.racing.fields import fields_of, observed, outcomes
+from envs.racing.kernel.zones import REACH
 from envs.racing.results import ended_info
 from envs.racing.snapshots import ACTION_NAMES
 from envs.racing.state import INPUTS, PREVIOUS, allocate_outputs
@@ -18,12 +19,12 @@ from envs.trackmania.inputs_script import script_of
 from envs.trackmania.link import GameLost
 from envs.trackmania.options import Options
 from envs.trackmania.races import Moment, Races
+from envs.trackmania.rewards import potential_of, reward_of, standing
 from utils.errors import MusterError
 
 log = logging.getLogger("muster")
 
 PEDAL_ACCELERATES = np.array([accelerate for accelerate, *_ in INPUTS], dtype=bool)
-NEAR, FAR, PER_METRE = 2.0, 25.0, -0.1  # of the potential
 
 
 class TrackManiaEnv:
@@ -53,6 +54,7 @@ class TrackManiaEnv:
         self._outputs = allocate_outputs(1, 1, SIZE, 0)._replace(
             frames=np.zeros((1, 1, *self.options.picture_shape), np.uint8)
         )
+        self._back_reach = REACH if self.options.zone_back == "reach" else np.inf
         self._game = Game(self.options)
         self._races = Races(self._game)
 
@@ -80,7 +82,7 @@ class TrackManiaEnv:
             except GameLost as error:
                 self._after_crash(error)
         self._races_begun += 1
-        self._line = self._map.line()
+        self._line = self._map.line(self.options.line_rules)
         self._zone = self._furthest = self._line.start
         self._actions: list[int] = []
         self._path: list[np.ndarray] = []
@@ -101,7 +103,7 @@ class TrackManiaEnv:
         action = int(np.asarray(actions["actions"]).reshape(()))
         if not 0 <= action < len(INPUTS):
             raise ValueError(f"the action is {action}; there are 0 to {len(INPUTS) - 1}.")
-        outputs, before = self._outputs, (self._time, self._metres)
+        outputs, before = self._outputs, self._standing
         outputs.pressed[...], outputs.reward[...] = PEDAL_ACCELERATES[action], 0.0
         self._steps += 1
         try:
@@ -114,8 +116,9 @@ class TrackManiaEnv:
         except GameLost as error:
             self._after_crash(error)
             return self._outcomes(), False, True, {"crashed": True, "map": self._map.name}
-        outputs.reward[...] = self._reward(*before, moment)
-        if not moment.finished and not cut:
+        over = moment.finished or cut
+        outputs.reward[...] = reward_of(self.options, before, self._standing, action, moment.finished, over)
+        if not over:
             return self._outcomes(), False, False, {"map": self._map.name}
         self._crashes_in_a_row = 0
         return self._outcomes(), moment.finished, cut, self._info(moment)
@@ -138,9 +141,9 @@ class TrackManiaEnv:
         position = state["position"].astype(np.float64)
         self._path.append(position)
         if moment.finished:
-            self._zone, self._metres = line.finish, line.end
+            self._zone, self._metres = line.entry, line.end
         else:
-            self._zone = line.zone_of(self._zone, position)
+            self._zone = line.zone_of(self._zone, position, self._back_reach)
             self._metres = line.metres_of(self._zone, position)
         if self._zone > self._furthest:
             self._furthest, self._progress_ms = self._zone, moment.time
@@ -151,21 +154,15 @@ class TrackManiaEnv:
         outputs.floats[0, 0] = (floats - self._mean) / self._deviation
         outputs.wheels[0, 0] = wheels
         outputs.zone[...], outputs.furthest[...], outputs.metres[...] = self._zone, self._furthest, self._metres
-        outputs.potential[...] = PER_METRE * min(max(line.distance(self._zone, position), NEAR), FAR)
+        distance = line.distance(self._zone, position)
+        self._standing = standing(state, moment.time, self._metres, distance)
+        outputs.potential[...] = potential_of(self.options, state, line, self._zone, distance)
         if moment.pixels is not None:
             outputs.frames[0, 0] = grey_of(moment.pixels, self.options.frame_height, self.options.frame_width)
 
     def _is_cut(self) -> bool:
         idle = self._time - self._progress_ms
         return idle >= 1000 * self.options.cut_off_seconds or self._steps >= self.options.time_limit
-
-    def _reward(self, time: int, metres: float, moment: Moment) -> float:
-        options = self.options
-        reward = options.constant_reward_per_ms * (self._time - time)
-        reward += options.reward_per_m_advanced_along_centerline * (self._metres - metres)
-        if moment.finished:
-            reward += options.final_speed_reward_per_m_per_s * float(np.linalg.norm(moment.state["velocity"]))
-        return reward
 
     def _outcomes(self) -> dict[str, Any]:
         return {path: array[0] for path, array in outcomes(self.options, self._outputs).items()}

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from envs.racing.kernel.zones import REACH
-from envs.racing.line import Geometry, distances, geometry_of
+from envs.racing.line import Geometry, LineRules, distances, geometry_of
 from envs.racing.state import FIRST, SPACING
 from envs.racing.track_files import points_of, require_gaps_in_space
 from utils.errors import ConfigError
@@ -24,12 +24,17 @@ class ReferenceLine:
         centres: `[N, 3]`, metres, about `SPACING` apart; the finish lies midway between the last two.
     """
 
-    def __init__(self, centres: np.ndarray):
-        self.geometry: Geometry = geometry_of(centres)
+    def __init__(self, centres: np.ndarray, rules: LineRules = LineRules()):
+        self.geometry: Geometry = geometry_of(centres, rules)
         self.start, self.finish, self.end = self.geometry.start, self.geometry.finish, self.geometry.end
+        self.entry = self.geometry.entry
 
-    def zone_of(self, zone: int, position: np.ndarray) -> int:
-        """The zone of a car at `position` `[3]` that was in `zone`, by Linesight's rule; see `docs/racing.md`."""
+    def zone_of(self, zone: int, position: np.ndarray, back_reach: float = np.inf) -> int:
+        """The zone of a car at `position` `[3]` that was in `zone`; see `docs/racing.md`.
+
+        Args:
+            back_reach: metres within which the zone before must be to go back to it (Linesight: `REACH`).
+        """
         here = self.distance(zone, position)
         while zone < self.finish:
             there = self.distance(zone + 1, position)
@@ -38,7 +43,7 @@ class ReferenceLine:
             zone, here = zone + 1, there
         while zone > FIRST:
             there = self.distance(zone - 1, position)
-            if there >= here:
+            if there >= here or there > back_reach:
                 break
             zone, here = zone - 1, there
         return zone
@@ -60,7 +65,7 @@ class ReferenceLine:
 
 
 @lru_cache(maxsize=256)
-def read_line(path: str) -> ReferenceLine:
+def read_line(path: str, rules: LineRules = LineRules()) -> ReferenceLine:
     """The line of a file: `.npy`, or text, with x, y (height) and z of a point in each line.
 
     Raises:
@@ -80,7 +85,7 @@ def line_through(points: np.ndarray, where: str) -> ReferenceLine:
         raise ConfigError(f"{where} has two numbers in each line; it must have three: x, height, z.")
     require_gaps_in_space(points, where)
     with np.errstate(invalid="ignore", divide="ignore"):
-        line = ReferenceLine(points)
+        line = ReferenceLine(points, rules)
     flat = ~(line.geometry.lengths >= FLAT * SPACING)
     if flat.any():
         raise ConfigError(f"{where} turns back at point {max(int(flat.argmax()) + 1 - line.start, 0)}.")

@@ -6,6 +6,7 @@ from pathlib import PureWindowsPath
 from typing import Any
 
 from envs.bounds import require_number
+from envs.racing.line import LineRules
 from envs.racing.map_cycle import MOST_RACES, cycle_of, name_of, naming, require_keys
 from envs.trackmania.line import ReferenceLine, read_line
 from utils.errors import ConfigError
@@ -28,8 +29,8 @@ class TrackMap:
         """The file's name without folders and endings."""
         return PureWindowsPath(self.path).name.split(".")[0]
 
-    def line(self) -> ReferenceLine:
-        return read_line(self.line_file)
+    def line(self, rules: LineRules = LineRules()) -> ReferenceLine:
+        return read_line(self.line_file, rules)
 
 
 def maps_of(key: str, entries: Any) -> list[TrackMap]:

@@ -7,7 +7,7 @@ from typing import Any
 from envs.bounds import require_numbers
 from envs.racing.map_cycle import require_one_meaning
 from envs.racing.options import OF_CYCLES, OF_RACES, VIEWS
-from envs.racing.reward_weights import WEIGHTS
+from envs.racing.rules import OF_RULES, Rules
 from envs.racing.state import TICK_MS
 from envs.reaches import OF_ALL, nowhere
 from envs.trackmania.float_view import ZONES_AHEAD
@@ -43,15 +43,15 @@ REACHES: Mapping[str, Reach] = {
     "port": Reach(ADDRESS.what, lambda port, beside: port == FIRST_PORT),
     **nowhere(
         "launch_timeout game_timeout turn_timeout max_restarts user speed "
-        "countdown_speed step_ms time_limit cut_off_seconds view frame_width frame_height normalise state "
-        "constant_reward_per_ms reward_per_m_advanced_along_centerline final_speed_reward_per_m_per_s test_mode "
+        "countdown_speed step_ms time_limit cut_off_seconds view frame_width frame_height normalise state test_mode "
         "place"
     ),
+    **OF_RULES,
 }
 
 
 @dataclass
-class Options:
+class Options(Rules):
     """Constructor arguments; docs/trackmania_game.md describes them."""
 
     map_cycle: list[Any] = field(default_factory=list)
@@ -74,9 +74,6 @@ class Options:
     frame_height: int = 120
     normalise: bool = True  # the float view, by fixed means and deviations
     state: bool = True  # the field state, for mixers and central critics
-    constant_reward_per_ms: float = WEIGHTS["constant_reward_per_ms"].default
-    reward_per_m_advanced_along_centerline: float = WEIGHTS["reward_per_m_advanced_along_centerline"].default
-    final_speed_reward_per_m_per_s: float = WEIGHTS["final_speed_reward_per_m_per_s"].default  # at the finish
     seed: int | None = None  # every environment takes one; here nothing is random
     test_mode: bool = False  # set by Muster: whether these races are those of tests
     # set by Muster: number of this copy among those that share its cycle, their number, and number among all of the run
@@ -88,6 +85,7 @@ class Options:
         if self.view not in VIEWS:
             raise ConfigError(f"env_args.view: there is no '{shown(self.view)}'.{suggestion(str(self.view), VIEWS)}")
         require_numbers(self, BOUNDS, WHOLE)
+        self.require_rules()
         if self.step_ms % TICK_MS:
             raise ConfigError(f"env_args.step_ms is {self.step_ms}; it must be a multiple of {TICK_MS}.")
         if self.own_port > LAST_PORT:

@@ -5,21 +5,22 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from envs.racing.kernel.zones import metres_of, nearest, potential_of, zone_of
-from envs.racing.line import line_of
+from envs.racing.kernel.zones import REACH as KERNEL_REACH
+from envs.racing.kernel.zones import metres_of, nearest, pointing_of, potential_of, zone_of
+from envs.racing.line import LineRules, line_of
 from envs.racing.state import AFTER, BEFORE, POINT, SPACING
 
 REACH = np.hypot(0.5 / 2, 90 / 2)
 places = st.floats(-120, 120, allow_subnormal=False)
 
 
-def by_the_rule(centres, zone, finish, place):
+def by_the_rule(centres, zone, finish, place, back=np.inf):
     """Linesight's rule, word for word: forward while the next centre is at least as near, in reach and before the end;
-    back while the one before is nearer."""
+    back while the one before is nearer, and in reach `back`."""
     distance = np.hypot(*(centres - place).T)
     while zone < finish and distance[zone + 1] <= distance[zone] and distance[zone + 1] <= REACH:
         zone += 1
-    while zone > 1 and distance[zone - 1] < distance[zone]:
+    while zone > 1 and distance[zone - 1] < distance[zone] and distance[zone - 1] <= back:
         zone -= 1
     return zone
 
@@ -36,15 +37,17 @@ def records(centres):
     st.integers(2, 40),
     places,
     places,
+    st.sampled_from([np.inf, KERNEL_REACH]),
 )
-def test_the_zone_is_that_of_the_rule(centres, zone, finish, x, y):
+def test_the_zone_is_that_of_the_rule(centres, zone, finish, x, y, back):
     centres = np.array(centres)
     finish = min(finish, len(centres) - 2)
     zone = min(zone, finish)
     squared = ((centres - (x, y)) ** 2).sum(axis=1)
     assume((np.abs(np.subtract.outer(squared, squared))[~np.eye(len(centres), dtype=bool)] > 1e-6).all())
     assume((np.abs(squared - REACH**2) > 1e-6).all())
-    assert zone_of(records(centres), zone, finish, x, y) == by_the_rule(centres, zone, finish, np.array([x, y]))
+    found = zone_of(records(centres), zone, finish, x, y, back)
+    assert found == by_the_rule(centres, zone, finish, np.array([x, y]), back)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,7 @@ def test_the_zone_is_that_of_the_rule(centres, zone, finish, x, y):
 )
 def test_the_borders_of_the_rule(zone, x, y, expected):
     centres = np.stack([np.arange(12.0), np.zeros(12)], axis=1)
-    assert zone_of(records(centres), zone, 9, x, y) == expected
+    assert zone_of(records(centres), zone, 9, x, y, np.inf) == expected
 
 
 def test_the_nearest_zone_is_followed_beyond_the_finish_and_the_reach():
@@ -118,3 +121,34 @@ def test_metres_on_a_bend_are_those_of_brute_force(seed, zone, aside, along):
 def test_the_potential_is_a_clipped_distance(y, expected):
     centres = np.stack([np.arange(12.0), np.zeros(12)], axis=1)
     assert potential_of(records(centres), 5, 5.0, y) == pytest.approx(expected)
+
+
+# what Linesight's own functions found (83656d3), for a line of 200 points 0.5 m apart from (0, 0) along x
+@pytest.mark.parametrize(("y", "linesights"), [(60.0, 59), (0.0, 2)])
+def test_a_zone_is_left_backwards_as_linesight_does(y, linesights):
+    points = line_of(straight(), 8.0).points
+    assert zone_of(points, 59, 219, -9.0, y, KERNEL_REACH) == linesights
+    assert zone_of(points, 59, 219, -9.0, y, np.inf) == 2
+
+
+def test_a_line_continues_in_its_own_steps_as_linesights():
+    centres = straight()
+    centres[-1, 0] += 0.3
+    centres[0, 0] -= 0.2
+    theirs, ours = (line_of(centres, 8.0, LineRules(ends=ends)).points["x"] for ends in ("step", "spacing"))
+    assert (*theirs[:2], theirs[-1], theirs[219]) == pytest.approx((-14.2, -13.5, 899.8, 100.4))
+    assert (*ours[:2], ours[-1], ours[219]) == pytest.approx((-10.2, -9.7, 599.8, 99.65))
+
+
+def test_a_finish_is_entered_a_zone_later_as_linesights():
+    theirs, ours = (line_of(straight(), 8.0, LineRules(finish=finish)) for finish in ("beyond", "line"))
+    assert (theirs.entry, theirs.metres) == (220, pytest.approx(110.0 - 9.75))
+    assert (ours.entry, ours.metres) == (219, pytest.approx(99.5))
+    assert theirs.finish == ours.finish == 219
+
+
+@pytest.mark.parametrize(("angle", "expected"), [(0.0, 0.0), (0.5 * np.pi, -1.0), (np.pi, -2.0)])
+def test_a_heading_lacks_of_the_direction_of_the_track(angle, expected):
+    points = line_of(straight(), 8.0).points
+    assert pointing_of(points, 30, 50, np.cos(angle), np.sin(angle)) == pytest.approx(expected)
+    assert pointing_of(points, 30, 30, 1.0, 0.0) == 0.0

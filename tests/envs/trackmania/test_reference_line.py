@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs.racing.kernel.zones import metres_of, zone_of
-from envs.racing.line import line_of
+from envs.racing.kernel.zones import REACH, metres_of, zone_of
+from envs.racing.line import LineRules, line_of
 from envs.trackmania.line import ReferenceLine, read_line
 from trackmania_game.examples import straight_line
 from utils.errors import ConfigError
@@ -14,20 +14,23 @@ from utils.errors import ConfigError
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.integers(0, 10_000), st.lists(st.tuples(st.integers(1, 150), st.floats(-50, 50), st.floats(-9, 9)), max_size=9)
+    st.integers(0, 10_000),
+    st.lists(st.tuples(st.integers(1, 150), st.floats(-50, 50), st.floats(-9, 9)), max_size=9),
+    st.sampled_from([(LineRules(), np.inf), (LineRules("step", "beyond"), REACH)]),
 )
-def test_on_flat_ground_the_rules_are_racings(seed, places):
+def test_on_flat_ground_the_rules_are_racings(seed, places, chosen):
     rng = np.random.default_rng(seed)
     heading = np.cumsum(rng.uniform(-0.05, 0.05, 200))
     flat = np.cumsum(0.5 * np.stack([np.cos(heading), np.sin(heading)], axis=1), axis=0)
-    there, here = line_of(flat, 8.0), ReferenceLine(np.insert(flat, 1, 4.0, axis=1))
-    assert (here.start, here.finish) == (there.start, there.finish)
+    rules, back = chosen
+    there, here = line_of(flat, 8.0, rules), ReferenceLine(np.insert(flat, 1, 4.0, axis=1), rules)
+    assert (here.start, here.finish, here.entry) == (there.start, there.finish, there.entry)
     assert here.end == pytest.approx(there.metres)
     zone = here.start
     for near, x, z in places:
         at = flat[near] + (x, z)
-        zone_before, zone = zone, here.zone_of(zone, np.array([at[0], 4.0, at[1]]))
-        assert zone == zone_of(there.points, zone_before, there.finish, *at)
+        zone_before, zone = zone, here.zone_of(zone, np.array([at[0], 4.0, at[1]]), back)
+        assert zone == zone_of(there.points, zone_before, there.finish, *at, back)
         assert here.metres_of(zone, np.array([at[0], 4.0, at[1]])) == pytest.approx(metres_of(there.points, zone, *at))
 
 

@@ -203,6 +203,26 @@ def test_time_is_up(stand_in, make_env):
     assert (len(rewards), truncated) == (4, True)
 
 
+def test_races_by_linesights_rules(stand_in, make_env):
+    """The finish is entered a zone and 0.75 m later, and speed is paid where it is gained."""
+    env = make_env(
+        stand_in(),
+        finish_entry="beyond",
+        final_speed="gain",
+        line_ends="step",
+        zone_back="reach",
+        final_speed_reward_per_m_per_s=1.0,
+        constant_reward_per_ms=0.0,
+        reward_per_m_advanced_along_centerline=0.0,
+    )
+    env.reset()
+    rewards, (terminated, *_) = race(env)
+    seen = env.observe()
+    assert terminated and seen["current_zone_idx"] == 20 + 120
+    assert seen["meters_advanced_along_centerline"] == pytest.approx(59.5 + 0.75)
+    assert rewards[0] > 0.1 and rewards[-1] == 0
+
+
 def test_the_finish_in_the_tick_of_a_step_takes_the_frame_back(stand_in, make_env):
     game = stand_in(finish_at=200)
     env = make_env(game, view="both")

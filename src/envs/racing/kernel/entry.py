@@ -5,7 +5,7 @@ from envs.racing.kernel.floats import write_floats, write_wheels
 from envs.racing.kernel.pictures import write_picture
 from envs.racing.kernel.placing import place
 from envs.racing.kernel.race import step
-from envs.racing.kernel.zones import potential_of
+from envs.racing.kernel.zones import pointing_of, potential_of
 
 
 @compiled()
@@ -20,7 +20,9 @@ def write_view(b, races, tracks, world, views, outputs):
     for i in range(cars.size):
         car = cars[i]
         outputs.zone[b, i], outputs.furthest[b, i], outputs.metres[b, i] = car.zone, car.furthest, car.metres
-        outputs.potential[b, i] = potential_of(points, car.zone, car.x, car.y)
+        ahead = min(car.zone + world.zones_every, track.count - 1)
+        pointing = pointing_of(points, car.zone, ahead, car.cos, car.sin)
+        outputs.potential[b, i] = potential_of(points, car.zone, car.x, car.y) + world.point_potential * pointing
         write_wheels(car, world, outputs.wheels[b, i])
         sees = race.step == 0 or outputs.present[b, i]  # `step` notes who played it
         outputs.present[b, i] = car.playing

@@ -2,8 +2,9 @@
 
 from envs.racing.jit import compiled
 from envs.racing.kernel.driving import collide, tick, touch_wall
-from envs.racing.kernel.zones import metres_of, nearest, zone_of
-from envs.racing.state import CAR_RADIUS, PREVIOUS, TICK_MS
+from envs.racing.kernel.rewards import engineered
+from envs.racing.kernel.zones import metres_of, nearest, squared_distance, zone_of
+from envs.racing.state import CAR_RADIUS, PREVIOUS, TICK_MS, WHEELS
 
 
 @compiled()
@@ -48,13 +49,37 @@ def play(cars, world, points, track, actions):
 
 
 @compiled()
+def speed_of(car):
+    return (car.forward * car.forward + car.left * car.left) ** 0.5
+
+
+@compiled()
+def style_of(car, world, points, action, before_speed):
+    """The reward for how a car drives, in a step that does not end its race."""
+    reward = engineered(
+        world.speedslide_reward,
+        world.neoslide_reward,
+        world.kamikaze_reward,
+        world.close_reward,
+        car.forward,
+        car.left,
+        action,
+        WHEELS,  # they never leave the ground
+        squared_distance(points[car.zone], car.x, car.y) ** 0.5,
+    )
+    if car.forward > 0.0:
+        reward += world.gain_reward * (speed_of(car) - before_speed)
+    return reward
+
+
+@compiled()
 def settle(car, world, points, track, before_ms, step_ms):
     """The end of a step of a car that played: its zone and metres. Returns its reward, and whether it is cut off."""
     before = car.metres
     if car.finished:
-        car.zone, car.metres = track.finish, track.metres
+        car.zone, car.metres = track.entry, track.metres
     else:
-        car.zone = zone_of(points, car.zone, track.finish, car.x, car.y)
+        car.zone = zone_of(points, car.zone, track.finish, car.x, car.y, world.back_reach)
         car.metres = metres_of(points, car.zone, car.x, car.y)
     car.idle_ms += step_ms
     if car.zone > car.furthest:
@@ -93,13 +118,14 @@ def step(b, races, tracks, world, actions, outputs):
     before_ms = (race.step - 1) * step_ms
     for i in range(n):
         cars[i].hits = 0
+        outputs.reward[b, i] = speed_of(cars[i])  # before the step, for now
         outputs.present[b, i] = cars[i].playing  # of those that play this step, for now
     play(cars, world, points, track, actions[b])
     playing, finished = 0, 0
     for i in range(n):
         played = outputs.present[b, i]
         outputs.pressed[b, i] = played and (actions[b, i] // 3 == 0 or actions[b, i] // 3 == 3)
-        outputs.reward[b, i] = 0.0
+        before_speed, outputs.reward[b, i] = outputs.reward[b, i], 0.0
         outputs.car_terminated[b, i] = outputs.car_truncated[b, i] = False
         if played:
             remember(cars[i], actions[b, i])
@@ -107,6 +133,8 @@ def step(b, races, tracks, world, actions, outputs):
             if cars[i].playing and race.step >= world.step_limit:
                 cars[i].playing = 0
                 cut = True
+            if cars[i].playing:
+                reward += style_of(cars[i], world, points, actions[b, i], before_speed)
             outputs.reward[b, i] = reward
             outputs.car_terminated[b, i] = cars[i].finished == 1
             outputs.car_truncated[b, i] = cut

@@ -16,11 +16,11 @@ def squared_distance(point, x, y):
 
 
 @compiled()
-def downhill(points, zone, last, x, y, reach):
+def downhill(points, zone, last, x, y, reach, back_reach):
     """The zone whose centre is nearest, by steps from `zone` that come nearer: first forward, then back.
 
     It moves forward while the next centre is at least as near as the present one and nearer than `reach`, but not past
-    `last`.
+    `last`; back, while the one before is nearer, and within `back_reach`.
     """
     here = squared_distance(points[zone], x, y)
     while zone < last:
@@ -31,7 +31,7 @@ def downhill(points, zone, last, x, y, reach):
         here = there
     while zone > FIRST:
         there = squared_distance(points[zone - 1], x, y)
-        if there >= here:
+        if there >= here or there > back_reach * back_reach:
             break
         zone -= 1
         here = there
@@ -39,15 +39,15 @@ def downhill(points, zone, last, x, y, reach):
 
 
 @compiled()
-def zone_of(points, zone, finish, x, y):
-    """The zone of a car at (x, y) that was in `zone`, by Linesight's rule."""
-    return downhill(points, zone, finish, x, y, REACH)
+def zone_of(points, zone, finish, x, y, back_reach):
+    """The zone of a car at (x, y) that was in `zone`, by Linesight's rule where `back_reach` is `REACH`."""
+    return downhill(points, zone, finish, x, y, REACH, back_reach)
 
 
 @compiled()
 def nearest(points, zone, last, x, y):
     """The zone whose centre is nearest, however far it is."""
-    return downhill(points, zone, last, x, y, inf)
+    return downhill(points, zone, last, x, y, inf, inf)
 
 
 @compiled()
@@ -62,3 +62,12 @@ def metres_of(points, zone, x, y):
 def potential_of(points, zone, x, y):
     """-0.1 for each metre to the zone's centre, of 2 to 25."""
     return -0.1 * min(max(squared_distance(points[zone], x, y) ** 0.5, 2.0), 25.0)
+
+
+@compiled()
+def pointing_of(points, zone, ahead, cos, sin):
+    """What a heading lacks of the direction from a zone's centre to that of zone `ahead`: cosine - 1, 0 to -2."""
+    here, there = points[zone], points[ahead]
+    dx, dy = there.x - here.x, there.y - here.y
+    way = (dx * dx + dy * dy) ** 0.5
+    return (cos * dx + sin * dy) / way - 1.0 if way > 0.0 else 0.0

@@ -1,0 +1,50 @@
+"""Arguments of races: what they pay, and where they are computed as Linesight computes them."""
+
+from dataclasses import dataclass
+
+from envs.racing.line import LineRules
+from envs.racing.reward_weights import WEIGHTS
+from envs.reaches import nowhere
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
+
+# the first of each is Muster's way, the second Linesight's
+CHOICES = {
+    "zone_back": ("nearer", "reach"),
+    "line_ends": ("spacing", "step"),
+    "finish_entry": ("line", "beyond"),
+    "final_speed": ("finish", "gain"),
+}
+OF_RULES = nowhere(" ".join([*WEIGHTS, *CHOICES]))
+
+
+@dataclass
+class Rules:
+    """Arguments that races on tracks and on the game's maps share; docs/racing.md and docs/trackmania.md have them."""
+
+    constant_reward_per_ms: float = WEIGHTS["constant_reward_per_ms"].default
+    reward_per_m_advanced_along_centerline: float = WEIGHTS["reward_per_m_advanced_along_centerline"].default
+    final_speed_reward_per_m_per_s: float = WEIGHTS["final_speed_reward_per_m_per_s"].default
+    engineered_speedslide_reward: float = WEIGHTS["engineered_speedslide_reward"].default
+    engineered_neoslide_reward: float = WEIGHTS["engineered_neoslide_reward"].default
+    engineered_kamikaze_reward: float = WEIGHTS["engineered_kamikaze_reward"].default
+    engineered_close_to_vcp_reward: float = WEIGHTS["engineered_close_to_vcp_reward"].default
+    shaped_reward_point_to_vcp_ahead: float = WEIGHTS["shaped_reward_point_to_vcp_ahead"].default
+    final_speed: str = "finish"  # pays the speed there; "gain": what was gained in each step before
+    zone_back: str = "nearer"  # a zone is left backwards if the one before is nearer; "reach": and within 45 m
+    line_ends: str = "spacing"  # beyond its ends, a line has points 0.5 m apart; "step": as its last two are
+    finish_entry: str = "line"  # zone and metres of a finished race; "beyond": a zone and 0.75 m further
+
+    def require_rules(self) -> None:
+        """Raises: ConfigError: an argument is none of its choices."""
+        for key, allowed in CHOICES.items():
+            value = getattr(self, key)
+            if value not in allowed:
+                hint = suggestion(str(value), allowed)
+                raise ConfigError(f"env_args.{key} is {shown(value)}; it must be {' or '.join(allowed)}.{hint}")
+
+    @property
+    def line_rules(self) -> LineRules:
+        """How lines are read."""
+        return LineRules(self.line_ends, self.finish_entry)
