@@ -71,12 +71,14 @@ class BatchedRaces:
         self._order = [self.maps.index(race) for race in self.cycle]
         self.tracks = tracks_of(self.maps, options.pictures, options.line_rules)
         self.world = world_of(options)
-        size, floats = int(self.world["size"][0]), float_size(options.zones_ahead, options.seen_cars)
+        floats, picture = float_size(options.zones_ahead, options.seen_cars), options.picture_shape
         mean, deviation = scaling_of(options.zones_ahead, options.zones_every, options.seen_cars)
         if not options.normalise:
             mean, deviation = np.zeros_like(mean), np.ones_like(deviation)
-        self.views = Views(mean, 1 / deviation, ground_of(size) if size else np.zeros((1, 2), np.float32))
-        one = (*allocate_races(1, options.n_cars), *allocate_outputs(1, options.n_cars, floats, size))
+        self.views = Views(
+            mean, 1 / deviation, ground_of(*picture[:2]) if options.pictures else np.zeros((1, 2), np.float32)
+        )
+        one = (*allocate_races(1, options.n_cars), *allocate_outputs(1, options.n_cars, floats, picture))
         require_memory(
             f"A batch of {batch_size} races",
             batch_size * sum(array.nbytes for array in one),
@@ -84,7 +86,7 @@ class BatchedRaces:
             "Choose a smaller batch_size_run.",
         )
         self.races = allocate_races(batch_size, options.n_cars)
-        self.outputs = allocate_outputs(batch_size, options.n_cars, floats, size)
+        self.outputs = allocate_outputs(batch_size, options.n_cars, floats, picture)
         self.seed(options.seed)
 
     def seed(self, seed: int | Sequence[int] | None) -> None:
@@ -218,7 +220,7 @@ def world_of(options: Options) -> np.ndarray:
     one["back_reach"] = REACH if options.zone_back == "reach" else np.inf
     one["zones_ahead"], one["zones_every"] = options.zones_ahead, options.zones_every
     one["seen_cars"] = options.seen_cars
-    one["size"] = options.picture_size if options.pictures else 0
+    one["height"], one["width"], _ = options.picture_shape
     return world
 
 

@@ -38,6 +38,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     **OF_RACES,
 }
 WHOLE = ("n_cars", "gears", "step_ms", "time_limit", "zones_ahead", "zones_every")
+FRAMES = {"frame_width": (16, 640), "frame_height": (16, 480)}  # pixels, if they are given
 
 OF_CYCLES = dict.fromkeys(("map_cycle", "test_map_cycle"), Reach("", lasting=lasting))
 REACHES: Mapping[str, Reach] = {
@@ -45,8 +46,8 @@ REACHES: Mapping[str, Reach] = {
     **OF_CYCLES,
     **nowhere(
         "map_order n_cars contact walls gears grip half_width metres start_anywhere "
-        "step_ms time_limit cut_off_seconds view picture_size zones_ahead zones_every normalise state reward test_mode "
-        "place"
+        "step_ms time_limit cut_off_seconds view picture_size frame_width frame_height zones_ahead zones_every "
+        "normalise state reward test_mode place"
     ),
     **OF_RULES,
 }
@@ -76,6 +77,8 @@ class Options(Rules):
     cut_off_seconds: float = 2.0  # without a new furthest zone
     view: str = "float"
     picture_size: int = 42
+    frame_width: int = 0  # pixels of a picture that is no square; 0: picture_size
+    frame_height: int = 0
     zones_ahead: int = 40  # zone centres in the float view
     zones_every: int = 20  # zones from one of them to the next
     normalise: bool = True  # the float view, by fixed means and deviations
@@ -95,6 +98,7 @@ class Options(Rules):
         if self.picture_size not in PICTURE_SIZES:
             raise ConfigError(f"env_args.picture_size is {shown(self.picture_size)}; it must be 42 or 84.")
         require_numbers(self, BOUNDS, WHOLE)
+        require_numbers(self, {key: bounds for key, bounds in FRAMES.items() if getattr(self, key) != 0}, FRAMES)
         if self.step_ms % TICK_MS:
             raise ConfigError(f"env_args.step_ms is {self.step_ms}; it must be a multiple of {TICK_MS}.")
 
@@ -120,7 +124,9 @@ class Options(Rules):
 
     @property
     def picture_shape(self) -> tuple[int, int, int]:
-        return (self.picture_size, self.picture_size, 1)
+        """Height, width and 1; no pixels without pictures."""
+        size = self.picture_size
+        return (self.frame_height or size, self.frame_width or size, 1) if self.pictures else (0, 0, 1)
 
     @property
     def seen_cars(self) -> int:

@@ -56,10 +56,10 @@ def raster_of(line: Line) -> Raster:
     return Raster(cells, float(left), float(bottom), cell)
 
 
-def ground_of(size: int) -> np.ndarray:
-    """Where pixels below the horizon lie, `[(size - sky) * size, 2]` float32: metres forward and left of the car."""
-    sky, focal = size // HORIZON, FOCAL * size
-    rows, columns = np.mgrid[0 : size - sky, 0:size]
+def ground_of(height: int, width: int) -> np.ndarray:
+    """Where pixels below the horizon lie, `[(height - sky) * width, 2]` float32: metres forward and left of the car."""
+    sky, focal = height // HORIZON, FOCAL * width
+    rows, columns = np.mgrid[0 : height - sky, 0:width]
     depth = EYE * focal / (rows + 0.5)
-    aside = (0.5 * size - columns - 0.5) * depth / focal
+    aside = (0.5 * width - columns - 0.5) * depth / focal
     return np.stack([depth - BEHIND, aside], axis=2).reshape(-1, 2).astype(np.float32)

@@ -126,7 +126,8 @@ WORLD = record(
         ("zones_ahead", "i8"),
         ("zones_every", "i8"),
         ("seen_cars", "i8"),
-        ("size", "i8"),  # pixels of a side of the picture; 0: none
+        ("height", "i8"),  # pixels of the picture; 0: none
+        ("width", "i8"),
     ]
 )
 
@@ -144,7 +145,7 @@ class Views(NamedTuple):
 
     mean: np.ndarray  # [F] float32
     scale: np.ndarray  # [F] float32: 1 / deviation
-    ground: np.ndarray  # [size * size, 2] float32: the point on the ground that a pixel shows, forward and left
+    ground: np.ndarray  # [pixels, 2] float32: the point on the ground that a pixel shows, forward and left
 
 
 class Races(NamedTuple):
@@ -158,7 +159,7 @@ class Outputs(NamedTuple):
     """What a step leaves, for B races of n cars."""
 
     floats: np.ndarray  # [B, n, F] float32, "state_float"
-    frames: np.ndarray  # [B, n, size, size, 1] uint8
+    frames: np.ndarray  # [B, n, height, width, 1] uint8
     legal: np.ndarray  # [B, n, 12] uint8
     present: np.ndarray  # [B, n] bool
     zone: np.ndarray  # [B, n] int64, "current_zone_idx"
@@ -188,11 +189,11 @@ def allocate_races(races: int, cars: int) -> Races:
     return Races(np.zeros(races, dtype=RACE), np.zeros((races, cars), dtype=CAR))
 
 
-def allocate_outputs(races: int, cars: int, floats: int, size: int) -> Outputs:
+def allocate_outputs(races: int, cars: int, floats: int, picture: tuple[int, ...]) -> Outputs:
     each = (races, cars)
     return Outputs(
         np.zeros((*each, floats), np.float32),
-        np.zeros((*each, size, size, 1), np.uint8),
+        np.zeros((*each, *picture), np.uint8),
         np.ones((*each, len(INPUTS)), np.uint8),
         np.ones(each, bool),
         np.zeros(each, np.int64),

@@ -51,9 +51,7 @@ class TrackManiaEnv:
         self._maps = len({one.name for one in self._cycle})
         self._races_begun, self._crashes_in_a_row, self.restarts = 0, 0, 0
         self._mean, self._deviation = scaling() if self.options.normalise else (0.0, 1.0)
-        self._outputs = allocate_outputs(1, 1, SIZE, 0)._replace(
-            frames=np.zeros((1, 1, *self.options.picture_shape), np.uint8)
-        )
+        self._outputs = allocate_outputs(1, 1, SIZE, self.options.picture_shape)
         self._back_reach = REACH if self.options.zone_back == "reach" else np.inf
         self._game = Game(self.options)
         self._races = Races(self._game)

@@ -6,7 +6,7 @@ from typing import Any
 
 from envs.bounds import require_numbers
 from envs.racing.map_cycle import require_one_meaning
-from envs.racing.options import OF_CYCLES, OF_RACES, VIEWS
+from envs.racing.options import FRAMES, OF_CYCLES, OF_RACES, VIEWS
 from envs.racing.rules import OF_RULES, Rules
 from envs.racing.state import TICK_MS
 from envs.reaches import OF_ALL, nowhere
@@ -28,8 +28,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "max_restarts": (0, 10**6),
     "speed": (0.1, 1000.0),
     "countdown_speed": (1.0, 1000.0),
-    "frame_width": (16, 640),
-    "frame_height": (16, 480),
+    **FRAMES,
     **OF_RACES,
 }
 WHOLE = ("port", "max_restarts", "step_ms", "time_limit", "frame_width", "frame_height")

@@ -28,25 +28,30 @@ def grey_at(raster, x, y):
     return raster.cells[row, column] if inside else GROUND
 
 
-@pytest.mark.parametrize("size", [42, 84])
-@pytest.mark.parametrize("steps", [1, 45])
-def test_every_pixel_is_what_its_ray_hits(size, steps):
-    made = driven(steps, picture_size=size)
+@pytest.mark.parametrize(
+    ("shape", "steps"), [((42, 42), 1), ((42, 42), 45), ((84, 84), 45), ((120, 160), 45), ((30, 16), 45)]
+)
+def test_every_pixel_is_what_its_ray_hits(shape, steps):
+    height, width = shape
+    made = driven(
+        steps, **{"picture_size": width} if height == width else {"frame_height": height, "frame_width": width}
+    )
     car, picture = made.races.cars[0, 0], made.outputs.frames[0, 0, :, :, 0]
-    raster, sky, heading = raster_of(made.maps[0].line()), size // HORIZON, np.arctan2(car["sin"], car["cos"])
-    bar = int(min(abs(car["forward"]) / 60, 1) * size)
-    assert (picture[: size // 21, :bar] == BAR).all() and (picture[: size // 21, bar:] == SKY).all()
-    assert (picture[size // 21 : sky] == SKY).all()
+    raster, sky, heading = raster_of(made.maps[0].line()), height // HORIZON, np.arctan2(car["sin"], car["cos"])
+    bar = int(min(abs(car["forward"]) / 60, 1) * width)
+    assert picture.shape == shape
+    assert (picture[: height // 21, :bar] == BAR).all() and (picture[: height // 21, bar:] == SKY).all()
+    assert (picture[height // 21 : sky] == SKY).all()
     wrong = 0
-    for row in range(sky, size):
-        for column in range(size):
-            down, right = (row - sky + 0.5) / (FOCAL * size), (column + 0.5 - size / 2) / (FOCAL * size)
+    for row in range(sky, height):
+        for column in range(width):
+            down, right = (row - sky + 0.5) / (FOCAL * width), (column + 0.5 - width / 2) / (FOCAL * width)
             depth = EYE / down
             ahead, aside = depth - BEHIND, -right * depth
             x = car["x"] + np.cos(heading) * ahead - np.sin(heading) * aside
             y = car["y"] + np.sin(heading) * ahead + np.cos(heading) * aside
             wrong += picture[row, column] != grey_at(raster, x, y)
-    assert wrong <= 0.002 * size**2, "but for rounding at the borders of cells"
+    assert wrong <= 0.002 * height * width, "but for rounding at the borders of cells"
     assert {ROAD, EDGE, GROUND} <= set(np.unique(picture))
 
 

@@ -148,6 +148,8 @@ def test_the_length_of_a_repeated_cycle_is_bounded():
         ({"view": "pixels"}, "racing has no 'pixels'"),
         ({"reward": "all"}, "racing has no 'all'"),
         ({"picture_size": 64}, "must be 42 or 84"),
+        ({"frame_height": 12}, "frame_height is 12; it must be a whole number from 16 to 480"),
+        ({"frame_width": 160.0}, "frame_width is 160.0; it must be a whole number from 16 to 640"),
         ({"n_cars": 0}, "n_cars is 0; it must be a whole number from 1 to 32"),
         ({"n_cars": 1.5}, "n_cars is 1.5; it must be a whole number from 1 to 32"),
         ({"grip": float("nan")}, "grip is nan; it must be a number from 0.1 to 10"),

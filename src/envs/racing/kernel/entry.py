@@ -28,7 +28,7 @@ def write_view(b, races, tracks, world, views, outputs):
         outputs.present[b, i] = car.playing
         if sees:
             write_floats(cars, i, world, points, track, outputs.wheels[b, i], views, outputs.floats[b, i])
-            if world.size > 0:
+            if world.height > 0:
                 write_picture(cars, i, world, track, tracks.raster, views.ground, outputs.frames[b, i])
         else:
             outputs.floats[b, i, :] = 0.0
