@@ -46,6 +46,10 @@ def _dispatch(argv: list[str]) -> None:
         from cli.listing import listing
 
         _show(listing(arguments.asked) + "\n")
+    elif arguments.export is not None:
+        from cli.export import export
+
+        export(arguments)
     else:
         from cli.experiment import run_experiment
 

@@ -17,17 +17,24 @@ NAMED = {
     "--env-config": "two_step",
     "--resume": "latest",
     "--evaluate": "latest",
+    "--export": "latest",
+    "--to": "Walker.onnx",
+    "--model-version": "2",
     "--model": "newest",
     "--custom": "my_functions:measure",
     "--cpanel": """'{"lr": 1e-3}'""",
 }
+FLAGS = ("--greedy", "--dry-run", "--validate")
+# those that `Arguments` has as they are
+OPTIONS = "resume evaluate export model custom to model_version greedy dry_run validate".split()
 
 
 @dataclass
 class Arguments:
     """The parsed command line.
 
-    `model` and `custom` say more about `evaluate`: "best" or "newest", and a function of the user's own.
+    `model` and `custom` say more about `evaluate`: "best" or "newest", and a function of the user's own. `to`,
+    `model_version` and `greedy` say more about `export`: the file, the names in it, and what it does.
     `action` is "help", "list" or "run"; `asked`: the word after --help or --list; `sacred` goes to Sacred as it is;
     `settings` are those after `with`, nested; `panel`: the changes of a parameter file's control panel, by `--cpanel`
     and by `with cpanel.KEY=VALUE`, the later wins. `texts`: how settings were typed that are no text, "a.b" -> text.
@@ -40,6 +47,10 @@ class Arguments:
     evaluate: str | None = None
     model: str | None = None
     custom: str | None = None
+    export: str | None = None
+    to: str | None = None
+    model_version: str | None = None
+    greedy: bool = False
     dry_run: bool = False
     validate: bool = False
     asked: str = ""
@@ -66,15 +77,13 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     action = "help" if ours.help is not None or "-h" in words else "run" if ours.list is None else "list"
     sacred = _with_nothing([word for word in words if word != "-h"])
     asked = (ours.help if action == "help" else ours.list) or ""
-    chosen = {
-        option: getattr(ours, option) for option in ("resume", "evaluate", "model", "custom", "dry_run", "validate")
-    }
+    chosen = {option: getattr(ours, option) for option in OPTIONS}
     parsed = Arguments(action, ours.config, ours.env_config, asked=asked, sacred=sacred, **chosen)
     if sacred:
         # imported here: pages and most mistakes do not need Sacred
         from cli.sacred_words import check_words
 
-        parsed.settings, parsed.texts = check_words(sacred, [*NAMED, "--list", "--help", "--dry-run", "--validate"])
+        parsed.settings, parsed.texts = check_words(sacred, [*NAMED, "--list", "--help", *FLAGS])
     _take_panel(parsed, ours.cpanel)
     if action == "run" and "help" not in sacred:
         _require_choices(ours)
@@ -113,8 +122,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--help", nargs="?", const="")  # -h is found among the words: argparse would read -hx
     parser.add_argument("--list", nargs="?", const="")
-    parser.add_argument("--dry-run", action="store_true")
-    parser.add_argument("--validate", action="store_true")
+    for option in FLAGS:
+        parser.add_argument(option, action="store_true")
     for option in NAMED:
         parser.add_argument(option, action=_Name)
     return parser
@@ -173,11 +182,16 @@ def _take_panel(parsed: Arguments, text: str | None) -> None:
 def _require_choices(ours: argparse.Namespace) -> None:
     if ours.model not in (None, "best", "newest"):
         raise ConfigError(f"--model={shown(ours.model)}: no such choice.{suggestion(ours.model, ('best', 'newest'))}")
-    for option, value in (("--model", ours.model), ("--custom", ours.custom)):
-        if value is not None and ours.evaluate is None:
-            raise ConfigError(f"{option} needs --evaluate=RUN: the run whose model is loaded.")
+    if ours.model is not None and ours.evaluate is None and ours.export is None:
+        raise ConfigError("--model needs --evaluate=RUN or --export=RUN: the run whose model is loaded.")
+    if ours.custom is not None and ours.evaluate is None:
+        raise ConfigError("--custom needs --evaluate=RUN: the run whose model is loaded.")
+    for option in ("--to", "--model-version", "--greedy"):
+        if getattr(ours, option[2:].replace("-", "_")) and ours.export is None:
+            raise ConfigError(f"{option} needs --export=RUN: the run whose policy is written.")
     choices = {"--config": ours.config, "--env-config": ours.env_config}
-    of_runs = [option for option, name in (("--resume", ours.resume), ("--evaluate", ours.evaluate)) if name]
+    named = {"--resume": ours.resume, "--evaluate": ours.evaluate, "--export": ours.export}
+    of_runs = [option for option, name in named.items() if name]
     if of_runs:
         for option in [*of_runs[1:], *(option for option, name in choices.items() if name)]:
             raise ConfigError(f"{option} does not go with {of_runs[0]}, which takes the config of the run.")

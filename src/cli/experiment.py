@@ -64,7 +64,7 @@ def _run_experiment(arguments: Arguments) -> None:
     results = given_text(arguments, "local_results_path") or default_config()["local_results_path"]
     if arguments.evaluate is not None:
         _refuse_panel(arguments, "--evaluate plays a trained model")
-        config, reason = _evaluation(arguments, results)
+        config, reason = config_to_play(arguments, arguments.evaluate, results)
         composed = Composed(config, note=reason)
     elif arguments.resume is not None:
         resume = Resumption.of(arguments.resume, results)
@@ -129,13 +129,16 @@ def _kept_or_not(arguments: Arguments) -> Iterator[None]:
             get_logger().info("Dry run: these results are removed.")
 
 
-def _evaluation(arguments: Arguments, results: str) -> tuple[dict, str]:
+def config_to_play(arguments: Arguments, name: str, results: str) -> tuple[dict, str]:
     """The config that plays a recorded run's best or newest model, or the one that `load_step` picks of those saved.
+
+    Args:
+        name: of the run (`records.find_run`).
 
     Returns:
         it, and why this model is played.
     """
-    found, words = find_run(arguments.evaluate, results), arguments.sacred
+    found, words = find_run(name, results), arguments.sacred
     folder, step, reason = found.models, 0, ""
     if given_value(words, "load_step") is None:
         model, reason = find_model(found, arguments.model)

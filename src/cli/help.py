@@ -24,6 +24,7 @@ Experiment
   --evaluate=RUN       play test episodes with a run's best model, or the one
                        that load_step picks, and write episodes.csv
   --model=newest       with --evaluate: the newest model, not the best
+  --export=RUN         its policy as an ONNX file for Unity: docs/dots_builds.md
   --custom=M:F         with --evaluate: call M's function F on the loaded run
   --dry-run, --validate  run, or try everything out; keep nothing
   --list [NAME]        names of all algorithms, environments and parts; of an
@@ -55,6 +56,5 @@ Other programs (each has --help)
   python src/clone.py FOLDER   a policy that does what a recording shows
   python src/replay.py FILE    a replay as GIF, MP4 or pictures
 
-Results go to results/ (key local_results_path): runs/ (metric log,
-checkpoints), sacred/, models/, replays/, tb_logs/.
+Results go to results/ (key local_results_path): runs/, sacred/, models/, ...
 """

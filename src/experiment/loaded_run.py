@@ -11,6 +11,7 @@ import torch as th
 
 from checkpoints.model_manifests import note_of
 from experiment.assembly import assemble_players
+from experiment.teams import Member
 from learners.non_finite import require_finite
 from records.logger import Logger
 from utils.devices import acting_device
@@ -26,6 +27,7 @@ class LoadedRun:
     Attributes:
         args: the run's config, with the sizes of its environment.
         runner, mac: the runner and the controller; `mac.agent` is the network.
+        teams: who controls the agents; one, unless the environment has several groups of them.
         stream: the random numbers of tests.
         step: after which the model was saved.
         logger: `log_stat(key, value, step)` records a figure of your own.
@@ -35,6 +37,7 @@ class LoadedRun:
     args: SimpleNamespace
     runner: Any
     mac: Any
+    teams: list[Member]
     stream: RandomStream
     step: int
     logger: Logger
@@ -60,7 +63,7 @@ def loaded_run(args: SimpleNamespace, logger: Logger, model: Path, step: int) ->
         require_finite(players.mac, model)
         players.runner.t_env = step
         stream = RandomStream(args.seed + TEST_SEED_OFFSET)
-        yield LoadedRun(args, players.runner, players.mac, stream, step, logger, model)
+        yield LoadedRun(args, players.runner, players.mac, players.teams, stream, step, logger, model)
     finally:
         players.runner.close_env()
 
