@@ -42,8 +42,7 @@ Options (Sacred's)
   -n, --name NAME      name the run in Sacred's record
   -c, --comment TEXT   add a comment to it
   -u, --unobserved     keep no record of the run
-  -l, --loglevel LEVEL DEBUG, INFO, WARNING, ERROR
-  -d, --debug          full tracebacks
+  -l, --loglevel LEVEL DEBUG, INFO, WARNING, ERROR; -d, --debug: tracebacks
   -h, --help           this page
 
 Other programs (each has --help)
@@ -56,5 +55,6 @@ Other programs (each has --help)
   python src/clone.py FOLDER   a policy that does what a recording shows
   python src/replay.py FILE    a replay as GIF, MP4 or pictures
 
-Results go to results/ (key local_results_path): runs/, sacred/, models/, ...
+Results go to results/ (key local_results_path): runs/ (metric log,
+checkpoints), sacred/, models/, replays/, tb_logs/.
 """
