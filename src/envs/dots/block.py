@@ -73,6 +73,10 @@ class Block:
         found = self._staged[name][:count]
         return found.copy() if copy else found
 
+    def bytes_from(self, name: str, size: int) -> np.ndarray:
+        """So many bytes from where an array begins, also of what lies behind it: uint8 `[size]`."""
+        return self._file.fill(np.empty(size, np.uint8), self._places[name][0])
+
     def common(self, count: int, copy: bool = True) -> list[np.ndarray]:
         """`rows` of the observations, "reward" and "agent_id"."""
         if self._arrays is None:

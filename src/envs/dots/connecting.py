@@ -9,6 +9,8 @@ from pathlib import Path
 
 from dots_simulator.layout import FOLDER, PROTOCOLS
 from envs.dots.faults import SimulatorFault
+from envs.dots.overwritten import AUTO as FOUND_OUT
+from envs.dots.overwritten import Overwritten
 from envs.dots.places import Place, common_folder, editor_place, own_folder
 from envs.dots.process import SimulatorProcess, found
 from envs.dots.protocol_0 import Session0
@@ -35,6 +37,7 @@ class Wanted:
         launch_timeout: seconds until it attaches.
         timeout: seconds for an answer.
         wakes: whether to offer wake-ups, and sealed memory.
+        ids: of protocol 0 with discrete actions; see `overwritten.Overwritten`.
     """
 
     executable: str | None = None
@@ -44,6 +47,7 @@ class Wanted:
     launch_timeout: float = 60.0
     timeout: float = 60.0
     wakes: bool = True
+    ids: str = FOUND_OUT
 
 
 def connect(wanted: Wanted) -> Session:
@@ -135,8 +139,11 @@ def _editor(wanted: Wanted) -> Session:
 
 def _session(protocol: str, place: Place, wanted: Wanted) -> Session:
     try:
-        return SESSIONS[protocol](place, wanted.timeout, wanted.wakes)
+        session = SESSIONS[protocol](place, wanted.timeout, wanted.wakes)
     except OSError as error:
         with contextlib.suppress(OSError):
             place.free()
         raise SimulatorFault(f"The files in {place.path.parent} cannot be made: {error.strerror}.") from None
+    if isinstance(session, Session0):
+        session.overwritten = Overwritten(wanted.ids)
+    return session

@@ -62,6 +62,7 @@ class DotsEnv:
             ]
         )
         self._warned, self._ignored, self._found_stale = False, set(), False
+        self._lost: set[str] = set()
         self._session: Session | None = None
         self._start()
         self.groups = {play.fields.name: play.fields.spec.max_agents for play in self._plays.values()}
@@ -228,6 +229,9 @@ class DotsEnv:
         session = self._session
         session.give(self._channels.generate_side_channel_messages(), reset=reset, query=query)
         payload = session.take("answering a reset" if reset else "answering a query" if query else "answering a step")
+        if session.lost and session.lost not in self._lost:
+            self._lost.add(session.lost)
+            log.warning(session.lost)
         if payload:
             try:
                 self._channels.process_side_channel_message(payload)

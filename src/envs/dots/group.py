@@ -7,6 +7,7 @@ import numpy as np
 from dots_simulator.groups import GroupLayout, GroupSpec
 from envs.dots.block import Block, Piece
 from envs.dots.faults import SimulatorFault
+from envs.dots.overwritten import Overwritten
 from envs.dots.shared_file import SharedFile
 
 # bytes of agents that ask, up to which those of a group are read as a whole
@@ -52,6 +53,8 @@ class Group:
         self._file, self._old = file, layout.protocol == "0"
         # protocol 0: the rows of the decision block whose agents continue, and of those that have ended
         self._asking = self._over = None
+        # of protocol 0 with branches: what its session knows
+        self.overwritten: Overwritten | None = None
         self.asking = self.ended = 0
         self._lay(layout, begin)
 
@@ -89,6 +92,8 @@ class Group:
             self._shown = count
             done = self._decisions.rows("done", count, copy=False) != 0
             self._asking, self._over = np.flatnonzero(~done), np.flatnonzero(done)
+            if self.overwritten is not None and not self.overwritten.decided_against:
+                self._look_for_masks(count)
             count, ended = len(self._asking), len(self._over)
         self.asking, self.ended = count, ended
 
@@ -114,6 +119,8 @@ class Group:
         """The agents that have ended; without `copy` as of `decisions`."""
         if self._old:
             interrupted = self._ended.rows("max_step", self._shown, copy=False)[self._over] != 0
+            if self.overwritten is not None and self.overwritten.hides_limits:
+                interrupted[:] = False
             found = self._picked(self._over)
         else:
             interrupted = self._ended.rows("status", self.ended, copy=False) != 0
@@ -136,7 +143,16 @@ class Group:
 
     def _picked(self, rows: np.ndarray) -> list[np.ndarray]:
         """Of protocol 0, some of the rows that are shown."""
-        return [array[rows] for array in self._decisions.common(self._shown, copy=False)]
+        found = [array[rows] for array in self._decisions.common(self._shown, copy=False)]
+        if self.overwritten is not None and self.overwritten.hides_ids(self.spec.name):
+            found[-1] = rows.astype(np.int32)
+        return found
+
+    def _look_for_masks(self, count: int) -> None:
+        """Masks may lie over other fields; see `Overwritten`."""
+        masks = self._decisions.bytes_from("max_step", count * sum(self.spec.branches))
+        names = ("done", "max_step", "agent_id")
+        self.overwritten.look(self.spec, masks, {name: self._decisions.rows(name, count, copy=False) for name in names})
 
 
 def _agent_by_agent(masks: np.ndarray, branches: tuple[int, ...]) -> np.ndarray:

@@ -11,6 +11,8 @@ from dots_simulator.layout import PROTOCOLS
 from envs.bounds import require_numbers
 from envs.dots import side_channels
 from envs.dots.connecting import AUTO, Wanted
+from envs.dots.overwritten import AUTO as FOUND_OUT
+from envs.dots.overwritten import IDS
 from envs.dots.process import found
 from envs.reaches import OF_ALL, nowhere
 from utils.errors import ConfigError
@@ -35,7 +37,7 @@ REACHES: Mapping[str, Reach] = {
     "folder": FILES,
     **nowhere(
         "protocol launch_timeout timeout wake behaviours start_turns time_limit parameters engine side_channels "
-        "masks test_mode place"
+        "masks ids test_mode place"
     ),
 }
 
@@ -58,6 +60,7 @@ class Options:
     engine: dict[str, Any] = field(default_factory=dict)  # engine configuration
     side_channels: list[Any] = field(default_factory=list)  # that plugins have registered: names, or their classes
     masks: str = "agents"  # how masks of several branches lie: agents, as Unity writes them, or branches
+    ids: str = FOUND_OUT  # protocol 0, discrete actions: told apart by ids (agents), by rows, or found out (auto)
     seed: int | None = None
     test_mode: bool = False  # set by Muster: whether tests are played
     place: Any = (0, 1, 0)  # set by Muster: number among the copies that share a cycle, their number, and among all
@@ -71,6 +74,8 @@ class Options:
             )
         if self.masks not in ("agents", "branches"):
             raise ConfigError(f"env_args.masks is {shown(self.masks)}; it must be agents or branches.")
+        if self.ids not in IDS:
+            raise ConfigError(f"env_args.ids is {shown(self.ids)}; it must be {', '.join(IDS[:-1])} or {IDS[-1]}.")
         self._require_parameters()
         self._require_engine()
         for name in self.side_channels:
@@ -85,7 +90,14 @@ class Options:
         seed = str(self.seed if self.seed is not None else 0)
         args = [str(one).replace(SEED, seed).replace(COPY, str(self.place[2])) for one in self.args]
         return Wanted(
-            self.executable, args, self.protocol, self.folder, self.launch_timeout, self.timeout, bool(self.wake)
+            self.executable,
+            args,
+            self.protocol,
+            self.folder,
+            self.launch_timeout,
+            self.timeout,
+            bool(self.wake),
+            self.ids,
         )
 
     def channels(self) -> list[type]:

@@ -20,6 +20,7 @@ from dots_simulator.layout import (
 )
 from envs.dots.block import TurnReader
 from envs.dots.faults import SimulatorFault
+from envs.dots.overwritten import Overwritten
 from envs.dots.session import CLOSE_SECONDS, Session
 from envs.dots.shared_file import SharedFile, remove
 
@@ -37,6 +38,7 @@ class Session0(Session):
     _side_length_at = SIDE_OFFSET_0
 
     def _make(self) -> None:
+        self.overwritten = Overwritten()
         self._current = self.path
         self._files = 0
         self._side, self._bytes = 4, FIRST_BYTES_0
@@ -55,6 +57,8 @@ class Session0(Session):
             raise SimulatorFault("Protocol 0 has no query: side channels are exchanged with steps only")
         if len(payload) >= self._side - 4:
             self._grow(len(payload))
+        if reset:
+            self.overwritten.begin()
         data = self._data
         data.write(SIDE_OFFSET_0, len(payload).to_bytes(4, "little") + payload)
         data.write(COMMAND, bytes([RESET if reset else STEP]))
@@ -79,6 +83,8 @@ class Session0(Session):
         if command != STEP:
             raise SimulatorFault(f"The simulator answers with command {command}, which is none of its")
         self._came()
+        if self.wakes:
+            self.overwritten.trust()
         if has_followed:
             self._read_groups(groups_start_0(self._side), self._bytes)
         self._reader.read()
@@ -91,6 +97,16 @@ class Session0(Session):
         for group in self.groups.values():
             group.take_turn()
         return payload
+
+    @property
+    def lost(self) -> str:
+        return self.overwritten.lost
+
+    def _read_groups(self, start: int, end: int) -> None:
+        super()._read_groups(start, end)
+        for group in self.groups.values():
+            if group.spec.branches:
+                group.overwritten = self.overwritten
 
     def _say_closed(self) -> None:
         # only in our turn: else the simulator overwrites it; it is killed then

@@ -73,6 +73,11 @@ class Session:
         """Whether turns are passed by wake-ups."""
         return self._waiter.joined
 
+    @property
+    def lost(self) -> str:
+        """What the simulator's way of writing loses, for the log; empty: nothing that is known."""
+        return ""
+
     def attach(self, seconds: float) -> None:
         """Wait for the simulator.
 

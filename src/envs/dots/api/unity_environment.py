@@ -1,5 +1,6 @@
 """`UnityEnvironment`, with the methods of mlagents_envs and mlagents_dots_envs, over this trainer's sessions."""
 
+import logging
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -17,8 +18,11 @@ from envs.dots.api.specs import BehaviorMapping, behaviour_of
 from envs.dots.api.steps import DecisionSteps, TerminalSteps
 from envs.dots.connecting import AUTO, Wanted, connect
 from envs.dots.faults import SimulatorFault
+from envs.dots.overwritten import AUTO as FOUND_OUT
 from envs.dots.session import Session
 from envs.dots.side_channels import SideChannel, SideChannelManager
+
+log = logging.getLogger("muster")
 
 
 class UnityEnvironment:
@@ -33,6 +37,7 @@ class UnityEnvironment:
         protocol: "0", "0.3.2" or "auto".
         masks_by_branch: the simulator writes masks of several branches a block for each, not agent by agent.
         wake: whether to offer turns passed by wake-ups.
+        ids: what agents are told apart by in protocol 0 with discrete actions: "agents", "rows", or "auto", found out.
         seed, worker_id, base_port, log_folder: accepted for those who pass them, and of no effect, as in DOTS.
 
     Raises:
@@ -54,6 +59,7 @@ class UnityEnvironment:
         protocol: str = AUTO,
         masks_by_branch: bool = False,
         wake: bool = True,
+        ids: str = FOUND_OUT,
     ):
         args = list(additional_args or ())
         if file_name is None and args:
@@ -65,7 +71,8 @@ class UnityEnvironment:
         self._specs = BehaviorMapping({})
         self._generation = 0
         self._actions: dict[str, tuple[np.ndarray | None, np.ndarray | None]] = {}
-        wanted = Wanted(file_name, args, protocol, None, timeout_wait, timeout_wait, wake)
+        wanted = Wanted(file_name, args, protocol, None, timeout_wait, timeout_wait, wake, ids)
+        self._lost: set[str] = set()
         self._session: Session | None = None
         self._session = self._reported(lambda: connect(wanted))
         # also when nobody holds it any more, and at the interpreter's end
@@ -155,6 +162,9 @@ class UnityEnvironment:
             return session.take("answering a query" if query else "answering a reset" if reset else "answering a step")
 
         payload = self._reported(turn)
+        if session.lost and session.lost not in self._lost:
+            self._lost.add(session.lost)
+            log.warning(session.lost)
         if session.generation != self._generation:
             self._generation = session.generation
             self._specs = BehaviorMapping({name: behaviour_of(group.spec) for name, group in session.groups.items()})
