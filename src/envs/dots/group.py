@@ -76,6 +76,13 @@ class Group:
         """Of the file, that have to be read before `take_turn`."""
         return [self._decisions.piece] if self._old else [self._decisions.piece, self._ended.piece]
 
+    @property
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """The places of those that ask, and of those that have ended, among all rows of the turn."""
+        if self._old:
+            return self._asking, self._over
+        return np.arange(self.asking), np.arange(self.asking, self.asking + self.ended)
+
     def take_turn(self) -> None:
         """Look at how many rows there are, after the simulator has passed the turn and `pieces` were read.
 

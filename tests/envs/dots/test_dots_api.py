@@ -86,6 +86,20 @@ def test_steps_and_actions_are_those_of_the_simulator(made):
     assert received == [payload[20:] for payload in sent if payload]
 
 
+def test_masks_are_read_agent_by_agent_or_a_block_for_each_branch(made):
+    asking, _ = dots_turns.rows(0, RED)
+    written = np.zeros((RED["n"], 5), bool)
+    written[: len(asking)] = [agent[3] for agent in asking]
+    for by_branch, wanted in (
+        (False, [written[:, :3], written[:, 3:]]),
+        (True, [written.ravel()[:15].reshape(5, 3), written.ravel()[15:].reshape(5, 2)]),
+    ):
+        env = made({"groups": [RED]}, masks_by_branch=by_branch)
+        env.reset()
+        shown = env.get_steps(RED["name"])[0].action_mask
+        assert [mask.tolist() for mask in shown] == [mask[: len(asking)].tolist() for mask in wanted]
+
+
 def test_wrong_actions_are_refused(made):
     env = made({"groups": [RED]})
     env.reset()
@@ -93,7 +107,7 @@ def test_wrong_actions_are_refused(made):
     n = len(decisions)
     with pytest.raises(api.UnityActionException, match=r"continuous actions of the shape \(\d, 2\)"):
         env.set_actions(RED["name"], api.ActionTuple(np.zeros((n, 3)), np.zeros((n, 2))))
-    with pytest.raises(api.UnityActionException, match=r"needs an ActionTuple, such as .*, not ndarray"):
+    with pytest.raises(api.UnityActionException, match=r"ActionTuple\(continuous=array, discrete=array\), not ndarray"):
         env.set_actions(RED["name"], np.zeros((n, 2)))
     with pytest.raises(api.UnityActionException, match="no behavior Blue"):
         env.set_actions("Blue", api.ActionTuple())
@@ -165,3 +179,29 @@ def test_an_environment_that_nobody_holds_is_ended(caplog):
     gc.collect()
     assert not process.alive
     assert not caplog.records, "the simulator's offer of its state is not worth a message"
+
+
+def test_arrays_are_actions_where_they_are_of_one_kind():
+    floats, choices = api.ActionSpec.create_continuous(2), api.ActionSpec.create_discrete((3, 2))
+    assert floats.fitting(np.ones((4, 2)), 4, "One")[0].dtype == np.float32
+    assert choices.fitting(np.ones((4, 2)), 4, "One")[1].dtype == np.int32
+    assert choices.fitting([[1, 0]], 1, "One")[1].tolist() == [[1, 0]]
+    for spec, given, said in (
+        (floats, "up", r"an array of continuous actions, or ActionTuple\(continuous=array\), not str"),
+        (choices, None, r"an array of discrete actions, or ActionTuple\(discrete=array\), not NoneType"),
+        (choices, np.full((1, 2), 0.5), "discrete actions, which are whole numbers"),
+        (choices, np.ones((1, 3)), r"discrete actions of the shape \(1, 2\), not \(1, 3\)"),
+        (api.ActionSpec(1, (2,)), np.ones((1, 2)), "has continuous and discrete actions and needs both"),
+    ):
+        with pytest.raises(api.UnityActionException, match=said):
+            spec.fitting(given, 1, "One")
+
+
+def test_channels_from_before_there_were_messages_get_and_send_bytes():
+    class Old(api.SideChannel):
+        def on_message_received(self, data):
+            self.queue_message_to_send(data[1:] + b"!")
+
+    channel = Old(CHANNEL)
+    channel.on_message_received(api.IncomingMessage(b"\x01abc"))
+    assert channel.message_queue == [b"abc!"]

@@ -12,24 +12,36 @@ env.close()
 """
 
 from envs.dots.api.actions import ActionSpec, ActionTuple
+from envs.dots.api.agent_groups import AgentGroupSpec, BatchedStepResult, StepResult
+from envs.dots.api.base import AgentGroup, AgentId, BaseEnv, BehaviorName, GroupId
 from envs.dots.api.exceptions import (
     UnityActionException,
     UnityCommunicationException,
+    UnityCommunicatorStoppedException,
     UnityEnvironmentException,
     UnityException,
+    UnityObservationException,
+    UnityPolicyException,
+    UnitySideChannelException,
     UnityTimeOutException,
+    UnityWorkerInUseException,
 )
+from envs.dots.api.module_names import alias_ml_agents
+from envs.dots.api.one_kind import ActionType
 from envs.dots.api.specs import BehaviorMapping, BehaviorSpec, DimensionProperty, ObservationSpec, ObservationType
 from envs.dots.api.steps import DecisionStep, DecisionSteps, TerminalStep, TerminalSteps
 from envs.dots.api.unity_environment import UnityEnvironment
 from envs.dots.side_channels import (
+    EngineConfig,
     EngineConfigurationChannel,
     EnvironmentParametersChannel,
+    EnvironmentStats,
     FloatPropertiesChannel,
     IncomingMessage,
     OutgoingMessage,
     RawBytesChannel,
     SideChannel,
+    SideChannelManager,
     StatsAggregationMethod,
     StatsSideChannel,
 )
@@ -37,28 +49,46 @@ from envs.dots.side_channels import (
 __all__ = [
     "ActionSpec",
     "ActionTuple",
+    "ActionType",
+    "AgentGroup",
+    "AgentGroupSpec",
+    "AgentId",
+    "BaseEnv",
+    "BatchedStepResult",
     "BehaviorMapping",
+    "BehaviorName",
     "BehaviorSpec",
     "DecisionStep",
     "DecisionSteps",
     "DimensionProperty",
+    "EngineConfig",
     "EngineConfigurationChannel",
     "EnvironmentParametersChannel",
+    "EnvironmentStats",
     "FloatPropertiesChannel",
+    "GroupId",
     "IncomingMessage",
     "ObservationSpec",
     "ObservationType",
     "OutgoingMessage",
     "RawBytesChannel",
     "SideChannel",
+    "SideChannelManager",
     "StatsAggregationMethod",
     "StatsSideChannel",
+    "StepResult",
     "TerminalStep",
     "TerminalSteps",
     "UnityActionException",
     "UnityCommunicationException",
+    "UnityCommunicatorStoppedException",
     "UnityEnvironment",
     "UnityEnvironmentException",
     "UnityException",
+    "UnityObservationException",
+    "UnityPolicyException",
+    "UnitySideChannelException",
     "UnityTimeOutException",
+    "UnityWorkerInUseException",
+    "alias_ml_agents",
 ]

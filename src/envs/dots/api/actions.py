@@ -6,6 +6,8 @@ import numpy as np
 
 from envs.dots.api.exceptions import UnityActionException
 
+KINDS = ("continuous", "discrete")
+
 
 class ActionTuple:
     """Actions of n agents.
@@ -83,17 +85,19 @@ class ActionSpec(NamedTuple):
         columns = [np.random.randint(0, size, (n_agents, 1)) for size in self.discrete_branches]
         return ActionTuple(continuous, np.concatenate(columns, axis=1) if columns else np.zeros((n_agents, 0)))
 
-    def fitting(self, actions: ActionTuple, n_agents: int, name: str) -> tuple[np.ndarray | None, np.ndarray | None]:
+    def fitting(
+        self, actions: "ActionTuple | np.ndarray", n_agents: int, name: str
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """The continuous and the discrete actions of so many agents; None: none were given.
 
+        Args:
+            actions: with `continuous` and `discrete`, or an array where actions are of one kind.
+
         Raises:
-            UnityActionException: of another number, or another size, or no ActionTuple.
+            UnityActionException: of another number, another size, or another kind.
         """
-        if not isinstance(actions, ActionTuple):
-            raise UnityActionException(
-                f"The behavior {name} needs an ActionTuple, such as ActionTuple(discrete=array), "
-                f"not {type(actions).__name__}"
-            )
+        if not (hasattr(actions, "continuous") and hasattr(actions, "discrete")):
+            actions = self._tuple_of(actions, name)
         for what, values, size in (
             ("continuous", actions.continuous, self.continuous_size),
             ("discrete", actions.discrete, self.discrete_size),
@@ -103,6 +107,29 @@ class ActionSpec(NamedTuple):
                     f"The behavior {name} needs {what} actions of the shape {(n_agents, size)}, not {values.shape}"
                 )
         return actions.continuous, actions.discrete
+
+    def _tuple_of(self, actions: "np.ndarray", name: str) -> ActionTuple:
+        """Actions of the only kind."""
+        kinds = [kind for kind, size in zip(KINDS, (self.continuous_size, self.discrete_size), strict=True) if size]
+        example = f"ActionTuple({', '.join(f'{kind}=array' for kind in kinds or KINDS[:1])})"
+        if len(kinds) > 1:
+            raise UnityActionException(
+                f"The behavior {name} has continuous and discrete actions and needs both, as {example}, "
+                f"not {type(actions).__name__}"
+            )
+        values = np.asarray(actions) if isinstance(actions, np.ndarray | list | tuple) else None
+        if values is None or values.dtype.kind not in "biuf":
+            raise UnityActionException(
+                f"The behavior {name} needs an array of {(kinds or KINDS)[0]} actions, or {example}, "
+                f"not {type(actions).__name__}"
+            )
+        if kinds == ["discrete"]:
+            if (values != np.trunc(values)).any():
+                raise UnityActionException(
+                    f"The behavior {name} needs discrete actions, which are whole numbers, not {values.ravel()[:8]}"
+                )
+            return ActionTuple(discrete=values)
+        return ActionTuple(continuous=values)
 
     @staticmethod
     def create_continuous(continuous_size: int) -> "ActionSpec":

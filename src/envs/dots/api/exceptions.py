@@ -21,3 +21,23 @@ class UnityTimeOutException(UnityException, TimeoutError):
 
 class UnityActionException(UnityException):
     """The actions do not fit the behaviour."""
+
+
+class UnityCommunicatorStoppedException(UnityException):
+    """For scripts that catch it; here it is a UnityCommunicationException."""
+
+
+class UnityObservationException(UnityException):
+    """For scripts that catch it."""
+
+
+class UnitySideChannelException(UnityException):
+    """For scripts that catch it."""
+
+
+class UnityWorkerInUseException(UnityException):
+    """For scripts that catch it: there are no ports here that could be in use."""
+
+
+class UnityPolicyException(UnityException):
+    """For scripts that catch it."""

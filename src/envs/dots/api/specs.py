@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from dots_simulator.groups import GroupSpec, Observation
 from envs.dots.api.actions import ActionSpec
+from envs.dots.api.exceptions import UnityActionException
+from envs.dots.api.one_kind import ActionType, OneKind
 
 
 class DimensionProperty(IntFlag):
@@ -33,11 +35,35 @@ class ObservationSpec(NamedTuple):
     name: str
 
 
-class BehaviorSpec(NamedTuple):
-    """Observations and actions of a behaviour's agents."""
-
+class _BehaviorFields(NamedTuple):
     observation_specs: list[ObservationSpec]
     action_spec: ActionSpec
+
+
+class BehaviorSpec(OneKind, _BehaviorFields):
+    """Observations and actions of a behaviour's agents; what `OneKind` adds is of those whose actions are of one."""
+
+    @property
+    def observation_shapes(self) -> list[tuple[int, ...]]:
+        return [one.shape for one in self.observation_specs]
+
+    @property
+    def action_type(self) -> ActionType:
+        """
+        Raises:
+            UnityActionException: actions are of both kinds.
+        """
+        if self.action_spec.discrete_size and self.action_spec.continuous_size:
+            raise UnityActionException(
+                f"Actions are of both kinds here, {self.action_spec.continuous_size} floats and the branches "
+                f"{self.action_spec.discrete_branches}: see action_spec."
+            )
+        return ActionType.DISCRETE if self.action_spec.discrete_size else ActionType.CONTINUOUS
+
+    @property
+    def action_shape(self) -> int | tuple[int, ...]:
+        discrete = self.action_type == ActionType.DISCRETE
+        return self.action_spec.discrete_branches if discrete else self.action_spec.continuous_size
 
 
 class BehaviorMapping(Mapping[str, BehaviorSpec]):

@@ -1,6 +1,6 @@
 """What agents have seen and earned."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -32,13 +32,21 @@ class TerminalStep(NamedTuple):
     group_reward: float
 
 
-class _Steps:
-    """Steps of n agents: arrays with a row for each, which belong to whoever holds them."""
+class _Steps(Mapping):
+    """Steps of n agents, by their ids: arrays with a row for each, which belong to whoever holds them."""
 
-    def __init__(self, obs: list[np.ndarray], reward: np.ndarray, agent_id: np.ndarray):
+    def __init__(
+        self,
+        obs: list[np.ndarray],
+        reward: np.ndarray,
+        agent_id: np.ndarray,
+        group_id: np.ndarray | None,
+        group_reward: np.ndarray | None,
+    ):
         self.obs, self.reward, self.agent_id = obs, reward, agent_id
-        self.group_id = np.zeros(len(agent_id), dtype=np.int32)
-        self.group_reward = np.zeros(len(agent_id), dtype=np.float32)
+        # DOTS has neither
+        self.group_id = np.zeros(len(agent_id), dtype=np.int32) if group_id is None else group_id
+        self.group_reward = np.zeros(len(agent_id), dtype=np.float32) if group_reward is None else group_reward
 
     @cached_property
     def agent_id_to_index(self) -> dict[int, int]:
@@ -76,8 +84,10 @@ class DecisionSteps(_Steps):
         reward: np.ndarray,
         agent_id: np.ndarray,
         action_mask: list[np.ndarray] | None,
+        group_id: np.ndarray | None = None,
+        group_reward: np.ndarray | None = None,
     ):
-        super().__init__(obs, reward, agent_id)
+        super().__init__(obs, reward, agent_id, group_id, group_reward)
         self.action_mask = action_mask
 
     def __getitem__(self, agent_id: int) -> DecisionStep:
@@ -107,8 +117,16 @@ class TerminalSteps(_Steps):
         interrupted: bool `[n]`.
     """
 
-    def __init__(self, obs: list[np.ndarray], reward: np.ndarray, interrupted: np.ndarray, agent_id: np.ndarray):
-        super().__init__(obs, reward, agent_id)
+    def __init__(
+        self,
+        obs: list[np.ndarray],
+        reward: np.ndarray,
+        interrupted: np.ndarray,
+        agent_id: np.ndarray,
+        group_id: np.ndarray | None = None,
+        group_reward: np.ndarray | None = None,
+    ):
+        super().__init__(obs, reward, agent_id, group_id, group_reward)
         self.interrupted = interrupted
 
     def __getitem__(self, agent_id: int) -> TerminalStep:

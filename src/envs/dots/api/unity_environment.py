@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from envs.dots.api.actions import ActionTuple
+from envs.dots.api.base import BaseEnv
 from envs.dots.api.exceptions import (
     UnityActionException,
     UnityCommunicationException,
     UnityEnvironmentException,
     UnityTimeOutException,
 )
-from envs.dots.api.specs import BehaviorMapping, behaviour_of
+from envs.dots.api.specs import BehaviorMapping, BehaviorSpec, behaviour_of
 from envs.dots.api.steps import DecisionSteps, TerminalSteps
 from envs.dots.connecting import AUTO, Wanted, connect
 from envs.dots.faults import SimulatorFault
@@ -25,7 +26,7 @@ from envs.dots.side_channels import SideChannel, SideChannelManager
 log = logging.getLogger("muster")
 
 
-class UnityEnvironment:
+class UnityEnvironment(BaseEnv):
     """A simulator, started here; or without a file, an editor that attaches.
 
     Args:
@@ -84,6 +85,14 @@ class UnityEnvironment:
         """The behaviours known so far; none before the first reset."""
         return self._specs
 
+    def get_behavior_names(self) -> list[str]:
+        """`behavior_specs`, as mlagents_envs 0.16 had it."""
+        return list(self._specs)
+
+    def get_behavior_spec(self, behavior_name: str) -> BehaviorSpec:
+        """`behavior_specs`, as mlagents_envs 0.16 had it."""
+        return self._spec(behavior_name)
+
     def reset(self) -> None:
         """Let all agents begin new episodes, up to their first decisions."""
         self._exchange(reset=True)
@@ -106,8 +115,10 @@ class UnityEnvironment:
         group = self._open().groups[behavior_name]
         return DecisionSteps.of(group.decisions(self._by_branch), spec), TerminalSteps.of(group.endings())
 
-    def set_actions(self, behavior_name: str, action: ActionTuple) -> None:
+    def set_actions(self, behavior_name: str, action: ActionTuple | np.ndarray) -> None:
         """The actions of all agents that ask, in the order of `get_steps`; of nobody, an empty one.
+
+        An array `[agents, size]` will do where actions are of one kind.
 
         Raises:
             UnityActionException: no such behaviour, or actions of another shape.
@@ -116,7 +127,7 @@ class UnityEnvironment:
         asking = self._open().groups[behavior_name].asking
         self._actions[behavior_name] = spec.action_spec.fitting(action, asking, behavior_name)
 
-    def set_action_for_agent(self, behavior_name: str, agent_id: int, action: ActionTuple) -> None:
+    def set_action_for_agent(self, behavior_name: str, agent_id: int, action: ActionTuple | np.ndarray) -> None:
         """The action of one agent that asks.
 
         Raises:
@@ -185,7 +196,7 @@ class UnityEnvironment:
             raise UnityEnvironmentException("The environment is closed.")
         return self._session
 
-    def _spec(self, name: str):
+    def _spec(self, name: str) -> BehaviorSpec:
         if name not in self._specs:
             known = ", ".join(self._specs) or "none, before reset()"
             raise UnityActionException(f"There is no behavior {name}; there is {known}.")

@@ -4,8 +4,10 @@ from typing import Any
 
 from envs.dots.side_channels.base import IncomingMessage, OutgoingMessage, RawBytesChannel, SideChannel
 from envs.dots.side_channels.builtin import (
+    EngineConfig,
     EngineConfigurationChannel,
     EnvironmentParametersChannel,
+    EnvironmentStats,
     FloatPropertiesChannel,
     StatsAggregationMethod,
     StatsSideChannel,
@@ -30,8 +32,10 @@ def _class_of(name: Any) -> Any:
 
 __all__ = [
     "REGISTRY",
+    "EngineConfig",
     "EngineConfigurationChannel",
     "EnvironmentParametersChannel",
+    "EnvironmentStats",
     "FloatPropertiesChannel",
     "IncomingMessage",
     "OutgoingMessage",

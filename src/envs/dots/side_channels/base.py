@@ -44,11 +44,14 @@ class OutgoingMessage:
         self._writer.raw(buffer)
 
 
-class IncomingMessage:
-    """A message from the simulator; values are read one after another. Beyond the end they are the defaults."""
+class IncomingMessage(bytes):
+    """A message from the simulator; values are read one after another. Beyond the end they are the defaults.
+
+    It is bytes as well, which channels got before there were messages (mlagents_envs 0.14).
+    """
 
     def __init__(self, buffer: bytes):
-        self._buffer, self._reader = bytes(buffer), BodyReader(buffer)
+        self._reader = BodyReader(buffer)
 
     def read_bool(self, default_value: bool = False) -> bool:
         return self._read(self._reader.boolean, default_value)
@@ -67,7 +70,7 @@ class IncomingMessage:
 
     def get_raw_bytes(self) -> bytes:
         """All of it."""
-        return self._buffer
+        return bytes(self)
 
     def _read(self, read, default):
         return default if self._reader.at_end else read()
@@ -92,9 +95,9 @@ class SideChannel:
         """Called with each message of the simulator, in their order."""
         raise NotImplementedError(f"{type(self).__name__} does not define on_message_received()")
 
-    def queue_message_to_send(self, msg: OutgoingMessage) -> None:
-        """Send a message with the next turn."""
-        self.message_queue.append(msg.buffer)
+    def queue_message_to_send(self, msg: OutgoingMessage | bytes) -> None:
+        """Send a message with the next turn; bytes, as before there were messages, are its body."""
+        self.message_queue.append(msg.buffer if isinstance(msg, OutgoingMessage) else bytes(msg))
 
 
 class RawBytesChannel(SideChannel):

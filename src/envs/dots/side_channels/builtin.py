@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from dots_simulator.channels import (
     AVERAGE,
@@ -17,6 +17,22 @@ from dots_simulator.channels import (
     SUM,
 )
 from envs.dots.side_channels.base import IncomingMessage, OutgoingMessage, SideChannel
+
+
+class EngineConfig(NamedTuple):
+    """What `EngineConfigurationChannel.set_configuration_parameters` takes."""
+
+    width: int | None = None
+    height: int | None = None
+    quality_level: int | None = None
+    time_scale: float | None = None
+    target_frame_rate: int | None = None
+    capture_frame_rate: int | None = None
+
+    @staticmethod
+    def default_config() -> "EngineConfig":
+        """What ML-Agents trains with."""
+        return EngineConfig(80, 80, 1, 20.0, -1, 60)
 
 
 class EngineConfigurationChannel(SideChannel):
@@ -61,6 +77,10 @@ class EngineConfigurationChannel(SideChannel):
         for name, value in values.items():
             if value is not None:
                 self._send(name, value)
+
+    def set_configuration(self, config: EngineConfig) -> None:
+        """The same, from an `EngineConfig`."""
+        self.set_configuration_parameters(**config._asdict())
 
     def set(self, settings: Mapping[str, Any]) -> None:
         """The same, from a mapping."""
@@ -133,6 +153,7 @@ class StatsAggregationMethod(IntEnum):
     HISTOGRAM = HISTOGRAM
 
 
+EnvironmentStats = Mapping[str, list[tuple[float, StatsAggregationMethod]]]
 # distinct names that one simulator may report: more are a mistake, and every one would be a column of a log
 MOST_STATISTICS = 1000
 
