@@ -158,12 +158,6 @@ def _check_runner(config: dict, traits: dict) -> None:
             f"env={config['env']}{these} does not. These do: {', '.join(batched_names())}. "
             "Use vector_env=workers or in_process for the others."
         )
-    continuous = config["runner"] == "batched" and config["batched_mode"] == "continuous"
-    if (continuous or runner.get("plays_on")) and not config["separate_test_env"]:
-        raise ConfigError(
-            f"runner={config['runner']}{' with batched_mode=continuous' if continuous else ''} needs "
-            "separate_test_env=True: a test would cut off the unfinished episodes of training."
-        )
     if runner.get("cuts_episodes") and traits["learner"].get("needs_episodes"):
         raise ConfigError(
             f"learner={config['learner']} learns from whole episodes, and runner={config['runner']} cuts them "

@@ -48,14 +48,15 @@ class StepWriter:
                     derived = transform.transform(derived)
                 self._put(new_key, derived.numpy(), rows, t)
 
-    def clear(self, rows: np.ndarray, t: int) -> None:
-        """Let every field of step `t` of the episodes `rows` be 0."""
+    def clear(self, rows: np.ndarray, t: int | np.ndarray) -> None:
+        """Let every field of step `t` of the episodes `rows` be 0; `t` as in `write`."""
         if self._views:
             for view in self._views.values():
                 view[rows, t] = 0
             return
         for tensor in self._tensors.values():
-            tensor[th.as_tensor(rows, device=tensor.device), t] = 0
+            at = t if isinstance(t, int) else th.as_tensor(t, device=tensor.device)
+            tensor[th.as_tensor(rows, device=tensor.device), at] = 0
 
     def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int | np.ndarray) -> None:
         all_rows = len(rows) == len(value)

@@ -15,14 +15,12 @@ REGISTRY.declare(
     "episodes_continuous",
     "runners.continuous_runner:ContinuousRunner",
     "the next batch_size_run whole episodes that end; no copy waits for another",
-    plays_on=True,
     options={},
 )
 REGISTRY.declare(
     "rollout",
     "runners.rollout_runner:RolloutRunner",
     "the next rollout_steps steps of each copy, across the ends of episodes",
-    plays_on=True,
     cuts_episodes=True,
     options={
         "rollout_steps": Option(

@@ -146,6 +146,27 @@ class AutoResetPlay:
         for key, tensor in self._acting.data.transition_data.items():
             tensor.copy_(state["acting"][key])
 
+    def decide(self, t_env: int) -> dict[str, np.ndarray]:
+        """The decisions of all agents in the present state, which nobody carries out, as fields of a batch."""
+        return self._act(t_env)[0]
+
+    def cut_off(self) -> bool:
+        """Tests are about to play on these copies: drop the episodes in progress. The next step starts others.
+
+        Returns:
+            whether there were any that had not ended.
+        """
+        in_progress = self._begun and not self.closing.all()
+        self.forget()
+        self._returns.clear(self._everyone)
+        self._lengths, self.closing = np.zeros_like(self._lengths), np.zeros_like(self.closing)
+        self._begun = False
+        return in_progress
+
+    def forget(self) -> None:
+        """Let the controller's memory of all copies be that from before a first step."""
+        self._forget(np.ones(self.size, dtype=bool))
+
     def take_over(self) -> None:
         """Let groups that another model plays from now on start without memory, if the controller knows of such."""
         if hasattr(self._mac, "renewed"):

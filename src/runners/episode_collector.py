@@ -48,6 +48,18 @@ class EpisodeCollector:
             self._t = np.where(result.closing | result.lost, 0, self._t + 1)
         return self._complete.pop()
 
+    def cut_off(self, t_env: int) -> None:
+        """Tests are about to play on these copies: drop the unfinished episodes; those that have ended are kept."""
+        if self._closing:
+            rows = np.array([episode.row for episode in self._closing])
+            self._store.clear(rows, self._t[rows])
+            self._store.write(self._play.observed(), rows, self._t[rows], mark_filled=True)
+            self._store.write(self._play.decide(t_env), rows, self._t[rows])
+            self._take(self._closing)
+            self._closing = []
+        self._play.cut_off()
+        self._t = np.zeros_like(self._t)
+
     def state_dict(self) -> dict:
         """The unfinished episodes, and those that wait for a full batch."""
         return {

@@ -98,6 +98,8 @@ class EpisodesRunner(BaseRunner):
                 environments can be saved, and no step was given up; the next call ends that rollout.
         """
         self._in_play, self._paused = not test_mode, False
+        if test_mode and self.ongoing is not None and not self.args.separate_test_env:
+            self._cut_off()
         if self.started is not None and self.started.test_mode != test_mode:
             self.started, self.steps_in_play = None, 0  # of a run that was resumed only to be tested
         for name in list(self._live_args):
@@ -200,14 +202,22 @@ class EpisodesRunner(BaseRunner):
             return
         if state["ongoing"] is None or not self.environments_restored:
             self.ongoing = self._begin_ongoing()
-            if self.best_episodes is not None:
-                self.best_episodes.joined.forget()
+            self._forget_unfinished()
         else:
             self.ongoing.load_state_dict(state["ongoing"])
 
     def _begin_ongoing(self) -> Any:
         """The play that continues between calls, at new episodes; None: every call starts its own episodes."""
         return None
+
+    def _cut_off(self) -> None:
+        """A test is about to play on the copies of training: drop what they play. The next call starts new episodes."""
+        self.ongoing.cut_off(self.t_env)
+        self._forget_unfinished()
+
+    def _forget_unfinished(self) -> None:
+        if self.best_episodes is not None:
+            self.best_episodes.joined.forget()
 
     def _record_finished(self, finished: list[FinishedEpisode], steps: int | None = None) -> None:
         returns, lengths = [one.episode_return for one in finished], [one.length for one in finished]

@@ -35,7 +35,11 @@ class RolloutRunner(EpisodesRunner):
     Agents that are streams (`envs.stream_fields`) have columns of their own, as many as the longest needs
     (`components.stream_columns`); decisions that are open at the end come with the next call.
 
-    Tests play whole episodes. `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
+    Tests play whole episodes. With `separate_test_env=False` they play on the copies of training, and drop the episodes
+    in progress, whose steps have been returned. As after a fault, the first column of the next rollout is then not
+    filled, so that nobody takes its rows for a continuation.
+
+    `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
     """
 
     # whether a buffer stores the batches as they are; set before `setup`
@@ -57,6 +61,8 @@ class RolloutRunner(EpisodesRunner):
             self.new_rollout = partial(EpisodeBatch, *fields, preprocess=preprocess, device=device)
         self._streams = stream_groups(self.spec)
         self._open = OpenDecisions(self._streams, self.new_rollout, self.args.rollout_steps)
+        # a test has dropped the episodes that the last rollout had not ended
+        self._dropped = False
 
     def _begin_ongoing(self) -> AutoResetPlay:
         return self._auto_reset_play()
@@ -73,6 +79,8 @@ class RolloutRunner(EpisodesRunner):
             self.started = StartedRollout(self.new_rollout(self.batch_columns))
             for key, known in play.known_before().items():
                 self.started.batch[key].copy_(known)
+            if self._dropped:
+                self._begin_after_test(self.started)
         rollout = self.started
         batch = rollout.batch
         store = StepWriter(batch)
@@ -101,6 +109,19 @@ class RolloutRunner(EpisodesRunner):
             self._open.keep(whole, since)
         return batch
 
+    def _cut_off(self) -> None:
+        self._dropped |= self.ongoing.cut_off()
+        self._open.forget()
+        self._forget_unfinished()
+
+    def _begin_after_test(self, rollout: StartedRollout) -> None:
+        """Let the first column be one that is not filled: of a decision that was not carried out."""
+        everyone, store = np.arange(self.batch_size), StepWriter(rollout.batch)
+        store.write(self.ongoing.observed(), everyone, 0)
+        store.write(self.ongoing.decide(self.t_env), everyone, 0)
+        self.ongoing.forget()
+        self._dropped, rollout.t = False, 1
+
     def _longest_rollout(self) -> int:
         return self.batch_size * self.args.rollout_steps
 
@@ -112,10 +133,11 @@ class RolloutRunner(EpisodesRunner):
         return rollout
 
     def state_dict(self) -> dict:
-        return {**super().state_dict(), "open_decisions": self._open.state_dict()}
+        return {**super().state_dict(), "open_decisions": self._open.state_dict(), "dropped": self._dropped}
 
     def load_state_dict(self, state: dict) -> None:
         super().load_state_dict(state)
+        self._dropped = bool(state.get("dropped", False))  # checkpoints from before it was kept have none
         known = state.get("open_decisions")
         if known is not None and self.environments_restored and state["ongoing"] is not None:
             self._open.load_state_dict(known)

@@ -194,6 +194,17 @@ def test_every_schedule_plays_on_every_source(tmp_path, monkeypatch, environment
     assert_learnt(train(tmp_path, monkeypatch, algorithm, environment, **changes), UPDATES)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["native", "in_process", "pipe", "shared_memory"])
+@pytest.mark.parametrize("runner", SCHEDULES)
+def test_every_schedule_tests_on_the_copies_of_training(tmp_path, monkeypatch, runner, source):
+    """Tests come within training, and drop the episodes in progress where a schedule has such."""
+    algorithm, schedule = SCHEDULES[runner]
+    changes = {"runner": runner, "batch_size_run": 2, **schedule, **SOURCES[source]}
+    changes |= {"separate_test_env": False, "test_interval": 1, "test_nepisode": 2}
+    assert_learnt(train(tmp_path, monkeypatch, algorithm, "skirmish", **changes), UPDATES)
+
+
 @pytest.mark.parametrize("choices", [TRAINED, REFUSED, PLAYED], ids=["trained", "refused", "played"])
 def test_every_pair_of_choices_is_tried(choices):
     tried = covering(choices)

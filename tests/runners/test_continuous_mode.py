@@ -4,10 +4,8 @@ import pytest
 import torch as th
 from playing_on import LENGTHS, SEED, assembled, declare_counting, length_of, play_alone
 
-from checks import check_config
 from controllers.basic_controller import BasicMAC
 from envs.seeds import copies_seeds
-from utils.config import default_config, recursive_dict_update
 from utils.errors import ConfigError
 
 
@@ -104,9 +102,27 @@ def test_a_controller_with_another_memory_is_refused(monkeypatch):
         pass
 
 
-@pytest.mark.parametrize("parts", [{"runner": "batched", "batched_mode": "continuous"}, {"runner": "rollout"}])
-def test_tests_need_a_separate_environment(parts):
-    config = recursive_dict_update(default_config(), {"env": "skirmish", "separate_test_env": False, **parts})
-    with pytest.raises(ConfigError, match=r"separate_test_env=True"):
-        check_config(config)
-    check_config({**config, "separate_test_env": True})
+def test_a_test_on_the_copies_of_training_drops_unfinished_episodes_only():
+    def began(batch):
+        return [(int(row[0]), int(row[1])) for row in batch["obs"][:, 0, 0, :2]]
+
+    with continuous(separate_test_env=False, test_nepisode=4) as parts:
+        first = parts.runner.run()
+        before = parts.runner.t_env
+        tested = parts.runner.run(test_mode=True)
+        assert parts.runner.t_env == before
+        later = [parts.runner.run() for _ in range(4)]
+    copies = {seed % 1000: LENGTHS[b:] + LENGTHS[:b] for b, seed in enumerate(copies_seeds(SEED, 4))}
+    # no episode twice, and none of the test in training
+    played = [one for batch in (first, tested, *later) for one in began(batch)]
+    assert len(set(played)) == len(played)
+    for batch in (first, *later):
+        for row, (copy, number) in enumerate(began(batch)):
+            length = length_of(batch[row])
+            assert length == copies[copy][number % len(LENGTHS)]
+            assert batch["obs"][row, : length + 1, 0, 2].tolist() == list(range(length + 1))
+            # nothing of a longer episode that was there before
+            assert not batch["terminated"][row, length:].any()
+    # one had ended when the test came, and waited for others
+    copy, number = order_of_ending(5)[4]
+    assert began(later[0])[0] == (list(copies)[copy], number)

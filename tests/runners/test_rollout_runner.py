@@ -1,5 +1,7 @@
 """Chunks of equal length against a plain loop over each copy, and what a learner makes of them."""
 
+from copy import deepcopy
+
 import pytest
 import torch as th
 from playing_on import ENDS, LENGTHS, assembled, declare_counting, play_alone
@@ -201,3 +203,37 @@ def test_the_cases_of_these_tests_are_there():
     assert len(set(LENGTHS)) == 5
     assert 1 in LENGTHS
     assert {"terminated", "truncated"} <= set(ENDS)
+
+
+def test_a_test_on_the_copies_of_training_drops_the_episodes_in_progress():
+    """The next rollout says so by a first column that is not filled, and starts other episodes behind it."""
+    with rollouts(separate_test_env=False, test_nepisode=4, lengths=(5,)) as parts:
+        runner = parts.runner
+        first = runner.run()
+        before, returns = runner.t_env, list(runner.train_returns)
+        tests = runner.run(test_mode=True)
+        assert (runner.t_env, runner.train_returns) == (before, returns)
+        assert runner.logger.values["test_ep_length_mean"] == [(before, 5)]
+        state = deepcopy(runner.state_dict())
+        second, third = runner.run(), runner.run()
+        assert runner.t_env - before == valid_transitions(second).sum() + valid_transitions(third).sum()
+    numbers = [[int(batch["obs"][0, t, 0, 1]) for t in range(batch.max_seq_length)] for batch in (first, tests, second)]
+    # seven steps and a closing state: the second episode has two steps when the test comes
+    assert numbers[0] == [0] * 6 + [1] * 2 and numbers[1][0] == 2 and numbers[2] == [3] * 7 + [4]
+    assert second["filled"][:, :, 0].tolist() == [[0] + [1] * STEPS] * 4
+    assert second["obs"][:, :, 0, 2].tolist() == [[0, 0, 1, 2, 3, 4, 5, 0]] * 4
+    assert not second["hidden_before"].any() and episode_starts(second)[:, 1].all()
+    assert third["filled"].all()
+    with rollouts(separate_test_env=False, test_nepisode=4, lengths=(5,)) as parts:
+        parts.runner.load_state_dict(state)
+        again = parts.runner.run()
+    for key in second.scheme:
+        assert th.equal(again[key], second[key]), key
+
+
+def test_a_test_between_episodes_drops_nothing():
+    """Each rollout ends with the closing states of all copies."""
+    with assembled("rollout", rollout_steps=5, separate_test_env=False, test_nepisode=4, lengths=(5,)) as parts:
+        parts.runner.run()
+        parts.runner.run(test_mode=True)
+        assert parts.runner.run()["filled"].all()

@@ -40,6 +40,15 @@ def test_every_schedule_plays_on_every_source(games, tmp_path, monkeypatch, runn
 
 
 @pytest.mark.slow
+def test_one_game_is_trained_and_tested_on_in_turn(games, tmp_path, monkeypatch):
+    played, env_args = games
+    changes = {"runner": "rollout", "separate_test_env": False, "test_interval": 8, "test_nepisode": 1}
+    changes |= {**SCHEDULES["rollout"][1], "vector_env": "in_process", "env_args": env_args}
+    assert_learnt(train(tmp_path, monkeypatch, SCHEDULES["rollout"][0], "trackmania", **changes), UPDATES)
+    assert [game.connections for game in played] == [1, 0, 0, 0]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["float", "picture"])
 def test_quantiles_are_learnt_from_floats_and_from_pictures(games, tmp_path, monkeypatch, view):
     played, env_args = games
