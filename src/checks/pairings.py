@@ -176,6 +176,9 @@ def _shown(value: str | None) -> str:
 
 def _check_sizes(config: dict, traits: dict) -> None:
     environments = config["batch_size_run"]
+    if not config["test_nepisode"] and (config["evaluate"] or config["save_replay"]):
+        what = "evaluate=True plays a test" if config["evaluate"] else "save_replay=True records the last test"
+        raise ConfigError(f"{what}, and test_nepisode=0 means that there are none. Use test_nepisode=1, or more.")
     if not config["evaluate"]:  # which has no buffer
         _check_buffer(config, traits)
     most = traits["runner"].get("max_environments")

@@ -66,6 +66,8 @@ class TrainingLoop:
             MusterError: something failed; the message names the files that were kept.
         """
         self._start_t = self._last_t = self.acting.t_env
+        if not self.args.test_nepisode:
+            self.state.testing = None  # of a run that stopped within a test, and resumes without
         if not self.saver.resumed:
             self.state.start_T = self._start_t
         if limit := self._reached():
@@ -131,7 +133,8 @@ class TrainingLoop:
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
         self._rare_infos.look(batch, experience.episodes)
         parts.diagnostics.t_env, parts.diagnostics.updates = t_env, state.updates
-        if state.last_test_T is None or t_env - state.last_test_T >= args.test_interval:
+        due = state.last_test_T is None or t_env - state.last_test_T >= args.test_interval
+        if due and args.test_nepisode:
             state.last_test_T = t_env
             state.testing = 0
         elif t_env <= args.t_max:  # the runner plays tests, too
@@ -253,7 +256,7 @@ class TrainingLoop:
         if trained:
             self.saver.save_last()
             self.acting.log_pending()
-        if state.last_test_T != t_env and trained:
+        if args.test_nepisode and state.last_test_T != t_env and trained:
             state.last_test_T, state.testing = t_env, 0
             self._test()
         if self._keeps_models and state.last_save_T != t_env and trained:

@@ -17,7 +17,7 @@ OPTIONS = {
         SHARED, "tests play on separate environments and do not change training", resume=EXPERIENCE
     ),
     "test_nepisode": Option(
-        SHARED, "number of episodes of one test, exactly", at_least=1, at_most=EPISODES, resume=FREE
+        SHARED, "number of episodes of one test, exactly; 0: no tests", at_least=0, at_most=EPISODES, resume=FREE
     ),
     "save_best_episodes": Option(
         SHARED,

@@ -90,6 +90,32 @@ def test_nothing_is_done_twice_when_the_end_falls_on_an_interval(tmp_path, watch
     assert sorted(os.listdir(next((tmp_path / "models").iterdir()))) == ["18", "2", "best"]
 
 
+@pytest.mark.parametrize("source", ["in_process", "workers"])
+def test_no_episodes_of_tests_are_no_tests(tmp_path, watched, monkeypatch, source):
+    """Nor is an environment made for them, which would write here."""
+    made = tmp_path / "made"
+
+    class Noted(CountingEnv):
+        def __init__(self, seed=None, **env_args):
+            with made.open("a") as file:
+                file.write(f"{seed}\n")
+            super().__init__(seed=seed, **env_args)
+
+    monkeypatch.setitem(REGISTRY._entries, "noted", None)
+    REGISTRY["noted"] = Noted
+    config = small_config(tmp_path, env="noted", env_args={"lengths": [3]}, t_max=40, test_interval=6, test_nepisode=0)
+    assert run({**config, "vector_env": source, "save_model": True, "save_model_interval": 30}) is None
+    assert not [call for call in watched if call[0] == "stat" and call[1].startswith("test_")]
+    assert _stats(watched, "return_mean") and _saves(watched) == [3, 33, 42]
+    assert made.read_text().split() == [str(config["seed"])]
+
+
+@pytest.mark.parametrize("changes", [{"evaluate": True}, {"save_replay": True}])
+def test_what_plays_a_test_needs_episodes_of_it(tmp_path, changes):
+    with pytest.raises(ConfigError, match=r"test_nepisode=0 means that there are none\. Use test_nepisode=1"):
+        run(small_config(tmp_path, test_nepisode=0, checkpoint_path=str(tmp_path), **changes))
+
+
 def test_updates_per_rollout(tmp_path, watched):
     """PyMARL makes one update after a rollout, of eight episodes too; here a key says how many."""
     run(small_config(tmp_path, t_max=19, updates_per_rollout=3))
