@@ -72,10 +72,10 @@ def read_line(path: str, rules: LineRules = LineRules()) -> ReferenceLine:
         ConfigError: the file is missing, unreadable or too large, or its points are invalid; names the first that is.
     """
     where = f"the line {shown(path)}"
-    return line_through(points_of(path, where), where)
+    return line_through(points_of(path, where), where, rules)
 
 
-def line_through(points: np.ndarray, where: str) -> ReferenceLine:
+def line_through(points: np.ndarray, where: str, rules: LineRules = LineRules()) -> ReferenceLine:
     """The line of the points of a file.
 
     Raises:
