@@ -76,6 +76,8 @@ class Options:
             raise ConfigError(f"env_args.masks is {shown(self.masks)}; it must be agents or branches.")
         if self.ids not in IDS:
             raise ConfigError(f"env_args.ids is {shown(self.ids)}; it must be {', '.join(IDS[:-1])} or {IDS[-1]}.")
+        if self.ids != FOUND_OUT and self.protocol == "0.3.2":
+            raise ConfigError(f"env_args.ids={self.ids} is of protocol 0, and env_args.protocol is 0.3.2.")
         self._require_parameters()
         self._require_engine()
         for name in self.side_channels:

@@ -192,6 +192,8 @@ def test_streams_keep_rows_and_lose_them_when_silent():
         ({"parameters": {"Größe": 1.0}}, "the name Größe must be a word in ASCII"),
         ({"side_channels": ["mine"]}, "no plugin has registered 'mine'"),
         ({"masks": "both"}, "masks is both"),
+        ({"ids": "columns"}, "ids is columns; it must be auto, agents or rows"),
+        ({"ids": "rows", "protocol": "0.3.2"}, "ids=rows is of protocol 0, and env_args.protocol is 0.3.2"),
         ({"folder": "nowhere"}, "there is no folder nowhere"),
         ({"executables": BALLS}, "executables"),
     ],

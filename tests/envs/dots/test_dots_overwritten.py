@@ -168,6 +168,17 @@ def test_simulators_that_write_as_they_should_keep_ids_and_limits(made, wake, ca
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("wake, said", [(True, 0), (False, 1)])
+def test_a_simulator_that_knows_wake_ups_needs_no_proof(made, wake, said, caplog):
+    # agent 0, which may be a mask
+    env = made(BASIC, "--agents", "1", wake=wake)
+    env.reset()
+    for _ in range(60):
+        env.step({"actions": np.full(1, 2)})
+    assert len([record for record in caplog.records if "does not tell whether" in record.message]) == said
+
+
+@pytest.mark.slow
 def test_a_run_trains_on_such_a_build(tmp_path, capfd):
     words = ["--config=ppo", "--env-config=dots", "with", f"env_args.executable={UNITY}", 'env_args.protocol="0"']
     words += ["env_args.args=['--branches','2,3','--masks']", "env_args.time_limit=40", "batch_size_run=1"]

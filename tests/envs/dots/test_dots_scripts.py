@@ -156,6 +156,13 @@ def test_a_script_beside_the_first_version_gets_ours_by_the_command(tmp_path):
     assert ran(tmp_path, text).stdout == "envs.dots.api.group_environment\n"
 
 
+def test_a_script_without_a_simulator_is_said_to_wait_for_the_editor(tmp_path):
+    text = "from mlagents_dots_envs.unity_environment import UnityEnvironment\nUnityEnvironment(timeout_wait=0.3)\n"
+    done = ran(tmp_path, text, TMPDIR=str(tmp_path))
+    assert "INFO: Waiting 0.3 seconds for an editor" in done.stderr and "press Play" in done.stderr
+    assert done.returncode == 1 and not list((tmp_path / "ml-agents").iterdir())
+
+
 def test_modules_that_are_left_out_are_named(tmp_path):
     done = ran(tmp_path, "from mlagents_envs.registry import default_registry\n")
     assert done.returncode == 1

@@ -1,6 +1,7 @@
 """Runs a script that was written for ML-Agents' packages, without them: python -m envs.dots.api SCRIPT ARGUMENTS ..."""
 
 import importlib
+import logging
 import runpy
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ def main(words: list[str]) -> int:
         print(f"There is no script {script}. {USAGE}", file=sys.stderr)
         return 2
     alias_ml_agents()
+    _show_what_muster_logs()
     folder = script.resolve().parent
     if (folder / BESIDE_IT).is_file():  # an example in its own repository: who runs it by this command wants ours
         sys.modules[LOOSE] = importlib.import_module(OURS[LOOSE])
@@ -29,6 +31,15 @@ def main(words: list[str]) -> int:
     sys.path.insert(0, str(folder))
     runpy.run_path(str(script), run_name="__main__")
     return 0
+
+
+def _show_what_muster_logs() -> None:
+    """Such as that it waits for an editor; the script's own logging stays the script's."""
+    log, handler = logging.getLogger("muster"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
 
 
 if __name__ == "__main__":

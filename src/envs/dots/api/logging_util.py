@@ -12,6 +12,6 @@ def get_logger(name: str) -> logging.Logger:
 
 
 def set_log_level(log_level: int) -> None:
-    """Log what has at least this level to the standard error output, what Muster has to say included."""
+    """Log what has at least this level to the standard error output."""
     logging.basicConfig(format="%(asctime)s %(levelname)s [%(filename)s:%(lineno)d] %(message)s")
     logging.getLogger().setLevel(log_level)
