@@ -135,6 +135,7 @@ def test_a_build_is_played_by_rows_as_its_agents_live(made, masks, caplog):
         np.testing.assert_array_equal(shown["agents/terminated"], true["agents/terminated"] | true["agents/truncated"])
         assert not shown["agents/truncated"].any()
         assert shown["avail/0"][shown["present"]].all()
+    made(UNITY, place=(1, 2, 1))  # another copy
     said = [record.message for record in caplog.records if record.levelno == logging.WARNING]
     assert len(said) == 1 and "told apart by their rows" in said[0]
 
