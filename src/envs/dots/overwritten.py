@@ -30,7 +30,7 @@ class Overwritten:
         # None: not known yet
         self._proven: bool | None = {AGENTS: False, ROWS: True}.get(ids)
         self._by_row: dict[str, GroupSpec] = {}
-        # undecided: ids that masks may lie over, of agents that have not ended, by group
+        # undecided: ids of agents that have not ended, by group, from turns in which masks may lie over ids
         self._alive: dict[str, np.ndarray] = {}
         self._unclear: GroupSpec | None = None
 
@@ -105,9 +105,8 @@ class Overwritten:
             return True
         if any(len(np.unique(some)) < len(some) for some in (ids[done], ids[~done])):
             return True
-        # masks behind those bytes lie over the ids of so many rows, the last one perhaps in part
-        behind = min(len(ids), -(-max(len(masks) - spec.max_agents, 0) // 4))
-        done, ids = done[:behind], ids[:behind]
+        if len(masks) <= spec.max_agents:  # no id can be overwritten
+            return None
         before = np.setdiff1d(self._alive.get(spec.name, ids[:0]), ids[done])
         self._alive[spec.name] = alive = np.union1d(before, ids[~done])
         return True if len(alive) > spec.max_agents else None

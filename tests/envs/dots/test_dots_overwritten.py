@@ -64,6 +64,10 @@ def test_more_agents_than_the_group_has_are_masks():
     known, one = Overwritten(), spec(1, 5)
     assert looked(known, one, [40], masks=[0, 1, 0, 0, 0]) == (False, False, False)
     assert looked(known, one, [40], masks=[0, 1, 0, 0, 1]) == (True, True, False)
+    known, two = Overwritten(), spec(2, 3)
+    # the second id is whole
+    assert looked(known, two, [40, 47]) == (False, False, False)
+    assert looked(known, two, [40, 47], masks=[0, 0, 1, 0, 0, 0]) == (True, True, False)
     known = Overwritten()
     looked(known, one, [0], done=[0], overwrites=False)
     # the one that ended before makes room, and so does a reset
