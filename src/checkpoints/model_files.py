@@ -118,6 +118,8 @@ def _found(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -
         if (root / "agent.th").is_file():
             chosen = f" load_step={root.name}" if key == "checkpoint_path" else ""
             hint = f" It holds agent.th itself: give its parent, {key}={root.parent}{chosen}."
+        if (root / "weights1.torch").is_file():
+            hint = f" It holds weights of Linesight: `python src/convert.py {root}` makes a model of them (--help)."
         raise ConfigError(f"{key}={checkpoint_path} holds no checkpoint.{hint} {expected}")
     step = max(steps) if load_step == 0 else min(steps, key=lambda s: (abs(s - load_step), -s))
     return root / str(step), step

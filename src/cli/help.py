@@ -53,7 +53,8 @@ Other programs (each has --help)
   python src/watch.py RUN      play a run's best model and show it
   python src/play.py GAME      play an environment of entities yourself
   python src/clone.py FOLDER   a policy that does what a recording shows
-  python src/replay.py FILE    a replay as GIF, MP4 or pictures
+  python src/replay.py FILE    a replay as GIF or MP4, a race's way as a track
+  python src/convert.py FOLDER a model of the weights that Linesight saved
 
 Results go to results/ (key local_results_path): runs/ (metric log,
 checkpoints), sacred/, models/, replays/, tb_logs/.

@@ -42,6 +42,7 @@ def test_help_fits_a_terminal_and_names_every_program():
         "clone.py",
         "report.py",
         "replay.py",
+        "convert.py",
         "diagnose.py",
     }
     assert programs == seen

@@ -68,6 +68,14 @@ def listed_names(listed: Sequence[Any]) -> list[str]:
     return [next(iter(entry)) if isinstance(entry, Mapping) else entry for entry in listed]
 
 
+def listed_options(listed: Sequence[Any], name: str) -> dict[str, Any] | None:
+    """All options of the first unit of this name, as a checked config lists them; None: there is none."""
+    for entry in listed:
+        if name in (entry if isinstance(entry, Mapping) else (entry,)):
+            return dict(_unit("", entry).options)
+    return None
+
+
 def _unit(key: str, entry: Any) -> Listed:
     name, options = entry, {}
     if isinstance(entry, Mapping):

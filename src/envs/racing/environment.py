@@ -43,6 +43,11 @@ class RacesBase:
         tracks = [("seed:7", "one track by seed"), ("seeds:0-99", "a hundred of them, one after another")]
         return "map_cycle", [*tracks, ("track.npy", "a file of centre points 0.5 m apart")]
 
+    @property
+    def scaling(self) -> tuple[np.ndarray, np.ndarray]:
+        """The means and deviations by which the float view is scaled, `[F]` each."""
+        return self.races.views.mean, 1 / self.races.views.scale
+
     def fields(self) -> dict[str, FieldSpec]:
         from envs.racing.fields import fields_of
 

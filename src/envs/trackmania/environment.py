@@ -66,6 +66,11 @@ class TrackManiaEnv:
         """A weight of the rewards has another value from now on (`racing.reward_weights`)."""
         setattr(self.options, name, value)
 
+    @property
+    def scaling(self) -> tuple[np.ndarray, np.ndarray]:
+        """The means and deviations by which the float view is scaled, `[F]` each."""
+        return np.broadcast_to(self._mean, SIZE), np.broadcast_to(self._deviation, SIZE)
+
     def fields(self) -> dict[str, FieldSpec]:
         return fields_of(self.options)
 
