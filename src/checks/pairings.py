@@ -59,6 +59,12 @@ def _check_learner(config: dict, traits: dict) -> None:
             f"action_selector={config['action_selector']} does not go with agent_output_type={output}. "
             f"These do: {fitting}."
         )
+    greedy_by = traits["env"].get("greedy_by")
+    if output != "q" and config["env_args"].get(greedy_by):
+        raise ConfigError(
+            f"env_args.{greedy_by}={config['env_args'][greedy_by]} does not go with agent_output_type={output}: only "
+            "learners of values play some episodes of training greedily."
+        )
     controllers, mac = traits["learner"].get("controllers"), chosen_entry(config, "mac")
     if controllers is not None and mac is not None and mac.declared and config["mac"] not in controllers:
         raise ConfigError(

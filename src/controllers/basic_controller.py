@@ -11,7 +11,7 @@ from components.action_selectors import REGISTRY as action_REGISTRY
 from components.packing import PackedSteps
 from controllers import REGISTRY
 from controllers.agent_form import find_own_rows, wants_agent_axis
-from controllers.decisions import Decision, extras_of_choice
+from controllers.decisions import Decision, best_of, extras_of_choice
 from controllers.hidden_states import for_all_agents
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.one_network import OneNetwork
@@ -22,7 +22,7 @@ from modules.unshared import unshare
 from utils.config import with_defaults
 from utils.divided import divided_sequences
 from utils.rl_utils import legal_policy, memory_starts
-from utils.schemes import is_rollout
+from utils.schemes import EXPLORES, is_rollout
 from utils.tensor_trees import Tree, is_tree, map_tree
 
 
@@ -97,7 +97,10 @@ class BasicMAC(OneNetwork):
         avail_actions = batch["avail_actions"][:, t]
         with th.no_grad():  # as a decorator, it takes twice as long
             asked = self.forward(batch, t, test_mode=test_mode)[rows], avail_actions[rows]
-            return self.action_selector.select_action(*asked, t_env, test_mode=test_mode), *asked
+            chosen = self.action_selector.select_action(*asked, t_env, test_mode=test_mode)
+        if not test_mode and EXPLORES in batch.scheme and self.agent_output_type == "q":
+            chosen = th.where(batch[EXPLORES][rows, t].squeeze(-1) > 0, chosen, best_of(*asked))
+        return chosen, *asked
 
     def _explained(self, returned: Any, outputs: th.Tensor, avail_actions: th.Tensor) -> Decision:
         decision = Decision.of(returned)

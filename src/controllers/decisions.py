@@ -78,6 +78,11 @@ def extras_of_choice(outputs: th.Tensor, avail_actions: th.Tensor, chosen: th.Te
     return extras
 
 
+def best_of(outputs: th.Tensor, avail_actions: th.Tensor) -> th.Tensor:
+    """The legal actions with the largest outputs, `[rows, n]` of `[rows, n, A]`."""
+    return outputs.masked_fill(avail_actions == 0, -th.inf).argmax(dim=-1)
+
+
 def _is_best(outputs: th.Tensor, avail_actions: th.Tensor, index: th.Tensor) -> th.Tensor:
     legal = outputs.masked_fill(avail_actions == 0, -th.inf)
     return legal.gather(-1, index) == legal.amax(dim=-1, keepdim=True)

@@ -74,6 +74,7 @@ REGISTRY.declare(
 # `carries`: makes of its arguments those for other processes, which have not imported the plugins
 # `live`: the arguments that may change over a run (name -> `utils.options.Option`); its objects have a method
 # `take_live(name, value)`
+# `greedy_by`: the argument by which it has the record `explores`, of who may explore (docs/fields.md)
 # `counts_copies`: it is made with `test_mode` and with its `place` among the copies of a run
 REGISTRY.declare(
     "racing",
@@ -83,6 +84,7 @@ REGISTRY.declare(
     counts_copies=True,
     has_best=True,
     live="envs.racing.reward_weights:WEIGHTS",
+    greedy_by="greedy_every",
     reaches="envs.racing.options:REACHES",
 )
 REGISTRY.declare(
@@ -92,6 +94,7 @@ REGISTRY.declare(
     counts_copies=True,
     has_best=True,
     live="envs.racing.reward_weights:WEIGHTS",
+    greedy_by="greedy_every",
     reaches="envs.trackmania.options:REACHES",
 )
 REGISTRY.declare(

@@ -65,7 +65,7 @@ class BatchedRaces:
 
     def _set_up(self, options: Options, batch_size: int, places: Sequence[Sequence[int]] | None = None) -> None:
         self.options, self.batch_size = options, batch_size
-        self._places = [(b, batch_size, b) for b in range(batch_size)] if places is None else list(places)
+        self._places = np.array([(b, batch_size, b) for b in range(batch_size)] if places is None else list(places))
         self.cycle = options.races()
         self.maps = list(dict.fromkeys(self.cycle))
         self._order = [self.maps.index(race) for race in self.cycle]
@@ -136,7 +136,7 @@ class BatchedRaces:
         race["step"] = race["ended"] = 0
         rng = np.random.default_rng([int(race["seed"]), int(race["episode"])])
         draws = rng.random(4)
-        number, copies, _ = self._places[b]
+        number, copies, _ = self._places[b].tolist()
         entry = number + int(race["episode"]) * copies if options.map_order == "cycle" else int(draws[0] * 2**40)
         race["track"] = self._order[entry % len(self._order)]
         track = self.tracks.tracks[race["track"]]
@@ -170,6 +170,11 @@ class BatchedRaces:
         """Give a weight of the rewards (`reward_weights`) another value."""
         setattr(self.options, name, value)
         self.world = world_of(self.options)
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Those of the present races in the cycle that all copies play, int64 `[B]`."""
+        return self._places[:, 0] + self.races.race["episode"] * self._places[:, 1]
 
     def map_of(self, b: int) -> str:
         """The name of the track of race b."""

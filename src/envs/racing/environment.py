@@ -117,7 +117,9 @@ class RacingEnv(RacesBase):
     def observe(self) -> dict[str, np.ndarray]:
         from envs.racing.fields import observed
 
-        return {path: array[0] for path, array in observed(self.options, self.races.outputs).items()}
+        return {
+            path: array[0] for path, array in observed(self.options, self.races.outputs, self.races.numbers).items()
+        }
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
         """See `envs.fields`; `results.info_of` has the info.
@@ -164,7 +166,7 @@ class RacingBatch(RacesBase):
     def observed(self) -> dict[str, np.ndarray]:
         from envs.racing.fields import observed
 
-        return observed(self.options, self.races.outputs)
+        return observed(self.options, self.races.outputs, self.races.numbers)
 
     def info(self, b: int) -> dict[str, Any]:
         from envs.racing.results import info_of

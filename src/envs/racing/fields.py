@@ -5,6 +5,7 @@ import numpy as np
 from envs.fields import AGENTS, FieldSpec
 from envs.racing.options import Options
 from envs.racing.state import GEAR_AND_WHEELS, INPUTS, Outputs, float_size
+from utils.schemes import EXPLORES
 
 # what is kept of every step for people and sample units, by Linesight's names; networks do not see it
 RECORDS = {
@@ -38,6 +39,8 @@ def fields_of(options: Options) -> dict[str, FieldSpec]:
         fields["present"] = FieldSpec("mask", (), "bool")
     fields["avail_actions"] = FieldSpec("mask", (len(INPUTS),), "uint8", of="actions")
     fields |= {path: field for path, (_, field) in RECORDS.items()}
+    if options.greedy_every:
+        fields[EXPLORES] = FieldSpec("record", (), "bool")
     fields["actions"] = FieldSpec("action", (), "int64", n=len(INPUTS))
     fields["input_w"] = FieldSpec("outcome", (), "bool")
     fields["reward"] = FieldSpec("outcome", (), "float64", AGENTS if options.reward == "each" else None)
@@ -46,11 +49,17 @@ def fields_of(options: Options) -> dict[str, FieldSpec]:
     return fields
 
 
-def observed(options: Options, outputs: Outputs) -> dict[str, np.ndarray]:
-    """Observations, masks and records by path, `[B, ...]`."""
+def observed(options: Options, outputs: Outputs, races: np.ndarray) -> dict[str, np.ndarray]:
+    """Observations, masks and records by path, `[B, ...]`.
+
+    Args:
+        races: the numbers of the races in the cycle, `[B]`.
+    """
     values = {path: getattr(outputs, array) for path, array in observations_of(options).items()}
     values |= {path: getattr(outputs, array) for path, (array, _) in RECORDS.items()}
     values["avail_actions"] = outputs.legal
+    if options.greedy_every:
+        values[EXPLORES] = np.repeat(options.explores(races)[:, None], options.n_cars, axis=1)
     if options.state:
         values["state"] = outputs.floats.reshape(len(outputs.floats), -1)
     if options.n_cars > 1:

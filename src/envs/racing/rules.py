@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from envs.bounds import require_number
 from envs.racing.line import LineRules
 from envs.racing.reward_weights import WEIGHTS
 from envs.reaches import nowhere
@@ -16,7 +19,8 @@ CHOICES = {
     "finish_entry": ("line", "beyond"),
     "final_speed": ("finish", "gain"),
 }
-OF_RULES = nowhere(" ".join([*WEIGHTS, *CHOICES]))
+MOST_EVERY = 10**6
+OF_RULES = nowhere(" ".join([*WEIGHTS, *CHOICES, "greedy_every"]))
 
 
 @dataclass
@@ -34,15 +38,22 @@ class Rules:
     final_speed: str = "finish"  # pays the speed there; "gain": what was gained in each step before
     zone_back: str = "nearer"  # a zone is left backwards if the one before is nearer; "reach": and within 45 m
     line_ends: str = "spacing"  # beyond its ends, a line has points 0.5 m apart; "step": as its last two are
+    greedy_every: int = 0  # of so many races of training, the last one is played without exploring; 0: none
     finish_entry: str = "line"  # zone and metres of a finished race; "beyond": a zone and 0.75 m further
 
     def require_rules(self) -> None:
-        """Raises: ConfigError: an argument is none of its choices."""
+        """Raises: ConfigError: an argument is none of its choices, or no number."""
+        require_number("env_args.greedy_every", self.greedy_every, 0, MOST_EVERY, whole=True)
         for key, allowed in CHOICES.items():
             value = getattr(self, key)
             if value not in allowed:
                 hint = suggestion(str(value), allowed)
                 raise ConfigError(f"env_args.{key} is {shown(value)}; it must be {' or '.join(allowed)}.{hint}")
+
+    def explores(self, race: np.ndarray) -> np.ndarray:
+        """Whether cars may explore in these races, by their numbers in the cycle; bool."""
+        every = self.greedy_every
+        return (race % every != every - 1) if every else np.ones_like(race, dtype=bool)
 
     @property
     def line_rules(self) -> LineRules:

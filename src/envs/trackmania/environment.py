@@ -77,7 +77,8 @@ class TrackManiaEnv:
     def reset(self) -> None:
         """Begin the next race of the cycle."""
         number, copies, _ = self.options.place
-        self._map = self._cycle[(number + self._races_begun * copies) % len(self._cycle)]
+        self._number = np.array([number + self._races_begun * copies])
+        self._map = self._cycle[int(self._number[0]) % len(self._cycle)]
         while True:
             try:
                 moment = self._races.begin(self._map)
@@ -95,7 +96,7 @@ class TrackManiaEnv:
         self._begun_metres = self._metres
 
     def observe(self) -> dict[str, np.ndarray]:
-        return {path: array[0] for path, array in observed(self.options, self._outputs).items()}
+        return {path: array[0] for path, array in observed(self.options, self._outputs, self._number).items()}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
         """See `envs.fields`; `envs.racing.results` has the info.

@@ -8,6 +8,7 @@ import torch as th
 
 from cli.compose import compose_config
 from small_training import train
+from utils.errors import ConfigError
 from utils.schemes import observed_fields, state_fields
 from vector_envs.instances import batched_environment_factory, environment_factory
 
@@ -68,3 +69,39 @@ def test_the_config_has_the_defaults():
     config = compose_config("iql", "racing").config["env_args"]
     defaults = {key: value for key, value in asdict(Options()).items() if key not in ("test_mode", "place")}
     assert config == defaults
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("vector_env", ["native", "in_process"])
+def test_every_third_race_is_driven_greedily_and_learned_from(tmp_path, monkeypatch, vector_env):
+    """Linesight's cycle has four exploring races and an evaluating one, and all fill the buffer."""
+    from experiment.loop import TrainingLoop
+
+    kept, finite = [], TrainingLoop._is_finite
+
+    def keeping(loop, batch, t_env):
+        kept.append({key: batch[key][:, :-1, 0, 0].bool() for key in ("explores", "action_was_greedy")})
+        return finite(loop, batch, t_env)
+
+    monkeypatch.setattr(TrainingLoop, "_is_finite", keeping)
+    changes = {
+        "vector_env": vector_env,
+        "runner": "rollout",
+        "rollout_steps": 10,
+        "batch_size_run": 2,
+        "batch_size": 16,
+    }
+    options = {"time_limit": 20, "metres": 60.0, "greedy_every": 3}
+    train(tmp_path, monkeypatch, "iqn", "racing", **changes, epsilon=1.0, env_args=options)
+    explores, greedy = (th.cat([one[key] for one in kept], dim=1) for key in ("explores", "action_was_greedy"))
+    for row in range(2):  # copy i of 2 plays races i, i + 2, ...
+        number = row + 2 * (th.arange(explores.size(1)) // 20)
+        assert th.equal(explores[row], number % 3 != 2)
+    assert (~explores).sum() >= 40 and greedy[~explores].all() and greedy[explores].float().mean() < 0.3
+
+
+def test_learners_of_policies_refuse_greedy_races(tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match=r"env_args\.greedy_every=5 does not go with agent_output_type=pi_logits"):
+        train(tmp_path, monkeypatch, "ippo", "racing", runner="episode", env_args={"greedy_every": 5})
+    with pytest.raises(ConfigError, match="greedy_every is -1; it must be a whole number from 0"):
+        train(tmp_path, monkeypatch, "iqn", "racing", env_args={"greedy_every": -1})

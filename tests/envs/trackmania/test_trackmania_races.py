@@ -223,6 +223,15 @@ def test_races_by_linesights_rules(stand_in, make_env):
     assert rewards[0] > 0.1 and rewards[-1] == 0
 
 
+def test_every_second_race_is_greedy(stand_in, make_env):
+    env = make_env(stand_in(), greedy_every=2, place=(1, 3, 0))
+    seen = []
+    for _ in range(3):  # races 1, 4 and 7 of three copies
+        env.reset()
+        seen.append(env.observe()["explores"].tolist())
+    assert seen == [[False], [True], [False]]
+
+
 def test_the_finish_in_the_tick_of_a_step_takes_the_frame_back(stand_in, make_env):
     game = stand_in(finish_at=200)
     env = make_env(game, view="both")
