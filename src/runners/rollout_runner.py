@@ -1,6 +1,8 @@
 """Chunks of equal length from environments that restart independently, for on-policy learners."""
 
+from collections.abc import Mapping
 from functools import partial
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -102,10 +104,8 @@ class RolloutRunner(EpisodesRunner):
         self._record_finished(rollout.finished, rollout.steps)
         self._take_ends(batch, rollout.ends, test_mode=False)
         if self._streams:
-            # of learners that cut rollouts into parts
-            parts = vars(self.args).get("chunk_length") or 1
             whole = self._open.precede(batch)
-            batch, since = by_stream(whole, self._streams, self.new_rollout, parts)
+            batch, since = by_stream(whole, self._streams, self.new_rollout, _parts(vars(self.args)))
             self._open.keep(whole, since)
         return batch
 
@@ -152,3 +152,9 @@ def _cut_before(batch: EpisodeBatch, lost: np.ndarray, t: int) -> None:
         batch["truncated"][rows, t - 1] = 1
     else:  # the step before it was in the last rollout
         batch["filled"][rows, 0] = 0
+
+
+def _parts(config: Mapping[str, Any]) -> int:
+    """What the columns of a rollout are a multiple of, for learners that cut it into parts: of all teams at once."""
+    teams = config.get("teams") or {"": config}
+    return lcm(*(own.get("chunk_length", config.get("chunk_length")) or 1 for own in teams.values()))

@@ -1,5 +1,7 @@
 """Runs on DOTS simulators: killed and resumed ones end as undisturbed ones, and faults are recovered from."""
 
+from pathlib import Path
+
 import pytest
 from test_exact_resume import SETTINGS, resumes_exactly
 
@@ -7,6 +9,7 @@ from cli.compose import compose_config
 from forked import run_command
 
 pytestmark = pytest.mark.slow
+SIMULATORS = Path(__file__).parents[2] / "simulators"
 
 
 # each agent asks in about a third of the turns, so decisions are open when rollouts and checkpoints come
@@ -69,3 +72,20 @@ def test_a_simulator_that_ends_is_started_again_and_its_episode_dropped(tmp_path
     said = ran.stdout + ran.stderr
     assert ran.returncode == 0, said
     assert "exit code 7" in said and "  no fuel left" in said and "restart 2 of max_worker_restarts=10" in said
+
+
+def test_teams_learn_from_parts_of_streams(tmp_path):
+    """Rollouts by stream are longer than `rollout_steps`; teams cut them into parts of their own length."""
+    team = {"config": "ppo", "agent": "rnn", "chunk_length": 16}
+    settings = {
+        "env_args.executable": SIMULATORS / "soccer.py",
+        "env_args.time_limit": 60,
+        "teams": {"SoccerBlue": team, "SoccerPurple": team},
+        "batch_size_run": 1,
+        "rollout_steps": 64,
+        "t_max": 60,
+        "test_nepisode": 1,
+    }
+    words = [f"{key}={value}" for key, value in settings.items()]
+    done = run_command("--config=ppo", "--env-config=dots", "with", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
