@@ -41,15 +41,17 @@ def test_names_of_the_weights_are_pymarls():
     assert names == layers | {f"rnn.{part}" for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
 
 
-def test_the_feed_forward_agent():
-    agent = FFAgent(6, make_args(rnn_hidden_dim=5))
+@pytest.mark.parametrize("hidden_layers", [1, 2, 3])
+def test_the_feed_forward_agent(hidden_layers):
+    agent = FFAgent(6, make_args(rnn_hidden_dim=5, hidden_layers=hidden_layers))
     fill(agent.parameters())
     x, state = th.randn(4, 6), th.randn(4, 5)
     q, same = agent(x, state)
     w = agent.state_dict()
-    for layer in ("fc1", "fc2"):
+    for layer in [f"fc{i + 1}" for i in range(hidden_layers)]:
         x = th.clamp(x @ w[f"{layer}.weight"].T + w[f"{layer}.bias"], min=0)
-    th.testing.assert_close(q, x @ w["fc3.weight"].T + w["fc3.bias"])
+    last = f"fc{hidden_layers + 1}"
+    th.testing.assert_close(q, x @ w[f"{last}.weight"].T + w[f"{last}.bias"])
     assert th.equal(same, state)
 
 

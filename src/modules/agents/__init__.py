@@ -24,7 +24,14 @@ REGISTRY.declare(
     options=WIDTHS | LAYER_NORM | USE_RNN,
 )
 REGISTRY.declare(
-    "ff", "modules.agents.ff_agent:FFAgent", "feed-forward, three linear layers, no memory", options=WIDTHS | LAYER_NORM
+    "ff",
+    "modules.agents.ff_agent:FFAgent",
+    "feed-forward, three linear layers, no memory",
+    options={
+        **WIDTHS,
+        **LAYER_NORM,
+        "hidden_layers": Option(2, "hidden layers of agent=ff", at_least=1, at_most=64, resume=SHAPES),
+    },
 )
 REGISTRY.declare(
     "rnn_layernorm",

@@ -1,28 +1,32 @@
 """A feed-forward agent, for fully observed environments."""
 
+from itertools import pairwise
+
 import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
-from modules.layer_norms import layer_norms, normed
+from modules.layer_norms import normed
 from utils.config import with_defaults
 
 
 class FFAgent(Agent):
-    """Linear -> ReLU -> linear -> ReLU -> linear; hidden states pass through unchanged.
+    """Linear layers with a ReLU after each of the `hidden_layers`; hidden states pass through unchanged.
 
-    With `layer_norm`, what enters each ReLU is normalised.
+    With `layer_norm`, what enters each ReLU is normalised. The layers are `fc1`, `fc2`, ..., the norms `norm1`, ...
     """
 
     def __init__(self, input_shape: int, args):
         super().__init__()
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.fc1 = nn.Linear(input_shape, args.rnn_hidden_dim)
-        self.fc2 = nn.Linear(args.rnn_hidden_dim, args.rnn_hidden_dim)
-        self.fc3 = nn.Linear(args.rnn_hidden_dim, args.n_actions)
-        self.norm1, self.norm2 = layer_norms(args.rnn_hidden_dim, args.layer_norm)
+        width, hidden = args.rnn_hidden_dim, range(1, args.hidden_layers + 1)
+        for i, (size, to) in enumerate(pairwise([input_shape, *[width] * len(hidden), args.n_actions]), start=1):
+            setattr(self, f"fc{i}", nn.Linear(size, to))
+        for i in hidden:
+            setattr(self, f"norm{i}", nn.LayerNorm(width) if args.layer_norm else None)
+        self._hidden = hidden
 
     def init_hidden(self) -> th.Tensor:
         """Zeros `[1, rnn_hidden_dim]`: the contract of an agent has a hidden state."""
@@ -42,5 +46,6 @@ class FFAgent(Agent):
         return self._after_fc1(encoded), th.cat([hidden[:size] for size in sizes])
 
     def _after_fc1(self, x: th.Tensor) -> th.Tensor:
-        x = F.relu(normed(self.norm2, self.fc2(F.relu(normed(self.norm1, x)))))
-        return self.fc3(x)
+        for i in self._hidden:
+            x = getattr(self, f"fc{i + 1}")(F.relu(normed(getattr(self, f"norm{i}"), x)))
+        return x
