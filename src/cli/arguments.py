@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from utils.config import CHOOSING, config_names, config_path, flatten, parameter_names, recursive_dict_update
@@ -10,6 +11,7 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
 from utils.written_numbers import with_texts
+from utils.yaml_files import load_yaml
 
 # our options that take a name, and an example of one
 NAMED = {
@@ -198,7 +200,16 @@ def _require_choices(ours: argparse.Namespace) -> None:
         return
     for option, name in choices.items():
         if name is None:
-            if option == "--env-config" and config_path(ours.config, "algs").suffix in CHOOSING:
-                continue  # it may choose its environment itself
+            if option == "--env-config" and _may_choose(config_path(ours.config, "algs")):
+                continue
             names = config_names("envs") if option == "--env-config" else [*config_names("algs"), *parameter_names()]
             raise ConfigError(f"{option} is missing. Choose one of: {', '.join(names)}.")
+
+
+def _may_choose(path: Path) -> bool:
+    """Whether an algorithm's file may choose its environment itself."""
+    if path.suffix in CHOOSING:
+        return True
+    from cli.trainer_files import is_trainer_file
+
+    return is_trainer_file(load_yaml(path))

@@ -15,6 +15,7 @@ from checks.teams import of_team
 from checks.texts import as_written
 from cli.enn_configs import load_enn_config
 from cli.parameter_files import load_parameters
+from cli.trainer_files import is_trainer_file, trainer_config
 from utils.config import (
     CHOOSING,
     CONFIG_DIR,
@@ -48,19 +49,26 @@ class Composed:
     texts: dict[str, str] = field(default_factory=dict)
 
 
-def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, Any] | None = None) -> Composed:
+def compose_config(
+    algorithm: str,
+    environment: str | None,
+    panel: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Composed:
     """Merge default.yaml, the environment's file and the algorithm's; the later wins, nested mappings merge.
 
     The plugins of the files are joined, the algorithm's first.
 
     Args:
-        environment: None: the one that a parameter file chooses.
+        environment: None: the one that a parameter file or a trainer file of ML-Agents chooses.
         panel: changes of a parameter file's control panel.
+        settings: those after `with`, nested, by which a trainer file finds its simulator.
 
     Raises:
         ConfigError: there is no such file, or it is not a config; or a change of a panel that is invalid.
     """
     alg_path, note = config_path(algorithm, "algs"), ""
+    chooses = alg_path.suffix in CHOOSING
     if alg_path.suffix == ".py":
         alg_config = _checked(alg_path, load_parameters(_recorded(algorithm, alg_path), alg_path).config(panel or {}))
     elif panel:
@@ -71,10 +79,13 @@ def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, 
     elif alg_path.suffix == ".ron":
         alg_config, note = load_enn_config(alg_path)
     else:
-        alg_config = _load(alg_path)
+        alg_config = load_written(alg_path)
+        if chooses := is_trainer_file(alg_config):
+            alg_config, note = _of_trainer(alg_path, alg_config, environment, settings or {})
+        alg_config = _checked(alg_path, alg_config)
     env_path = config_path(_environment_of(alg_path, alg_config) if environment is None else environment, "envs")
     env_config = _load(env_path)
-    if alg_path.suffix in CHOOSING and alg_config.get("env", env_config.get("env")) != env_config.get("env"):
+    if chooses and alg_config.get("env", env_config.get("env")) != env_config.get("env"):
         raise ConfigError(
             f"{alg_path} chooses the environment {shown(alg_config['env'])}, and --env-config={shown(environment)} "
             "another one. Leave --env-config out."
@@ -96,6 +107,18 @@ def compose_config(algorithm: str, environment: str | None, panel: Mapping[str, 
         config["plugins"] = plugins
     parameter_file = alg_path if alg_path.suffix == ".py" else None
     return Composed(config, own_keys, parameter_file=parameter_file, note=note, texts=texts)
+
+
+def _of_trainer(
+    path: Path, content: Mapping[str, Any], environment: str | None, settings: Mapping[str, Any]
+) -> tuple[dict, str]:
+    """The config of a trainer file of ML-Agents, which knows the simulator by all that is said of it, and its note."""
+    env_args = {}
+    for place in (load_yaml(config_path(environment or "dots", "envs")), settings):
+        given = place.get("env_args")
+        env_args |= given if isinstance(given, Mapping) else {}
+    preset = load_yaml(config_path("ppo", "algs"))
+    return trainer_config(path, content, preset, {**settings, "env_args": env_args})
 
 
 def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) -> Composed:

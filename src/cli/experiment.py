@@ -76,7 +76,7 @@ def _run_experiment(arguments: Arguments) -> None:
     else:
         if "parameter_file" in arguments.settings:
             raise ConfigError("parameter_file: --config names the parameter file of a new run.")
-        composed = compose_config(arguments.algorithm, arguments.environment, arguments.panel)
+        composed = compose_config(arguments.algorithm, arguments.environment, arguments.panel, arguments.settings)
     new = arguments.evaluate is None and arguments.resume is None
     composed.config, settings = taken(composed, arguments.settings, new, arguments.texts)
     take_settings(arguments, settings)

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from cli.settings import check_option, check_settings, texts_as_typed
+from cli.trainer_options import refuse_option
 from utils.errors import ConfigError
 from utils.imports import not_imported
 from utils.nearest import did_you_mean, suggestion
@@ -57,6 +58,7 @@ def _check_option(word: str, words: deque[str], takes_value: dict[str, bool], ou
     if word[1] != "-" and len(word) > 2 and takes_value.get(word[:2]):  # -lINFO
         option, value = word[:2], word[2:]
     elif not takes_value.get(option):
+        refuse_option(option)
         raise ConfigError(f"Unknown option '{shown(option)}'.{did_you_mean(option, [*ours, *takes_value])} See --help.")
     elif not equals:
         if not words:
@@ -71,6 +73,8 @@ def _check_command(word: str, commands: list[str]) -> None:
         return
     if "help" in commands:
         raise ConfigError(f"There is no command '{shown(word)}'.{suggestion(word, COMMANDS)}")
+    if word.endswith((".yaml", ".yml")):
+        raise ConfigError(f"'{shown(word, 300)}': name a config as --config={shown(word, 300)}.")
     if "=" in word:
         raise ConfigError(f"'{shown(word)}' stands before 'with'. Settings come last: ... with {shown(word)}")
     raise ConfigError(f"Unknown command '{shown(word)}'.{suggestion(word, [*COMMANDS, 'with'])}")
