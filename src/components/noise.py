@@ -15,19 +15,25 @@ class ActionNoise:
     Random numbers are torch's. Its state, the process of Ornstein and Uhlenbeck `[size, n, k]`, is saved.
 
     Args:
-        args: `noise`, `noise_scale`, `noise_theta`, `noise_reset`; see docs/reference.md.
+        args: `noise` and the keys `noise_*`; see docs/reference.md.
+
+    Attributes:
+        replaces: whether some agents act at random.
     """
 
     def __init__(self, args: Any, size: int, n_agents: int, numbers: int):
         self.kind, self._theta, self._resets = args.noise, args.noise_theta, args.noise_reset
+        self._mean, self._clips = args.noise_mean, args.noise_clip
         self._scale = Schedule.of(args.noise_scale)
-        self._process = th.zeros(size, n_agents, numbers if self.kind == "ou" else 0)
+        self._share = self._scale if self.kind == "epsilon" else Schedule.of(args.noise_epsilon)
+        self.replaces = self.kind == "epsilon" or (self.kind != "none" and args.noise_epsilon != 0)
+        self._process = th.full((size, n_agents, numbers if self.kind == "ou" else 0), self._mean)
 
     def scale(self, t_env: int) -> float:
         return self._scale.eval(t_env)
 
     def added(self, units: th.Tensor, rows: Any, fresh: th.Tensor, t_env: int) -> th.Tensor:
-        """Continuous actions `[R, n, k]` between -1 and 1 with noise, kept in these bounds.
+        """Continuous actions `[R, n, k]` between -1 and 1 with noise, kept in these bounds if `noise_clip`.
 
         Args:
             rows: their environments: a list of numbers or a slice.
@@ -39,20 +45,22 @@ class ActionNoise:
             noise = self._next(units, rows, fresh, t_env)
         else:
             return units
-        return (units + noise).clamp(-1.0, 1.0)
+        noisy = units + noise
+        return noisy.clamp(-1.0, 1.0) if self._clips else noisy
 
     def at_random(self, units: th.Tensor, t_env: int) -> th.Tensor:
         """Which of R environments' agents act at random, bool `[R, n]`, by epsilon."""
-        if self.kind != "epsilon":
+        if not self.replaces:
             return th.zeros(units.shape[:2], dtype=th.bool, device=units.device)
-        return th.rand(units.shape[:2], device=units.device) < self.scale(t_env)
+        return th.rand(units.shape[:2], device=units.device) < self._share.eval(t_env)
 
     def _next(self, units: th.Tensor, rows: Any, fresh: th.Tensor, t_env: int) -> th.Tensor:
-        """x <- x - theta x + sigma N(0, 1)."""
+        """x <- x + theta (mu - x) + sigma N(0, 1)."""
         before = self._process[rows].to(units.device)
         if self._resets:
-            before = before.masked_fill(fresh, 0.0)
-        process = before * (1 - self._theta) + self.scale(t_env) * th.randn_like(units)
+            before = before.masked_fill(fresh, self._mean)
+        still = before * (1 - self._theta) + self._theta * self._mean
+        process = still + self.scale(t_env) * th.randn_like(units)
         self._process[rows] = process.cpu()
         return process
 

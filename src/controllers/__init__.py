@@ -17,8 +17,21 @@ NOISE = {
         at_least=0,
         schedule=True,
     ),
-    "noise_theta": Option(0.15, "ou: how fast it returns to 0, per step", at_least=0, at_most=1),
-    "noise_reset": Option(True, "ou: it starts from 0 in each episode"),
+    "noise_epsilon": Option(
+        0.0,
+        "gaussian and ou: share of actions that are random, over all of their range, and not those with noise",
+        at_least=0,
+        at_most=1,
+        schedule=True,
+    ),
+    "noise_theta": Option(0.15, "ou: how fast it returns to noise_mean, per step", at_least=0, at_most=1),
+    "noise_mean": Option(0.0, "ou: where it starts and returns to (mu), in halves of the actions' ranges"),
+    "noise_reset": Option(True, "ou: it starts from noise_mean in each episode, not only in the first one"),
+    "noise_clip": Option(
+        True,
+        "actions with noise are kept within their bounds; False: batches have them as they are, and only the "
+        "environment clips them",
+    ),
 }
 INPUTS = {
     "share_params": Option(True, "one network for all agents; False: separate weights for each agent", resume=SHAPES),

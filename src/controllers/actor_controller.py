@@ -129,16 +129,16 @@ class ActorMAC(PolicyMAC):
     def _explored(
         self, actions: dict, outputs: th.Tensor, masks: dict, rows: Any, fresh: th.Tensor, t_env: int
     ) -> dict:
-        if self.noise.kind == "none":
+        if self.noise.kind in ("gaussian", "ou"):
+            units = th.cat([self._units(path, actions[path]) for path in self.continuous], dim=-1)
+            actions = self.of_units(self.noise.added(units, rows, fresh, t_env))
+        if not self.noise.replaces:
             return actions
-        if self.noise.kind == "epsilon":
-            which, others = self.noise.at_random(outputs, t_env), self._random(outputs, masks)
-            return {
-                path: th.where(which.view(*which.shape, *[1] * (x.dim() - 2)), others[path], x)
-                for path, x in actions.items()
-            }
-        units = th.cat([self._units(path, actions[path]) for path in self.continuous], dim=-1)
-        return self.of_units(self.noise.added(units, rows, fresh, t_env))
+        which, others = self.noise.at_random(outputs, t_env), self._random(outputs, masks)
+        return {
+            path: th.where(which.view(*which.shape, *[1] * (x.dim() - 2)), others[path], x)
+            for path, x in actions.items()
+        }
 
     def of_units(self, units: th.Tensor) -> dict[str, th.Tensor]:
         """The actions, as distributions have them, from numbers in halves of their ranges `[..., K]`."""

@@ -68,6 +68,25 @@ def test_epsilon_is_the_share_of_random_actions():
     assert not make_noise("gaussian").at_random(units, 0).any()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_it_equals_digideeps_ornstein_and_uhlenbeck(seed):
+    """dx = theta (mu - x) + sigma N(0, 1), a <- a + x lim: over the ends of episodes and the bounds of actions."""
+    rng, lim = np.random.default_rng(seed), 2.0
+    actions, mu, theta, sigma = rng.uniform(-lim, lim, (30, 3, 4)), 0.3 * seed, 0.15, 0.4
+    changes = {"noise_scale": sigma, "noise_theta": theta, "noise_mean": mu, "noise_reset": False, "noise_clip": False}
+    noise = ActionNoise(make_args(noise="ou", **changes), 3, 1, 4)
+    th.manual_seed(seed)
+    x, expected = np.full((3, 4), mu), []
+    for action in actions:
+        x = x + theta * (mu - x) + sigma * th.randn(3, 1, 4).squeeze(1).double().numpy()
+        expected.append(action + x * lim)
+    th.manual_seed(seed)
+    units = th.tensor(actions / lim, dtype=th.float32).unsqueeze(2)
+    found = [noise.added(x, slice(None), th.full((3, 1, 1), t % 10 == 0), 0) for t, x in enumerate(units)]
+    np.testing.assert_allclose(lim * th.stack(found).squeeze(2).double(), np.stack(expected), atol=1e-5)
+    assert (np.abs(expected) > lim).any()
+
+
 def test_its_state_is_saved():
     noise, other = make_noise("ou"), make_noise("ou")
     noise.added(th.zeros(1, 2, 4), [1], FRESH, 0)

@@ -74,6 +74,31 @@ def test_epsilon_replaces_whole_actions(kind):
         assert batch["avail_actions"][:, 0].gather(2, found.unsqueeze(2)).min() == 1
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_gaussian_noise_and_random_actions_equal_digideeps_egreedy_noise(seed):
+    """noise <- N(0, std), clipped to the limits; a whole action is random by chance e (its agent.noises)."""
+    std, e, size = 0.8, 0.3, 50
+    mac, batch = acting(size, **DDPG, noise="gaussian", noise_scale=std, noise_epsilon=e)
+    action = np.tanh(agent_outputs(mac, numeric(batch).obs[:, 0]))
+    th.manual_seed(seed)
+    normal, chance, uniform = th.randn(size, 1, 2), th.rand(size, 1), th.rand(size, 1, 2) * 2 - 1
+    noisy = np.clip(action + std * normal.double().numpy(), -1, 1)
+    choice = (chance.double().numpy() < e)[..., None]
+    expected = noisy + choice * (uniform.double().numpy() - noisy)
+    th.manual_seed(seed)
+    found = units_of(mac.decide(batch, 0, 0).actions["actions"])
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert 0 < choice.sum() < size
+    tested = units_of(mac.decide(batch, 0, 0, test_mode=True).actions["actions"])
+    np.testing.assert_allclose(tested, action, atol=1e-6)
+
+
+def test_actions_are_stored_beyond_their_bounds_where_noise_is_not_clipped():
+    mac, batch = acting(**DDPG, noise="ou", noise_scale=3.0, noise_clip=False)
+    found = mac.decide(batch, 0, 0).actions["actions"]
+    assert ((found < th.tensor(LOW)) | (found > th.tensor(HIGH))).any()
+
+
 def test_episodes_begin_with_fresh_noise_wherever_they_are():
     """The memory says where an episode begins: it is reset there, by whatever runner."""
     mac, batch = acting(2, **DDPG, noise="ou", noise_scale=0.3)

@@ -158,7 +158,7 @@ MUTANTS = (
         "{key: self[name].clone() for name, key in keys.items()}",
         TRAJECTORIES,
     ),
-    Edit("noise: it never starts again", "before = before.masked_fill(fresh, 0.0)", "pass", NOISE + ACTOR),
+    Edit("noise: it never starts again", "before = before.masked_fill(fresh, self._mean)", "pass", NOISE + ACTOR),
     Edit(
         "noise: in tests, too",
         "if test_mode:\n            actions = policy.mode()",
