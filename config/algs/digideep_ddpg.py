@@ -35,4 +35,7 @@ def gen_params(cpanel):
         "critic_lr": cpanel["lr_critic"],
         "noise_theta": cpanel["noise_theta"],
         "noise_scale": cpanel["noise_sigma"],
+        "noise_reset": False,
+        "noise_clip": False,
+        "policy_loss": "sum",
     }

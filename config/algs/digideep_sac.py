@@ -22,6 +22,7 @@ cpanel = {
     "polyak_factor": 0.01,
     "mean_lambda": 1e-3,
     "std_lambda": 1e-3,
+    "z_lambda": 0.0,
     "hidden_size": 256,
 }
 
@@ -36,4 +37,6 @@ def gen_params(cpanel):
         "random_steps": cpanel["warm_start"],
         "mean_penalty": cpanel["mean_lambda"],
         "deviation_penalty": cpanel["std_lambda"],
+        "sample_penalty": cpanel["z_lambda"],
+        "target_update_every": cpanel["n_update"],
     }

@@ -36,4 +36,6 @@ def gen_params(cpanel):
         "random_steps": cpanel["warm_start"],
         "entropy_weight": cpanel["alpha"],
         "tune_entropy": cpanel["automatic_entropy_tuning"],
+        "density_epsilon": 1e-6,
+        "target_update_every": cpanel["n_update"],
     }

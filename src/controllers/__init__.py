@@ -82,6 +82,13 @@ POLICY = {
         "how continuous actions keep to their bounds: clip (by the environment), or tanh (of a Gaussian)",
         choices=("clip", "tanh"),
     ),
+    "density_epsilon": Option(
+        0.0,
+        "squash=tanh: added to 1 - tanh(x)^2 in densities, against logarithms of 0 (0.000001 in Digideep and in SAC's "
+        "own code); 0: the exact density",
+        at_least=0,
+        at_most=1,
+    ),
     "bernoulli": Option(False, "one output, not two, for each choice between two", resume=SHAPES),
     "normalise_observations": Option(
         False, "scale observations by their running mean and deviation, to between -10 and 10", resume=SHAPES

@@ -62,13 +62,18 @@ class OffPolicyLearner(BaseLearner):
         if self.mac.normalisers:
             self.mac.take_in(batch[:, :1], batch["filled"][:, :1])
         now, log = self.transitions(batch), self._log_due(t_env)
+        logged = self._learn(now, log)
+        if log:
+            self._log({key: float(value) for key, value in logged.items()}, t_env)
+
+    def _learn(self, now: Transitions, log: bool) -> dict[str, Any]:
+        """All steps of an update; returns its statistics."""
         logged = self._learn_values(now, log)
         self.critic_updates += 1
         if self.critic_updates % self.args.policy_delay == 0:
             logged |= self._learn_policy(now)
             self._targets_follow()
-        if log:
-            self._log({key: float(value) for key, value in logged.items()}, t_env)
+        return logged
 
     def targets_of(self, now: Transitions) -> th.Tensor:
         """What the critics learn, `[B, n]`."""
@@ -100,20 +105,24 @@ class OffPolicyLearner(BaseLearner):
 
     def _learn_values(self, now: Transitions, log: bool = True) -> dict[str, Any]:
         """A step of the critics towards their targets; returns its statistics if they are to be logged."""
+        loss, logged = self._critic_loss(now, log)
+        norm = self._step(self.critic_optimiser, loss)
+        return logged | {"critic_grad_norm": norm} if log else {}
+
+    def _critic_loss(self, now: Transitions, log: bool) -> tuple[th.Tensor, dict[str, Any]]:
+        """The critics' loss and its statistics; new priorities, where a sample has importance weights."""
         targets = self.targets_of(now)
         values = self.taken_values(now)
         errors = values - targets
         loss = self._loss(errors, now)
-        norm = self._step(self.critic_optimiser, loss)
         with th.no_grad():
             if isinstance(now.weights, th.Tensor):
                 distance = errors.abs().mean(dim=0) * now.mask
                 self.new_priorities = distance.sum(dim=1) / now.mask.sum(dim=1).clamp(min=1)
             if not log:
-                return {}
-            return {
+                return loss, {}
+            return loss, {
                 "critic_loss": loss.detach(),
-                "critic_grad_norm": norm,
                 "td_error_abs": masked_mean(errors.abs().mean(dim=0), now.mask),
                 "q_taken_mean": masked_mean(values.mean(dim=0), now.mask),
                 "target_mean": masked_mean(targets, now.mask),

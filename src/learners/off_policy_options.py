@@ -54,4 +54,15 @@ SOFT = {
     ),
     "mean_penalty": Option(0.0, "weight of the squared means of continuous actions in the policy's loss", at_least=0),
     "deviation_penalty": Option(0.0, "weight of their squared log-deviations", at_least=0),
+    "sample_penalty": Option(
+        0.0,
+        "weight of the squared actions that were drawn, before squashing, in the policy's loss; no gradient with "
+        "policy_gradient=score (Digideep's z_lambda)",
+        at_least=0,
+    ),
+    "losses_first": Option(
+        False,
+        "compute all losses, from one action drawn in each state, before any network changes (Digideep's first SAC); "
+        "False: policy and values follow the critics' step",
+    ),
 }

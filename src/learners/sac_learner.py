@@ -10,6 +10,7 @@ import torch.nn as nn
 from learners.off_policy import OffPolicyLearner, Transitions
 from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
+from modules.policies.distributions import Drawn
 from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
 
@@ -36,6 +37,8 @@ class SACLearner(OffPolicyLearner):
             raise ConfigError(f"learner={args.learner} needs bounded actions: squash=tanh, and deviation=network.")
         if args.policy_gradient == "score" and not (args.value_network and mac.continuous):
             raise ConfigError("policy_gradient=score needs value_network=True and continuous actions.")
+        if args.losses_first and args.policy_delay > 1:
+            raise ConfigError("losses_first=True: all networks learn in each update. Use policy_delay=1.")
         self.temperature = Temperature(args.entropy_weight)
         if args.tune_entropy:
             self.networks["temperature"] = self.temperature
@@ -65,12 +68,14 @@ class SACLearner(OffPolicyLearner):
             following = self._soft_values(now, 1, self.mac.policy_at(now.batch, 1), target=True)
         return now.rewards + now.discount * (1 - now.ended) * following
 
-    def _soft_values(self, now: Transitions, t: int, policy: Any, target: bool) -> th.Tensor:
-        """`[B, n]` of the policy at column `t`."""
+    def _soft_values(
+        self, now: Transitions, t: int, policy: Any, target: bool, drawn: Drawn | None = None
+    ) -> th.Tensor:
+        """`[B, n]` of the policy at column `t`; of continuous actions by those `drawn`, or new ones."""
         weight = self.entropy_weight
         if self.mac.continuous:
-            actions, log_prob = self._drawn(policy)
-            return self.values(now, t, actions, target=target).amin(dim=0) - weight * log_prob
+            units, log_prob, _ = self._drawn(policy) if drawn is None else drawn
+            return self.values(now, t, units, target=target).amin(dim=0) - weight * log_prob
         probs, log_probs = _choices(policy)
         values = self.values(now, t, self._others(now, t, probs), target=target).amin(dim=0)
         return (probs * (values - weight * log_probs)).sum(dim=-1)
@@ -82,12 +87,35 @@ class SACLearner(OffPolicyLearner):
         race = th.from_numpy(np.random.exponential(size=tuple(probs.shape)).astype(np.float32)).to(probs.device)
         return nn.functional.one_hot((probs / race).argmax(dim=-1), probs.size(-1)).float()
 
+    def _learn(self, now: Transitions, log: bool) -> dict[str, Any]:
+        return self._learn_at_once(now, log) if self.args.losses_first else super()._learn(now, log)
+
+    def _learn_at_once(self, now: Transitions, log: bool) -> dict[str, Any]:
+        """One step of all networks down losses of the same weights, by one action in each state."""
+        losses = {}
+        losses[self.critic_optimiser], logged = self._critic_loss(now, log)
+        policy = self._forward(lambda: self.mac.policy_at(now.batch, 0))
+        drawn = self._drawn(policy) if self.mac.continuous else None
+        if self.args.value_network:
+            losses[self.value_optimiser] = loss = self._value_loss(now, policy, drawn)
+            logged["value_loss"] = loss.detach()
+        with self._critic_at_rest():
+            losses[self.agent_optimiser], entropy = self._policy_loss(now, policy, drawn)
+        logged |= self._policy_statistics(now, losses[self.agent_optimiser], entropy)
+        if self.args.tune_entropy:
+            losses[self.entropy_optimiser] = self._entropy_loss(logged["entropy"])
+        norms = dict(zip(losses, self._steps(losses), strict=True))
+        self.critic_updates += 1
+        self._targets_follow()
+        logged |= {"critic_grad_norm": norms[self.critic_optimiser], "agent_grad_norm": norms[self.agent_optimiser]}
+        return logged | {"entropy_weight": self.entropy_weight}
+
     def _learn_values(self, now: Transitions, log: bool = True) -> dict[str, Any]:
         logged = super()._learn_values(now, log)
         if self.args.value_network:
             with th.no_grad():
-                soft = self._soft_values(now, 0, self.mac.policy_at(now.batch, 0), target=False)
-            loss = masked_mean((self._state_values(self.value, now, 0) - soft) ** 2, now.mask)
+                policy = self.mac.policy_at(now.batch, 0)
+            loss = self._value_loss(now, policy)
             self._step(self.value_optimiser, loss)
             logged["value_loss"] = loss.detach()
         return logged
@@ -97,14 +125,24 @@ class SACLearner(OffPolicyLearner):
         with self._critic_at_rest():
             loss, entropy = self._policy_loss(now, policy)
             norm = self._step(self.agent_optimiser, loss)
-        entropy = masked_mean(entropy, now.mask)
+        logged = self._policy_statistics(now, loss, entropy) | {"agent_grad_norm": norm}
         if self.args.tune_entropy:
-            # down where there is more entropy than wanted (eq. 18)
-            self._step(self.entropy_optimiser, self.temperature.log_weight * (entropy - self.target_entropy))
-        logged = {"pg_loss": loss.detach(), "agent_grad_norm": norm, "entropy": entropy}
+            self._step(self.entropy_optimiser, self._entropy_loss(logged["entropy"]))
         return logged | {"entropy_weight": self.entropy_weight}
 
-    def _policy_loss(self, now: Transitions, policy: Any) -> tuple[th.Tensor, th.Tensor]:
+    def _policy_statistics(self, now: Transitions, loss: th.Tensor, entropy: th.Tensor) -> dict[str, Any]:
+        return {"pg_loss": loss.detach(), "entropy": masked_mean(entropy, now.mask)}
+
+    def _entropy_loss(self, entropy: th.Tensor) -> th.Tensor:
+        """Down where there is more entropy than wanted (eq. 18)."""
+        return self.temperature.log_weight * (entropy - self.target_entropy)
+
+    def _value_loss(self, now: Transitions, policy: Any, drawn: Drawn | None = None) -> th.Tensor:
+        with th.no_grad():
+            soft = self._soft_values(now, 0, policy, target=False, drawn=drawn)
+        return masked_mean((self._state_values(self.value, now, 0) - soft) ** 2, now.mask)
+
+    def _policy_loss(self, now: Transitions, policy: Any, drawn: Drawn | None = None) -> tuple[th.Tensor, th.Tensor]:
         """The loss, and the entropy of each policy, estimated by one action or exact, `[B, n]`."""
         weight = self.entropy_weight
         if not self.mac.continuous:
@@ -113,29 +151,33 @@ class SACLearner(OffPolicyLearner):
                 values = self.values(now, 0, now.taken).amin(dim=0)
             loss = masked_mean((probs * (weight * log_probs - values)).sum(dim=-1), now.mask)
             return loss, -(probs * log_probs).sum(dim=-1).detach()
-        actions, log_prob = self._drawn(policy)
+        units, log_prob, raw = self._drawn(policy) if drawn is None else drawn
         if self.args.policy_gradient == "score":
-            loss = self._score_loss(now, policy, actions.detach(), log_prob.detach())
+            loss = self._score_loss(now, units, log_prob)
         else:
-            values = self.values(now, 0, now.taken, actions).amin(dim=0)
+            values = self.values(now, 0, now.taken, units).amin(dim=0)
             loss = masked_mean(weight * log_prob - values, now.mask)
         if self.args.mean_penalty or self.args.deviation_penalty:
             for branch in policy.branches.values():
                 penalties = self.args.mean_penalty * branch.mean**2 + self.args.deviation_penalty * branch.log_std**2
                 loss = loss + masked_mean(penalties.mean(dim=-1), now.mask)
+        if self.args.sample_penalty:
+            loss = loss + self.args.sample_penalty * masked_mean((raw**2).sum(dim=-1), now.mask)
         return loss, -log_prob.detach()
 
-    def _score_loss(self, now: Transitions, policy: Any, actions: th.Tensor, log_prob: th.Tensor) -> th.Tensor:
+    def _score_loss(self, now: Transitions, units: th.Tensor, log_prob: th.Tensor) -> th.Tensor:
         """log pi(a | s) (alpha log pi(a | s) - Q(s, a) + V(s)), the bracket without gradient (Haarnoja et al. 2018)."""
         with th.no_grad():
-            values = self.values(now, 0, now.taken, actions).amin(dim=0)
+            values = self.values(now, 0, now.taken, units).amin(dim=0)
             worse = self.entropy_weight * log_prob - (values - self._state_values(self.value, now, 0))
-        return masked_mean(policy.log_prob(self.mac.of_units(actions)) * worse, now.mask)
+        return masked_mean(log_prob * worse, now.mask)
 
-    def _drawn(self, policy: Any) -> tuple[th.Tensor, th.Tensor]:
-        """Actions in halves of their ranges, `[B, n, K]`, and their log-densities, `[B, n]`, with gradients."""
-        drawn = [branch.drawn(self._noise(branch.mean)) for branch in policy.branches.values()]
-        return th.cat([actions for actions, _ in drawn], dim=-1), sum(log_prob for _, log_prob in drawn)
+    def _drawn(self, policy: Any) -> Drawn:
+        """Actions of all branches together, with gradients, or as constants for the score function."""
+        fixed = self.args.policy_gradient == "score"
+        drawn = [branch.drawn(self._noise(branch.mean), fixed) for branch in policy.branches.values()]
+        units, log_probs, raw = zip(*drawn, strict=True)
+        return Drawn(th.cat(units, dim=-1), sum(log_probs), th.cat(raw, dim=-1))
 
     def _state_values(self, network: nn.Module, now: Transitions, t: int) -> th.Tensor:
         """Values of the states at column `t`, `[B, n]`."""

@@ -55,4 +55,5 @@ def off_policy_params(cpanel: Mapping[str, Any], preset: str, spec: Any) -> dict
         "rnn_hidden_dim": cpanel["hidden_size"],
         "critic_hidden_dim": cpanel["hidden_size"],
         "target_update_interval_or_tau": cpanel["polyak_factor"],
+        "grad_norm_clip": 1e9,  # gradients are not clipped
     }

@@ -22,6 +22,26 @@ def integral(y, x):
     return float(th.trapezoid(y, x))
 
 
+@pytest.mark.parametrize("fixed", [True, False])
+def test_densities_of_squashed_actions_equal_digideeps(fixed):
+    """log N(z) - log(1 - tanh(z)^2 + 1e-6), near bounds, too, where the exact one is another; and its gradients."""
+    means = th.tensor([[0.3, -2.0], [6.0, -9.0]], requires_grad=True)
+    log_std = th.tensor([[-1.0, 0.0], [0.5, 0.2]], requires_grad=True)
+    noise, whole = means.detach() / 5, (th.zeros(2), th.ones(2))
+    z = means + log_std.exp() * noise
+    z = z.detach() if fixed else z
+    density = th.distributions.Normal(means, log_std.exp()).log_prob(z) - th.log(1 - th.tanh(z) ** 2 + 1e-6)
+    wanted = th.autograd.grad(density.sum(), (means, log_std))
+    drawn = TanhGaussian(means, log_std, *whole, added=1e-6).drawn(noise, fixed)
+    th.testing.assert_close(drawn.log_prob, density.sum(dim=-1))
+    for found, gradient in zip(th.autograd.grad(drawn.log_prob.sum(), (means, log_std)), wanted, strict=True):
+        th.testing.assert_close(found, gradient, rtol=1e-4, atol=1e-5)
+    th.testing.assert_close(drawn.units, th.tanh(z))
+    exact = TanhGaussian(means, log_std, *whole).drawn(noise)
+    assert abs(float(exact.log_prob[1] - drawn.log_prob[1])) > 1
+    th.testing.assert_close(exact.log_prob[0], drawn.log_prob[0], atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize(("mean", "deviation"), [(0.0, 1.0), (1.5, 0.3), (-0.7, 2.0)])
 def test_a_gaussians_density_and_entropy(mean, deviation):
     d = gaussian(Gaussian, mean, deviation)

@@ -203,7 +203,7 @@ MUTANTS = (
         SAC,
     ),
     Edit("sac: the weight runs away", "entropy - self.target_entropy", "self.target_entropy - entropy", SAC),
-    Edit("sac: densities before tanh", "log_density - _log_slope(x).sum(dim=-1)", "log_density", SAC),
+    Edit("sac: densities before tanh", "log_density - self._log_slope(x).sum(dim=-1)", "log_density", SAC),
     Edit(
         "sac: own choices are seen",
         "joint = taken.unsqueeze(1) * (1 - mine)\n",

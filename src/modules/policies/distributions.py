@@ -5,6 +5,7 @@ these. Densities are those of the actions as an environment gets them, in their 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import torch as th
@@ -19,6 +20,17 @@ LOG_2PI = math.log(2 * math.pi)
 NODES = 64
 # the largest share of the way to its bounds that a squashed action is taken for, so that atanh stays finite
 WITHIN = 1 - 1e-6
+
+
+class Drawn(NamedTuple):
+    """Continuous actions before `scale` and `centre`, `units` `[..., k]`, and what they were drawn as.
+
+    `log_prob`: the logarithm of their density, `[...]`, in halves of their ranges; `raw`: before squashing, `[..., k]`.
+    """
+
+    units: th.Tensor
+    log_prob: th.Tensor
+    raw: th.Tensor
 
 
 class Categorical:
@@ -102,13 +114,19 @@ class Gaussian:
     def log_prob(self, actions: th.Tensor) -> th.Tensor:
         return self._log_density((actions - self.centre) / self.scale) - self.scale.log().sum()
 
-    def drawn(self, noise: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        """Actions before `scale` and `centre`, `[..., k]`, by standard normal numbers of that shape; their log-density.
+    def drawn(self, noise: th.Tensor, fixed: bool = False) -> Drawn:
+        """Actions by standard normal numbers of their shape, `[..., k]`.
 
-        Both have gradients (Kingma & Welling 2014). The density is that of these actions, in halves of their ranges.
+        They and their density have gradients (Kingma & Welling 2014).
+
+        Args:
+            fixed: the actions are constants, and only their density has gradients (for the score function).
         """
         x = th.addcmul(self.mean, self.log_std.exp(), noise)
-        return x, (-0.5 * noise**2 - self.log_std - LOG_2PI / 2).sum(dim=-1)
+        if fixed:
+            x = x.detach()
+            return Drawn(x, self._log_density(x), x)
+        return Drawn(x, (-0.5 * noise**2 - self.log_std - LOG_2PI / 2).sum(dim=-1), x)
 
     def entropy(self) -> th.Tensor:
         return (self.log_std + self.scale.log() + (1 + LOG_2PI) / 2).expand_as(self.mean).sum(dim=-1)
@@ -124,23 +142,33 @@ class TanhGaussian(Gaussian):
     """tanh of a Gaussian, times `scale` plus `centre`: always within bounds (Haarnoja et al. 2018, appendix C).
 
     `mode` is tanh of the mean. The entropy is that of the Gaussian plus the mean of log(1 - tanh(x)^2), by quadrature.
+
+    Args:
+        added: to 1 - tanh(x)^2 in densities, as in Haarnoja's code and Digideep's; 0: the exact density.
     """
+
+    def __init__(self, mean: th.Tensor, log_std: th.Tensor, centre: th.Tensor, scale: th.Tensor, added: float = 0.0):
+        super().__init__(mean, log_std, centre, scale)
+        self._added = added
 
     def log_prob(self, actions: th.Tensor) -> th.Tensor:
         x = th.atanh(((actions - self.centre) / self.scale).clamp(-WITHIN, WITHIN))
-        return self._log_density(x) - _log_slope(x).sum(dim=-1) - self.scale.log().sum()
+        return self._log_density(x) - self._log_slope(x).sum(dim=-1) - self.scale.log().sum()
 
-    def drawn(self, noise: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        x, log_density = super().drawn(noise)
-        return th.tanh(x), log_density - _log_slope(x).sum(dim=-1)
+    def drawn(self, noise: th.Tensor, fixed: bool = False) -> Drawn:
+        x, log_density, _ = super().drawn(noise, fixed)
+        return Drawn(th.tanh(x), log_density - self._log_slope(x).sum(dim=-1), x)
 
     def entropy(self) -> th.Tensor:
         nodes, weights = _quadrature(self.mean.device)
         x = self.mean.unsqueeze(-1) + self.log_std.exp().unsqueeze(-1) * nodes
-        return super().entropy() + (_log_slope(x) @ weights).sum(dim=-1)
+        return super().entropy() + (self._log_slope(x) @ weights).sum(dim=-1)
 
     def _action(self, x: th.Tensor) -> th.Tensor:
         return super()._action(th.tanh(x))
+
+    def _log_slope(self, x: th.Tensor) -> th.Tensor:
+        return (1 - th.tanh(x) ** 2 + self._added).log() if self._added else _log_slope(x)
 
 
 class Deterministic:

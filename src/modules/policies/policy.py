@@ -38,14 +38,14 @@ class Policy(nn.Module):
 
     Args:
         scheme: of the batches, where actions have the kind "action", and masks name theirs in "of".
-        args: `deviation`, `first_deviation`, `squash`, `bernoulli`.
+        args: `deviation`, `first_deviation`, `squash`, `density_epsilon`, `bernoulli`.
     """
 
     def __init__(self, scheme: Mapping[str, dict], args: SimpleNamespace):
         super().__init__()
         args = with_defaults(args)
         self._squash, self._network_deviates = args.squash, args.deviation == "network"
-        self._deterministic = args.deviation == "none"
+        self._deterministic, self._added = args.deviation == "none", args.density_epsilon
         self._bernoulli, self._log_std_offset = args.bernoulli, log(args.first_deviation)
         self.branches: dict[str, Branch] = {}
         # of continuous actions that are not in one axis
@@ -113,8 +113,10 @@ class Policy(nn.Module):
             log_std = log_std + self._log_std_offset
         else:
             mean, log_std = outputs, self.log_std[path.replace(".", "_")].expand_as(outputs)
-        kind = TanhGaussian if self._squash == "tanh" else Gaussian
-        return kind(mean, log_std.clamp(LEAST_LOG_STD, LARGEST_LOG_STD), *self.limits(path))
+        log_std = log_std.clamp(LEAST_LOG_STD, LARGEST_LOG_STD)
+        if self._squash == "tanh":
+            return TanhGaussian(mean, log_std, *self.limits(path), added=self._added)
+        return Gaussian(mean, log_std, *self.limits(path))
 
     def limits(self, path: str) -> tuple[th.Tensor, th.Tensor]:
         """Of a continuous action: the middle of its range, and half of it, each `[k]`."""
