@@ -44,6 +44,7 @@ def gen_params(cpanel):
         "obs_last_action": False,
         "policy_gain": 1.0,
         "normalise_observations": True,
+        "normaliser_count": 1e-4,
         "learner": "ppo_learner",
         "mixer": None,
         "critic": "own",
@@ -61,5 +62,7 @@ def gen_params(cpanel):
         "entropy_coef": cpanel["entropy_coef"],
         "grad_norm_clip": cpanel["max_grad_norm"],
         "normalise_rewards": True,
+        "reward_scale": "rewards",
+        "reward_clip": 10.0,
         "normalise_values": False,
     }

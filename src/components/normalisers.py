@@ -20,13 +20,16 @@ class RunningNorm(Normaliser):
     Args:
         shape: of one value.
         clip: normalised values are kept between -clip and clip; None: as they are.
+        first_count: how many values the first mean and variance count as; above 0, `LEAST_VARIANCE` is added to
+            variances, as in OpenAI's baselines and Digideep, with 1e-4; 0: they do not count.
     """
 
-    def __init__(self, shape: int | tuple[int, ...] = (), clip: float | None = None):
+    def __init__(self, shape: int | tuple[int, ...] = (), clip: float | None = None, first_count: float = 0.0):
         super().__init__(clip)
+        self._first_count = first_count
         self.register_buffer("mean", th.zeros(shape, dtype=th.float64))
         self.register_buffer("var", th.ones(shape, dtype=th.float64))
-        self.register_buffer("count", th.zeros((), dtype=th.float64))
+        self.register_buffer("count", th.full((), first_count, dtype=th.float64))
         self.register_buffer("frozen", th.zeros((), dtype=th.bool))
 
     def freeze(self, frozen: bool = True) -> None:
@@ -52,7 +55,8 @@ class RunningNorm(Normaliser):
 
     def running_mean_var(self) -> tuple[th.Tensor, th.Tensor]:
         """Mean and variance, float32, each of `shape`."""
-        return self.mean.float(), self.var.clamp(min=LEAST_VARIANCE).float()
+        var = self.var + LEAST_VARIANCE if self._first_count else self.var.clamp(min=LEAST_VARIANCE)
+        return self.mean.float(), var.float()
 
 
 class Standardiser(Normaliser):
@@ -94,15 +98,19 @@ class ReturnScale(nn.Module):
 
     Args:
         gamma: discount.
+        of: "returns", or "rewards": by the deviation of rewards themselves (Digideep).
+        clip: the quotients are kept between -clip and clip; None: as they are.
+        first_count: of the moments, see `RunningNorm`.
     """
 
-    def __init__(self, gamma: float):
+    def __init__(self, gamma: float, of: str = "returns", clip: float | None = None, first_count: float = 0.0):
         super().__init__()
-        self._gamma, self.moments = gamma, RunningNorm()
+        self._gamma, self._of_returns, self._clip = gamma, of == "returns", clip
+        self.moments = RunningNorm(first_count=first_count)
 
     @th.no_grad()
     def forward(self, rewards: th.Tensor, ended: th.Tensor, mask: th.Tensor, returns: th.Tensor) -> th.Tensor:
-        """Rewards `[B, T, k]` in units of the deviation.
+        """Rewards `[B, T, k]` in units of the deviation, to which they count.
 
         Args:
             ended: 1 after the last step of an episode, `[B, T, 1]`.
@@ -114,5 +122,6 @@ class ReturnScale(nn.Module):
             returns.mul_(self._gamma).add_(rewards[:, t])
             seen[:, t] = returns
             returns.mul_(1 - ended[:, t])
-        self.moments.update(seen, mask.expand_as(seen))
-        return rewards / self.moments.running_mean_var()[1].sqrt()
+        self.moments.update(seen if self._of_returns else rewards, mask.expand_as(seen))
+        scaled = rewards / self.moments.running_mean_var()[1].sqrt()
+        return scaled if self._clip is None else scaled.clamp(-self._clip, self._clip)

@@ -1,5 +1,6 @@
 """Multi-agent controllers (MACs): observations in, actions out."""
 
+from utils.normaliser_options import NORMALISER_COUNT
 from utils.options import EXPERIENCE, SHAPES, SHARED, STEPS, Option
 from utils.reach import NOWHERE
 from utils.registry import Registry, lazy_classes
@@ -93,6 +94,7 @@ POLICY = {
     "normalise_observations": Option(
         False, "scale observations by their running mean and deviation, to between -10 and 10", resume=SHAPES
     ),
+    "normaliser_count": NORMALISER_COUNT,
 }
 REGISTRY.declare(
     "policy_mac",

@@ -46,7 +46,7 @@ class PolicyMAC(BasicMAC):
         if args.normalise_observations:
             for key in observed_fields(scheme):
                 if scheme[key].get("dtype", th.float32) != th.uint8:  # pictures are scaled already
-                    self.normalisers[key] = RunningNorm(scheme[key]["vshape"], clip=CLIP)
+                    self.normalisers[key] = RunningNorm(scheme[key]["vshape"], CLIP, args.normaliser_count)
             self.inputs.normalisers = self.normalisers
         if args.orthogonal_init:
             orthogonal(self.agent, args.policy_gain)

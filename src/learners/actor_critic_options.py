@@ -1,6 +1,7 @@
 """The config keys of actor-critic learners."""
 
 from learners.options import EPOCHS, FOLLOW, LR_FINISH, STANDARDISE, TARGETS, TD_LAMBDA
+from utils.normaliser_options import NORMALISER_COUNT
 from utils.options import FREE, SHAPES, SHARED, STEPS, Option
 from utils.reach import NOWHERE
 
@@ -38,6 +39,19 @@ ACTOR_CRITIC = {
     "normalise_values": Option(True, "scale values by the running mean and deviation of returns", resume=SHAPES),
     "value_norm_beta": Option(0.99, "weight of the past in these, for each update", at_least=0, at_most=1),
     "normalise_rewards": Option(False, "divide rewards by the running deviation of returns", resume=SHAPES),
+    "reward_scale": Option(
+        "returns",
+        "normalise_rewards: the deviation is that of discounted returns, or of the rewards themselves (Digideep)",
+        choices=("returns", "rewards"),
+    ),
+    "reward_clip": Option(
+        None,
+        "normalise_rewards: the quotients are kept between this and its negative; null: as they are",
+        nullable=True,
+        kind=float,
+        above=0,
+    ),
+    "normaliser_count": NORMALISER_COUNT,
     "normalise_advantages": Option(True, "scale advantages by their mean and deviation in a rollout"),
     "choices_only": Option(True, "the policy's loss is a mean over agents that had a choice; False: over all"),
     "policy_mean": Option(

@@ -27,7 +27,8 @@ class AdvantageEstimator:
         self.standardised = Standardisation(scheme, args, args.n_agents)
         normalised = args.normalise_values and not args.standardise_returns
         self.value_norm = ValueNorm((), beta=args.value_norm_beta) if normalised else None
-        self.reward_scale = ReturnScale(args.gamma) if args.normalise_rewards else None
+        scaling = {"of": args.reward_scale, "clip": args.reward_clip, "first_count": args.normaliser_count}
+        self.reward_scale = ReturnScale(args.gamma, **scaling) if args.normalise_rewards else None
         # those in progress where a rollout ends
         self.returns_so_far = th.zeros(args.batch_size_run, reward_columns(scheme, args.n_agents))
         known = {"value_norm": self.value_norm, "reward_scale": self.reward_scale}

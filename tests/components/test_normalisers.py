@@ -83,6 +83,42 @@ def test_values_are_normalised_by_the_present_moments(change):
     assert (norm.normalize(th.tensor([[3.0]])).item() == pytest.approx(2)) == (changed is not norm)
 
 
+class TestDigideeps:
+    """Its `Normalizer`: mean 0 and variance 1 count as 1e-4 values, (x - mean) / sqrt(variance + 1e-8) within +-10."""
+
+    @staticmethod
+    def moments(steps):
+        mean, var, count = 0.0, 1.0, 1e-4
+        for x in steps:
+            delta, total = x.mean(axis=0) - mean, count + len(x)
+            squares = var * count + x.var(axis=0) * len(x) + delta**2 * count * len(x) / total
+            mean, var, count = mean + delta * len(x) / total, squares / total, total
+        return mean, var
+
+    @pytest.mark.parametrize("workers", [1, 4])
+    @pytest.mark.parametrize("steps", [1, 2, 50])
+    def test_observations(self, steps, workers):
+        rng = np.random.default_rng(steps)
+        seen = rng.normal(3, [0, 1e-4, 1, 50], (steps, workers, 4)).astype(np.float32)
+        mean, var = self.moments(seen.astype(np.float64))
+        norm = RunningNorm(4, clip=10.0, first_count=1e-4)
+        norm.update(seen.swapaxes(0, 1))
+        values = np.concatenate([seen.reshape(-1, 4), rng.normal(3, 2, (5, 4)).astype(np.float32)])
+        expected = ((values - mean) / np.sqrt(var + 1e-8)).clip(-10, 10)
+        np.testing.assert_allclose(norm.normalize(values), expected, rtol=1e-4, atol=2e-3)
+
+    @pytest.mark.parametrize("steps", [1, 50])
+    def test_rewards(self, steps):
+        rewards = np.random.default_rng(steps).normal(2, 3, (steps, 4)).astype(np.float32)
+        rewards[-1, -1] = 99
+        scale = ReturnScale(0.9, of="rewards", clip=10.0, first_count=1e-4)
+        expected = (rewards / np.sqrt(self.moments(rewards.astype(np.float64))[1] + 1e-8)).clip(-10, 10)
+        ours, never = th.from_numpy(rewards.T).unsqueeze(2), th.zeros(4, steps, 1)
+        found = scale(ours, never, 1 - never, th.zeros(4, 1))
+        np.testing.assert_allclose(found.squeeze(2).numpy().T, expected, rtol=1e-5)
+        assert steps == 1 or expected.max() == 10
+
+
 def test_rewards_are_divided_by_the_deviation_of_returns():
     scale, so_far = ReturnScale(0.5), th.zeros(2, 1)
     rewards = th.tensor([[1.0, 2.0, 0.0, 4.0], [3.0, 0.0, 1.0, 1.0]]).unsqueeze(2)
