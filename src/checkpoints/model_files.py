@@ -1,15 +1,17 @@
 """Saved models: folders `<checkpoint_path>/<step>/` with PyMARL's files (`agent.th`, `mixer.th`, `opt.th`, ...).
 
-A folder of any other name is a saved model, too, if its `best.json` gives the step (`records.best_model`).
+A folder of any other name is a saved model, too, if its `best.json` gives the step (`records.best_model`), or if it is
+a checkpoint of enn-trainer (`checkpoints.enn_checkpoints`).
 """
 
 import io
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from checkpoints.enn_checkpoints import enn_checkpoints, enn_state, is_enn_checkpoint
 from checkpoints.model_manifests import add_manifest, require_intact
 from checkpoints.plain_files import load_plain, not_finite
 from records.best_model import RankedModel, SavedModel, best_of, reason_to_play, recorded_best, to_play, told_by
@@ -20,20 +22,16 @@ from utils.folders import replace_folder
 from utils.plain_values import shown
 
 
-def load_weights(target: Any, path: str | Path) -> None:
+def load_weights(target: Any, path: str | Path, names: Sequence[str] = ()) -> None:
     """Load a state dict from `path` into a network or an optimiser; code in the file is never run.
+
+    Args:
+        names: of an optimiser, those of its parameters: checkpoints of enn-trainer have them in another order.
 
     Raises:
         ConfigError: the file is missing, is not a state dict, has NaN or infinite numbers, or does not fit `target`.
     """
-    if not os.path.isfile(path):  # a pipe, say, would be waited for
-        raise ConfigError(f"The checkpoint has no file {path}.")
-    try:
-        state = load_plain(path, follow_links=True)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read as weights: {error.strerror}.") from None
-    except ValueError as error:
-        raise ConfigError(f"{path} cannot be read as weights: {error}.") from None
+    state = enn_state(Path(path), target, names) if is_enn_checkpoint(Path(path).parent) else _read(path)
     if (place := not_finite(state)) is not None:
         raise ConfigError(f"{path} has weights that cannot be used, in {place}. Load the model of another step.")
     try:
@@ -45,6 +43,17 @@ def load_weights(target: Any, path: str | Path) -> None:
             f"{path} does not fit this experiment's networks ({type(target).__name__}): {reason}\n"
             "Start it with the algorithm, map and network sizes that it was saved with."
         ) from None
+
+
+def _read(path: str | Path) -> Any:
+    if not os.path.isfile(path):  # a pipe, say, would be waited for
+        raise ConfigError(f"The checkpoint has no file {path}.")
+    try:
+        return load_plain(path, follow_links=True)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read as weights: {error.strerror}.") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} cannot be read as weights: {error}.") from None
 
 
 def _check_same_optimiser(target: Any, state: dict) -> None:
@@ -65,7 +74,7 @@ def model_to_play(checkpoint_path: str, load_step: int) -> tuple[Path, int, str]
     root = Path(checkpoint_path)
     place, step = _found(checkpoint_path, load_step)
     reason = ""
-    if not load_step and place.parent == root:
+    if not load_step and place.parent == root and not is_enn_checkpoint(place):
         place, step, reason = _to_play(root)
     require_intact(place)
     return place, step, reason
@@ -109,6 +118,9 @@ def _found(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -
         return best[0], best[1]["step"]
     if not os.path.isdir(root):  # unlike Path.is_dir, False for a name that is too long, too
         raise ConfigError(f"{key}={shown(checkpoint_path, 300)}: there is no such folder. {expected}")
+    if theirs := enn_checkpoints(root):
+        step = _nearest(theirs, load_step)
+        return theirs[step], step
     try:
         steps = _steps(root)
     except OSError as error:
@@ -121,8 +133,12 @@ def _found(checkpoint_path: str, load_step: int, key: str = "checkpoint_path") -
         if (root / "weights1.torch").is_file():
             hint = f" It holds weights of Linesight: `python src/convert.py {root}` makes a model of them (--help)."
         raise ConfigError(f"{key}={checkpoint_path} holds no checkpoint.{hint} {expected}")
-    step = max(steps) if load_step == 0 else min(steps, key=lambda s: (abs(s - load_step), -s))
+    step = _nearest(steps, load_step)
     return root / str(step), step
+
+
+def _nearest(steps: Iterable[int], load_step: int) -> int:
+    return max(steps) if load_step == 0 else min(steps, key=lambda s: (abs(s - load_step), -s))
 
 
 def _steps(root: Path) -> list[int]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from checkpoints.enn_checkpoints import is_enn_checkpoint
 from utils.config import config_path
 from utils.enn_trainer_keys import KEYS, OLDER_POSITIONS, PAGE, VERSION
 from utils.errors import ConfigError
@@ -28,6 +29,9 @@ def load_enn_config(path: Path) -> tuple[dict[str, Any], str]:
     """
     theirs = read_theirs(path)
     _refuse_missing(path, theirs)
+    if "vf_net.d_model" in theirs and is_enn_checkpoint(path.parent):
+        # enn-trainer builds the value function by `net`, whatever vf_net says
+        theirs |= {f"vf_{key}": value for key, value in theirs.items() if key.startswith("net.")}
     config = {**load_yaml(config_path(PRESET, "algs")), **_network_keys(theirs), **_learning_keys(path, theirs)}
     config |= {
         "env": "entities",

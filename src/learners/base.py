@@ -11,6 +11,7 @@ from learners import REGISTRY
 from learners.descent import Descent
 from learners.targets import Pairs, TargetNetworks
 from utils.config import with_defaults
+from utils.optimisers import parameter_names
 
 # learning rates of optimisers that do not have `lr`
 RATES = {"critic_opt": "critic_lr", "value_opt": "critic_lr", "entropy_opt": "entropy_lr"}
@@ -101,6 +102,9 @@ class BaseLearner(Descent):
     def load_models(self, path: str) -> None:
         """Read the files of `save_models`; the target networks become copies of the networks."""
         self.mac.load_models(path)
-        for name, part in (*self.networks.items(), *self.optimisers.items()):
-            load_weights(part, os.path.join(path, f"{name}.th"))
+        for name, network in self.networks.items():
+            load_weights(network, os.path.join(path, f"{name}.th"))
+        modules = [part for part in (*vars(self.mac).values(), *self.networks.values()) if isinstance(part, nn.Module)]
+        for name, optimiser in self.optimisers.items():
+            load_weights(optimiser, os.path.join(path, f"{name}.th"), parameter_names(optimiser, modules))
         self._update_targets()
