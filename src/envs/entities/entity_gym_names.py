@@ -3,10 +3,13 @@
 import importlib
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
+
+from envs.entities.entity_gym.trainer_names import PACKAGES, name_of
 
 DOORS = "envs.entities.entity_gym"
 # modules that have the whole vocabulary: entity-gym's today, and until May 2022
@@ -45,8 +48,6 @@ OURS = {
     },
 }
 EXAMPLES = ("entity_gym.examples.", "entity_gym.envs.")
-# their trainer and its network have no modules here, but the same training has
-TRAINER = ("enn_trainer", "hyperstate", "rogue_net")
 
 
 def alias_entity_gym() -> None:
@@ -62,21 +63,15 @@ class _Finder(MetaPathFinder, Loader):
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         root, _, below = name.partition(".")
-        if root not in ("entity_gym", "ragged_buffer", *TRAINER):
+        if root not in ("entity_gym", "ragged_buffer", *PACKAGES):
             return None
         if not below:
-            if PathFinder.find_spec(name):
-                return None
-            if root in TRAINER:
-                raise ModuleNotFoundError(
-                    f"No module named '{name}'. Muster trains environments of entities with `python src/main.py "
-                    "--config=enn_ppo --env-config=entities with env_args.environment=FILE.py:CLASS`, and reads "
-                    "enn-trainer's configs and checkpoints: docs/entity_gym.md.",
-                    name=name,
-                )
-            return ModuleSpec(name, self, is_package=name == "entity_gym")
+            is_package = name != "ragged_buffer"
+            return None if PathFinder.find_spec(name) else ModuleSpec(name, self, is_package=is_package)
         if sys.modules[root].__spec__.loader is not self:
             return None
+        if root in PACKAGES:
+            return ModuleSpec(name, self, is_package=True)
         known = name in WORDS or _ours(name) is not None
         return ModuleSpec(name, self, is_package=name in (TODAY, OLDER)) if known else None
 
@@ -85,7 +80,9 @@ class _Finder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
-        if name in WORDS:
+        if name.partition(".")[0] in PACKAGES:
+            vars(module).update(__all__=[], __getattr__=partial(name_of, name))
+        elif name in WORDS:
             _fill(module, importlib.import_module("envs.entities"))
         elif (ours := _ours(name)) is not None:
             sys.modules[name] = importlib.import_module(ours)

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-THEIRS = ("entity_gym", "ragged_buffer")
+THEIRS = ("entity_gym", "ragged_buffer", "enn_trainer", "hyperstate", "rogue_net")
 
 
 @pytest.fixture

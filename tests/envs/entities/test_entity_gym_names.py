@@ -114,6 +114,18 @@ if __name__ == "__main__":
     CliRunner(Tag()).run()
 """
 
+TRAINING = """
+import hyperstate
+from enn_trainer import TrainConfig, State, init_train_state, train
+from enn_trainer.config import *
+
+
+@hyperstate.stateful_command(TrainConfig, State, init_train_state)
+def main(state_manager: hyperstate.StateManager = None) -> None:
+    train(state_manager=state_manager, env=Tag)
+
+"""
+
 EXAMPLES = """
 from entity_gym.env import Environment
 from entity_gym.examples import ENV_REGISTRY
@@ -250,11 +262,16 @@ def test_the_older_path_has_the_words_of_its_time_and_refuses_the_oldest(no_enti
         names.Observation(done=True, reward=0.0, end_of_episode_info={"length": 3})
 
 
-def test_their_trainer_is_answered_in_words(no_entity_gym):
-    alias_entity_gym()
-    for name in ("enn_trainer", "hyperstate", "rogue_net"):
-        with pytest.raises(ModuleNotFoundError, match=r"--config=enn_ppo.*docs/entity_gym\.md"):
-            __import__(name)
+def test_a_file_with_their_training_script_gives_its_environment_and_answers_in_words(tmp_path, no_entity_gym):
+    text = TRAINING + RUNNER.replace("CliRunner(Tag()).run()", "main()")
+    _, seen, rewards = play(tmp_path, text, "Tag", [{"tag": [0]}, {"tag": [1]}])
+    assert (rewards, seen.done) == ([0.0, 1.0], True)
+    with pytest.raises(ImportError, match=r"enn_trainer\.train has .*--config=enn_ppo.*docs/entity_gym\.md"):
+        exec(compile(text.replace("@hyperstate", "# @hyperstate"), "tag.py", "exec"), {"__name__": "__main__"})
+    with pytest.raises(ImportError, match=r"hyperstate\.stateful_command|enn_trainer"):
+        exec(compile(text, "tag.py", "exec"), {"__name__": "__main__"})
+    with pytest.raises(ImportError, match=r"rogue_net\.rogue_net\.RogueNet has no counterpart"):
+        exec("from rogue_net.rogue_net import RogueNet\nclass Own(RogueNet): pass", {})
 
 
 def test_a_file_with_a_runner_is_a_program(tmp_path, no_entity_gym, monkeypatch, capsys):
