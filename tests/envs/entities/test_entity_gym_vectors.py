@@ -150,6 +150,18 @@ def test_a_script_shows_and_records_what_it_did_with_the_packages(originals, tmp
     assert len(trace) == len(their_trace)
 
 
+@pytest.mark.slow
+def test_a_script_that_trains_ends_in_one_line(tmp_path):
+    (tmp_path / "train.py").write_text("from enn_trainer import TrainConfig\nTrainConfig()\n")
+    source = str(Path(__file__).parents[3] / "src")
+    for file, said in (("train.py", "error: enn_trainer.TrainConfig has no counterpart"), ("none.py", "usage: ")):
+        command = [sys.executable, "-m", "envs.entities.entity_gym", file]
+        environment = {**os.environ, "PYTHONPATH": source}
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith(said)
+
+
 def test_their_recordings_are_read(originals):
     shown, data = originals
     trace = Trace.deserialize(data)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from envs.entities.entity_gym.trainer_names import NoCounterpartError
 from envs.entities.observation import EntityObs, EpisodeStats
 
 __all__ = ["ActionType", "EntityObs", "EntityType", "EpisodeStats"]
@@ -22,11 +23,11 @@ def refuse_oldest(name: str) -> Any:
     """For names that a module does not have.
 
     Raises:
-        ImportError: it is one of entity-gym's oldest interface.
+        NoCounterpartError: it is one of entity-gym's oldest interface.
         AttributeError: it is another one.
     """
     if name in OLDEST:
-        raise ImportError(
+        raise NoCounterpartError(
             f"'{name}' is of entity-gym's interface until February 2022 (_reset, _act, actors by number), which has no "
             "counterpart here: docs/entity_gym.md#left-out."
         )

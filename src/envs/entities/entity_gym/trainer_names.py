@@ -6,21 +6,29 @@ it is run, how the same is trained.
 
 from typing import Any, NoReturn
 
+from utils.errors import MusterError
+
 PACKAGES = ("enn_trainer", "hyperstate", "rogue_net")
+
+
+class NoCounterpartError(MusterError, ImportError):
+    """A name of entity-gym's packages is used that nothing stands for here."""
+
+    exit_code = 2
 
 
 class Answered:
     """A name of theirs, such as `enn_trainer.train`.
 
     Raises:
-        ImportError: it is called, or made a base class.
+        NoCounterpartError: it is called, or made a base class.
     """
 
     def __init__(self, name: str):
         self._name = name
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        raise ImportError(
+        raise NoCounterpartError(
             f"{self._name} has no counterpart with this name. Muster trains an environment of entities with: python "
             "src/main.py --config=enn_ppo --env-config=entities with env_args.environment=FILE.py:CLASS. It reads "
             "enn-trainer's configs (--config=FILE.ron) and checkpoints (checkpoint_path): docs/entity_gym.md"
