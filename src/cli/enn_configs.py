@@ -19,6 +19,19 @@ SECTIONS = ("env", "net", "optim", "ppo", "rollout", "eval", "vf_net")
 # sections that are not there unless the file has them
 OPTIONAL = ("eval", "vf_net")
 NUMBER = (int, float)
+# keys that change nothing here; what stands for them is in the table
+WITHOUT_EFFECT = (
+    "env.validate",
+    "optim.micro_bs",
+    "rollout.processes",
+    "eval.processes",
+    "eval.capture_videos",
+    "eval.run_on_first_step",
+    "torch_deterministic",
+    "trial",
+    "data_dir",
+    "cuda_empty_cache",
+)
 
 
 def load_enn_config(path: Path) -> tuple[dict[str, Any], str]:
@@ -206,12 +219,13 @@ def _note(path: Path, theirs: Mapping[str, Any]) -> str:
     said = []
     if frames % size:
         said.append(f"minibatches are of {frames // -(-frames // size)} frames, not {size}: all as large")
-    if theirs["optim.micro_bs"] is not None:
-        said.append("optim.micro_bs is not needed")
     if "eval.interval" in theirs:
         said.append("tests play whole episodes, not eval.steps")
     if theirs["max_train_time"] is not None:
         said.append("learning rate and entropy fall by steps, not by max_train_time")
+    unused = [key for key in WITHOUT_EFFECT if key in theirs and theirs[key] != KEYS[key].default]
+    if unused:
+        said.append(f"{', '.join(unused)} have no effect" if unused[1:] else f"{unused[0]} has no effect")
     return f"{path}: read as {PRESET} ({PAGE})." + (f" Otherwise here: {'; '.join(said)}." if said else "")
 
 
