@@ -80,6 +80,35 @@ def test_every_part_of_an_observation_is_a_field():
     assert seen["obs/pair/1"].tolist() == [[0, 1]]
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/own/speed", {"obs": (2,)}),
+        ("own", {"obs": (5,)}),
+        ("camera", {"obs": (2, 3, 1)}),
+        ("/", {"obs": (20,)}),
+        (None, None),
+    ],
+)
+def test_the_part_of_an_observation_that_the_agent_sees(path, expected):
+    env = GymnasiumEnv(key="gym_tasks:Kinds-v0", observation_key=path, seed=3)
+    env.reset()
+    shapes = {path: field.shape for path, field in env.fields().items() if path.startswith("obs")}
+    assert expected is None or shapes == expected
+    assert {path: env.observe()[path].shape[1:] for path in shapes} == shapes
+    act(env)
+    if path == "own":  # speed, then one of three gears: the order of the space
+        assert env.observe()["obs"][0, 1:].tolist() == [1, 0, 1, 0]
+
+
+def test_an_observation_without_parts_is_digideeps_agent():
+    assert GymnasiumEnv("Pendulum-v1", observation_key="/agent").fields()["obs"].shape == (3,)
+    with pytest.raises(ConfigError, match=r"observation_key='sped': .* no such part.* Allowed: /, camera, lamps, own,"):
+        GymnasiumEnv("gym_tasks:Kinds-v0", observation_key="sped")
+    with pytest.raises(ConfigError, match="observation_key is 3; it must be a path"):
+        GymnasiumEnv.check_args(observation_key=3)
+
+
 def test_every_part_of_an_action_is_a_branch():
     env = kinds()
     assert {

@@ -14,10 +14,15 @@ KWARGS = {"sutton_barto_reward"}
 
 
 def is_cartpole(
-    key: str = "CartPole-v1", kwargs: Any = None, infos: Any = None, wrappers: Any = None, **others: Any
+    key: str = "CartPole-v1",
+    kwargs: Any = None,
+    infos: Any = None,
+    wrappers: Any = None,
+    observation_key: Any = None,
+    **others: Any,
 ) -> bool:
-    """Whether these `env_args` can be a `CartPoleBatch`: CartPole without drawing, infos and wrappers."""
-    if infos or wrappers:
+    """Whether these `env_args` can be a `CartPoleBatch`: CartPole without drawing, infos, wrappers and a part."""
+    if infos or wrappers or observation_key is not None:
         return False
     try:
         from gymnasium import registry
@@ -50,6 +55,7 @@ class CartPoleBatch:
         observe: list[int] | None = None,
         infos: None = None,
         wrappers: None = None,
+        observation_key: None = None,
         seed: Sequence[int] | None = None,
     ):
         from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv

@@ -9,6 +9,7 @@ import numpy as np
 from envs.fields import AGENTS, FieldSpec
 from envs.gymnasium import drawings, states, tasks
 from envs.gymnasium.masks import MaskSource
+from envs.gymnasium.parts import part_of
 from envs.gymnasium.wrappers import wrapped
 from envs.infos import without_meaning
 from envs.legal_actions import MASK, LegalActions
@@ -35,6 +36,7 @@ class GymnasiumEnv:
         observe: which entries of a vector the agent sees; None: all.
         infos: numbers of the steps' infos that batches keep, as the outcomes `infos/<key>`; `infos/<key>/known` is 0
             where a step's info lacks the key.
+        observation_key: the part of an observation that the agent sees, see `part_of`; None: every part is a field.
         seed: given to the first reset; None: a random one.
 
     Raises:
@@ -49,6 +51,7 @@ class GymnasiumEnv:
         time_limit: int | None = None,
         observe: list[int] | None = None,
         infos: list[str] | None = None,
+        observation_key: str | None = None,
         seed: int | None = None,
     ):
         self._env = wrapped(tasks.made(key, time_limit, kwargs), wrappers)
@@ -56,7 +59,8 @@ class GymnasiumEnv:
         self._actions, self._act = acted("actions", self._env.action_space)
         self._legal = LegalActions("actions", self._env.action_space, self._actions)
         self._source = MaskSource(self._env, bool(self._legal.choices))
-        self._observations, self._show = observed("obs", self._source.plain_space)
+        space, self._part = part_of(self._source.plain_space, observation_key)
+        self._observations, self._show = observed("obs", space)
         self._has_state = _is_vector(self._observations)
         self._observe = None if observe is None else _require_entries(observe, self._observations)
         self._infos, self._seed, self._steps = list(infos or ()), seed, 0
@@ -78,6 +82,9 @@ class GymnasiumEnv:
             raise ConfigError(f"env_args.kwargs is {shown(kwargs)}; it must be a mapping of arguments.")
         if observe is not None and (not isinstance(observe, list) or any(type(entry) is not int for entry in observe)):
             raise ConfigError(f"env_args.observe is {shown(observe)}; it must be a list of whole numbers.")
+        if not isinstance(env_args.get("observation_key"), str | None):
+            key = env_args["observation_key"]
+            raise ConfigError(f"env_args.observation_key is {shown(key)}; it must be a path such as position.")
         infos = env_args.get("infos")
         if infos is not None and not (isinstance(infos, list) and all(isinstance(key, str) for key in infos)):
             raise ConfigError(f"env_args.infos is {shown(infos)}; it must be a list of the infos' keys.")
@@ -137,7 +144,7 @@ class GymnasiumEnv:
         """Raises: InvalidEnvironmentError: the observation does not fit its space, or the mask the actions."""
         plain, mask = self._source.taken(seen, info)
         try:
-            shown_now = {path: value[None] for path, value in self._show(plain).items()}
+            shown_now = {path: value[None] for path, value in self._show(self._part(plain)).items()}
             legal = self._legal.read(mask, self._source.name, terminated)
         except InvalidEnvironmentError as error:
             when = f"in step {self._steps}" if self._steps else "after reset()"

@@ -18,6 +18,6 @@ def _are_own(wrappers: Any, beside: Mapping[str, Any]) -> bool:
 REACHES = {
     **OF_ALL,
     **importing("key", ":"),
-    **nowhere("time_limit infos observe"),
+    **nowhere("time_limit infos observe observation_key"),
     "wrappers": Reach(MODULE.what, _are_own),
 }

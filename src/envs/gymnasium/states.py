@@ -1,7 +1,8 @@
 """The state of an environment of Gymnasium, read from its attributes and those of its wrappers.
 
 Gymnasium's environments have no method for it. Most small ones consist of numbers, arrays, lists and a random
-generator, and these are saved. An environment with anything else, such as the world of a physics engine, is refused.
+generator, and these are saved. An environment with anything else, such as the world of a physics engine, is refused,
+unless it has the methods `state_dict` and `load_state_dict`.
 """
 
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from envs.attribute_states import Encoder
 
 # of wrappers: the arguments they were made with, and the next wrapper
 NOT_STATE = ("_saved_kwargs", "env")
+OWN = "state_dict"
 
 
 def captured(env: Any) -> list[dict[str, Any]]:
@@ -22,7 +24,9 @@ def captured(env: Any) -> list[dict[str, Any]]:
     """
     encoder = Encoder()
     return [
-        {
+        {OWN: layer.state_dict()}
+        if _says_it(layer)
+        else {
             name: encoder.encoded(value, f"{type(layer).__name__}.{name}")
             for name, value in vars(layer).items()
             if name not in NOT_STATE and not _constant(value)
@@ -34,8 +38,15 @@ def captured(env: Any) -> list[dict[str, Any]]:
 def restore(env: Any, state: list[dict[str, Any]]) -> None:
     """Resume from where `captured` was taken, in an environment made with the same arguments."""
     for layer, attributes in zip(_layers(env), state, strict=True):
+        if _says_it(layer):
+            layer.load_state_dict(attributes[OWN])
+            continue
         for name, value in attributes.items():
             setattr(layer, name, Encoder().decoded(value))
+
+
+def _says_it(layer: Any) -> bool:
+    return all(callable(getattr(type(layer), name, None)) for name in (OWN, "load_state_dict"))
 
 
 def _layers(env: Any) -> Iterator[Any]:

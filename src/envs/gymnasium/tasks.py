@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 from typing import Any
 
 from envs.optional import require
@@ -14,6 +15,9 @@ SEE_LIST = ", which python src/main.py --list gymnasium shows"
 # gymnasium's extras, by a part of the module that an environment lies in
 EXTRAS = {".mujoco.": "mujoco", ".box2d.": "box2d", ".phys2d.": "jax", ".tabular.": "jax"}
 ATARI, ATARIS_PACKAGE, ATARI_COMMAND = "ALE/", "ale_py", 'pip install "gymnasium[atari]"'
+
+# ids of dm_control's suite, and those of Digideep for them
+DM_CONTROL = re.compile(r"dm_control/.*|DMBench\w*-v0")
 
 
 def registered() -> tuple[str, ...]:
@@ -35,6 +39,10 @@ def task_of(key: str) -> Any:
         require(module, where, ATARI_COMMAND)
     elif module:
         ours = f"gymnasium, with {getattr(imported(where, module), '__file__', None) or module},"
+    if name not in gymnasium.registry and DM_CONTROL.fullmatch(name):
+        from envs.gymnasium import dm_control
+
+        return dm_control.task_of(name)
     if name not in gymnasium.registry:
         if name.startswith(ATARI):
             raise ConfigError(

@@ -1,0 +1,65 @@
+"""The part of an observation that an agent sees, by its path in Dict spaces."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from envs.optional import require
+from envs.validation import InvalidEnvironmentError
+from utils.errors import ConfigError
+from utils.nearest import suggestion
+from utils.plain_values import shown
+
+KEY = "env_args.observation_key"
+# Digideep's name of an observation without parts
+WHOLE = "agent"
+
+
+def part_of(space: Any, path: str | None) -> tuple[Any, Callable[[Any], Any]]:
+    """The space of a part, and what takes the part out of an observation.
+
+    Args:
+        path: keys with slashes between; "/" is the whole. Of a part that has parts, all are joined to one vector, as in
+            `gymnasium.spaces.flatten`. None: the observation as it is.
+
+    Raises:
+        ConfigError: there is no such part.
+    """
+    if path is None:
+        return space, lambda seen: seen
+    spaces = require("gymnasium.spaces", "Gymnasium's spaces")
+    keys = [key for key in path.split("/") if key]
+    if keys == [WHOLE] and not (isinstance(space, spaces.Dict) and WHOLE in space.spaces):
+        keys = []
+    part = space
+    for key in keys:
+        if not isinstance(part, spaces.Dict) or key not in part.spaces:
+            known = ["/", *_paths(spaces, space)]
+            raise ConfigError(f"{KEY}={shown(repr(path))}: the observation has no such part.{suggestion(path, known)}")
+        part = part.spaces[key]
+    if not isinstance(part, spaces.Dict | spaces.Tuple):
+        return part, lambda seen: _within(seen, keys)
+    return spaces.flatten_space(part), lambda seen: _joined(spaces, part, _within(seen, keys))
+
+
+def _paths(spaces: Any, space: Any) -> list[str]:
+    if not isinstance(space, spaces.Dict):
+        return []
+    below = {key: _paths(spaces, inner) for key, inner in space.spaces.items()}
+    return [path for key, inner in below.items() for path in (key, *(f"{key}/{name}" for name in inner))]
+
+
+def _within(seen: Any, keys: list[str]) -> Any:
+    for key in keys:
+        if not isinstance(seen, Mapping) or key not in seen:
+            raise InvalidEnvironmentError(f"the observation has no '{key}'")
+        seen = seen[key]
+    return seen
+
+
+def _joined(spaces: Any, part: Any, seen: Any) -> Any:
+    try:
+        return spaces.flatten(part, seen)
+    except Exception as error:
+        raise InvalidEnvironmentError(
+            f"the observation {shown(seen)} does not fit {shown(str(part), 200)}: {error}"
+        ) from None
