@@ -47,7 +47,12 @@ REGISTRY.declare(
     options={
         **EPSILON,
         "epsilon_boltzmann": Option(
-            0.15, "share of the other actions that noise decides", at_least=0, at_most=1, schedule=True, live=True
+            0.15, "share of actions that noise decides", at_least=0, at_most=1, schedule=True, live=True
+        ),
+        "boltzmann_of": Option(
+            "others",
+            "what epsilon_boltzmann is a share of: others, the actions that are not random, or all of them (Linesight)",
+            choices=("others", "all"),
         ),
         "boltzmann_noise": Option(0.01, "deviation of the noise, in units of values", at_least=0, live=True),
     },

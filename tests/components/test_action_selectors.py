@@ -73,6 +73,18 @@ def test_noise_decides_a_share_of_actions():
     assert _shares(selector, [1.0, 1.01, 9.0], [1, 1, 0], t_env=10, test_mode=True).tolist() == [0, 1, 0]
 
 
+@pytest.mark.parametrize(("of", "share"), [("all", 0.3), ("others", 0.15)])
+def test_noise_decides_linesights_share_of_all_actions(of, share):
+    """It draws one number r: random below epsilon, noise below epsilon + epsilon_boltzmann. Here half are random."""
+    args = make_args(epsilon=0.5, epsilon_boltzmann=0.3, boltzmann_noise=1e6, boltzmann_of=of)
+    selector = REGISTRY["epsilon_boltzmann"](args)
+    th.manual_seed(0)
+    values = th.tensor([1.0, 0.0]).expand(40_000, 1, 2)
+    best = (selector.select_action(values, th.ones_like(values), 0) == 0).float().mean()
+    # half of the random ones, and of those that noise decides
+    assert float(best) == pytest.approx(1 - 0.25 - share / 2, abs=0.01)
+
+
 def test_greedy_play_draws_no_random_numbers():
     selector = EpsilonGreedyActionSelector(make_args())
     values, avail = th.rand(2, 2, 3), th.ones(2, 2, 3)

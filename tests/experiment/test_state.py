@@ -123,6 +123,8 @@ def test_every_preset_continues_as_if_nothing_had_happened(tmp_path, preset):
     config = compose_config(preset, "two_step").config
     on_policy = learners.entry(config["learner"]).traits.get("on_policy")
     changes = {"buffer_size": 2 if on_policy else 6, "batch_size_run": 1 if config["runner"] == "episode" else 2}
+    if config["runner"] == "collectors":
+        changes["runner"] = config["collectors"]["runner"]  # other processes resume in tests of collectors
     if (config.get("target_update_interval_or_tau") or 0) > 1:
         changes["target_update_interval_or_tau"] = 4
     if config.get("chunk_length", 0) > 1:

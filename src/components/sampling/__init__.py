@@ -87,7 +87,9 @@ REGISTRY.declare(
         "horizon": Option(140, "steps of a mini-race", at_least=1, at_most=STEPS),
         "early": Option(40, "times up to it, less 2 `late`, are drawn twice as often", at_least=0, at_most=STEPS),
         "late": Option(5, "half of how much more often time 0 is drawn", at_least=0, at_most=STEPS),
-        "field": Option("", "the observation that shows the time; empty: none"),
+        "field": Option(
+            "", "the observation that shows the time, or several as a|b, of which the first counts; empty: none"
+        ),
         "index": Option(0, "its place in that observation"),
         "per_step": Option(1.0, "how much the time grows in a step", kind=float),
     },
@@ -99,7 +101,10 @@ REGISTRY.declare(
     "potential_shaping",
     "components.sampling.mini_races:potential_shaping",
     "adds the discounted next potential, less the present one, to the reward of two columns",
-    options={"field": Option("state_potential", "the field of potentials")},
+    options={
+        "field": Option("state_potential", "the field of potentials"),
+        "optional": Option(False, "leave rewards as they are where there is no such field"),
+    },
     takes=("columns",),
     needs=("reward", "terminated"),
 )

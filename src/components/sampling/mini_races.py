@@ -24,7 +24,8 @@ def mini_race(
     0.
 
     The time, in units of 1 / `per_step` steps, is written into the observation `field` at `index` of its last axis,
-    unless `field` is empty; environments show 0 there. The constant field `mini_race_time` has t, int64 `[B]`.
+    unless `field` is empty; environments show 0 there. Of several fields, as in `obs/state_float|obs`, it is the first
+    that the batch has. The constant field `mini_race_time` has t, int64 `[B]`.
 
     Raises:
         ConfigError: the observation has no such place, as pictures have none; or times may be beyond the horizon.
@@ -39,6 +40,7 @@ def mini_race(
     terminated[:, 0, 0] = over.to(terminated.dtype)
     fields = {"reward": rewards, "terminated": terminated}
     if field:
+        field = next((name for name in field.split("|") if name in batch.scheme), field)
         _require_room_for_the_time(batch, info.key, field, index)
         fields[field] = batch[field].clone()
         per_agent = [1] * (fields[field].dim() - 3)
@@ -83,15 +85,18 @@ def race_times(size: int, horizon: int, early: int, late: int) -> np.ndarray:
     return np.maximum(0, np.abs(drawn) - late)
 
 
-def potential_shaping(batch: EpisodeBatch, info: Any, field: str) -> EpisodeBatch:
+def potential_shaping(batch: EpisodeBatch, info: Any, field: str, optional: bool = False) -> EpisodeBatch:
     """Two columns with gamma Phi(s') - Phi(s) added to the reward, Phi(s') = 0 behind an end (Ng et al. 1999).
 
     Args:
         field: Phi, `[B, 2, 1]`, or of each agent `[B, 2, n, 1]`; added up where the reward is the team's.
+        optional: rewards stay as they are if the batch has no such field.
 
     Raises:
         ConfigError: the batch has no such field, it is no number, or there are other columns.
     """
+    if optional and field not in batch.scheme:
+        return batch
     _require_potential(batch, info.key, field)
     potential, rewards = batch[field].float(), batch["reward"].clone()
     if potential.dim() > rewards.dim():

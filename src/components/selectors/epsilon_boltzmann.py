@@ -10,6 +10,9 @@ class EpsilonBoltzmannSelector(EpsilonGreedyActionSelector):
     """With probability epsilon a random legal action; else, with probability `epsilon_boltzmann`, the best one by
     values with Gaussian noise; else the best one (Linesight). Tests are greedy.
 
+    With `boltzmann_of: all`, noise decides a share `epsilon_boltzmann` of all actions, not only of those that are not
+    random.
+
     Its author calls it so; the noise is not Boltzmann's.
     """
 
@@ -19,6 +22,9 @@ class EpsilonBoltzmannSelector(EpsilonGreedyActionSelector):
         """Action values and legality `[B, n_agents, n_actions]` -> actions, int64 `[B, n_agents]`."""
         if not test_mode:
             share = Schedule.of(self.args.epsilon_boltzmann).eval(t_env)
+            if self.args.boltzmann_of == "all":
+                self.anneal(t_env)
+                share = share / (1 - self.epsilon) if self.epsilon < 1 else 0.0
             noisy = th.rand_like(agent_inputs[:, :, :1]) < share
             noise = self.args.boltzmann_noise * th.randn_like(agent_inputs)
             agent_inputs = th.where(noisy, agent_inputs + noise, agent_inputs)

@@ -158,6 +158,22 @@ def test_potentials_are_added_until_the_end(with_steps, by_agent):
     assert (found - plain).tolist() == pytest.approx(expected, abs=1e-5)
 
 
+def test_a_potential_may_be_missing():
+    batch, _ = race(3, [1, 1, 1], True, 3)
+    found = chain("n_step", {"potential_shaping": {"optional": True}})(batch)
+    assert th.equal(found["reward"], chain("n_step")(batch)["reward"])
+
+
+@pytest.mark.parametrize(("field", "shown"), [("pixels|obs", "pixels"), ("nothing|obs", "obs"), ("obs|pixels", "obs")])
+def test_the_first_field_that_there_is_shows_the_time(field, shown):
+    batch, _ = race(3, [1, 1, 1], True, 3)
+    batch = with_more(batch, {"pixels": th.full((3, 3, 2, 4), -1.0)})
+    found = chain("n_step", {"mini_race": {"horizon": 9, "early": 9, "field": field}})(batch)
+    for key in ("pixels", "obs"):
+        times = found["mini_race_time"].view(-1, 1).float().expand(-1, 2)
+        assert th.equal(found[key][:, 0, :, 0], times) == (key == shown)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

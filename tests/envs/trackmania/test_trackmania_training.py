@@ -59,6 +59,15 @@ def test_quantiles_are_learnt_from_floats_and_from_pictures(games, tmp_path, mon
 
 
 @pytest.mark.slow
+def test_the_preset_linesight_serves_the_game(games, tmp_path, monkeypatch):
+    """By the keys with which it trains on racing, among them pictures of 160 by 120."""
+    played, env_args = games
+    changes = {"runner": "parallel", "vector_env": "in_process", "head_dim": 8, "env_args": env_args}
+    assert_learnt(train(tmp_path, monkeypatch, "linesight", "trackmania", **changes), UPDATES)
+    assert "request_frame" in played[0].names("C")
+
+
+@pytest.mark.slow
 def test_the_command_line_trains_on_games_that_it_starts(launcher, tmp_path, monkeypatch, line_file):
     own = launcher()
     words = [
