@@ -16,13 +16,14 @@ from controllers.hidden_states import for_all_agents
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.one_network import OneNetwork
 from controllers.unroll import unroll_by_steps
+from envs.fields import EXPLORES
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.distributions import Categorical, Joint
 from modules.unshared import unshare
 from utils.config import with_defaults
 from utils.divided import divided_sequences
 from utils.rl_utils import legal_policy, memory_starts
-from utils.schemes import EXPLORES, is_rollout
+from utils.schemes import is_rollout
 from utils.tensor_trees import Tree, is_tree, map_tree
 
 

@@ -27,6 +27,8 @@ SHOWN = ("observation", "mask", "record")  # the kinds that `observe` returns
 # every step of every environment has these besides
 ENDS = ("terminated", "truncated")
 AGENTS = "agents"
+# a record of agents, whether they may explore; where it is False, controllers of values are greedy
+EXPLORES = "explores"
 # one for all numbers of an entry, or one for each in C order, or None
 Bound = float | tuple[float, ...] | None
 

@@ -10,8 +10,6 @@ AGENTS = "agents"
 BEFORE = "hidden_before"
 # the field with the memory after each decision; for trees `<MEMORY>/<path of the leaf>`
 MEMORY = "hidden_state"
-# a record of agents, whether they may explore; where it is False, controllers of values are greedy
-EXPLORES = "explores"
 Scheme = Mapping[str, Mapping[str, Any]]
 
 

@@ -168,7 +168,12 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
         "if first < stop:\n            row",
         (BUFFERS,),
     ),
-    Edit("updates: nothing is carried over", "self._owed += self._uses", "self._owed = self._uses", (PLANS,)),
+    Edit(
+        "updates: nothing is carried over",
+        "self._owed += self._uses * added",
+        "self._owed = self._uses * added",
+        (PLANS,),
+    ),
     Edit("updates: nothing is paid off", "self._owed -= updates * size", "self._owed -= 0", (PLANS,)),
     Mutant("epsilon is 0", "components.epsilon_schedules:DecayThenFlatSchedule.eval", always_zero, (SELECTORS, PLAY)),
     *(

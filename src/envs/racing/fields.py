@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from envs.fields import AGENTS, FieldSpec
+from envs.fields import AGENTS, EXPLORES, FieldSpec
 from envs.racing.options import Options
 from envs.racing.state import GEAR_AND_WHEELS, INPUTS, Outputs, float_size
-from utils.schemes import EXPLORES
 
 # what is kept of every step for people and sample units, by Linesight's names; networks do not see it
 RECORDS = {
