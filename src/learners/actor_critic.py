@@ -137,4 +137,5 @@ class ActorCriticLearner(BaseLearner):
             self.critic.take_in(batch[:, :-1], seen)
         self.state_values.next_rollout()
         if self.target_critic is not None:
-            self._targets_follow()
+            pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every
+            self._targets_follow(pace, every)

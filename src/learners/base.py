@@ -62,10 +62,8 @@ class BaseLearner(Descent):
         if self.targets.due(interval, count):
             self._update_targets()
 
-    def _targets_follow(self, interval: int = 0, count: int = 0) -> None:
-        """After an update: by `target_update_interval_or_tau`, or if it is null by `interval` and `count`."""
-        args = self.args
-        pace, every = args.target_update_interval_or_tau, args.target_update_every
+    def _targets_follow(self, pace: float | None, every: int, interval: int = 0, count: int = 0) -> None:
+        """After an update: as `TargetNetworks.paced` says."""
         self._update_targets_every(*self.targets.paced(pace, interval, count, every))
 
     def _log_due(self, t_env: int) -> bool:

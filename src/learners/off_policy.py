@@ -72,7 +72,8 @@ class OffPolicyLearner(BaseLearner):
         self.critic_updates += 1
         if self.critic_updates % self.args.policy_delay == 0:
             logged |= self._learn_policy(now)
-            self._targets_follow()
+            pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every
+            self._targets_follow(pace, every)
         return logged
 
     def targets_of(self, now: Transitions) -> th.Tensor:

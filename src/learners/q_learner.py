@@ -53,7 +53,8 @@ class QLearner(BaseLearner):
         loss = self._loss(td_error, mask)
         grad_norm = self._step(self.optimiser, loss)
 
-        self._targets_follow(self.args.target_update_interval, episode_num)
+        pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every
+        self._targets_follow(pace, every, self.args.target_update_interval, episode_num)
 
         if self._log_due(t_env):
             # logged per agent, as in PyMARL, which divides by n_agents even without a mixer

@@ -106,7 +106,8 @@ class SACLearner(OffPolicyLearner):
             losses[self.entropy_optimiser] = self._entropy_loss(logged["entropy"])
         norms = dict(zip(losses, self._steps(losses), strict=True))
         self.critic_updates += 1
-        self._targets_follow()
+        pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every
+        self._targets_follow(pace, every)
         logged |= {"critic_grad_norm": norms[self.critic_optimiser], "agent_grad_norm": norms[self.agent_optimiser]}
         return logged | {"entropy_weight": self.entropy_weight}
 
