@@ -16,6 +16,8 @@ NUMBERS = "biuf"
 class InvalidEnvironmentError(MusterError):
     """An environment breaks its contract. It would do so again, so restarting it does not help."""
 
+    incurable = True
+
 
 def as_numbers(name: str, value: Any) -> np.ndarray:
     """The value of `name`, such as "get_obs()", as an array of plain numbers.

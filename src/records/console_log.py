@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass, field
 
 from records.progress import log_above_bars
-from utils.console import fitted, terminal_width
+from utils.console import ERASE_BELOW, fitted, terminal_width
 from utils.plain_values import escaped
 
 
@@ -46,14 +46,21 @@ class ConsoleHandler(logging.Handler):
     """Writes to the present `sys.stdout`, above progress bars and, on a terminal, no wider than that.
 
     Sacred's capture, files and pipes get every message as it is. A message may lay itself out: `fitted(width) -> str`.
+
+    Args:
+        over_others: the line of a terminal may be another process's progress bar, which draws it again.
     """
+
+    def __init__(self, over_others: bool = False):
+        super().__init__()
+        self._erased = f"\r{ERASE_BELOW}" if over_others else ""
 
     def emit(self, record: logging.LogRecord) -> None:
         stream = sys.stdout
         try:
             recorded = f"{self.format(record)}\n"
             width = terminal_width(stream)
-            shown = recorded if width is None else f"{self._fitted(record, width)}\n"
+            shown = recorded if width is None else f"{self._erased}{self._fitted(record, width)}\n"
             with log_above_bars():
                 if hasattr(stream, "write_laid_out"):
                     stream.write_laid_out(shown, recorded)
@@ -81,11 +88,12 @@ class _PlainFormatter(logging.Formatter):
         return "".join(c if c == "\t" else escaped(c) for c in super().format(record))
 
 
-def get_logger() -> logging.Logger:
-    """The root logger, set up to print to standard output with the time of day, and nothing else."""
+def get_logger(over_others: bool = False) -> logging.Logger:
+    """The root logger, set up to print to standard output with the time of day, and nothing else; `over_others`: see
+    `ConsoleHandler`."""
     logger = logging.getLogger()
     logger.handlers = []
-    handler = ConsoleHandler()
+    handler = ConsoleHandler(over_others)
     handler.setFormatter(_PlainFormatter("[%(levelname)s %(asctime)s] %(name)s %(message)s", "%H:%M:%S"))
     logger.addHandler(handler)
     logger.setLevel("INFO")

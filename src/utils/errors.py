@@ -5,6 +5,8 @@ class MusterError(Exception):
     """Base of the errors whose message is enough for the user, without a traceback."""
 
     exit_code = 1
+    # restarting what raised it does not help: it would be raised again
+    incurable = False
 
 
 class ConfigError(MusterError):

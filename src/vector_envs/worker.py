@@ -1,5 +1,6 @@
 """The worker process of environments. It imports neither torch nor the learner."""
 
+import logging
 import pickle
 import traceback
 from collections.abc import Mapping
@@ -9,7 +10,6 @@ import cloudpickle
 
 from envs.fields import EnvSpec
 from envs.infos import warn_once
-from envs.validation import InvalidEnvironmentError
 from utils.errors import MusterError
 from utils.plain_values import shown
 from vector_envs.faults import Failure
@@ -64,8 +64,27 @@ def env_worker(
         recreated: index -> {test_mode: how often this environment was re-created before}.
         separate_test_env: whether tests play on separate environments.
     """
+    show_messages()
     made = {index: WorkerEnvironment(own, recreated[index], separate_test_env) for index, own in factories.x.items()}
     serve(port, made, entropy)
+
+
+class _ConsoleWhenNeeded(logging.Handler):
+    """Sets up the console with the first message: most processes have none, and should start fast."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from records.console_log import get_logger
+
+        # it goes there, too: to the handlers of the logger above this one
+        get_logger(over_others=True).setLevel(logging.WARNING)
+        logging.getLogger("muster").removeHandler(self)
+
+
+def show_messages() -> None:
+    """Let what environments log in this process reach the console, in the form of the trainer's messages."""
+    log = logging.getLogger("muster")
+    log.setLevel(logging.INFO)
+    log.addHandler(_ConsoleWhenNeeded())
 
 
 def serve(port: WorkerPort, hosted: Mapping[int, Any], entropy: list[int] | None) -> None:
@@ -101,7 +120,7 @@ def serve(port: WorkerPort, hosted: Mapping[int, Any], entropy: list[int] | None
                     try:
                         answer = getattr(hosted[index], command)(argument)
                     except MusterError as error:  # its message is enough, without a traceback
-                        faults[index] = Failure(str(error), isinstance(error, InvalidEnvironmentError))
+                        faults[index] = Failure(str(error), error.incurable)
                     except Exception:
                         faults[index] = Failure(traceback.format_exc())
                     else:

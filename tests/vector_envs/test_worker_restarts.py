@@ -5,6 +5,8 @@ import logging
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from experiment.assembly import assemble
 from fakes import CountingEnv, DrawingEnv, FaultyEnv, RecordingLogger
 from helpers import make_args
 from helpers import recreation_seed_by_hand as stream
+from utils.errors import MusterError
 from utils.random_streams import seed_everything
 from vector_envs import TRANSPORTS
 from vector_envs.faults import EnvironmentWorkerError
@@ -187,6 +190,43 @@ def test_faults_of_the_same_environment_go_along_its_stream_until_the_limit():
         for words in ("Environment 2's process", "SIGKILL", "restarted 3 times", "max_worker_restarts=3"):
             assert words in str(error.value)
         assert runner.worker_restarts == 3
+
+
+class Taken(MusterError):
+    incurable = True
+
+
+class Occupied(FaultyEnv):
+    """What its re-creation needs is taken by somebody else."""
+
+    def __init__(self, lengths, seed):
+        if seed == stream(11, 1):
+            raise Taken("another trainer has the file")
+        super().__init__([(11, 1, 2, "raise")], lengths=lengths, seed=seed)
+
+
+def test_what_a_restart_does_not_help_is_not_tried_again():
+    with running(env=Occupied) as runner:
+        runner.run()
+        with pytest.raises(EnvironmentWorkerError, match="another trainer has the file"):
+            runner.run()
+        assert runner.worker_restarts == 1
+
+
+def test_messages_of_environments_reach_the_console_of_their_process():
+    """Those of libraries do only if they are warnings."""
+    code = """
+import logging
+from vector_envs.worker import show_messages
+show_messages()
+for name in ("muster", "library", "muster"):
+    logging.getLogger(name).info(f"from {name}")
+logging.getLogger("library").warning("beware")
+"""
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=paths)
+    said = [line.partition("] ")[2] for line in ran.stdout.splitlines()]
+    assert said == ["muster from muster", "muster from muster", "library beware"] and not ran.stderr
 
 
 def test_an_environment_that_cannot_be_recreated_is_another_fault():
