@@ -37,6 +37,11 @@ class InProcessEnv:
         self._infos: list[dict[str, Any]] = [{} for _ in range(size)]
         self._nothing_lost = np.zeros(size, dtype=bool)
 
+    @property
+    def restarts_by_reset(self) -> bool:
+        """Whether all environments say that they are after a reset what another one in their place would be."""
+        return all(getattr(env, "restarts_by_reset", False) for env in self.envs)
+
     def reset(self, which: np.ndarray | None = None) -> None:
         for b in range(len(self.envs)) if which is None else np.flatnonzero(which).tolist():
             self.envs[b].reset()

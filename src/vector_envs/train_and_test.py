@@ -55,7 +55,8 @@ class TrainAndTest:
     def load_state_dict(self, state: dict[str, Any]) -> bool:
         """Resume from where `state_dict` was taken.
 
-        Copies without a state are re-created, each with the next seed of its stream.
+        Copies without a state are re-created, each with the next seed of its stream; those that say so
+        (`restarts_by_reset`) only start another episode.
         """
         continued = True
         for mode, name in NAMES.items():
@@ -78,6 +79,9 @@ class TrainAndTest:
 
     def _recreate(self, mode: bool, recreated: int) -> None:
         if mode in self._made:
+            if getattr(self._made[mode], "restarts_by_reset", False):
+                self._recreated[mode] = recreated
+                return
             self._made.pop(mode).close()
         self._recreated[mode] = recreated
         self._make(mode)

@@ -101,9 +101,11 @@ class WorkerEnvironment:
 
     def load_state_dict(self, argument: tuple[bool, int, dict | None]) -> None:
         """Let the environment of `(test_mode, k, state)`, its k-th re-creation, resume from `state`; None: re-create
-        it."""
+        it, unless it says that it is after a reset what another one would be (`restarts_by_reset`)."""
         test_mode, recreated, state = argument
-        if state is None or recreated != self._recreated[test_mode]:
+        if getattr(self._made.get(test_mode), "restarts_by_reset", False):
+            self._recreated[test_mode] = recreated
+        elif state is None or recreated != self._recreated[test_mode]:
             self.discard((test_mode, recreated))
         if state is not None:
             self._environment(test_mode).load_state_dict(state)

@@ -110,6 +110,34 @@ def test_a_state_travels_between_transports(there):
         check_equal(played(second), expected)
 
 
+class ByReset(UnsavableEnv):
+    """Nothing is saved of it, and another one in its place would be the same."""
+
+    restarts_by_reset = True
+
+    def __init__(self, made, **env_args):
+        with open(made, "a") as file:
+            file.write("made\n")
+        super().__init__(**env_args)
+
+
+@pytest.mark.parametrize("runner", ["episode", "parallel"])
+def test_what_starts_again_by_a_reset_is_not_made_twice(monkeypatch, tmp_path, runner):
+    made = tmp_path / "made"
+    monkeypatch.setitem(REGISTRY._entries, "by_reset", None)
+    REGISTRY["by_reset"] = ByReset
+    monkeypatch.setitem(ENVIRONMENTS, "by_reset", {"made": str(made)})
+    with running(runner, "by_reset", 1) as first:
+        first.run()
+        state = first.environments_state()
+    with running(runner, "by_reset", 1) as second:
+        assert not second.load_environments_state(state)
+        second.run()
+        # as often as nothing of it could be saved, and so it stays in later checkpoints
+        assert "'recreated': 1" in str(second.environments_state())
+    assert made.read_text() == "made\n" * 2
+
+
 def test_tests_may_share_the_training_environment():
     with running("parallel", separate_test_env=False) as first:
         played(first)
