@@ -606,9 +606,11 @@ dots_simulator *dots_open(int argc, char **argv) {
         }
     } else {
         dots__watch(s, name != NULL);
-        if (s->is_0) s->group_bytes = 4;
+        int left_behind = s->lock >= 0 && !s->was_locked;
+        if (left_behind) dots__fail(s, "no trainer waits at %s: the one that made it has ended", s->first);
+        else if (s->is_0) s->group_bytes = 4;
         else s->header = dots__map_header(s);
-        if ((s->is_0 || s->header) && dots__open_data(s)) {
+        if (!left_behind && (s->is_0 || s->header) && dots__open_data(s)) {
             if (!s->is_0) dots__give(s, 0);
             close(file);
             return s;

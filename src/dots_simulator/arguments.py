@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from dots_simulator.layout import EDITOR_FILE, FOLDER, MEMORY_ARGUMENT
+from dots_simulator.trainer_watch import was_left_behind
 
 
 def parse_arguments(description: str, agents: int) -> argparse.Namespace:
@@ -51,4 +52,6 @@ def find_memory(memory_path: str | None = None) -> Path:
     if not path.is_file():
         asked = f"of {MEMORY_ARGUMENT} " if memory_path else f"without {MEMORY_ARGUMENT} "
         raise FileNotFoundError(f"no trainer waits for this simulator: the file {asked}is {path}, which is missing")
+    if was_left_behind(path):
+        raise FileNotFoundError(f"no trainer waits for this simulator: the one that made {path} has ended")
     return path

@@ -112,11 +112,26 @@ class TrainerWatch:
             raise TrainerEnded
 
     def _locked(self) -> bool:
-        if self._lock is None:
-            return False
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        fcntl.flock(self._lock, fcntl.LOCK_UN)
+        return self._lock is not None and _is_locked(self._lock)
+
+
+def was_left_behind(path: Path) -> bool:
+    """Whether a first file is there whose trainer has ended. Of one that locks nothing (`layout.LOCK`) nobody knows."""
+    try:
+        lock = os.open(f"{path}{LOCK}", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
         return False
+    try:
+        return not _is_locked(lock)
+    finally:
+        os.close(lock)
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether another process holds this lock."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return False
