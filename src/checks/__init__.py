@@ -15,6 +15,7 @@ from checks.parts import check_parts
 from checks.paths import check_results_path
 from checks.plugins import import_plugins
 from checks.sinks import check_sinks
+from checks.sole import check_sole
 from checks.teams import expanded
 from checks.units import check_units
 from checks.values import normalised
@@ -44,6 +45,7 @@ def check_config(config: dict, known: dict | None = None, own_keys: Mapping[str,
     check_parts(config)
     check_units(config)
     check_environment(config)
+    check_sole(config)
     check_checkpoint(config)
     check_opponents(config)
     check_devices(config)

@@ -74,10 +74,10 @@ def _require_patience(config: dict, factory: Any) -> None:
         return
     for key in getattr(constructor_of(factory), "answers_within", ()):
         longest = config["env_args"].get(key)
-        if isinstance(longest, int | float) and config["worker_timeout"] <= longest:
+        if isinstance(longest, int | float) and 0 < config["worker_timeout"] <= longest:
             raise ConfigError(
                 f"worker_timeout={config['worker_timeout']} must be longer than env_args.{key}={longest}: a process "
-                "that waits for its game would be taken for one that hangs."
+                "that waits as long would be taken for one that hangs."
             )
 
 

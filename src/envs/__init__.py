@@ -75,6 +75,8 @@ REGISTRY.declare(
 # `live`: the arguments that may change over a run (name -> `utils.options.Option`); its objects have a method
 # `take_live(name, value)`
 # `greedy_by`: the argument by which it has the record `explores`, of who may explore (docs/fields.md)
+# `sole_if`: says for which arguments a run can have one only, on which training and tests take turns: a function of
+# them that returns why, or ""
 # `counts_copies`: it is made with `test_mode` and with its `place` among the copies of a run
 REGISTRY.declare(
     "racing",
@@ -104,6 +106,7 @@ REGISTRY.declare(
     counts_copies=True,
     carries="envs.dots.side_channels:carried",
     streams=True,
+    sole_if="envs.dots.options:sole",
     reaches="envs.dots.options:REACHES",
 )
 REGISTRY.declare(
@@ -131,6 +134,11 @@ def has_batched_form(name: str, env_args: Mapping[str, Any]) -> bool:
     return "batched" in traits and loaded(traits.get("batched_if", _always))(**env_args)
 
 
+def why_sole(name: str, env_args: Mapping[str, Any]) -> str:
+    """Why a run can have only one environment with these arguments, after "because"; "": it can have more."""
+    return loaded(REGISTRY.entry(name).traits.get("sole_if", _never))(**env_args)
+
+
 def live_options(name: str) -> Mapping[str, Option]:
     """The arguments of an environment that may change over a run; of an unknown one there are none."""
     return loaded(REGISTRY.entry(name).traits.get("live", {})) if name in REGISTRY else {}
@@ -145,9 +153,22 @@ def _always(**env_args: Any) -> bool:
     return True
 
 
+def _never(**env_args: Any) -> str:
+    return ""
+
+
 def env_fn(env: type[MultiAgentEnv], **kwargs) -> MultiAgentEnv:
     """PyMARL's factory: `REGISTRY["x"] = partial(env_fn, env=X)`."""
     return env(**kwargs)
 
 
-__all__ = ["REGISTRY", "MultiAgentEnv", "batched_names", "env_fn", "has_batched_form", "live_options", "reaches_of"]
+__all__ = [
+    "REGISTRY",
+    "MultiAgentEnv",
+    "batched_names",
+    "env_fn",
+    "has_batched_form",
+    "live_options",
+    "reaches_of",
+    "why_sole",
+]

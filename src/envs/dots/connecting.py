@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from dots_simulator.layout import FOLDER, PROTOCOLS
 from envs.dots.faults import SimulatorFault
+from envs.dots.guarding import Guard
 from envs.dots.overwritten import AUTO as FOUND_OUT
 from envs.dots.overwritten import Overwritten
 from envs.dots.places import Place, common_folder, editor_place, own_folder
@@ -117,24 +119,24 @@ def _editor(wanted: Wanted) -> Session:
     protocol = "0.3.2" if wanted.protocol == AUTO else wanted.protocol
     place = Place(Path(wanted.folder), "default") if wanted.folder else editor_place()
     session = _session(protocol, place, wanted)
-    log.info(
-        f"Waiting {wanted.launch_timeout:g} seconds for an editor or a simulator at {place.path} (protocol "
-        f"{protocol}): press Play, or start it."
-    )
     try:
+        session.guard = Guard(place.path)
+        _tell(
+            f"Waiting {wanted.launch_timeout:g} seconds for an editor or a simulator at {place.path} (protocol "
+            f"{protocol}): press Play, or start it."
+        )
         session.attach(wanted.launch_timeout)
-    except SimulatorFault as error:
-        session.close()
-        if "hangs" not in str(error):
-            raise
-        raise SimulatorFault(
-            f"Nobody has attached to {place.path} within {wanted.launch_timeout:g} seconds (launch_timeout). "
-            "To start a simulator from here: env_args.executable=PATH."
-        ) from None
     except BaseException:
         session.close()
         raise
     return session
+
+
+def _tell(message: str) -> None:
+    """Log what a person is to do; a script that has set up no logging shows it, too."""
+    log.info(message)
+    if not log.hasHandlers():
+        print(message, file=sys.stderr, flush=True)
 
 
 def _session(protocol: str, place: Place, wanted: Wanted) -> Session:

@@ -33,6 +33,8 @@ class DotsEnv:
     An episode of the run is `time_limit` turns, after which the simulator is reset; the episodes of agents begin and
     end within it.
 
+    Without `executable` it is the simulator that somebody else starts, such as an editor's: one for training and tests.
+
     Args:
         env_args: see `options.Options`.
 
@@ -40,6 +42,9 @@ class DotsEnv:
         ConfigError: an argument that makes no sense.
         SimulatorFault: from any method: the simulator does not start, or has failed.
     """
+
+    # of its arguments, those that are seconds for which it may wait
+    answers_within = ("launch_timeout", "timeout")
 
     def __init__(self, **env_args: Any):
         require_known("dots", Options, env_args)
@@ -73,6 +78,11 @@ class DotsEnv:
         require_known("dots", Options, env_args)
         Options(**env_args)
 
+    @property
+    def restarts_by_reset(self) -> bool:
+        """Whether a new environment in its place would be no other: somebody has to press Play for it again."""
+        return self.options.executable is None
+
     def fields(self) -> dict[str, FieldSpec]:
         return {path: spec for play in self._plays.values() for path, spec in play.fields.fields().items()}
 
@@ -92,8 +102,9 @@ class DotsEnv:
             raise
 
     def seed(self, seed: int | None = None) -> None:
-        """Seed the episodes from the next reset on: the simulator is started again then, with the seed in `args`."""
-        self.options.seed, self._reseeded = seed, True
+        """Seed the episodes from the next reset on: the simulator is started again then, with the seed in `args`. One
+        that was not started here has no seed of ours."""
+        self.options.seed, self._reseeded = seed, self.options.executable is not None
 
     def reset(self) -> None:
         """Let the simulator begin new episodes, unless it has just begun its first ones."""

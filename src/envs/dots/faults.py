@@ -8,3 +8,11 @@ class SimulatorFault(MusterError):
 
     The session is over: nothing of the turn in which it was noticed is to be used.
     """
+
+
+class NoAnswerError(SimulatorFault):
+    """Nothing came within so many seconds, and there is no process to look at."""
+
+    def __init__(self, message: str, seconds: float):
+        super().__init__(message)
+        self.seconds = seconds

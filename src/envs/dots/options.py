@@ -152,6 +152,11 @@ class Options:
             raise ConfigError("env_args.engine: width and height belong together.")
 
 
+def sole(executable: Any = None, **env_args: Any) -> str:
+    """See the trait `sole_if`: a run starts as many executables as it needs, and editors only a person can start."""
+    return "" if executable else "there is no env_args.executable to start, and one editor or simulator attaches"
+
+
 def _require_executable(executable: str) -> None:
     path = found(executable)
     if path is None:

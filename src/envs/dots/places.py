@@ -52,6 +52,12 @@ def common_folder() -> Path:
     return folder
 
 
+class TakenError(MusterError):
+    """Another trainer uses the files. It will for a while, so trying again at once does not help."""
+
+    incurable = True
+
+
 class Place:
     """A path for a first file, which nobody else uses; its lock is held until `free`, or until this process ends.
 
@@ -60,7 +66,8 @@ class Place:
         name: of the file; None: a new one.
 
     Raises:
-        MusterError: another trainer uses it, or no files can be made there.
+        TakenError: another trainer uses it.
+        MusterError: no files can be made there.
     """
 
     def __init__(self, folder: Path, name: str | None = None):
@@ -72,7 +79,7 @@ class Place:
             raise MusterError(f"Files for a simulator cannot be made in {folder}: {error.strerror}.") from None
         if self._lock is None:
             holder = _holder(Path(f"{self.path}{LOCK}"))
-            raise MusterError(
+            raise TakenError(
                 f"Another trainer, {holder}, uses {self.path}. End it first, or start the "
                 "simulator from here: env_args.executable=PATH."
             )

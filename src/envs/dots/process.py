@@ -11,9 +11,9 @@ from pathlib import Path
 
 from dots_simulator.layout import MEMORY_ARGUMENT
 from envs.dots.faults import SimulatorFault
+from envs.dots.guarding import Guard
 from envs.dots.places import Place
 
-GUARD = Path(__file__).with_name("guard.py")
 SOURCES = Path(__file__).resolve().parents[2]
 LAST_LINES, LAST_BYTES = 12, 4096
 END_SECONDS = 5.0
@@ -47,9 +47,7 @@ class SimulatorProcess:
         program = [sys.executable, str(executable)] if executable.suffix == ".py" else [str(executable.resolve())]
         paths = [str(SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1"}
-        self._guard = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(GUARD), str(place.path)], stdin=subprocess.PIPE, start_new_session=True
-        )
+        self._guard = Guard(place.path)
         try:
             descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_APPEND, 0o600)
             with open(descriptor, "wb") as log:
@@ -64,15 +62,13 @@ class SimulatorProcess:
                     process_group=0,
                 )
         except OSError as error:
-            self._dismiss_guard()
+            self._guard.dismiss()
             raise SimulatorFault(f"The simulator {executable} cannot be started: {error.strerror}.") from None
         self.pid = self._process.pid
         self.descriptor: int | None = None
         with contextlib.suppress(OSError, AttributeError):  # before Linux 5.3
             self.descriptor = os.pidfd_open(self.pid)
-        with contextlib.suppress(OSError):
-            self._guard.stdin.write(f"{self.pid}\n".encode())
-            self._guard.stdin.flush()
+        self._guard.watch(self.pid)
 
     @property
     def alive(self) -> bool:
@@ -115,15 +111,7 @@ class SimulatorProcess:
         with contextlib.suppress(OSError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
-        self._dismiss_guard()
+        self._guard.dismiss()
         if self.descriptor is not None:
             os.close(self.descriptor)
             self.descriptor = None
-
-    def _dismiss_guard(self) -> None:
-        if self._guard.stdin.closed:
-            return
-        with contextlib.suppress(OSError):
-            self._guard.stdin.write(b"done\n")
-            self._guard.stdin.close()
-        self._guard.wait()

@@ -8,8 +8,9 @@ from dots_simulator.groups import read_groups
 from dots_simulator.layout import MAX_SIDE_BYTES, LayoutError
 from dots_simulator.slices import take_short_slices, take_slices
 from envs.dots.block import Piece, TurnReader
-from envs.dots.faults import SimulatorFault
+from envs.dots.faults import NoAnswerError, SimulatorFault
 from envs.dots.group import Group
+from envs.dots.guarding import Guard
 from envs.dots.mapped_group import MappedGroup
 from envs.dots.places import Place
 from envs.dots.process import SimulatorProcess
@@ -42,6 +43,8 @@ class Session:
         # how often the set of groups has changed
         self.generation = 0
         self.attached = False
+        # removes the files if this process is killed; None: that of the simulator's process does
+        self.guard: Guard | None = None
         self._failed = False
         self._closed = False
         self._data: SharedFile | None = None
@@ -137,6 +140,8 @@ class Session:
         if self._nanoseconds is not None:
             take_slices(self._nanoseconds)
         self.place.free()
+        if self.guard is not None:
+            self.guard.dismiss()
 
     def _make(self) -> None:
         """Make the first files."""
@@ -193,6 +198,12 @@ class Session:
         process = self.process
         text = str(error)
         text = text[0].upper() + text[1:].rstrip(".")
+        if isinstance(error, NoAnswerError) and not self.attached:
+            return SimulatorFault(
+                f"Nobody has attached to {self.path} within {error.seconds:g} seconds (launch_timeout). Press Play in "
+                f"an editor that speaks protocol {self.protocol} (env_args.protocol chooses another), or start a "
+                "simulator from here: env_args.executable=PATH."
+            )
         if process is None:
             return SimulatorFault(f"{text} (file {self.path}).")
         # one that has failed may still be on its way out

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dots_simulator.spin import Naps, Spin
 from dots_simulator.wake import Wake
-from envs.dots.faults import SimulatorFault
+from envs.dots.faults import NoAnswerError, SimulatorFault
 from envs.dots.process import SimulatorProcess
 
 # between looks at a process that nothing reports the end of, and at a turn that a wake-up should have reported
@@ -110,4 +110,4 @@ class Waiter:
         if self.process is not None:
             self.process.end(0)
             raise SimulatorFault(f"The simulator hangs {doing}: no answer for {seconds:g} seconds; it was killed")
-        raise SimulatorFault(f"The simulator hangs {doing}: no answer for {seconds:g} seconds")
+        raise NoAnswerError(f"The simulator hangs {doing}: no answer for {seconds:g} seconds", seconds)
