@@ -53,6 +53,12 @@ CASES = {
     "continuous": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes_continuous"}),
     "rollout": ("pqn_vdn", *MATRIX, {**IN_TURN, "runner": "rollout", "minibatches": 1, "batch_size": 2}),
     "transitions": ("iqn", *MATRIX, {**IN_TURN, "runner": "rollout", "buffer_size": 500, "buffer_min": 20}),
+    "a rollout's copies": (
+        "iqn",
+        *MATRIX,
+        {**IN_TURN, "runner": "rollout", "buffer_size": 500, "buffer_min": 20, "separate_test_env": False},
+    ),
+    "continuous copies": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes_continuous", "separate_test_env": False}),
     "overlap": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes", "acting": "ahead"}),
     "native": ("qmix_fast", *SKIRMISH, {"t_max": 400, "test_interval": 300}),
 }
