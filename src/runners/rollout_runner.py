@@ -39,7 +39,7 @@ class RolloutRunner(EpisodesRunner):
 
     Tests play whole episodes. With `separate_test_env=False` they play on the copies of training, and drop the episodes
     in progress, whose steps have been returned. As after a fault, the first column of the next rollout is then not
-    filled, so that nobody takes its rows for a continuation.
+    filled, so that nobody takes its rows for a continuation; one of a single step has no room for that.
 
     `t_env` counts transitions, `episodes_brought` the episodes that ended in a call.
     """
@@ -81,8 +81,10 @@ class RolloutRunner(EpisodesRunner):
             self.started = StartedRollout(self.new_rollout(self.batch_columns))
             for key, known in play.known_before().items():
                 self.started.batch[key].copy_(known)
-            if self._dropped:
+            # a rollout of one step would have nothing in it
+            if self._dropped and self.args.rollout_steps > 1:
                 self._begin_after_test(self.started)
+            self._dropped = False
         rollout = self.started
         batch = rollout.batch
         store = StepWriter(batch)
@@ -120,7 +122,7 @@ class RolloutRunner(EpisodesRunner):
         store.write(self.ongoing.observed(), everyone, 0)
         store.write(self.ongoing.decide(self.t_env), everyone, 0)
         self.ongoing.forget()
-        self._dropped, rollout.t = False, 1
+        rollout.t = 1
 
     def _longest_rollout(self) -> int:
         return self.batch_size * self.args.rollout_steps

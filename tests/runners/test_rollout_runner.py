@@ -237,3 +237,10 @@ def test_a_test_between_episodes_drops_nothing():
         parts.runner.run()
         parts.runner.run(test_mode=True)
         assert parts.runner.run()["filled"].all()
+
+
+def test_a_rollout_of_one_step_after_a_test_has_a_step():
+    with assembled("rollout", rollout_steps=1, separate_test_env=False, test_nepisode=4, lengths=(5,)) as parts:
+        for test_mode in (False, True, False):
+            batch = parts.runner.run(test_mode)
+        assert batch["filled"].all() and (batch["obs"][:, 0, 0, 2] == 0).all() and parts.runner.t_env == 8
