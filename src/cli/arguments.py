@@ -11,7 +11,6 @@ from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
 from utils.written_numbers import with_texts
-from utils.yaml_files import load_yaml
 
 # our options that take a name, and an example of one
 NAMED = {
@@ -208,8 +207,6 @@ def _require_choices(ours: argparse.Namespace) -> None:
 
 def _may_choose(path: Path) -> bool:
     """Whether an algorithm's file may choose its environment itself."""
-    if path.suffix in CHOOSING:
-        return True
-    from cli.trainer_files import is_trainer_file
+    from cli.compose import reads_settings
 
-    return is_trainer_file(load_yaml(path))
+    return path.suffix in CHOOSING or reads_settings(path)

@@ -109,6 +109,11 @@ def compose_config(
     return Composed(config, own_keys, parameter_file=parameter_file, note=note, texts=texts)
 
 
+def reads_settings(path: Path) -> bool:
+    """Whether an algorithm's file makes a config of the settings after `with`, too: trainer files of ML-Agents do."""
+    return path.suffix != ".py" and is_trainer_file(load_yaml(path))
+
+
 def _of_trainer(
     path: Path, content: Mapping[str, Any], environment: str | None, settings: Mapping[str, Any]
 ) -> tuple[dict, str]:

@@ -9,7 +9,7 @@ from typing import Any
 from checks import check_config
 from checks.options import declared
 from checks.recorded import reaching
-from cli.compose import Composed, beside, compose_config, taken
+from cli.compose import Composed, beside, compose_config, reads_settings, taken
 from cli.settings import check_settings, texts_as_typed
 from cli.summary import check_summary
 from records.suite_state import SuiteRun
@@ -37,10 +37,11 @@ def checked_runs(suite: SuiteFile, looked_at: Callable[[int, int], Any] = lambda
         for family, chosen in (("algs", suite.algorithms), ("envs", suite.values("environment")))
     }
     points, runs, compose = expanded(suite), [], cache(compose_config)
+    with_settings = {name for name in names["algs"].values() if reads_settings(config_path(name, "algs"))}
     for point in points:
         try:
             configs = names["algs"][point.algorithm], names["envs"][point.environment]
-            runs.append(_run(suite, point, configs, compose))
+            runs.append(_run(suite, point, configs, None if configs[0] in with_settings else compose))
         except ConfigError as error:
             where = ", ".join(filter(None, (point.row, point.map or point.environment, f"seed {point.seed}")))
             raise ConfigError(f"{suite.path}: {where}: {error}") from None
@@ -88,9 +89,15 @@ def _config_of(suite: SuiteFile, name: str, family: str) -> str:
     return name if path.parent == CONFIG_DIR / family else str(path)
 
 
-def _run(suite: SuiteFile, point: Point, configs: tuple[str, str], compose: Callable[[str, str], Composed]) -> SuiteRun:
-    composed = copy.deepcopy(compose(*configs))
+def _run(
+    suite: SuiteFile, point: Point, configs: tuple[str, str], compose: Callable[[str, str], Composed] | None
+) -> SuiteRun:
+    """`compose`: of configs that do not depend on the settings; None for others."""
     settings = recursive_dict_update({}, point.settings)
+    if compose is None:
+        composed = compose_config(*configs, settings=plain(settings))
+    else:
+        composed = copy.deepcopy(compose(*configs))
     # in the current folder they keep their names, by which runs are known
     if "plugins" in settings and suite.path.resolve().parent != Path.cwd():
         settings["plugins"] = beside(suite.path, settings["plugins"])
@@ -132,8 +139,9 @@ def is_current(run: SuiteRun) -> bool:
     """Whether main.py would still give a frozen run the config that its id is a hash of."""
     algorithm, environment, _, *settings = run.words
     try:
-        composed = compose_config(algorithm.partition("=")[2], environment.partition("=")[2])
-        config, defaults, _ = _merged(composed, check_settings(settings), texts_as_typed(settings))
+        given = check_settings(settings)
+        composed = compose_config(algorithm.partition("=")[2], environment.partition("=")[2], settings=given)
+        config, defaults, _ = _merged(composed, given, texts_as_typed(settings))
     except ConfigError:
         return False
     return run.id.endswith(run_id(Point(run.seed, "", "", "", {}, {}), config, defaults)[-HASH_LENGTH:])

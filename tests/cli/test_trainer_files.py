@@ -10,7 +10,9 @@ import pytest
 from cli import trainer_files
 from cli.arguments import parse_arguments
 from cli.compose import compose_config
+from cli.suite_runs import checked_runs, is_current
 from cli.trainer_options import INSTEAD, NEEDLESS
+from suites.suite_file import read_suite
 from utils.errors import ConfigError
 
 SIMULATORS = Path(__file__).parents[2] / "simulators"
@@ -273,6 +275,20 @@ def test_options_of_theirs_are_answered(option):
 def test_a_file_without_its_option_is_answered():
     with pytest.raises(ConfigError, match=r"'ball.yaml': name a config as --config=ball.yaml"):
         parse_arguments(["ball.yaml", "--run-id=first"])
+
+
+def test_runs_of_a_suite_have_the_config_of_their_command_lines(composed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    composed(BALL, {"agents": 12}, env_args={"executable": "x"})
+    simulator = SIMULATORS / "ball_3d.py"
+    lines = ["name: balls", "algorithms: [trainer.yaml]", "environments: [dots]", "seeds: 1"]
+    settings = f"settings: {{env_args: {{executable: {simulator}}}, batch_size_run: 2}}"
+    (tmp_path / "suite.yaml").write_text("\n".join([*lines, settings]))
+    (run,) = checked_runs(read_suite(tmp_path / "suite.yaml"))
+    assert is_current(run)
+    arguments = parse_arguments(run.words)
+    found = compose_config(arguments.algorithm, arguments.environment, settings=arguments.settings)
+    assert found.config["rollout_steps"] == 500  # 12,000 decisions of 12 agents in two copies
 
 
 @pytest.mark.slow
