@@ -111,7 +111,7 @@ def compose_config(
 
 def reads_settings(path: Path) -> bool:
     """Whether an algorithm's file makes a config of the settings after `with`, too: trainer files of ML-Agents do."""
-    return path.suffix != ".py" and is_trainer_file(load_yaml(path))
+    return path.suffix not in CHOOSING and is_trainer_file(load_yaml(path))
 
 
 def _of_trainer(
