@@ -102,6 +102,18 @@ PPO = {
         False, "compute the old policy's log-probabilities before the first epoch; False: keep those of acting"
     ),
     "target_kl": Option(0.0, "stop the epochs when the policy has moved this far; 0: never", at_least=0),
+    "target_kl_after": Option(
+        "minibatch",
+        "when target_kl is compared: after each minibatch, or after each epoch with that of its last minibatch "
+        "(enn-trainer)",
+        choices=("minibatch", "epoch"),
+    ),
+    "kl_mean": Option(
+        "agents",
+        "approx_kl and clip_fraction are means over all agents (agents), or the mean of one mean for each action of an "
+        "environment of entities (actions, enn-trainer); actions without actors in a minibatch do not count",
+        choices=("agents", "actions"),
+    ),
 }
 COMA = {
     **TD_LAMBDA,

@@ -10,6 +10,7 @@ from learners.evaluation import statistics
 from learners.q_targets import masked_mean
 from utils.errors import ConfigError
 from utils.schedules import Schedule
+from utils.schemes import entity_actions
 
 
 class PPOLearner(ActorCriticLearner):
@@ -33,6 +34,8 @@ class PPOLearner(ActorCriticLearner):
                     "values_from_acting=True: estimate_each_epoch=True needs values of the present weights."
                 )
         self.eps_clip = Schedule.of(self.args.eps_clip)
+        actions = entity_actions(scheme).values() if self.args.kl_mean == "actions" else ()
+        self._slots = [slice(*action["slots"]) for action in actions]
         self._minibatches = self.chain({"recurrent_minibatches": {"parts": self.args.minibatches}})
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
@@ -66,9 +69,12 @@ class PPOLearner(ActorCriticLearner):
             if stats is not None:
                 for key, value in found.items():
                     stats[key].append(value)
-            if self.args.target_kl and found["approx_kl"] > self.args.target_kl:
+            if self.args.target_kl_after == "minibatch" and self._has_moved(found):
                 return False
-        return True
+        return not self._has_moved(found)
+
+    def _has_moved(self, found: dict[str, float]) -> bool:
+        return bool(self.args.target_kl) and found["approx_kl"] > self.args.target_kl
 
     def _error(self, values: th.Tensor, returns: th.Tensor) -> th.Tensor:
         """Squared; beyond `huber_delta`, if there is one, linear with the same slope (Huber 1964)."""
@@ -97,17 +103,25 @@ class PPOLearner(ActorCriticLearner):
         norms = self.step(loss, value_loss)
         with th.no_grad():
             # the unbiased estimate of low variance (Schulman 2020)
-            approx_kl = masked_mean(ratio - 1 - log_ratio, choices).item()
+            approx_kl = self._kl_mean(ratio - 1 - log_ratio, choices).item()
             if not with_statistics:
                 return {"approx_kl": approx_kl}
             return {
                 "pg_loss": (loss if self.args.entropy_in_pg_loss else pg_loss).item(),
                 "critic_loss": value_loss.item(),
                 "approx_kl": approx_kl,
-                "clip_fraction": masked_mean(((ratio - 1).abs() > eps_clip).float(), choices).item(),
+                "clip_fraction": self._kl_mean(((ratio - 1).abs() > eps_clip).float(), choices).item(),
                 **statistics(part, now),
                 **norms,
             }
+
+    def _kl_mean(self, values: th.Tensor, choices: th.Tensor) -> th.Tensor:
+        """Of values `[..., n]` where there are `choices`, by `kl_mean`."""
+        if not self._slots:
+            return masked_mean(values, choices)
+        weights = th.stack([choices[..., slots].sum() for slots in self._slots])
+        sums = th.stack([(values * choices)[..., slots].sum() for slots in self._slots])
+        return (sums / weights.clamp(min=1)).sum() / (weights > 0).sum().clamp(min=1)
 
 
 def _scaled(advantages: th.Tensor, mask: th.Tensor) -> th.Tensor:

@@ -41,6 +41,11 @@ def choice_masks(scheme: Scheme) -> dict[str, str]:
     return masks
 
 
+def entity_actions(scheme: Scheme) -> dict[str, dict[str, Any]]:
+    """Of an environment of entities, each action's `kind`, its `slots` (from, to) and its most `choices`."""
+    return scheme.get("actors", {}).get("about", {}).get("actions", {})
+
+
 def is_rollout(batch: Any) -> bool:
     """Whether a batch has the memory from before its first column, and episodes that start within its rows."""
     return BEFORE in batch.scheme or any(key.startswith(f"{BEFORE}/") for key in batch.scheme)

@@ -119,14 +119,15 @@ def test_ppo_clips_what_moves_too_far(behind, clipped):
 def test_a_policy_that_moved_far_ends_the_epochs():
     batch = with_log_prob(rollout(5, ["truncated"] * 2), th.full((2, 5, 2, 1), -5.0))
     steps = []
-    for target_kl in (0.0, 0.01):
-        learner = learner_of(PPOLearner, TablePolicy(), batch.scheme, epochs=4, target_kl=target_kl)
+    for target_kl, after in ((0.0, "minibatch"), (0.01, "minibatch"), (0.01, "epoch")):
+        changes = {"target_kl": target_kl, "target_kl_after": after, "minibatches": 2}
+        learner = learner_of(PPOLearner, TablePolicy(), batch.scheme, epochs=4, **changes)
         made = learner._step
         count = []
         learner._step = lambda *args, made=made, count=count: count.append(1) or made(*args)
         learner.train(batch, 10, 0)
         steps.append(len(count))
-    assert steps == [4, 1]
+    assert steps == [8, 1, 2]
 
 
 def test_values_are_clipped_as_the_policy_is():

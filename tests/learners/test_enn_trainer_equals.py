@@ -95,10 +95,16 @@ def test_losses(originals, seed):
     learner.args = SimpleNamespace(
         normalise_minibatches=True, huber_delta=None, value_clip=True, entropy_in_pg_loss=False
     )
+    learner._slots = [slice(0, 3), slice(3, 5)]
     learner.evaluate = lambda part: Evaluation(now, th.zeros_like(now), frame["new_values"])
     learner.step = lambda policy_loss, value_loss: {}
     part = {**frame, "old_log_prob": before, "choices": there, "mask": th.ones(40, 1, 1)}
     found = learner._update(part, 0.2, 0.0)
+    assert found["approx_kl"] == pytest.approx(theirs["approx_kl"], rel=1e-4)
+    assert found["clip_fraction"] == pytest.approx(theirs["clip_fraction"], rel=1e-6)
+    # its actions do not have equally many actors
+    learner._slots = []
+    assert learner._update(part, 0.2, 0.0)["approx_kl"] != pytest.approx(theirs["approx_kl"], rel=1e-3)
     assert found["pg_loss"] == pytest.approx(theirs["policy"], rel=1e-5, abs=1e-6)
     # which has its half in the learner's `value_coef`
     assert found["critic_loss"] / 2 == pytest.approx(theirs["value"], rel=1e-5)

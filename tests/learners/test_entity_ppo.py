@@ -63,20 +63,28 @@ def test_the_losses_by_plain_loops(played, policy_mean):
     # updated values, and advantages in units of their deviation
     scale = np.array([advantages[place] for place in counted])
     scaled = {place: (advantages[place] - scale.mean()) / (scale.std(ddof=1) + 1e-8) for place in counted}
-    gains, entropies, weights = [], [], []
+    gains, entropies, weights, moved = [], [], [], {}
+    kind = {n: k for k, slots in enumerate(learner._slots) for n in range(3)[slots]}
     for b, t in counted:
         actors = [n for n in range(3) if batch["acts"][b, t, n, 0]]
         for n in actors:
             probs = policy.probs[b, t, n].double().numpy()
             ratio = probs[int(batch["actions"][b, t, n])] / math.exp(float(batch["log_prob"][b, t, n]))
             clipped = min(max(ratio, 1 - CLIP), 1 + CLIP)
+            moved.setdefault(kind[n], []).append((ratio - 1 - math.log(ratio), abs(ratio - 1) > CLIP))
             gains.append(min(ratio * scaled[b, t], clipped * scaled[b, t]))
             entropies.append(-sum(p * math.log(p) for p in probs if p > 0))
             weights.append(1.0 if policy_mean == "agents" else 1 / len(actors))
+            moved[kind[n]][-1] += (weights[-1],)
     assert len({len([n for n in range(3) if batch["acts"][b, t, n, 0]]) for b, t in counted}) > 1
     logged = learner._update(part, CLIP, 0.1)
     assert logged["pg_loss"] == pytest.approx(-np.average(gains, weights=weights), abs=2e-5)
     assert logged["entropy"] == pytest.approx(np.average(entropies, weights=weights), rel=1e-4)
+    # of each kind of actor, then of both (enn-trainer)
+    assert len(moved) == 2
+    tables = [np.array(of_kind) for of_kind in moved.values()]
+    means = np.mean([np.average(table[:, :2], axis=0, weights=table[:, 2]) for table in tables], axis=0)
+    assert [logged["approx_kl"], logged["clip_fraction"]] == pytest.approx(list(means), rel=1e-3)
     # returns are the values of acting plus advantages, so the error of the first update is the advantage
     errors = [advantages[place] ** 2 for place in counted]
     assert logged["critic_loss"] == pytest.approx(np.mean(errors), rel=1e-3)

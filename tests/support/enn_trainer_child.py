@@ -39,9 +39,10 @@ def losses(case):
     for name, (actors, before, now) in case["actions"].items():
         old[name] = RaggedBufferF32.from_flattened(np.array(before, np.float32)[:, None], np.array(actors, np.int64))
         new[name] = th.tensor(now)
-    policy, _, _ = ppo_loss(config, new, old, th.tensor(case["advantages"]), "cpu", Tracer(False))
+    policy, clipped, kl = ppo_loss(config, new, old, th.tensor(case["advantages"]), "cpu", Tracer(False))
     values = (th.tensor(case[key]) for key in ("new_values", "returns", "old_values"))
-    return {"policy": policy.item(), "value": value_loss(config, *values, Tracer(False)).item()}
+    found = {"policy": policy, "value": value_loss(config, *values, Tracer(False))}
+    return {key: x.item() for key, x in {**found, "clip_fraction": clipped, "approx_kl": kl}.items()}
 
 
 def main(source, target):

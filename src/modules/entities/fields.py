@@ -6,6 +6,7 @@ from typing import Any
 import torch as th
 
 from utils.errors import ConfigError
+from utils.schemes import entity_actions
 
 PREFIX, COUNT, HIDDEN = "entities/", "/count", "/hidden"
 
@@ -24,7 +25,7 @@ class EntityFields:
     """
 
     def __init__(self, scheme: Mapping[str, dict]):
-        self.actions: dict[str, dict[str, Any]] = scheme.get("actors", {}).get("about", {}).get("actions", {})
+        self.actions = entity_actions(scheme)
         if not self.actions:
             raise ConfigError("Networks of entities need an environment of entities, such as env=entities.")
         counts = [key for key in scheme if key.startswith(PREFIX) and key.endswith(COUNT)]
