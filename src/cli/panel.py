@@ -6,7 +6,7 @@ Where the panel's own value is a tuple or an array, a list is enough.
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,8 +48,18 @@ def panel_words(text: str) -> dict[str, Any]:
     return changes
 
 
-def changed_panel(panel: Mapping[str, Any], changes: Mapping[str, Any], path: str = "cpanel") -> dict[str, Any]:
+def changed_panel(
+    panel: Mapping[str, Any],
+    changes: Mapping[str, Any],
+    path: str = "cpanel",
+    elsewhere: Mapping[str, str] | None = None,
+    loose: bool = False,
+) -> dict[str, Any]:
     """A copy of `panel` with changes in the types of its values.
+
+    Args:
+        elsewhere: keys that it does not have, and what to say of them.
+        loose: a whole number may become one with a fraction, or None.
 
     Raises:
         ConfigError: an unknown key, with the nearest one, or a value of another type.
@@ -57,9 +67,19 @@ def changed_panel(panel: Mapping[str, Any], changes: Mapping[str, Any], path: st
     changed = copy.deepcopy(dict(panel))
     for key, value in changes.items():
         if key not in panel:
-            raise ConfigError(f"{path}.{shown(key)}: the panel has no such key.{suggestion(key, panel, 12)}")
-        changed[key] = _typed(f"{path}.{key}", decoded(f"{path}.{key}", value), panel[key])
+            said = (elsewhere or {}).get(key)
+            hint = f" {said}" if said else suggestion(key, panel, 12)
+            raise ConfigError(f"{path}.{shown(key)}: the panel has no such key.{hint}")
+        example = panel[key]
+        if loose and type(example) is int and isinstance(plain(value), float | None):
+            example = None
+        changed[key] = _typed(f"{path}.{key}", decoded(f"{path}.{key}", value), example)
     return changed
+
+
+def renamed(panel: Mapping[str, Any], former: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """A recorded panel with the present names in the place of former ones."""
+    return {now: value for key, value in panel.items() for now in former.get(key, (key,))}
 
 
 def encoded(value: Any) -> Any:

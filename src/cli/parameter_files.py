@@ -1,19 +1,22 @@
 """Parameter files: configs in Python, which compute coupled values once.
 
 A parameter file is a module with `cpanel`, a dict of the values to choose, and `gen_params(cpanel) -> config`. It may
-ask a throw-away environment for its spaces (`envs.asking.ask_environment`).
+ask a throw-away environment for its spaces (`envs.asking.ask_environment`). Files written for Digideep, which import
+from it and return its tree of parameters, are read, too (`cli.digideep_trees`).
 """
 
 import copy
 import importlib.util
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cli.panel import changed_panel, decoded, encoded
+from cli.digideep_trees import OPTIONAL, digideep_modules, is_theirs, is_tree, of_panel, taken_from
+from cli.panel import changed_panel, decoded, encoded, renamed
+from utils.config import config_path, recursive_dict_update
 from utils.errors import ConfigError
 from utils.plain_values import problem_of, shown
 from utils.regular_files import read_regular
@@ -29,12 +32,18 @@ class ParameterFile:
     Attributes:
         name: as the command line has it.
         cpanel: the file's own panel.
+        former: the file's `former`, if it has one: names that its panel had before, and the keys that stand for them.
+        elsewhere: its `elsewhere`: keys that the panel does not have, and what a refusal says of them.
+        theirs: written for Digideep, so `gen_params` returns a tree of its parameters.
     """
 
     name: str
     path: Path
     cpanel: dict[str, Any]
     gen_params: Callable[[dict[str, Any]], Any]
+    former: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    theirs: bool = False
 
     def config(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """What `gen_params` makes of the changed panel, with the panel and the file's name beside it.
@@ -42,7 +51,7 @@ class ParameterFile:
         Raises:
             ConfigError: an invalid change, `gen_params` fails, or its result is no config.
         """
-        panel = changed_panel(self.cpanel, changes)
+        panel = self._changed(self.cpanel, changes)
         return {**self._generated(panel), "parameter_file": self.name, "cpanel": encoded(panel)}
 
     def difference(self, recorded: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,14 +60,18 @@ class ParameterFile:
         Raises:
             ConfigError: as `config`; or the file has another panel than the recorded one.
         """
-        before = self.config(decoded("cpanel", recorded))
-        panel = changed_panel(decoded("cpanel", before["cpanel"]), changes)
-        after = self.config(panel)
+        before = self.config(renamed(decoded("cpanel", recorded), self.former))
+        after = self.config(self._changed(decoded("cpanel", before["cpanel"]), changes))
         return {key: value for key, value in after.items() if key not in before or before[key] != value}
+
+    def _changed(self, panel: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+        # Digideep's panels have a whole number where a fraction is meant, too, and None may mean no limit
+        return changed_panel(panel, changes, elsewhere=self.elsewhere, loose=self.theirs)
 
     def _generated(self, panel: dict[str, Any]) -> dict[str, Any]:
         try:
-            made = self.gen_params(copy.deepcopy(panel))
+            with digideep_modules():
+                made = self.gen_params(copy.deepcopy(panel))
         except ConfigError as error:  # of the environment it asks
             raise ConfigError(f"{self.path}: gen_params: {error}") from None
         except (Exception, SystemExit) as error:
@@ -68,6 +81,8 @@ class ParameterFile:
             raise ConfigError(
                 f"{self.path}: gen_params returned a {type(made).__name__}, not a mapping of config keys."
             )
+        if is_tree(made):
+            made = self._of_tree(made)
         config = _plain(made)
         if problem := problem_of(config):
             raise ConfigError(f"{self.path}: gen_params: {problem}.")
@@ -75,6 +90,16 @@ class ParameterFile:
             if key in config:
                 raise ConfigError(f"{self.path}: gen_params: the key '{key}' is added by Muster.")
         return config
+
+    def _of_tree(self, tree: Mapping[str, Any]) -> dict[str, Any]:
+        """The config of Digideep's parameters, by the preset that stands for their agent."""
+        try:
+            preset, values, beside = taken_from(tree)
+            path = config_path(preset, "algs")
+            preset = load_parameters(preset, path)
+            return recursive_dict_update(preset.gen_params(of_panel(preset.cpanel, values, preset.name)), beside)
+        except ConfigError as error:
+            raise ConfigError(f"{self.path}: gen_params: {error}") from None
 
 
 def load_parameters(name: str, path: Path) -> ParameterFile:
@@ -93,7 +118,10 @@ def load_parameters(name: str, path: Path) -> ParameterFile:
     spec = importlib.util.spec_from_file_location(f"parameters_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        with digideep_modules():
+            spec.loader.exec_module(module)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: importing it failed{line_of(error, str(path))}: {error}") from None
     except (Exception, SystemExit) as error:
         raise ConfigError(f"{path}: importing it failed{line_of(error, str(path))}: {_text(error)}") from error
     cpanel, gen_params = getattr(module, "cpanel", None), getattr(module, "gen_params", None)
@@ -103,7 +131,9 @@ def load_parameters(name: str, path: Path) -> ParameterFile:
         raise ConfigError(f"{path}: a parameter file needs a function 'gen_params(cpanel)'.")
     if problem := problem_of(encoded(cpanel)):
         raise ConfigError(f"{path}: cpanel: {problem}.")
-    return ParameterFile(name, path, dict(cpanel), gen_params)
+    named = [getattr(module, name, {}) for name in ("former", "elsewhere")]
+    theirs = is_theirs(module)
+    return ParameterFile(name, path, {**(OPTIONAL if theirs else {}), **cpanel}, gen_params, *named, theirs)
 
 
 def _text(error: BaseException) -> str:

@@ -11,8 +11,9 @@ from utils.errors import ConfigError
 pytestmark = pytest.mark.slow
 
 # no random steps, of which there are more than a short run has
-WARM = {name: ["cpanel.warm_start=0"] for name in ("digideep_sac", "digideep_sac_v2")}
-SHORT = '"number_epochs": 2, "n_steps": 16, "num_workers": 2, "test_interval": 1, "test_episodes": 1'
+WARM = {"digideep_sac_v2": ["cpanel.warm_start=0"]}
+EPOCHS = '"number_epochs": 2, "epoch_size": 1, "test_interval": 1, "test_win_size": 1, "save_interval": 1'
+SHORT = f'{EPOCHS}, "n_steps": 16, "num_workers": 2'
 PICTURES = """
 import gymnasium
 import numpy as np
@@ -52,6 +53,7 @@ def test_ppo_for_continuous_control(recurrent, tmp_path, monkeypatch):
     assert info["pg_loss"] and info["critic_loss"]
     config = json.loads((tmp_path / "results" / "sacred" / "1" / "config.json").read_text())
     assert (config["t_max"], config["test_interval"], config["batch_size_run"]) == (64, 32, 2)
+    assert (config["save_model_interval"], config["max_hours"]) == (32, 20)
     assert (config["eps_clip"], config["epochs"], config["minibatches"], config["gae_lambda"]) == (0.1, 10, 2, 0.95)
 
 
@@ -63,6 +65,8 @@ def test_ppo_for_pictures(recurrent, tmp_path, monkeypatch):
     panel = f'{{{SHORT}, "model_name": "shades:Shades-v0", "num_mini_batches": 2, "recurrent": {recurrent}}}'
     info = trained(["--config=digideep_ppo_pictures", "--cpanel", panel], tmp_path)
     assert info["pg_loss"]
+    config = json.loads((tmp_path / "results" / "sacred" / "1" / "config.json").read_text())
+    assert config["value_coef"] == 0.25, "Digideep's loss of values is half of the squares"
 
 
 def test_episodes_without_a_limit_get_one_from_the_panel():
@@ -102,7 +106,7 @@ def test_learning_from_transitions(name, tmp_path, monkeypatch):
     assert {key: config[key] for key in OFF_POLICY[name]} == OFF_POLICY[name]
     assert (config["env_args"]["key"], config["replay_ratio"]) == ("Pendulum-v1", config["batch_size"])
     panel = (
-        '{"number_epochs": 3, "epoch_size": 20, "num_workers": 2, "n_update": 3, "batch_size": 8, "test_episodes": 1}'
+        '{"number_epochs": 3, "epoch_size": 20, "num_workers": 2, "n_update": 3, "batch_size": 8, "test_win_size": 1}'
     )
     info = trained([f"--config={name}", "--cpanel", panel, "with", *WARM.get(name, [])], tmp_path)
     assert info["critic_loss"] and info["pg_loss"]
