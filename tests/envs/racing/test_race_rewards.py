@@ -98,6 +98,21 @@ def test_a_race_is_where_the_rules_of_its_line_say():
     assert car["race_ms"] == other["race_ms"]
 
 
+@pytest.mark.parametrize(("zone_back", "zone"), [("reach", 59), ("nearer", 1)])
+def test_a_car_far_off_is_where_the_rules_of_zones_say(zone_back, zone, tmp_path):
+    """60 m beside the line, and 10 m before its start: Linesight leaves it in its zone."""
+    way = np.arange(0, 100, 0.5)
+    np.save(tmp_path / "straight.npy", np.stack([way, 0 * way], axis=1))
+    cycle = [str(tmp_path / "straight.npy")]
+    races = BatchedRaces(1, seed=1, map_cycle=cycle, walls=False, zone_back=zone_back, line_ends="step")
+    races.reset()
+    car = races.races.cars[0, 0]
+    car["zone"], car["x"], car["y"] = 59, -10.0, 60.0
+    races.step(np.full((1, 1), INPUTS.index((0, 0, 0, 0))))
+    assert car["zone"] == zone
+    assert races.options.line_rules == ("step", "line")
+
+
 def test_the_potential_may_look_along_the_track():
     races = BatchedRaces(1, seed=1, **SHORT, shaped_reward_point_to_vcp_ahead=0.5)
     races.reset()

@@ -219,6 +219,7 @@ def test_races_by_linesights_rules(stand_in, make_env):
     rewards, (terminated, *_) = race(env)
     seen = env.observe()
     assert terminated and seen["current_zone_idx"] == 20 + 120
+    assert env._back_reach == pytest.approx(45, abs=0.01)
     assert seen["meters_advanced_along_centerline"] == pytest.approx(59.5 + 0.75)
     assert rewards[0] > 0.1 and rewards[-1] == 0
 
