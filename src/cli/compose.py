@@ -14,6 +14,8 @@ from checks.plugins import import_plugins, joined
 from checks.teams import of_team
 from checks.texts import as_written
 from cli.enn_configs import load_enn_config
+from cli.linesight_config import ENVIRONMENT as LINESIGHTS_ENVIRONMENT
+from cli.linesight_config import linesight_config, linesight_values
 from cli.parameter_files import load_parameters
 from cli.trainer_files import is_trainer_file, trainer_config
 from utils.config import (
@@ -68,8 +70,15 @@ def compose_config(
         ConfigError: there is no such file, or it is not a config; or a change of a panel that is invalid.
     """
     alg_path, note = config_path(algorithm, "algs"), ""
-    chooses = alg_path.suffix in CHOOSING
-    if alg_path.suffix == ".py":
+    theirs = linesight_values(alg_path) if alg_path.suffix == ".py" else None
+    runs = alg_path.suffix == ".py" and theirs is None
+    chooses = runs or alg_path.suffix == ".ron"
+    if theirs is not None and not panel:
+        environment = environment or LINESIGHTS_ENVIRONMENT
+        chosen = _load(config_path(environment, "envs")).get("env", environment)
+        alg_config, note = linesight_config(alg_path, theirs, chosen)
+        alg_config = _checked(alg_path, alg_config)
+    elif runs:
         alg_config = _checked(alg_path, load_parameters(_recorded(algorithm, alg_path), alg_path).config(panel or {}))
     elif panel:
         raise ConfigError(
@@ -105,8 +114,7 @@ def compose_config(
     recursive_dict_update(config, plain(alg_config))
     if "plugins" in config:
         config["plugins"] = plugins
-    parameter_file = alg_path if alg_path.suffix == ".py" else None
-    return Composed(config, own_keys, parameter_file=parameter_file, note=note, texts=texts)
+    return Composed(config, own_keys, parameter_file=alg_path if runs else None, note=note, texts=texts)
 
 
 def reads_settings(path: Path) -> bool:
