@@ -73,7 +73,7 @@ def test_the_way_of_a_race_becomes_a_track(best_race, tmp_path, capsys, form):
 
 
 def best_of_the_game(folder, **arrays):
-    folder.mkdir()
+    folder.mkdir(parents=True)
     record = {"name": "A", "least": 900, "restart": {"track": "A"}, "env": "trackmania", "env_args": {}}
     (folder / "best_episode.json").write_text(json.dumps(record))
     for name, array in arrays.items():
@@ -128,6 +128,7 @@ def test_a_race_that_somebody_drives_in_the_game_becomes_a_line(tmp_path, capsys
         (["race", "--line", "no/folder/a.npy"], "there is no folder no/folder"),
         (["missing", "--line", "a.npy"], "missing cannot be read"),
         (["game", "--line", "a.npy"], "game has no positions of its race"),
+        (["game"], "has no race of env=racing. TMInterface drives it again, by "),
         (["still", "--line", "a.npy"], "The car moved 0 m"),
         (["back", "--line", "a.npy"], "the way of back turns back"),
         (["--game", "8478", "--map", 'a"b', "--line", "a.npy"], "no quotes"),
@@ -135,7 +136,8 @@ def test_a_race_that_somebody_drives_in_the_game_becomes_a_line(tmp_path, capsys
 )
 def test_what_is_no_race_is_refused(tmp_path, monkeypatch, capsys, words, message):
     monkeypatch.chdir(tmp_path)
-    best_of_the_game(tmp_path / "game")
+    Path(best_of_the_game(tmp_path / "results/runs/token/best_episodes/A"), "race.inputs").touch()
+    Path("game").symlink_to("results/runs/token/best_episodes/A")
     best_of_the_game(tmp_path / "still", positions=np.ones((30, 3)))
     there = straight_line(60)
     best_of_the_game(tmp_path / "back", positions=np.concatenate([there, there[::-1]]))

@@ -116,5 +116,7 @@ def _best(folder: str | Path) -> tuple[dict[str, Any], np.ndarray]:
     restart = record.get("restart")
     known = record.get("env") == "racing" and isinstance(record.get("env_args"), dict) and isinstance(restart, dict)
     if not known or {"track", "begin", "first"} - set(restart) or actions is None or actions.ndim != 3:
-        raise ConfigError(f"{folder} has no race of env=racing.")
+        script = Path(folder, "race.inputs")
+        hint = f" TMInterface drives it again, by {script}." if script.is_file() else ""
+        raise ConfigError(f"{folder} has no race of env=racing.{hint}")
     return record, actions[..., 0].astype(np.int64)
