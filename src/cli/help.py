@@ -42,8 +42,7 @@ Options (Sacred's)
   -n, --name NAME      name the run in Sacred's record
   -c, --comment TEXT   add a comment to it
   -u, --unobserved     keep no record of the run
-  -l, --loglevel LEVEL DEBUG, INFO, WARNING, ERROR; -d, --debug: tracebacks
-  -h, --help           this page
+  -l, --loglevel LEVEL DEBUG to ERROR; -d, --debug: tracebacks; -h: this page
 
 Other programs (each has --help)
   python src/suite.py run FILE many runs by one command
