@@ -126,12 +126,8 @@ def _of_trainer(
     path: Path, content: Mapping[str, Any], environment: str | None, settings: Mapping[str, Any]
 ) -> tuple[dict, str]:
     """The config of a trainer file of ML-Agents, which knows the simulator by all that is said of it, and its note."""
-    env_args = {}
-    for place in (load_yaml(config_path(environment or "dots", "envs")), settings):
-        given = place.get("env_args")
-        env_args |= given if isinstance(given, Mapping) else {}
-    preset = load_yaml(config_path("ppo", "algs"))
-    return trainer_config(path, content, preset, {**settings, "env_args": env_args})
+    preset, known = load_yaml(config_path("ppo", "algs")), load_yaml(config_path(environment or "dots", "envs"))
+    return trainer_config(path, content, preset, known, settings)
 
 
 def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) -> Composed:

@@ -55,7 +55,11 @@ def is_trainer_file(content: Mapping[str, Any]) -> bool:
 
 
 def trainer_config(
-    path: Path, content: Mapping[str, Any], preset: Mapping[str, Any], settings: Mapping[str, Any]
+    path: Path,
+    content: Mapping[str, Any],
+    preset: Mapping[str, Any],
+    environment: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> tuple[dict, str]:
     """The config that a trainer file says, over that of the preset PPO, and a note on keys without effect.
 
@@ -64,8 +68,8 @@ def trainer_config(
 
     Args:
         content: as it was read.
-        preset: the config of PPO.
-        settings: those after `with`, nested, and the `env_args` of the environment's file, which go first.
+        preset, environment: the config of PPO, and that of the environment's file.
+        settings: those after `with`, nested, which go first.
 
     Raises:
         ConfigError: a key has no counterpart, or an invalid value; or the behaviours cannot be trained together.
@@ -75,9 +79,8 @@ def trainer_config(
     if not all(own is None or isinstance(own, Mapping) for own in listed.values.values()):
         raise ConfigError(f"{path}: behaviors: each must be a mapping of keys to values.")
     of_run = of_whole_run(file)
-    env_args = of_run["env_args"]
     if listed.values:
-        env_args["behaviours"] = list(listed.values)
+        of_run["env_args"]["behaviours"] = list(listed.values)
     own = {
         name: recursive_dict_update(recursive_dict_update({}, defaults.values), values or {})
         for name, values in (listed.values or {"": {}}).items()
@@ -86,7 +89,7 @@ def trainer_config(
     for name, values in own.items():
         where = f"behaviors.{name}" if name else "default_settings"
         read[name] = _read(Section(path, where, "behavior", values, file.idle, file.otherwise))
-    turns = _Turns(path, env_args, of_run["batch_size_run"], settings)
+    turns = _Turns(path, of_run, environment, settings)
     found = {
         name: _converted(entry, turns.agents_of(name, entry.counts["max_steps"]), turns) for name, entry in read.items()
     }
@@ -109,7 +112,7 @@ def trainer_config(
         }
     idle = list(dict.fromkeys(file.idle))
     notes = [f"Without effect here: {', '.join(idle)}."] if idle else []
-    notes += [f"Otherwise than there: {'; '.join(file.otherwise)}."] if file.otherwise else []
+    notes += [f"Different here: {'; '.join(file.otherwise)}."] if file.otherwise else []
     note = " ".join([f"{path}:", *notes, TABLE]) if notes else ""
     return {**config, "name": path.stem}, note
 
@@ -131,15 +134,18 @@ class _Turns:
     `given`: the run's turns, if the command line has them.
     """
 
-    def __init__(self, path: Path, env_args: Mapping[str, Any], copies: int, settings: Mapping[str, Any]):
-        self._path, self._settings = path, settings
-        self.copies = settings.get("batch_size_run", copies)
-        given = settings["env_args"]
-        given = {key: value for key, value in given.items() if value not in (None, [], {})}
-        self._env_args = {**env_args, **given}
+    def __init__(
+        self, path: Path, of_run: Mapping[str, Any], environment: Mapping[str, Any], settings: Mapping[str, Any]
+    ):
+        self._path = path
+        copies = settings.get("batch_size_run")
+        self.copies = copies if _is_count(copies) else of_run["batch_size_run"]
+        self._env_args: dict[str, Any] = {}
+        for given in (environment.get("env_args"), of_run["env_args"], settings.get("env_args")):
+            self._env_args |= given if isinstance(given, Mapping) else {}
         self._groups: dict[str, int] | None = None
         t_max = settings.get("t_max")
-        self.given = t_max if isinstance(t_max, int) and not isinstance(t_max, bool) and t_max > 0 else None
+        self.given = t_max if _is_count(t_max) else None
 
     def group_of(self, behaviour: str) -> str:
         return group_names(self._env_args["behaviours"])[behaviour]
@@ -155,11 +161,15 @@ class _Turns:
                 )
             return max_steps / self.given
         if self._groups is None:
-            asked = {key: value for key, value in self._env_args.items() if key not in ("seed",)}
-            self._groups = dict(ask_environment("dots", **asked).groups)
+            self._groups = dict(ask_environment("dots", **self._env_args).groups)
         if len(self._groups) == 1 or not behaviour:
             return sum(self._groups.values())
         return self._groups[self.group_of(behaviour)]
+
+
+def _is_count(value: Any) -> bool:
+    """What else it may be is refused later."""
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def _read(section: Section) -> _Behaviour:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from checks import check_config
 from cli import trainer_files
 from cli.arguments import parse_arguments
 from cli.compose import compose_config
@@ -16,6 +17,7 @@ from suites.suite_file import read_suite
 from utils.errors import ConfigError
 
 SIMULATORS = Path(__file__).parents[2] / "simulators"
+BUILD = str(SIMULATORS / "ball_3d.py")
 # as users write it, after the files that come with ML-Agents
 BALL = """
 behaviors:
@@ -162,6 +164,17 @@ def test_settings_of_the_run_and_memories(composed):
     assert env_args["engine"]["time_scale"] == 50
 
 
+@pytest.mark.parametrize(
+    "text", [BALL, BALL.replace("num_epoch: 3", "shared_critic: true"), MEMORY.replace("builds/Hallway", BUILD), TWO]
+)
+def test_the_config_is_one_that_runs(composed, text):
+    groups = {"Blue_Team": 8, "Purple": 8} if text == TWO else {"agents": 12}
+    found, _ = composed(text, groups, env_args={"executable": BUILD})
+    found.config["env_args"]["executable"] = BUILD
+    check_config(found.config, own_keys=found.own_keys)
+    assert not found.own_keys
+
+
 def test_behaviours_become_teams(composed):
     found, asked = composed(TWO, {"Blue_Team": 8, "Purple": 8}, env_args={"executable": "x"})
     teams = found.config["teams"]
@@ -188,7 +201,9 @@ def test_with_an_editor_the_run_says_how_many_turns_it_has(composed):
 def test_the_simulator_of_an_environments_file_is_asked(composed, tmp_path):
     own = tmp_path / "mine.yaml"
     own.write_text("env: dots\nenv_args: {executable: mine, args: [--fast]}\n")
-    found, asked = composed(BALL, {"agents": 12}, environment=str(own))
+    slow = f"{BALL}env_settings: {{timeout_wait: 300}}\n"
+    found, asked = composed(slow, {"agents": 12}, environment=str(own), env_args={"time_limit": 9})
+    assert (asked[0]["timeout"], asked[0]["time_limit"]) == (300, 9)
     assert (asked[0]["executable"], asked[0]["args"]) == ("mine", ["--fast"])
     assert found.config["env_args"]["executable"] == "mine"
     with pytest.raises(ConfigError, match=r"chooses the environment dots, and --env-config=two_step"):
