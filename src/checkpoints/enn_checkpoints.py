@@ -156,10 +156,10 @@ def _tensors(folder: Path, state: Mapping[str, Any], field: str) -> dict[str, An
 
 
 def _blob(folder: Path, state: Mapping[str, Any], field: str) -> Any:
-    if state[field] != "<blob:msgpack>":
+    if state.get(field) != "<blob:msgpack>":
         raise ConfigError(
-            f"{folder}: its {field} is stored as {shown(state[field])}. Pickled ones, of hyperstate before 0.4, can "
-            f"hold code and are not read; hyperstate 0.4 rewrites them as MessagePack ({PAGE})."
+            f"{folder}: its {field} is stored as {shown(state.get(field))}. Pickled ones, of hyperstate before 0.4, "
+            f"can hold code and are not read; hyperstate 0.4 rewrites them as MessagePack ({PAGE})."
         )
     file = _file(folder, field)
     try:

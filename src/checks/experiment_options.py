@@ -201,7 +201,8 @@ OPTIONS = {
     ),
     "checkpoint_path": Option(
         SHARED,
-        "folder of saved models (its subfolders are step numbers) to start from; or a run's folder best",
+        "folder of saved models (its subfolders are step numbers) to start from; or a run's folder best, or a "
+        "checkpoint of enn-trainer",
         resume=START,
         reaches=READ_ONLY,
     ),

@@ -1,6 +1,8 @@
 """RON is read as enn-trainer writes it and as people write it, and refused with the place of the fault."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from utils.errors import ConfigError
 from utils.ron_files import Struct, load_ron
@@ -64,3 +66,13 @@ def test_files_that_cannot_be_read(tmp_path):
         load_ron(tmp_path / "latin.ron")
     with pytest.raises(ConfigError, match="cannot be read"):
         load_ron(tmp_path / "none.ron")
+
+
+@given(text=st.text("A(): {}[],.\"\\'#r/*\n10x-e_u") | st.text(), start=st.integers(0, len(WRITTEN)))
+def test_any_text_is_a_value_or_refused(tmp_path_factory, text, start):
+    path = tmp_path_factory.getbasetemp() / "any.ron"
+    path.write_text(WRITTEN[:start] + text, encoding="utf-8", errors="replace")
+    try:
+        load_ron(path)
+    except ConfigError as error:
+        assert "invalid RON" in str(error)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from entity_gym_traces import FOLDER
 from envs.entities import CategoricalActionMask, CategoricalActionSpace, Entity, Environment, Observation, ObsSpace
@@ -269,6 +271,16 @@ def test_message_pack_refuses_what_is_not_plain_or_too_deep():
         packed({1})
     with pytest.raises(ValueError, match="64 bits"):
         packed(2**64)
+
+
+@given(data=st.data())
+def test_any_bytes_are_a_recording_or_refused(originals, data):
+    whole = originals[1]
+    place, more = data.draw(st.integers(0, len(whole))), data.draw(st.binary(max_size=40))
+    try:
+        Trace.deserialize(whole[:place] + more + whole[place + len(more) :])
+    except MusterError as error:
+        assert "cannot be read" in str(error)
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def loads(data: bytes) -> Any:
     """
     try:
         return unpacked(data, ragged_buffer_decode)
-    except (TypeError, KeyError) as error:
+    except (TypeError, LookupError) as error:
         raise ValueError(f"it has values that do not fit: {error}") from None
 
 

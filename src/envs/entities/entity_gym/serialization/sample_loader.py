@@ -1,6 +1,7 @@
 """Reading samples: `entity_gym.serialization.sample_loader`."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,7 +112,16 @@ class Trace:
             raise MusterError(f"The recording cannot be read: {error}.") from None
 
     def episodes(self, include_incomplete: bool = False, progress_bar: bool = False) -> list[Episode]:
-        """The episodes by number; those that have not ended only if asked for."""
+        """The episodes by number; those that have not ended only if asked for.
+
+        Raises:
+            MusterError: the samples do not fit together.
+        """
+        with _fitting():
+            found = self._episodes()
+        return sorted((e for e in found.values() if e.complete or include_incomplete), key=lambda e: e.number)
+
+    def _episodes(self) -> dict[int, Episode]:
         found: dict[int, Episode] = {}
         before: list[int] = []
         for sample in self.samples:
@@ -132,21 +142,34 @@ class Trace:
                 _extend(episode.logprobs, sample.probs, i)
                 _extend(episode.logits, sample.logits or {}, i)
             before = sample.episode
-        return sorted((e for e in found.values() if e.complete or include_incomplete), key=lambda e: e.number)
+        return found
 
     def train_test_split(
         self, test_frac: float = 0.1, progress_bar: bool = False
     ) -> tuple[MergedSamples, MergedSamples]:
-        """The frames to train and to test on: the first samples are for tests, and no episode is on both sides."""
+        """The frames to train and to test on: the first samples are for tests, and no episode is on both sides.
+
+        Raises:
+            MusterError: the samples do not fit together.
+        """
         test, train, tested = MergedSamples(), MergedSamples(), set()
         wanted = test_frac * sum(len(sample.episode) for sample in self.samples)
-        for sample in self.samples:
-            if test.frames < wanted:
-                tested.update(sample.episode)
-                test.push_sample(sample)
-            elif tested.isdisjoint(sample.episode):
-                train.push_sample(sample)
+        with _fitting():
+            for sample in self.samples:
+                if test.frames < wanted:
+                    tested.update(sample.episode)
+                    test.push_sample(sample)
+                elif tested.isdisjoint(sample.episode):
+                    train.push_sample(sample)
         return train, test
+
+
+@contextmanager
+def _fitting() -> Iterator[None]:
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise MusterError(f"The samples of the recording do not fit together: {error}.") from None
 
 
 def _extend(of_episode: dict[str, Any], named: Mapping[str, Any], row: int) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 
 from envs.entities.actions import ActionName, ActionSpace
 from envs.entities.entity_gym.serialization.msgpack_ragged import dumps, loads
-from envs.entities.entity_gym.vec_env import VecEnv, VecObs
+from envs.entities.entity_gym.vec_env import VecActionMask, VecEnv, VecObs
 from envs.entities.observation import ObsSpace
-from utils.ragged_buffer import RaggedBufferF32, RaggedBufferI64
+from utils.ragged_buffer import RaggedBuffer, RaggedBufferF32, RaggedBufferI64
 
 VERSION = 1
 
@@ -42,7 +42,25 @@ class Sample:
         found = loads(data)
         if not isinstance(found, dict) or set(found) != set(cls.__dataclass_fields__):
             raise ValueError("it is no sample")
-        return cls(**found)
+        sample = cls(**found)
+        if not sample._fits():
+            raise ValueError("a sample has parts of another kind")
+        return sample
+
+    def _fits(self) -> bool:
+        obs, numbers = self.obs, (self.step, self.episode)
+        if not isinstance(obs, VecObs) or not all(isinstance(part, list) for part in numbers):
+            return False
+        masks = obs.action_masks
+        named = (obs.features, obs.visible, self.actions, self.probs, self.logits or {})
+        return (
+            all(type(number) is int for number in self.step + self.episode)
+            and all(isinstance(array, np.ndarray) and array.ndim == 1 for array in (obs.reward, obs.done))
+            and isinstance(masks, dict)
+            and all(isinstance(mask, VecActionMask) for mask in masks.values())
+            and all(isinstance(part, dict) for part in named)
+            and all(isinstance(buffer, RaggedBuffer) for part in named for buffer in part.values())
+        )
 
 
 class SampleRecorder:
