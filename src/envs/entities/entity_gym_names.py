@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-from envs.entities.entity_gym.trainer_names import PACKAGES, name_of
+from envs.entities.trainer_names import PACKAGES, name_of
 
 DOORS = "envs.entities.entity_gym"
 # modules that have the whole vocabulary: entity-gym's today, and until May 2022
