@@ -24,6 +24,7 @@ from utils.live_parts import parts_that_act, set_live
 from utils.random_streams import global_generators, seed_everything, set_global_generators
 from utils.shared_memory import NamelessMemory
 from utils.stopping import StopPlaying, request_stop
+from vector_envs.worker import show_messages
 
 # messages to a collector: (PLAY, steps of the run so far), (STATE, None), (LOAD, pickled state),
 # (CHANGE, (key, value)), (CLOSE, None)
@@ -80,6 +81,8 @@ class Job:
 
 def collect(connection: Connection, job: Job, weights: NamelessMemory, board: NamelessMemory) -> None:
     """Play a rollout for each message to do so, until the message to close, or until the learner is gone."""
+    show_messages()
+    logging.getLogger("muster.collector").setLevel(logging.WARNING)  # each would say the rest of it
     try:
         try:
             collector = Collector(connection, job, weights, board)

@@ -16,7 +16,7 @@ from vector_envs.generators import generators_state, load_generators_state
 from vector_envs.native import NativeEnv
 from vector_envs.shared_memory import SharedMemoryPort, flag_bytes
 from vector_envs.step_arrays import StepArrays
-from vector_envs.worker import CloudpickleWrapper, serve
+from vector_envs.worker import CloudpickleWrapper, serve, show_messages
 
 # what the two bells mean
 STEP, RESET = False, True
@@ -52,6 +52,7 @@ def batch_worker(
     port: BatchPort, factory: CloudpickleWrapper, first: int, copies: int, entropy: list[int] | None
 ) -> None:
     """Serve the batch that `factory.x()` makes, with copies number `first` and following; see `worker.serve`."""
+    show_messages()
     serve(port, {first: HostedBatch(factory.x, first, copies)}, entropy)
 
 
