@@ -14,7 +14,7 @@ from envs.racing.results import ended_info
 from envs.racing.snapshots import ACTION_NAMES
 from envs.racing.state import INPUTS, PREVIOUS, allocate_outputs
 from envs.trackmania.float_view import SIZE, floats_of, grey_of, scaling, wheels_of
-from envs.trackmania.game import Game
+from envs.trackmania.game import Game, NotRunning
 from envs.trackmania.inputs_script import script_of
 from envs.trackmania.link import GameLost
 from envs.trackmania.options import Options
@@ -38,7 +38,8 @@ class TrackManiaEnv:
 
     Raises:
         ConfigError: an argument that makes no sense.
-        MusterError: from `reset` and `step`: the game has crashed more than `max_restarts` times in a row.
+        MusterError: from `reset` and `step`: no game runs that the user was to start, or it has crashed more than
+            `max_restarts` times in a row.
     """
 
     answers_within = ("launch_timeout", "game_timeout")
@@ -182,18 +183,30 @@ class TrackManiaEnv:
         return info
 
     def _after_crash(self, error: GameLost) -> None:
-        """Let go of the game; one that is started here and crashes twice in a row is started again."""
+        """Let go of the game; one that is started here and crashes twice in a row is started again.
+
+        One that the user is to start is waited for once; after a crash, as often as others are started again.
+        """
+        absent = isinstance(error, NotRunning)
+        if absent and not self.options.launch and not self._game.met:
+            self._game.end()
+            raise MusterError(f"TrackMania is not running: {error}.")
         self._crashes_in_a_row += 1
         self.restarts += 1
-        where = f"on {self._map.name}, {self._crashes_in_a_row} in a row"
-        if self._crashes_in_a_row > self.options.max_restarts:
+        times = self._crashes_in_a_row
+        what = (
+            f"does not answer, {times} times in a row"
+            if absent
+            else f"has crashed on {self._map.name}, {times} in a row"
+        )
+        if times > self.options.max_restarts:
             self._game.end()
-            raise MusterError(f"TrackMania has crashed {where} (env_args.max_restarts): {error}.")
-        if self._crashes_in_a_row > 1:
+            raise MusterError(f"TrackMania {what} (env_args.max_restarts): {error}.")
+        if times > 1:
             self._game.end()
         else:
             self._game.disconnect()
-        log.warning(f"TrackMania has crashed {where}: {error}. No statistic counts its race.")
+        log.warning(f"TrackMania {what}: {error}." + ("" if absent else " No statistic counts its race."))
 
 
 TrackManiaEnv.__signature__ = signature_of(Options)

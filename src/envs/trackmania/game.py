@@ -14,7 +14,8 @@ from envs.trackmania.options import Options
 log = logging.getLogger("muster")
 
 HOST = "127.0.0.1"
-RETRY_SECONDS, FIRST_WORD = 0.2, 30  # between attempts to connect; seconds until the first log message
+RETRY_SECONDS, FIRST_WORD = 0.2, 5  # between attempts to connect; seconds until the first log message
+START = "Start the game, or set env_args.launch to the command that starts it (docs/trackmania_game.md)"
 BETWEEN_RACES_MS = 600_000_000  # a week: how long the game waits for the next race
 VARIABLES = (
     "set countdown_speed {speed}",
@@ -26,10 +27,15 @@ VARIABLES = (
 )
 
 
+class NotRunning(GameLost):
+    """No game accepts a connection on its port."""
+
+
 class Game:
     """The game on a port; `turn` is the one in which it waits, if it waits.
 
-    `starts`: the state at time 0 of each map that was raced on this connection.
+    `met`: whether it has ever accepted a connection. `starts`: the state at time 0 of each map that was raced on this
+    connection.
     """
 
     def __init__(self, options: Options):
@@ -40,13 +46,13 @@ class Game:
         self.starts: dict[str, bytes] = {}
         self._process: GameProcess | None = None
         self._lock = StartLock()
-        self._launched = self._bare = False
+        self._launched = self._bare = self.met = False
 
     def connect(self) -> None:
         """Start the game if it does not run and is to be started here; connect unless that is done.
 
         Raises:
-            GameLost: it ended, or did not accept a connection within `launch_timeout`.
+            GameLost: it ended; `NotRunning`, if nothing accepted a connection within `launch_timeout`.
             MusterError: it cannot be started.
         """
         if self.link is not None:
@@ -57,6 +63,7 @@ class Game:
             self._lock.acquire()
             self._process, self._launched = GameProcess(options.launch, options.own_port), True
         self.link = GameLink(self._accepted(), options.launch_timeout)
+        self.met = True
         self.turn = self.link.turn()
         if self.turn.name != "connected":
             raise GameLost(f"it began with {self.turn.name} and not with connected")
@@ -141,13 +148,16 @@ class Game:
                 waited = time.monotonic() - begun
                 if self._process is not None and not self._process.alive:
                     raise GameLost(f"it ended before it accepted a connection: {self._process.command}") from None
+                remedy = "" if options.launch else f"{START}. "
                 if waited > options.launch_timeout:
-                    raise GameLost(
-                        f"nothing accepts a connection on port {options.own_port} ({error.strerror or error}). Look at "
-                        'TMInterface\'s console: "Unknown variable: custom_port" means that the plugin is not loaded'
+                    raise NotRunning(
+                        f"nothing accepts a connection on port {options.own_port} ({error.strerror or error}). {remedy}"
+                        'If the game runs, look at TMInterface\'s console: "Unknown variable: custom_port" means that '
+                        "the plugin is not loaded"
                     ) from None
                 if waited > FIRST_WORD and not said:
-                    log.info(f"Waiting for TrackMania on port {options.own_port}.")
+                    wait = f"for at most {options.launch_timeout:g} seconds"
+                    log.warning(f"Waiting for TrackMania on port {options.own_port}, {wait}. {remedy}".rstrip())
                     said = True
                 time.sleep(RETRY_SECONDS)
 

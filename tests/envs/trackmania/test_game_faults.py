@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from envs.trackmania import game as game_of_a_port
 from envs.trackmania import launching
 from envs.trackmania.guard import VARIABLE, processes_of
 from envs.trackmania.launching import GameProcess
@@ -81,12 +82,32 @@ def test_a_game_that_listens_late_and_greets_late_is_waited_for(stand_in, make_e
     assert env.restarts == 0
 
 
-def test_a_game_that_refuses_is_reported_with_the_place_to_look(make_env):
+def test_without_a_game_the_message_says_what_to_start_and_where_to_look(make_env, caplog, monkeypatch):
+    """And soon: it is not tried as often as a game is that has crashed."""
+    monkeypatch.setattr(game_of_a_port, "FIRST_WORD", 0.1)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        env = make_env(port=free.getsockname()[1], launch_timeout=0.4, max_restarts=0)
-        with pytest.raises(MusterError, match=r"nothing accepts a connection .* plugin is not loaded"):
+        port = free.getsockname()[1]
+        env = make_env(port=port, launch_timeout=0.4, max_restarts=5)
+        begun = time.monotonic()
+        with pytest.raises(MusterError) as stopped:
             env.reset()
+    assert time.monotonic() - begun < 2
+    start = "Start the game, or set env_args.launch"
+    assert str(stopped.value).startswith(f"TrackMania is not running: nothing accepts a connection on port {port}")
+    assert start in str(stopped.value) and "plugin is not loaded" in str(stopped.value)
+    assert "crashed" not in str(stopped.value) + caplog.text
+    assert f"Waiting for TrackMania on port {port}, for at most 0.4 seconds. {start}" in caplog.text
+
+
+def test_a_game_that_has_gone_may_be_started_again_by_hand(stand_in, make_env, caplog):
+    env = make_env(stand_in(at="run_step", number=60, do="close"), launch_timeout=0.3, max_restarts=2)
+    assert drive(env)[2]["crashed"]
+    env.options.port = free_port()  # where nobody listens
+    with pytest.raises(MusterError, match=r"TrackMania does not answer, 3 times in a row .*Start the game"):
+        env.reset()
+    assert "TrackMania has crashed on A, 1 in a row" in caplog.text
+    assert "TrackMania does not answer, 2 times in a row" in caplog.text
 
 
 def test_a_client_that_is_too_slow_is_dropped_and_connects_again(stand_in, make_env, monkeypatch):
