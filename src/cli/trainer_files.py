@@ -12,7 +12,6 @@ from typing import Any
 from cli.trainer_sections import TABLE, Section
 from cli.trainer_settings import of_whole_run
 from envs.asking import ask_environment
-from envs.dots.fields import group_names
 from utils.config import recursive_dict_update
 from utils.errors import ConfigError
 from utils.plain_values import shown
@@ -148,6 +147,8 @@ class _Turns:
         self.given = t_max if _is_count(t_max) else None
 
     def group_of(self, behaviour: str) -> str:
+        from envs.dots.fields import group_names  # with what simulators need, which other runs do without
+
         return group_names(self._env_args["behaviours"])[behaviour]
 
     def agents_of(self, behaviour: str, max_steps: int) -> float:
