@@ -34,12 +34,6 @@ def test_every_key_of_enn_trainer_has_a_row_and_what_stands_for_it():
             assert f"`{theirs.ours}`" in rows[key], key
 
 
-def test_the_tests_that_it_names_are_there():
-    named = set(re.findall(r"`(tests/[^`]*)`", TEXT))
-    assert len(named) > 10
-    assert [path for path in named if not (ROOT / path).is_file()] == []
-
-
 def test_links_lead_to_a_section():
     links = [
         *re.findall(r"\]\(([^)#]*\.md)#([^)]*)\)", TEXT),
