@@ -207,6 +207,6 @@ def _require_choices(ours: argparse.Namespace) -> None:
 
 def _may_choose(path: Path) -> bool:
     """Whether an algorithm's file may choose its environment itself."""
-    from cli.compose import reads_settings
+    from cli.config_files import reads_settings
 
     return path.suffix in CHOOSING or reads_settings(path)

@@ -1,7 +1,6 @@
 """From the names on the command line to one merged config."""
 
 import copy
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,11 +12,8 @@ from checks.options import completed, declared
 from checks.plugins import import_plugins, joined
 from checks.teams import of_team
 from checks.texts import as_written
-from cli.enn_configs import load_enn_config
-from cli.linesight_config import ENVIRONMENT as LINESIGHTS_ENVIRONMENT
-from cli.linesight_config import linesight_config, linesight_values
+from cli.config_files import load_config_file, name_in_records, read_algorithm
 from cli.parameter_files import load_parameters
-from cli.trainer_files import is_trainer_file, trainer_config
 from utils.config import (
     CHOOSING,
     CONFIG_DIR,
@@ -26,12 +22,11 @@ from utils.config import (
     default_config,
     flatten,
     recursive_dict_update,
-    shared_defaults,
 )
 from utils.errors import ConfigError
 from utils.plain_values import shown
 from utils.written_numbers import plain, texts_of
-from utils.yaml_files import load_written, load_yaml
+from utils.yaml_files import load_yaml
 
 
 @dataclass
@@ -69,32 +64,12 @@ def compose_config(
     Raises:
         ConfigError: there is no such file, or it is not a config; or a change of a panel that is invalid.
     """
-    alg_path, note = config_path(algorithm, "algs"), ""
-    theirs = linesight_values(alg_path) if alg_path.suffix == ".py" else None
-    runs = alg_path.suffix == ".py" and theirs is None
-    chooses = runs or alg_path.suffix == ".ron"
-    if theirs is not None and not panel:
-        environment = environment or LINESIGHTS_ENVIRONMENT
-        chosen = _load(config_path(environment, "envs")).get("env", environment)
-        alg_config, note = linesight_config(alg_path, theirs, chosen)
-        alg_config = _checked(alg_path, alg_config)
-    elif runs:
-        alg_config = _checked(alg_path, load_parameters(_recorded(algorithm, alg_path), alg_path).config(panel or {}))
-    elif panel:
-        raise ConfigError(
-            f"cpanel: {alg_path.name} is no parameter file, so it has no control panel. Set keys of the config after "
-            "'with', as in with lr=1e-3."
-        )
-    elif alg_path.suffix == ".ron":
-        alg_config, note = load_enn_config(alg_path)
-    else:
-        alg_config = load_written(alg_path)
-        if chooses := is_trainer_file(alg_config):
-            alg_config, note = _of_trainer(alg_path, alg_config, environment, settings or {})
-        alg_config = _checked(alg_path, alg_config)
-    env_path = config_path(_environment_of(alg_path, alg_config) if environment is None else environment, "envs")
-    env_config = _load(env_path)
-    if chooses and alg_config.get("env", env_config.get("env")) != env_config.get("env"):
+    alg_path = config_path(algorithm, "algs")
+    read = read_algorithm(algorithm, alg_path, environment, panel or {}, settings or {})
+    alg_config = read.config
+    env_path = config_path(read.environment or _environment_of(alg_path, alg_config), "envs")
+    env_config = load_config_file(env_path)
+    if read.chooses and alg_config.get("env", env_config.get("env")) != env_config.get("env"):
         raise ConfigError(
             f"{alg_path} chooses the environment {shown(alg_config['env'])}, and --env-config={shown(environment)} "
             "another one. Leave --env-config out."
@@ -114,20 +89,8 @@ def compose_config(
     recursive_dict_update(config, plain(alg_config))
     if "plugins" in config:
         config["plugins"] = plugins
-    return Composed(config, own_keys, parameter_file=alg_path if runs else None, note=note, texts=texts)
-
-
-def reads_settings(path: Path) -> bool:
-    """Whether an algorithm's file makes a config of the settings after `with`, too: trainer files of ML-Agents do."""
-    return path.suffix not in CHOOSING and is_trainer_file(load_yaml(path))
-
-
-def _of_trainer(
-    path: Path, content: Mapping[str, Any], environment: str | None, settings: Mapping[str, Any]
-) -> tuple[dict, str]:
-    """The config of a trainer file of ML-Agents, which knows the simulator by all that is said of it, and its note."""
-    preset, known = load_yaml(config_path("ppo", "algs")), load_yaml(config_path(environment or "dots", "envs"))
-    return trainer_config(path, content, preset, known, settings)
+    parameter_file = alg_path if read.is_code else None
+    return Composed(config, own_keys, parameter_file=parameter_file, note=read.note, texts=texts)
 
 
 def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) -> Composed:
@@ -153,7 +116,7 @@ def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) ->
             f"from others: check it, and name it: with parameter_file={shown(name, 200)}"
         )
     path = config_path(named or name, "algs", ["."] if named or name.endswith(".py") else [])
-    name = _recorded(named or name, path)
+    name = name_in_records(named or name, path)
     if path.suffix != ".py":
         raise ConfigError(
             f"parameter_file={shown(named or name)}: it is no parameter file, whose name would end in .py."
@@ -161,11 +124,6 @@ def resumed_config(config: dict, panel: Mapping[str, Any], named: str | None) ->
     recursive_dict_update(composed.config, load_parameters(name, path).difference(config["cpanel"], panel))
     composed.parameter_file = path
     return composed
-
-
-def _recorded(name: str, path: Path) -> str:
-    """The name by which a record has a parameter file: a name alone is one of ours, the user's own have their path."""
-    return name if path.parent == CONFIG_DIR / "algs" else str(path)
 
 
 def taken(
@@ -239,58 +197,13 @@ def _environment_of(path: Path, config: Mapping[str, Any]) -> str:
     return config["env"]
 
 
-def _load(path: Path) -> dict:
-    return _checked(path, load_written(path))
-
-
-def _checked(path: Path, config: dict) -> dict:
-    """The config of a file, whose mappings are ones, and whose plugins are found from it."""
-    defaults = shared_defaults()
-    for key, value in config.items():
-        if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):
-            raise ConfigError(f"{path}: '{key}' must be a mapping of keys to values, found {shown(value)}.")
-    if "plugins" in config:
-        try:
-            config["plugins"] = beside(path, config["plugins"])
-        except ConfigError as error:
-            raise ConfigError(f"{path}: {error}") from None
-    return config
-
-
 def _of_presets(teams: Any) -> Iterator[Any]:
     """The plugins of the presets of teams."""
     for name, own in teams.items() if isinstance(teams, Mapping) else ():
         if isinstance(own, Mapping) and isinstance(own.get("config"), str) and own["config"]:
             with of_team(name):
                 path = config_path(own["config"], "algs")
-                yield _load(path).get("plugins") if path.suffix not in CHOOSING else None  # refused later
-
-
-def beside(path: Path, plugins: Any) -> Any:
-    """`plugins` of the file `path`: those that lie beside it by their own path, others in the current folder.
-
-    Raises:
-        ConfigError: a file that is in neither.
-    """
-    if isinstance(plugins, str):
-        return beside(path, [plugins])
-    if not isinstance(plugins, list):
-        return plugins  # refused later
-    return [_file_beside(path, plugin) if isinstance(plugin, str) else plugin for plugin in plugins]
-
-
-def _file_beside(path: Path, plugin: str) -> str:
-    if not plugin.endswith(".py"):
-        return plugin
-    folder = path.resolve().parent
-    if os.path.isfile(folder / plugin):
-        return str(folder / plugin)
-    if not os.path.isfile(plugin):
-        where = (
-            "" if os.path.isabs(plugin) else f" in {folder}" + (f" or {os.getcwd()}" if folder != Path.cwd() else "")
-        )
-        raise ConfigError(f"plugins: there is no file {shown(plugin, 300)}{where}.")
-    return plugin
+                yield load_config_file(path).get("plugins") if path.suffix not in CHOOSING else None  # refused later
 
 
 def _drop_arguments_of_other_environments(alg_config: dict, env_config: dict) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 from checks import check_config
 from checks.options import declared
 from checks.recorded import reaching
-from cli.compose import Composed, beside, compose_config, reads_settings, taken
+from cli.compose import Composed, compose_config, taken
+from cli.config_files import beside, reads_settings
 from cli.settings import check_settings, texts_as_typed
 from cli.summary import check_summary
 from records.suite_state import SuiteRun

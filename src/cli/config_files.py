@@ -1,0 +1,127 @@
+"""The files that name an algorithm or an environment: ours, the user's, and those of other programs."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cli.enn_configs import load_enn_config
+from cli.linesight_config import ENVIRONMENT as LINESIGHTS_ENVIRONMENT
+from cli.linesight_config import linesight_config, linesight_values
+from cli.parameter_files import load_parameters
+from cli.trainer_files import is_trainer_file, trainer_config
+from utils.config import CHOOSING, CONFIG_DIR, config_path, shared_defaults
+from utils.errors import ConfigError
+from utils.plain_values import shown
+from utils.yaml_files import load_written, load_yaml
+
+
+@dataclass
+class Algorithm:
+    """What an algorithm's file says.
+
+    Attributes:
+        config: its keys.
+        environment: by which it is read; None: it names its own.
+        chooses: whether a file of this form may choose the environment itself.
+        is_code: whether it was run to be read.
+        note: for the console.
+    """
+
+    config: dict
+    environment: str | None
+    chooses: bool = False
+    is_code: bool = False
+    note: str = ""
+
+
+def read_algorithm(
+    name: str, path: Path, environment: str | None, panel: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Algorithm:
+    """Read an algorithm's file, in whichever of the forms it is: ours, a parameter file, or one of another program."""
+    linesights = linesight_values(path) if path.suffix == ".py" else None
+    is_code = path.suffix == ".py" and linesights is None
+    if is_code:
+        config = load_parameters(name_in_records(name, path), path).config(panel)
+        return Algorithm(_checked(path, config), environment, chooses=True, is_code=True)
+    if panel:
+        raise ConfigError(
+            f"cpanel: {path.name} is no parameter file, so it has no control panel. Set keys of the config after "
+            "'with', as in with lr=1e-3."
+        )
+    if linesights is not None:
+        environment = environment or LINESIGHTS_ENVIRONMENT
+        plays = load_config_file(config_path(environment, "envs")).get("env", environment)
+        config, note = linesight_config(path, linesights, plays)
+        return Algorithm(_checked(path, config), environment, note=note)
+    if path.suffix == ".ron":
+        config, note = load_enn_config(path)
+        return Algorithm(config, environment, chooses=True, note=note)
+    config, note = load_written(path), ""
+    if is_trainer := is_trainer_file(config):
+        config, note = _of_trainer(path, config, environment, settings)
+    return Algorithm(_checked(path, config), environment, chooses=is_trainer, note=note)
+
+
+def reads_settings(path: Path) -> bool:
+    """Whether an algorithm's file makes a config of the settings after `with`, too: trainer files of ML-Agents do."""
+    return path.suffix not in CHOOSING and is_trainer_file(load_yaml(path))
+
+
+def _of_trainer(
+    path: Path, content: Mapping[str, Any], environment: str | None, settings: Mapping[str, Any]
+) -> tuple[dict, str]:
+    """The config of a trainer file of ML-Agents, which knows the simulator by all that is said of it, and its note."""
+    preset, known = load_yaml(config_path("ppo", "algs")), load_yaml(config_path(environment or "dots", "envs"))
+    return trainer_config(path, content, preset, known, settings)
+
+
+def name_in_records(name: str, path: Path) -> str:
+    """The name by which a record has a parameter file: a name alone is one of ours, the user's own have their path."""
+    return name if path.parent == CONFIG_DIR / "algs" else str(path)
+
+
+def load_config_file(path: Path) -> dict:
+    return _checked(path, load_written(path))
+
+
+def _checked(path: Path, config: dict) -> dict:
+    """The config of a file, whose mappings are ones, and whose plugins are found from it."""
+    defaults = shared_defaults()
+    for key, value in config.items():
+        if isinstance(defaults.get(key), Mapping) and not isinstance(value, Mapping):
+            raise ConfigError(f"{path}: '{key}' must be a mapping of keys to values, found {shown(value)}.")
+    if "plugins" in config:
+        try:
+            config["plugins"] = beside(path, config["plugins"])
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from None
+    return config
+
+
+def beside(path: Path, plugins: Any) -> Any:
+    """`plugins` of the file `path`: those that lie beside it by their own path, others in the current folder.
+
+    Raises:
+        ConfigError: a file that is in neither.
+    """
+    if isinstance(plugins, str):
+        return beside(path, [plugins])
+    if not isinstance(plugins, list):
+        return plugins  # refused later
+    return [_file_beside(path, plugin) if isinstance(plugin, str) else plugin for plugin in plugins]
+
+
+def _file_beside(path: Path, plugin: str) -> str:
+    if not plugin.endswith(".py"):
+        return plugin
+    folder = path.resolve().parent
+    if os.path.isfile(folder / plugin):
+        return str(folder / plugin)
+    if not os.path.isfile(plugin):
+        where = (
+            "" if os.path.isabs(plugin) else f" in {folder}" + (f" or {os.getcwd()}" if folder != Path.cwd() else "")
+        )
+        raise ConfigError(f"plugins: there is no file {shown(plugin, 300)}{where}.")
+    return plugin
