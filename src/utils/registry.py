@@ -12,6 +12,8 @@ from utils.options import SHARED, Option
 from utils.plain_values import shown
 
 _plugins: dict[str, None] = {}
+# of them in a message, the newest
+MOST_SHOWN = 3
 
 
 def note_plugin(name: str) -> None:
@@ -96,8 +98,10 @@ class Registry(MutableMapping):
         try:
             return self._entries[name]
         except (KeyError, TypeError):
-            loaded_plugins = ", ".join(shown(plugin, 200) for plugin in _plugins)
-            plugins = f"Plugins that were loaded: {loaded_plugins}." if _plugins else "No plugins were loaded."
+            names = [shown(plugin, 200) for plugin in _plugins]
+            if len(names) > MOST_SHOWN:
+                names = [f"{len(names) - MOST_SHOWN} more", *names[-MOST_SHOWN:]]
+            plugins = f"Plugins that were loaded: {', '.join(names)}." if names else "No plugins were loaded."
             hint = suggestion(name, self._entries)
             raise ConfigError(f"Unknown {self.kind} '{shown(name)}'.{hint} {plugins}") from None
 
