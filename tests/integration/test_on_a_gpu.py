@@ -1,0 +1,71 @@
+"""Runs on a GPU, which tests/support/pretend_gpu.py pretends to have, beside the same runs on the CPU."""
+
+import pytest
+
+from gpu_runs import config_of, evaluated, modelled, on_gpu, resumed, trained
+from utils.config import config_names
+
+pytestmark = pytest.mark.slow
+
+# what acts, learns and keeps experience in each way that there is
+KINDS = ["qmix", "coma", "ippo", "sac_discrete", "iqn", "enn_ppo"]
+
+
+def _same(there, here):
+    """Statistics are equal up to the rounding of GRUs, which the pretend GPU computes in other steps."""
+    assert there.keys() == here.keys()
+    assert any(key.endswith("loss") for key in here)
+    for key in here:
+        assert there[key] == pytest.approx(here[key], rel=1e-3, abs=1e-5, nan_ok=True), key
+
+
+@pytest.mark.parametrize("algorithm", config_names("algs"))
+def test_every_preset_trains_there_as_on_the_cpu(algorithm):
+    config = config_of(algorithm)
+    _same(on_gpu(trained, config, "gpu"), trained(config, "cpu"))
+
+
+@pytest.mark.parametrize("algorithm", KINDS)
+def test_a_run_is_resumed_there(algorithm):
+    config = config_of(algorithm)
+    _same(on_gpu(resumed, config, "gpu"), resumed(config, "cpu"))
+
+
+@pytest.mark.parametrize("algorithm", ["qmix", "iqn"])
+@pytest.mark.parametrize("changes", [{"acting": "ahead"}, {"acting_device": "cpu"}], ids=str)
+def test_acting_ahead_and_on_another_device(algorithm, changes):
+    config = config_of(algorithm, **changes)
+    _same(on_gpu(trained, config, "gpu"), trained(config, "cpu"))
+
+
+@pytest.mark.parametrize("algorithm", ["qmix", "ippo", "iqn"])
+def test_a_model_of_one_device_plays_on_the_other_and_is_recorded(algorithm, tmp_path):
+    config = config_of(algorithm, "racing" if algorithm == "iqn" else "two_step")
+    of_cpu = modelled(config, "cpu", str(tmp_path / "cpu"))
+    of_gpu = on_gpu(modelled, config, "gpu", str(tmp_path / "gpu"))
+    here = evaluated(config, of_cpu, "cpu", str(tmp_path / "a"))
+    assert here[1] >= 1
+    assert on_gpu(evaluated, config, of_cpu, "gpu", str(tmp_path / "b")) == pytest.approx(here, rel=1e-3)
+    assert evaluated(config, of_gpu, "cpu", str(tmp_path / "c")) == pytest.approx(here, rel=1e-3)
+    assert on_gpu(evaluated, config, of_gpu, "gpu", str(tmp_path / "d")) == pytest.approx(here, rel=1e-3)
+
+
+def test_an_operation_on_two_devices_is_refused_as_by_a_gpu():
+    message = on_gpu(_mistaken)
+    assert message == ["two devices", "not contiguous"]
+
+
+def _mistaken():
+    import torch as th
+
+    found = []
+    try:
+        th.ones(3, device="cuda") + th.ones(3)
+    except RuntimeError as error:
+        found.append("two devices" if "found at least two devices, cuda:0 and cpu" in str(error) else str(error))
+    network = th.nn.GRU(2, 4).cuda()
+    try:
+        network(th.ones(5, 3, 2).cuda(), th.ones(1, 1, 4).cuda().expand(1, 3, 4))
+    except RuntimeError as error:
+        found.append("not contiguous" if "hx is not contiguous" in str(error) else str(error))
+    return found

@@ -1,0 +1,114 @@
+"""Runs on the pretend GPU, in a process of their own: torch cannot go back to having none."""
+
+import multiprocessing.process
+import os
+import tempfile
+import traceback
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch as th
+
+from checkpoints.resumption import Resumption
+from cli.compose import compose_config
+from forked import CONTEXT, start_forked
+from learners import REGISTRY as learners
+from run import run
+from small_training import SETTINGS, SHORT, needs_continuous_actions, preset_on_lbf, sees_entities, suited
+
+
+def config_of(algorithm: str, environment: str = "", **changes: Any) -> dict[str, Any]:
+    """A short run of a preset, on the smallest environment that suits it if none is named."""
+    if environment:
+        env_args = SHORT.get(environment, {})
+    elif sees_entities(algorithm):
+        environment, env_args = "entities", SHORT["entities"]
+    elif needs_continuous_actions(algorithm):
+        environment, env_args = "gymnasium", {"key": "Pendulum-v1", "time_limit": 5}
+    else:
+        environment = "racing" if preset_on_lbf(algorithm)["learner"] == "iqn_learner" else "lbf"
+        env_args = SHORT[environment]
+    config = compose_config(algorithm, environment).config
+    in_process = {"runner": "episode"} if config["runner"] == "parallel" else {}
+    if config["runner"] == "collectors":  # each would need a GPU, and which comes first is chance
+        in_process["runner"] = config["collectors"]["runner"]
+    lengths = {"t_max": 30, "test_interval": 15, "log_interval": 15, "runner_log_interval": 5}
+    config = suited(config, {**SETTINGS, **lengths, **in_process, "env_args": env_args, **changes})
+    if learners.entry(config["learner"]).traits.get("on_policy"):
+        config["minibatches"], config["batch_size"], config["buffer_size"] = 1, *[config["batch_size_run"]] * 2
+    return config
+
+
+def trained(config: dict[str, Any], on: str) -> dict[str, list[float]]:
+    """The statistics of a run `on` "cpu" or "gpu"."""
+    sacred_run = SimpleNamespace(info={}, _id=None, log_scalar=lambda *_: None)
+    with tempfile.TemporaryDirectory() as folder:
+        run({**config, "local_results_path": folder, "use_cuda": on == "gpu"}, sacred_run)
+    return {key: values for key, values in sacred_run.info.items() if isinstance(values, list)}
+
+
+@cache
+def _server():
+    ours, theirs = CONTEXT.Pipe()
+    process = start_forked(_serve, theirs)
+    theirs.close()
+    # it stays for the tests that follow, some of which look whether processes are left over
+    multiprocessing.process._children.discard(process)
+    return ours
+
+
+def on_gpu(function, *arguments: Any) -> Any:
+    """What the function returns in the process with the pretend GPU.
+
+    Raises:
+        AssertionError: it raised something, whose traceback is the message.
+    """
+    server = _server()
+    server.send((function, arguments))
+    answer, fault = server.recv()
+    assert not fault, fault
+    return answer
+
+
+def _serve(pipe) -> None:
+    import pretend_gpu
+
+    pretend_gpu.install()
+    th.set_num_threads(1)
+    while True:
+        try:
+            function, arguments = pipe.recv()
+        except EOFError:
+            os._exit(0)
+        try:
+            pretend_gpu.counts.clear()
+            answer = function(*arguments), ""
+        except BaseException:
+            answer = None, traceback.format_exc()
+        pipe.send(answer)
+
+
+def resumed(config: dict[str, Any], on: str) -> dict[str, list[float]]:
+    """The statistics of a run that stops after the first half, and is resumed for the rest."""
+    sacred_run = SimpleNamespace(info={}, _id=1, log_scalar=lambda *_: None)
+    with tempfile.TemporaryDirectory() as folder:
+        whole = {**config, "local_results_path": folder, "use_cuda": on == "gpu", "run_name": "it"}
+        run({**whole, "t_max": config["t_max"] // 2}, sacred_run)
+        resume = Resumption.of("it", folder)
+        run({**resume.config_of(resume.recorded), "t_max": config["t_max"]}, sacred_run, resume=resume)
+    return {key: values for key, values in sacred_run.info.items() if isinstance(values, list)}
+
+
+def modelled(config: dict[str, Any], on: str, folder: str) -> str:
+    """Train `on` "cpu" or "gpu"; the folder of the models."""
+    run({**config, "local_results_path": folder, "use_cuda": on == "gpu", "run_name": "it", "save_model": True})
+    return os.path.join(folder, "models", "it")
+
+
+def evaluated(config: dict[str, Any], models: str, on: str, folder: str) -> tuple[float, int]:
+    """The mean return of test episodes of a saved model, and the number of replays that were recorded."""
+    play = {"checkpoint_path": models, "evaluate": True, "save_replay": True, "test_nepisode": 3}
+    mean = run({**config, **play, "local_results_path": folder, "use_cuda": on == "gpu"})
+    return mean, len(list(Path(folder, "replays").rglob("*.jsonl")))
