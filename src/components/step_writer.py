@@ -1,11 +1,12 @@
 """The short way into an EpisodeBatch, for steps of many episodes at once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import torch as th
 
 from components.episode_buffer import EpisodeBatch
+from components.one_copy import sent
 
 
 class StepWriter:
@@ -33,20 +34,28 @@ class StepWriter:
 
         `t`: one step for all, or int64 `[len(rows)]`, the step of each.
         """
-        if mark_filled:
-            self._put("filled", self._ones, rows, t)
+        if self._views:
+            if mark_filled:
+                self._put("filled", self._ones, rows, t)
+            for key, value in self._fields(values):
+                self._put(key, value, rows, t)
+        else:
+            self._send(dict(self._fields(values)), rows, t, mark_filled)
+
+    def _fields(self, values: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
+        """What the batch has of these, and what derives from it."""
         for key, value in values.items():
             if key not in self._tensors:
                 continue
             if value.ndim == self._axes[key]:  # one number, which has an axis there
                 value = value[..., None]
-            self._put(key, value, rows, t)
+            yield key, value
             if key in self._preprocess:
                 new_key, transforms = self._preprocess[key]
                 derived = th.as_tensor(value).to(self._tensors[key].dtype)
                 for transform in transforms:
                     derived = transform.transform(derived)
-                self._put(new_key, derived.numpy(), rows, t)
+                yield new_key, derived.numpy()
 
     def clear(self, rows: np.ndarray, t: int | np.ndarray) -> None:
         """Let every field of step `t` of the episodes `rows` be 0; `t` as in `write`."""
@@ -61,12 +70,20 @@ class StepWriter:
     def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int | np.ndarray) -> None:
         all_rows = len(rows) == len(value)
         value = value if all_rows else value[rows]
-        together = isinstance(t, int)
-        rows = slice(None) if all_rows and together else rows
-        if self._views:
-            self._views[key][rows, t] = value
-            return
-        tensor = self._tensors[key]
-        rows = rows if isinstance(rows, slice) else th.as_tensor(rows, device=tensor.device)
-        t = t if together else th.as_tensor(t, device=tensor.device)
-        tensor[rows, t] = th.as_tensor(value).to(tensor.device, tensor.dtype)
+        self._views[key][slice(None) if all_rows and isinstance(t, int) else rows, t] = value
+
+    def _send(self, values: dict[str, np.ndarray], rows: np.ndarray, t: int | np.ndarray, mark_filled: bool) -> None:
+        """All fields, and their places, in one copy to the batch's device."""
+        all_rows, together = len(rows) == len(self._ones), isinstance(t, int)
+        whole = all_rows and together
+        arrays = [value if all_rows else value[rows] for value in values.values()]
+        tensors = [self._tensors[key] for key in values]
+        places = [] if whole else [rows] if together else [rows, t]
+        types = [*(tensor.dtype for tensor in tensors), *[th.int64] * len(places)]
+        pieces = sent([*arrays, *places], types, self._tensors["filled"].device)
+        pieces, places = pieces[: len(arrays)], pieces[len(arrays) :]
+        place = (slice(None), t) if whole else (places[0], t if together else places[1])
+        if mark_filled:
+            self._tensors["filled"][place] = 1
+        for tensor, piece in zip(tensors, pieces, strict=True):
+            tensor[place] = piece

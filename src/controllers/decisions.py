@@ -10,6 +10,7 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
+from components.one_copy import received
 from controllers.hidden_states import memory_fields
 from controllers.stream_memory import own_memories
 from envs.stream_fields import BEGINS
@@ -125,7 +126,7 @@ class Decider:
             self._listener(decision, self._batch, t)
         values = {branch: self._as_field(branch, chosen) for branch, chosen in decision.actions.items()}
         values |= {key: self._offered(key, decision) for key in self._fields}
-        return {key: value.detach().cpu().numpy() for key, value in values.items()}
+        return dict(zip(values, received(list(values.values())), strict=True))
 
     def ask(self, t: int, t_env: int, rows: list[int] | slice, test_mode: bool) -> Decision:
         """The controller's decisions at step `t` of the episodes `rows`; of batches that keep it, with its memory."""

@@ -1,0 +1,59 @@
+"""Several arrays to a GPU, or tensors from it, in one copy: each copy costs as much as a small network."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch as th
+
+# bytes between beginnings of arrays: more than any type needs
+ALIGNMENT = 16
+
+
+def sent(arrays: Sequence[np.ndarray], dtypes: Sequence[th.dtype], device: th.device) -> list[th.Tensor]:
+    """The arrays as tensors of these types on the device."""
+    if not arrays:
+        return []
+    types = [_type(dtype) for dtype in dtypes]
+    sizes = [array.size * np.dtype(kind).itemsize for array, kind in zip(arrays, types, strict=True)]
+    begins = np.concatenate([[0], np.cumsum([-(-size // ALIGNMENT) * ALIGNMENT for size in sizes])]).tolist()
+    packed = np.empty(begins[-1], dtype=np.uint8)
+    for array, kind, begin, size in zip(arrays, types, begins, sizes, strict=False):
+        packed[begin : begin + size].view(kind).reshape(array.shape)[...] = array
+    there = th.from_numpy(packed).to(device)
+    return [
+        there[begin : begin + size].view(_type_there(kind)).view(array.shape).to(dtype)
+        if size
+        else th.empty(array.shape, dtype=dtype, device=device)
+        for array, dtype, kind, begin, size in zip(arrays, dtypes, types, begins, sizes, strict=False)
+    ]
+
+
+def received(tensors: Sequence[th.Tensor]) -> list[np.ndarray]:
+    """The tensors as arrays; those of the CPU on their memory."""
+    tensors = [tensor.detach() for tensor in tensors]
+    away = [i for i, tensor in enumerate(tensors) if tensor.device.type != "cpu"]
+    if away:
+        for i, array in zip(away, _received([tensors[i] for i in away]), strict=True):
+            tensors[i] = array
+    return [x if isinstance(x, np.ndarray) else x.numpy() for x in tensors]
+
+
+def _received(tensors: Sequence[th.Tensor]) -> list[np.ndarray]:
+    tensors = [tensor.float() if tensor.dtype == th.bfloat16 else tensor for tensor in tensors]
+    packed = th.cat([tensor.contiguous().view(-1).view(th.uint8) for tensor in tensors]).cpu().numpy()
+    arrays, begin = [], 0
+    for tensor in tensors:
+        end = begin + tensor.numel() * tensor.element_size()
+        # a copy, which is aligned as compiled code wants it
+        arrays.append(packed[begin:end].copy().view(_type(tensor.dtype)).reshape(tuple(tensor.shape)))
+        begin = end
+    return arrays
+
+
+def _type(dtype: th.dtype) -> np.dtype:
+    """NumPy's type of the same values; of bfloat16, which it does not have, float32."""
+    return np.dtype("float32") if dtype == th.bfloat16 else th.empty(0, dtype=dtype).numpy().dtype
+
+
+def _type_there(kind: np.dtype) -> th.dtype:
+    return th.from_numpy(np.empty(0, kind)).dtype

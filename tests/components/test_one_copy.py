@@ -1,0 +1,47 @@
+"""Several arrays in one copy: what arrives is what was sent, of every type and shape."""
+
+import numpy as np
+import pytest
+import torch as th
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components import one_copy
+from components.one_copy import received, sent
+from gpu_runs import on_gpu
+
+TYPES = [th.bool, th.uint8, th.int32, th.int64, th.float16, th.bfloat16, th.float32, th.float64]
+
+
+@given(st.lists(st.tuples(st.sampled_from(TYPES), st.lists(st.integers(0, 3), max_size=3)), max_size=6))
+def test_arrays_arrive_in_the_types_that_are_asked_for(fields):
+    arrays = [np.arange(np.prod(shape, dtype=int)).reshape(shape) % 2 * 1.0 for _, shape in fields]
+    tensors = sent(arrays, [dtype for dtype, _ in fields], "cpu")
+    for tensor, array, (dtype, _) in zip(tensors, arrays, fields, strict=True):
+        assert tensor.dtype == dtype
+        np.testing.assert_array_equal(tensor.float().numpy(), array)
+    for back, array in zip(one_copy._received(tensors) if tensors else [], arrays, strict=True):
+        assert back.flags.aligned
+        np.testing.assert_array_equal(back, array)
+
+
+def test_tensors_of_the_cpu_are_not_copied():
+    tensors = [th.ones(3), th.zeros(2, dtype=th.int64)]
+    arrays = received(tensors)
+    arrays[0][0] = 7
+    assert tensors[0][0] == 7
+
+
+@pytest.mark.slow
+def test_a_gpu_gets_and_gives_all_in_one_copy():
+    assert on_gpu(_there_and_back) == ({"to_card": 1, "to_cpu": 1}, True)
+
+
+def _there_and_back():
+    import pretend_gpu
+
+    arrays = [np.arange(6.0).reshape(2, 3), np.array([True, False]), np.arange(4)]
+    tensors = sent(arrays, [th.float32, th.bool, th.int64], "cuda")
+    back = received([*tensors, th.ones(2)])
+    same = all(map(np.array_equal, back, [*arrays, np.ones(2)]))
+    return dict(pretend_gpu.counts), same and all(tensor.is_cuda for tensor in tensors)
