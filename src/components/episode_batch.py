@@ -8,6 +8,7 @@ import numpy as np
 import torch as th
 
 from components.batch_items import check_safe_view, indexed_shape, is_index, num_items, select
+from components.one_copy import moved
 from components.trajectories import MASKS, masks, trajectory_keys
 
 NO_ARRAY = (None, None)
@@ -113,10 +114,20 @@ class EpisodeBatch:
 
     def to(self, device: str | th.device) -> None:
         """Move all tensors to `device`, in place."""
-        for tensors in (self.data.transition_data, self.data.episode_data):
-            for key, tensor in tensors.items():
-                tensors[key] = tensor.to(device)
-        self.device = device
+        self.data, self.device = self._data_on(device), device
+
+    def on(self, device: str | th.device) -> "EpisodeBatch":
+        """The batch, or if it is on another device a copy on `device`."""
+        if str(device) == str(self.device):
+            return self
+        data, sizes = self._data_on(device), (self.batch_size, self.max_seq_length)
+        return EpisodeBatch(self.scheme, self.groups, *sizes, data=data, preprocess=self.preprocess, device=device)
+
+    def _data_on(self, device: str | th.device) -> SimpleNamespace:
+        parts = self.data.transition_data, self.data.episode_data
+        there = iter(moved([tensor for part in parts for tensor in part.values()], device))
+        transition_data, episode_data = (dict(zip(part, there, strict=False)) for part in parts)
+        return SimpleNamespace(transition_data=transition_data, episode_data=episode_data)
 
     def update(self, data: Mapping[str, Any], bs: Any = slice(None), ts: Any = slice(None), mark_filled: bool = True):
         """Write `data[key]` at episodes `bs` and steps `ts`, and the fields derived from it.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components import one_copy
-from components.one_copy import received, sent
+from components.one_copy import moved, received, sent
 from gpu_runs import on_gpu
 
 TYPES = [th.bool, th.uint8, th.int32, th.int64, th.float16, th.bfloat16, th.float32, th.float64]
@@ -45,3 +45,26 @@ def _there_and_back():
     back = received([*tensors, th.ones(2)])
     same = all(map(np.array_equal, back, [*arrays, np.ones(2)]))
     return dict(pretend_gpu.counts), same and all(tensor.is_cuda for tensor in tensors)
+
+
+@pytest.mark.slow
+def test_small_tensors_move_in_one_copy_and_large_ones_alone():
+    counts, same = on_gpu(_moved_there_and_back)
+    assert same
+    assert counts == {"to_card": 2, "to_cpu": 2}
+
+
+def _moved_there_and_back():
+    import pretend_gpu
+
+    tensors = [(th.arange(3 * n).view(n, 3) % 2).to(dtype) for n, dtype in enumerate(TYPES)]
+    tensors += [th.tensor(2.5), th.ones(1, 2).expand(4, 2), th.arange(4).view(2, 2).t(), th.zeros(one_copy.LARGE)]
+    there = moved(tensors, "cuda")
+    back = moved(there, "cpu")
+    same = all(x.dtype == y.dtype and th.equal(x, y) for x, y in zip(back, tensors, strict=True))
+    return dict(pretend_gpu.counts), same and all(tensor.is_cuda for tensor in there)
+
+
+def test_tensors_of_the_same_device_stay():
+    tensors = [th.ones(3), th.zeros(2, dtype=th.int64)]
+    assert all(x is y for x, y in zip(moved(tensors, "cpu"), tensors, strict=True))

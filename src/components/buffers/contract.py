@@ -21,6 +21,8 @@ class Buffer(Protocol):
     scheme: Mapping[str, dict]
     groups: Mapping[str, int]
     preprocess: Mapping[str, tuple]
+    # the device of its tensors; where all buffers are in main memory ("cpu"), rollouts come there, too, in one copy
+    kept_on: str
     # saves the content in checkpoints; None if every `insert` replaces all of it, which need not be saved
     journal: Journal | None
 

@@ -27,7 +27,7 @@ class EpisodeReplay:
         self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
         self._batch_size, self._device = args.batch_size, args.device
-        device = "cpu" if args.buffer_cpu_only else args.device
+        self.kept_on = device = "cpu" if args.buffer_cpu_only else args.device
         size = _require_memory(scheme, groups, columns, preprocess, args, device)
         figures = f"{args.buffer_size} episodes, up to {readable_size(size)}"
         logger.console_logger.info(f"Replay buffer: {figures}")

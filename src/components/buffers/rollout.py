@@ -31,7 +31,7 @@ class NewestRollout:
             device_memory(args.device),
             "Choose a smaller batch_size_run.",
         )
-        self._device = args.device
+        self.kept_on = args.device
         # for the derived fields
         self.scheme = EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess, device="meta").scheme
         self.groups, self.preprocess = groups, preprocess
@@ -40,8 +40,8 @@ class NewestRollout:
 
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
         self._rollout = batch[:, : int(batch.max_t_filled())]
-        if str(self._rollout.device) != self._device:
-            self._rollout.to(self._device)
+        if str(self._rollout.device) != self.kept_on:
+            self._rollout.to(self.kept_on)
         self._transitions = int(valid_transitions(batch).sum())
         return self._transitions
 
