@@ -2,6 +2,7 @@
 
 from learners.actor_critic import ActorCriticLearner
 from learners.evaluation import statistics
+from learners.figures import figure
 from learners.q_targets import masked_mean
 
 
@@ -22,5 +23,5 @@ class A2CLearner(ActorCriticLearner):
         self.finish(batch)
         if self._log_due(t_env):
             logged = loss if self.args.entropy_in_pg_loss else pg_loss
-            losses = {"pg_loss": logged.item(), "critic_loss": value_loss.item()}
+            losses = {"pg_loss": figure(logged), "critic_loss": figure(value_loss)}
             self._log(losses | statistics(sample, now) | norms, t_env)

@@ -9,6 +9,7 @@ import torch.nn as nn
 from checkpoints.model_files import load_weights, save_weights
 from learners import REGISTRY
 from learners.descent import Descent
+from learners.figures import Figure, numbers
 from learners.targets import Pairs, TargetNetworks
 from utils.config import with_defaults
 from utils.optimisers import parameter_names
@@ -71,10 +72,11 @@ class BaseLearner(Descent):
         if t_env - self.log_stats_t < self.args.learner_log_interval:
             return False
         self.log_stats_t = t_env
+        self.look_at_steps()
         return True
 
-    def _log(self, stats: dict[str, float], t_env: int) -> None:
-        for key, value in stats.items():
+    def _log(self, stats: dict[str, Figure], t_env: int) -> None:
+        for key, value in numbers(stats).items():
             self.logger.log_stat(key, value, t_env)
 
     def take_live(self, key: str, value: float) -> None:

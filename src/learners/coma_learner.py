@@ -4,6 +4,7 @@ import torch as th
 
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
+from learners.figures import figure
 from learners.n_step import n_step_targets
 from learners.q_targets import gather_actions, masked_mean
 from learners.standardisation import Standardisation
@@ -70,10 +71,10 @@ class COMALearner(BaseLearner):
 
         if self._log_due(t_env):
             stats = {key: sum(values) / len(values) for key, values in critic_stats.items() if values}
-            stats["advantage_mean"] = masked_mean(advantages, agent_mask).item()
-            stats["coma_loss"] = coma_loss.item()
+            stats["advantage_mean"] = figure(masked_mean(advantages, agent_mask))
+            stats["coma_loss"] = figure(coma_loss)
             stats["agent_grad_norm"] = grad_norm
-            stats["pi_max"] = masked_mean(pi.amax(dim=-1), agent_mask).item()
+            stats["pi_max"] = figure(masked_mean(pi.amax(dim=-1), agent_mask))
             self._log(stats, t_env)
 
     def _train_critic(
@@ -116,7 +117,7 @@ class COMALearner(BaseLearner):
             loss, *means = [masked_mean(x, mask_t) * (self.n_agents if at_once else 1) for x in seen]
             grad_norm = self._step(self.critic_optimiser, loss)
             self.critic_training_steps += 1
-            for key, value in zip(STATS, (loss.item(), grad_norm, *(x.item() for x in means)), strict=True):
+            for key, value in zip(STATS, (figure(loss), grad_norm, *(figure(x) for x in means)), strict=True):
                 stats[key].append(value)
         return q_vals, stats
 

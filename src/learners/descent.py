@@ -6,8 +6,10 @@ from typing import Any
 import torch as th
 
 from learners.data_parallel import in_parallel, parallel_devices
+from learners.figures import Figure
 from learners.gradients import clip_gradients, parameters_of, set_gradients
 from learners.non_finite import NonFiniteError, non_finite_figure
+from learners.steps_on_gpu import StepsOnGpu
 from utils.divided import dividing
 from utils.tensor_trees import map_tree
 from utils.timing import timed
@@ -24,6 +26,7 @@ class Descent:
     def __init__(self, args: Any):
         self.args = args
         self.skipped_updates, self.turned_non_finite = 0, ""
+        self._on_gpu = StepsOnGpu()
 
     def _forward(self, network: Callable, *inputs: Any) -> Any:
         """`network(*inputs)`, computed in `precision`; the outputs are float32 in any case."""
@@ -35,14 +38,16 @@ class Descent:
                 outputs = in_parallel(network, inputs, devices)
             return map_tree(th.Tensor.float, outputs)
 
-    def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, grad_norm_clip: float | None = None) -> float:
+    def _step(self, optimiser: th.optim.Optimizer, loss: th.Tensor, grad_norm_clip: float | None = None) -> Figure:
         """`_steps` of one optimiser."""
         return self._steps({optimiser: loss}, grad_norm_clip)[0]
 
-    def _steps(self, losses: dict[th.optim.Optimizer, th.Tensor], clip: float | None = None) -> list[float]:
+    def _steps(self, losses: dict[th.optim.Optimizer, th.Tensor], clip: float | None = None) -> list[Figure]:
         """One step of each optimiser down its loss, on which no other one's parameters depend.
 
         Returns the norms of their gradients before these were clipped to `clip`; None: to that of the config.
+
+        On a GPU, norms stay there, and `look_at_steps` finds out which steps were not made.
 
         Raises:
             NonFiniteError: a loss or gradient is not finite, and `on_non_finite` is stop; that step was not made.
@@ -53,14 +58,34 @@ class Descent:
         norms = []
         for optimiser, loss in losses.items():
             parameters = parameters_of(optimiser)
-            norms.append(clip_gradients(parameters, clip))
-            turned = non_finite_figure(loss, norms[-1], parameters)
+            norm = clip_gradients(parameters, clip)
+            if self._on_gpu.takes(optimiser, norm):
+                with timed("optimiser"):
+                    self._on_gpu.make(optimiser, loss, norm)
+                norms.append(norm)
+                continue
+            norms.append(float(norm))
+            turned = non_finite_figure(loss.item(), norms[-1], parameters)
             if turned is None:
                 with timed("optimiser"):
                     optimiser.step()
-            elif self.args.on_non_finite == "stop":
-                raise NonFiniteError(turned)
             else:
-                self.skipped_updates += 1
-                self.turned_non_finite = turned
+                self._leave_out(turned)
+        if self._on_gpu.full:
+            self.look_at_steps()
         return norms
+
+    def look_at_steps(self) -> None:
+        """Find out which steps on a GPU were left out since the last call, for which the program waits.
+
+        Raises:
+            NonFiniteError: one was, and `on_non_finite` is stop.
+        """
+        for loss, norm in self._on_gpu.left_out():
+            self._leave_out(non_finite_figure(loss, norm, []))
+
+    def _leave_out(self, turned: str) -> None:
+        if self.args.on_non_finite == "stop":
+            raise NonFiniteError(turned)
+        self.skipped_updates += 1
+        self.turned_non_finite = turned

@@ -7,6 +7,7 @@ from typing import Any
 import torch as th
 
 from controllers.inputs import actions_before
+from learners.figures import Figure, figure
 from learners.q_targets import masked_mean
 from modules.critics.values import LAST
 from modules.policies.distributions import Joint
@@ -41,7 +42,7 @@ def pi_max(policy: Joint, spread: Callable[[th.Tensor], th.Tensor]) -> Callable[
 
 
 @th.no_grad()
-def statistics(sample: Any, now: Evaluation) -> dict[str, float]:
+def statistics(sample: Any, now: Evaluation) -> dict[str, Figure]:
     """Means over the transitions of a sample that count; EPyMARL's names, in which values of states are q, too."""
     mask, choices, returns = sample["mask"], sample["choices"], sample["returns"]
     means = {
@@ -53,4 +54,4 @@ def statistics(sample: Any, now: Evaluation) -> dict[str, float]:
     }
     if now.pi_max is not None:
         means["pi_max"] = masked_mean(now.pi_max(), choices)
-    return {key: mean.item() for key, mean in means.items()}
+    return {key: figure(mean) for key, mean in means.items()}

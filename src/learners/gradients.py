@@ -16,10 +16,10 @@ def set_gradients(losses: dict[th.optim.Optimizer, th.Tensor]) -> None:
     th.autograd.backward(list(losses.values()))
 
 
-def clip_gradients(parameters: list[th.Tensor], most: float) -> float:
-    """Scale gradients to the norm `most` if theirs is larger; returns the norm before."""
-    total = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
-    norm = float(total)
-    if not norm < 0.999 * most:  # else every gradient would be multiplied by 1
-        nn.utils.clip_grads_with_norm_(parameters, most, total)
+def clip_gradients(parameters: list[th.Tensor], most: float) -> th.Tensor:
+    """Scale gradients to the norm `most` if theirs is larger; returns the norm before, a number on their device."""
+    norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+    # on the CPU, where it can be asked, gradients are not multiplied by 1
+    if norm.device.type != "cpu" or not float(norm) < 0.999 * most:
+        nn.utils.clip_grads_with_norm_(parameters, most, norm)
     return norm

@@ -10,6 +10,7 @@ import torch as th
 
 from learners.averages import AveragedWeights
 from learners.base import BaseLearner
+from learners.figures import figure
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from learners.quantile_loss import SelfLossScale, projected, quantile_huber
 from learners.soft_reset import SoftReset
@@ -99,7 +100,7 @@ class IQNLearner(BaseLearner):
             }
             if now.taus is not None:
                 figures["quantile_spread"] = now.values.std(dim=0)
-            means = {key: masked_mean(x.detach(), now.mask).item() for key, x in figures.items()}
+            means = {key: figure(masked_mean(x.detach(), now.mask)) for key, x in figures.items()}
             self._log({**means, "grad_norm": grad_norm}, t_env)
 
     def save_models(self, path: str) -> None:

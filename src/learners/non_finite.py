@@ -16,16 +16,15 @@ class NonFiniteError(MusterError):
         self.statistic = statistic
 
 
-def non_finite_figure(loss: th.Tensor, grad_norm: float, parameters: list[th.Tensor]) -> str | None:
+def non_finite_figure(loss: float, grad_norm: float, parameters: list[th.Tensor]) -> str | None:
     """Which came first of those that are not finite: the weights, the loss computed with them, or its gradient."""
-    value = loss.item()
-    if math.isfinite(value) and math.isfinite(grad_norm):
+    if math.isfinite(loss) and math.isfinite(grad_norm):
         return None
     if not all(map(_is_finite, parameters)):
         return "weights (before this update)"
-    if not math.isfinite(value):
-        return f"loss ({value})"
-    return f"gradient (its norm is {grad_norm}, with a loss of {value:g})"
+    if not math.isfinite(loss):
+        return f"loss ({loss})"
+    return f"gradient (its norm is {grad_norm}, with a loss of {loss:g})"
 
 
 def non_finite_part(mac: Any) -> str | None:

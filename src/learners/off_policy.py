@@ -64,7 +64,7 @@ class OffPolicyLearner(BaseLearner):
         now, log = self.transitions(batch), self._log_due(t_env)
         logged = self._learn(now, log)
         if log:
-            self._log({key: float(value) for key, value in logged.items()}, t_env)
+            self._log(logged, t_env)
 
     def _learn(self, now: Transitions, log: bool) -> dict[str, Any]:
         """All steps of an update; returns its statistics."""

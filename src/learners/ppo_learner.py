@@ -7,6 +7,7 @@ import torch.nn.functional as F
 
 from learners.actor_critic import ActorCriticLearner
 from learners.evaluation import statistics
+from learners.figures import Figure, figure
 from learners.q_targets import masked_mean
 from utils.errors import ConfigError
 from utils.schedules import Schedule
@@ -82,7 +83,7 @@ class PPOLearner(ActorCriticLearner):
             return (values - returns) ** 2
         return 2 * F.huber_loss(values, returns, reduction="none", delta=self.args.huber_delta)
 
-    def _update(self, part, eps_clip: float, entropy_coef: float, with_statistics: bool = True) -> dict[str, float]:
+    def _update(self, part, eps_clip: float, entropy_coef: float, with_statistics: bool = True) -> dict[str, Figure]:
         """One gradient step on some rows; returns "approx_kl" or, `with_statistics`, all that is logged."""
         mask, choices, advantages = part["mask"], part["choices"], part["advantages"]
         if self.args.normalise_minibatches:
@@ -103,14 +104,14 @@ class PPOLearner(ActorCriticLearner):
         norms = self.step(loss, value_loss)
         with th.no_grad():
             # the unbiased estimate of low variance (Schulman 2020)
-            approx_kl = self._kl_mean(ratio - 1 - log_ratio, choices).item()
+            approx_kl = figure(self._kl_mean(ratio - 1 - log_ratio, choices))
             if not with_statistics:
                 return {"approx_kl": approx_kl}
             return {
-                "pg_loss": (loss if self.args.entropy_in_pg_loss else pg_loss).item(),
-                "critic_loss": value_loss.item(),
+                "pg_loss": figure(loss if self.args.entropy_in_pg_loss else pg_loss),
+                "critic_loss": figure(value_loss),
                 "approx_kl": approx_kl,
-                "clip_fraction": self._kl_mean(((ratio - 1).abs() > eps_clip).float(), choices).item(),
+                "clip_fraction": figure(self._kl_mean(((ratio - 1).abs() > eps_clip).float(), choices)),
                 **statistics(part, now),
                 **norms,
             }

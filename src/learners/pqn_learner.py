@@ -7,6 +7,7 @@ import torch as th
 from components.sampling.minibatches import passes, rows
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
+from learners.figures import Figure, figure
 from learners.q_targets import gather_actions, legal_values, masked_mean, values_of_present
 from modules.mixers import build_mixer
 from utils.optimisers import build_optimiser
@@ -42,11 +43,11 @@ class PQNLearner(BaseLearner):
             group["lr"] = self.lr_schedule.eval(t_env)
         mask = valid_transitions(batch, by_agent=self.mixer is None)
         targets = self._targets(batch, mask)
-        stats = defaultdict(list)
+        stats, due = defaultdict(list), self._log_due(t_env)
         for part in passes(rows(batch), self.args.epochs, self.args.minibatches):
-            for key, value in self._update(batch[part], targets[part], mask[part]).items():
+            for key, value in self._update(batch[part], targets[part], mask[part], due).items():
                 stats[key].append(value)
-        if self._log_due(t_env):
+        if due:
             self._log({key: sum(values) / len(values) for key, values in stats.items()}, t_env)
 
     @th.no_grad()
@@ -65,8 +66,8 @@ class PQNLearner(BaseLearner):
         rewards, terminated = rewards_of(batch), terminations(batch, by_agent=self.mixer is None)
         return td_lambda_returns(rewards, terminated, mask, next_values, self.args.gamma, self.args.td_lambda)
 
-    def _update(self, batch, targets: th.Tensor, mask: th.Tensor) -> dict[str, float]:
-        """One gradient step on the squared error to `targets`; returns its statistics."""
+    def _update(self, batch, targets: th.Tensor, mask: th.Tensor, with_statistics: bool = True) -> dict[str, Figure]:
+        """One gradient step on the squared error to `targets`; returns its statistics, if they are logged."""
         unroll = BatchUnroll(batch, self.mac)
         chosen_action_qvals = gather_actions(self._forward(unroll.outputs, self.mac), unroll.take(batch["actions"]))
         if self.mixer is not None:
@@ -79,12 +80,14 @@ class PQNLearner(BaseLearner):
         mask = mask.expand_as(td_error)
         loss = masked_mean(td_error**2, mask)
         grad_norm = self._step(self.optimiser, loss)
+        if not with_statistics:
+            return {}
         n_agents = self.args.n_agents
         return {
-            "loss": loss.item(),
+            "loss": figure(loss),
             "grad_norm": grad_norm,
-            "td_error_abs": masked_mean(td_error.detach().abs(), mask).item(),
+            "td_error_abs": figure(masked_mean(td_error.detach().abs(), mask)),
             # per agent, as the other learners of action values log them
-            "q_taken_mean": masked_mean(chosen_action_qvals.detach(), mask).item() / n_agents,
-            "target_mean": masked_mean(targets, mask).item() / n_agents,
+            "q_taken_mean": figure(masked_mean(chosen_action_qvals.detach(), mask)) / n_agents,
+            "target_mean": figure(masked_mean(targets, mask)) / n_agents,
         }

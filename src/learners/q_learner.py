@@ -6,6 +6,7 @@ import torch as th
 
 from controllers.unroll import BatchUnroll
 from learners.base import BaseLearner
+from learners.figures import figure
 from learners.q_targets import gather_actions, legal_values, masked_mean, values_of_present
 from learners.standardisation import Standardisation
 from learners.targets import last_update
@@ -61,11 +62,11 @@ class QLearner(BaseLearner):
             n_agents = self.args.n_agents
             self._log(
                 {
-                    "loss": loss.item(),
+                    "loss": figure(loss),
                     "grad_norm": grad_norm,
-                    "td_error_abs": masked_mean(td_error.abs(), mask).item(),
-                    "q_taken_mean": masked_mean(chosen_action_qvals, mask).item() / n_agents,
-                    "target_mean": masked_mean(targets, mask).item() / n_agents,
+                    "td_error_abs": figure(masked_mean(td_error.abs(), mask)),
+                    "q_taken_mean": figure(masked_mean(chosen_action_qvals, mask)) / n_agents,
+                    "target_mean": figure(masked_mean(targets, mask)) / n_agents,
                 },
                 t_env,
             )

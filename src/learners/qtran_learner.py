@@ -7,6 +7,7 @@ import torch.nn.functional as F
 
 from controllers.unroll import unroll_mac
 from learners.base import BaseLearner
+from learners.figures import figure
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from learners.targets import last_update
 from modules.mixers import build_mixer
@@ -65,17 +66,17 @@ class QLearner(BaseLearner):
             agent_mask = mask.reshape(batch.batch_size, -1, 1).expand_as(chosen_action_qvals)
             self._log(
                 {
-                    "loss": loss.item(),
-                    "td_loss": td_loss.item(),
-                    "opt_loss": opt_loss.item(),
-                    "nopt_loss": nopt_loss.item(),
+                    "loss": figure(loss),
+                    "td_loss": figure(td_loss),
+                    "opt_loss": figure(opt_loss),
+                    "nopt_loss": figure(nopt_loss),
                     "grad_norm": grad_norm,
-                    "td_error_abs": masked_mean(td_error.abs(), mask).item(),
+                    "td_error_abs": figure(masked_mean(td_error.abs(), mask)),
                     # PyMARL's figures: "td_targets" is the mean error, and the next two also sum over padding
-                    "td_targets": masked_mean(td_error, mask).item(),
-                    "td_chosen_qs": (joint_qs.sum() / steps).item(),
-                    "v_mean": (vs.sum() / steps).item(),
-                    "agent_indiv_qs": masked_mean(chosen_action_qvals, agent_mask).item(),
+                    "td_targets": figure(masked_mean(td_error, mask)),
+                    "td_chosen_qs": figure(joint_qs.sum() / steps),
+                    "v_mean": figure(vs.sum() / steps),
+                    "agent_indiv_qs": figure(masked_mean(chosen_action_qvals, agent_mask)),
                 },
                 t_env,
             )
