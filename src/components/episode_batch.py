@@ -12,6 +12,8 @@ from components.one_copy import moved
 from components.trajectories import MASKS, masks, trajectory_keys
 
 NO_ARRAY = (None, None)
+# fields by which programs branch: where steps are, episodes begin and end, and agents are there
+COURSE = ("filled", "terminated", "truncated", "starts", "begins", "present", "agents/terminated", "agents/truncated")
 # numbers for which NumPy takes less time than torch to find out that they are finite
 FEW = 1000
 
@@ -52,6 +54,7 @@ class EpisodeBatch:
         self.preprocess = {} if preprocess is None else preprocess
         self.device = device
         self._arrays: dict[str, tuple[th.Tensor, np.ndarray]] = {}
+        self._course: EpisodeBatch | None = None
         if data is not None:
             self.data = data
         else:
@@ -114,6 +117,7 @@ class EpisodeBatch:
 
     def to(self, device: str | th.device) -> None:
         """Move all tensors to `device`, in place."""
+        self._course = self._course_here()
         self.data, self.device = self._data_on(device), device
 
     def on(self, device: str | th.device) -> "EpisodeBatch":
@@ -121,7 +125,34 @@ class EpisodeBatch:
         if str(device) == str(self.device):
             return self
         data, sizes = self._data_on(device), (self.batch_size, self.max_seq_length)
-        return EpisodeBatch(self.scheme, self.groups, *sizes, data=data, preprocess=self.preprocess, device=device)
+        batch = EpisodeBatch(self.scheme, self.groups, *sizes, data=data, preprocess=self.preprocess, device=device)
+        batch._course = self._course_here()
+        return batch
+
+    def course(self) -> "EpisodeBatch":
+        """The batch in main memory, by the fields of which programs branch: if it is on a GPU, with only these.
+
+        Then the program waits for a copy, unless the batch, or the one that it was selected from, has come from main
+        memory or was asked before. Later writes into its tensors do not count, but those of `update` do.
+        """
+        if str(self.device) == "cpu":
+            return self
+        if self._course is None:
+            self._course = self[tuple(key for key in COURSE if key in self.scheme)].on("cpu")
+        return self._course
+
+    def know_course(self, fields: Mapping[str, th.Tensor]) -> None:
+        """Take these, which are in main memory, for its `course`."""
+        scheme = {key: info for key, info in self.scheme.items() if key in fields}
+        data = SimpleNamespace(transition_data=dict(fields), episode_data={})
+        self._course = EpisodeBatch(scheme, self.groups, self.batch_size, self.max_seq_length, data=data)
+
+    def _course_here(self) -> "EpisodeBatch | None":
+        """What is known of its course in main memory: of a batch that is there, the tensors themselves."""
+        if str(self.device) != "cpu":
+            return self._course
+        keys = tuple(key for key in COURSE if key in self.scheme)
+        return EpisodeBatch._select_keys(self, keys) if keys else None
 
     def _data_on(self, device: str | th.device) -> SimpleNamespace:
         parts = self.data.transition_data, self.data.episode_data
@@ -139,6 +170,7 @@ class EpisodeBatch:
             ValueError: a shape that does not fit ("Unsafe reshape").
         """
         batch_item, time_item = self._parse_slices((bs, ts))
+        self._course = None
         for key, value in data.items():
             if key in self.data.transition_data:
                 tensors, item = self.data.transition_data, (batch_item, time_item)
@@ -196,7 +228,10 @@ class EpisodeBatch:
             raise ValueError(f"The batch has no '{item}'; it has {', '.join(self.scheme)}.")
         if isinstance(item, tuple) and all(isinstance(key, str) for key in item):
             return self._select_keys(item)
-        return self._select_items(self._parse_slices(item))
+        selected = self._select_items(self._parse_slices(item))
+        if self._course is not None and not any(_on_gpu(x) for x in (item if isinstance(item, tuple) else (item,))):
+            selected._course = self._course[item]
+        return selected
 
     def _select_keys(self, keys: tuple[str, ...]) -> "EpisodeBatch":
         data = SimpleNamespace(transition_data={}, episode_data={})
@@ -288,6 +323,8 @@ class EpisodeBatch:
 
     def first_non_finite(self) -> str | None:
         """The place, in words, of the first value that is NaN, or infinite where the scheme does not allow it."""
+        if str(self.device) != "cpu" and self._sums_are_finite():
+            return None
         for tensors in (self.data.transition_data, self.data.episode_data):
             for key, tensor in tensors.items():
                 if not tensor.is_floating_point() or _surely_finite(tensor):
@@ -300,15 +337,25 @@ class EpisodeBatch:
                     return f"{key}{rest} of episode {row} of the batch is {value} ({len(places)} such values)"
         return None
 
+    def _sums_are_finite(self) -> bool:
+        """What `_surely_finite` finds of all fields, for which the program waits only once."""
+        tensors = (*self.data.transition_data.values(), *self.data.episode_data.values())
+        sums = [tensor.sum().float() for tensor in tensors if tensor.is_floating_point()]
+        return not sums or bool(th.stack(sums).isfinite().all())
+
     def __getstate__(self) -> dict[str, Any]:
         # a copy's arrays would not be on the memory of its tensors
-        return {**vars(self), "_arrays": {}}
+        return {**vars(self), "_arrays": {}, "_course": None}
 
     def __repr__(self) -> str:
         return (
             f"EpisodeBatch. Batch Size:{self.batch_size} Max_seq_len:{self.max_seq_length} "
             f"Keys:{self.scheme.keys()} Groups:{self.groups.keys()}"
         )
+
+
+def _on_gpu(item: Any) -> bool:
+    return isinstance(item, th.Tensor) and item.device.type != "cpu"
 
 
 def _surely_finite(x: th.Tensor) -> bool:

@@ -43,10 +43,12 @@ class JoinedEpisodes:
             batch: whole episodes, or the rollout after the last one.
             only: (row, column) of the ends of those that are wanted; None: all.
         """
-        parts = [batch[end].cpu().numpy()[..., 0].astype(bool) for end in ("terminated", "truncated")]
-        filled = batch["filled"].cpu().numpy()[..., 0].astype(bool)
-        ended = parts[0] | parts[1]
         rollout = is_rollout(batch)
+        if str(batch.device) != "cpu":
+            batch = batch[tuple({"filled", "terminated", "truncated", *self.fields})].on("cpu")
+        parts = [batch[end].numpy()[..., 0].astype(bool) for end in ("terminated", "truncated")]
+        filled = batch["filled"].numpy()[..., 0].astype(bool)
+        ended = parts[0] | parts[1]
         begin = self._begin if rollout and self._begin is not None else np.zeros(batch.batch_size, dtype=np.int64)
         # an episode that was lost in the first column is void; the next one begins after it
         begin[~filled[:, 0]] = 1
@@ -78,7 +80,7 @@ class JoinedEpisodes:
         self._begin = state["begin"]
 
     def _arrays(self, batch: EpisodeBatch) -> dict[str, np.ndarray]:
-        return {field: batch[field].cpu().numpy() for field in self.fields}
+        return {field: batch[field].numpy() for field in self.fields}
 
     def _joined(self, field: str, present: np.ndarray, row: int, begin: int, column: int) -> np.ndarray:
         pieces = [present[row, max(begin, 0) : column + 2]]

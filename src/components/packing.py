@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import torch as th
 
+from components.one_copy import moved
+
 
 @dataclass
 class PackedSteps:
@@ -26,9 +28,12 @@ class PackedSteps:
 
     @classmethod
     def of(cls, filled: th.Tensor) -> "PackedSteps | None":
-        """From the field "filled" `[B, T, 1]`; None if some episode is not filled from its first step on."""
+        """From the field "filled" `[B, T, 1]`, in main memory.
+
+        None if some episode is not filled from its first step on.
+        """
         batch_size, length = filled.shape[:2]
-        filled = filled.squeeze(2).cpu() > 0
+        filled = filled.squeeze(2) > 0
         lengths = filled.sum(1)
         has_step = th.arange(length).unsqueeze(0) < lengths.unsqueeze(1)
         if not th.equal(filled, has_step) or not lengths.max():
@@ -38,14 +43,17 @@ class PackedSteps:
 
     @classmethod
     def of_rollout(cls, filled: th.Tensor, starts: th.Tensor) -> "PackedSteps | None":
-        """From "filled" `[B, T, 1]` and starts of episodes within rows, bool `[B, T]`; None if steps are missing."""
+        """From "filled" `[B, T, 1]` and starts of episodes within rows, bool `[B, T]`, both in main memory.
+
+        None if steps are missing.
+        """
         batch_size, length = starts.shape
         if not filled.all():
             return None
         if length == 1:
             every = th.arange(batch_size)
             return cls(every, [batch_size], batch_size, length, every)
-        begins = starts.cpu().clone()
+        begins = starts.clone()
         begins[:, 0] = True
         of_row, column = begins.nonzero(as_tuple=True)
         first = of_row * length + column
@@ -55,8 +63,8 @@ class PackedSteps:
         return cls(rows, sizes, batch_size, length, continued)
 
     def to(self, device: str | th.device) -> "PackedSteps":
-        continued = None if self.continued is None else self.continued.to(device)
-        return PackedSteps(self.rows.to(device), self.sizes, self.batch_size, self.length, continued)
+        there = moved([self.rows] if self.continued is None else [self.rows, self.continued], device)
+        return PackedSteps(there[0], self.sizes, self.batch_size, self.length, *there[1:])
 
     def at_start(self, of_rows: th.Tensor | None, otherwise: th.Tensor) -> th.Tensor:
         """For every sequence, the value of its row of a rollout, `of_rows` `[B, ...]`, else `otherwise` `[S, ...]`."""

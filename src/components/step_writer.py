@@ -63,9 +63,11 @@ class StepWriter:
             for view in self._views.values():
                 view[rows, t] = 0
             return
+        device = self._tensors["filled"].device
+        places = [rows] if isinstance(t, int) else [rows, t]
+        places = sent(places, [th.int64] * len(places), device)
         for tensor in self._tensors.values():
-            at = t if isinstance(t, int) else th.as_tensor(t, device=tensor.device)
-            tensor[th.as_tensor(rows, device=tensor.device), at] = 0
+            tensor[places[0], t if isinstance(t, int) else places[1]] = 0
 
     def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int | np.ndarray) -> None:
         all_rows = len(rows) == len(value)

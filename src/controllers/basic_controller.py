@@ -153,15 +153,16 @@ class BasicMAC(OneNetwork):
         """Inputs for `unroll_packed`; None if these agents cannot be unrolled so, or if steps are missing."""
         if not self.supports_packing or not self._agent_supports_packing():
             return None
+        course = ep_batch.course()
         if is_rollout(ep_batch):
-            starts = memory_starts(ep_batch)
+            starts = memory_starts(course)
             if starts.dim() > 2:  # each agent has its own
                 if is_tree(self.agent.init_hidden()):
                     return None
                 starts = starts.new_zeros(starts.shape[:2])
-            steps = PackedSteps.of_rollout(ep_batch["filled"], starts)
+            steps = PackedSteps.of_rollout(course["filled"], starts)
         else:
-            steps = PackedSteps.of(ep_batch["filled"])
+            steps = PackedSteps.of(course["filled"])
         return None if steps is None else self.inputs.packed(ep_batch, steps.to(ep_batch["filled"].device))
 
     def unroll_packed(

@@ -80,12 +80,12 @@ class EntityMAC(OneNetwork):
     def packed_inputs(self, ep_batch) -> EntityFrames:
         """The filled frames of a batch, for `unroll_packed`."""
         size, length = ep_batch.batch_size, ep_batch.max_seq_length
-        filled = ep_batch["filled"].flatten() > 0
+        filled = ep_batch.course()["filled"].flatten() > 0
         if filled.all():
             steps, lead = AllSteps(), (size, length)
             field = lambda key: ep_batch[key].flatten(0, 1)  # noqa: E731
         else:
-            rows = filled.nonzero().squeeze(1)
+            rows = filled.nonzero().squeeze(1).to(ep_batch["filled"].device)
             steps, lead = PackedSteps(rows, [], size, length), (len(rows),)
             field = lambda key: steps.take(ep_batch[key])  # noqa: E731
         return EntityFrames(steps, lead, self._arguments(field))

@@ -103,11 +103,12 @@ class COMALearner(BaseLearner):
         q_vals = targets.new_zeros(bs, length, self.n_agents, self.n_actions)
         stats: dict[str, list] = {key: [] for key in STATS}
         at_once = self.args.critic_steps == "batch"
+        known = mask if mask.device.type == "cpu" else valid_transitions(batch.course(), by_agent=True)
         for t in (None,) if at_once else reversed(range(length)):
             part = slice(length) if at_once else slice(t, t + 1)
-            mask_t = mask[:, part].expand(-1, -1, self.n_agents)
-            if mask_t.sum() == 0:
+            if known[:, part].sum() == 0:
                 continue
+            mask_t = mask[:, part].expand(-1, -1, self.n_agents)
             q_t = self._forward(self.critic, batch, t)[:, :length]
             q_vals[:, part] = q_t.detach()
             q_taken = gather_actions(q_t, actions[:, part])

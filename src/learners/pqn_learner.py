@@ -45,7 +45,8 @@ class PQNLearner(BaseLearner):
         targets = self._targets(batch, mask)
         stats, due = defaultdict(list), self._log_due(t_env)
         for part in passes(rows(batch), self.args.epochs, self.args.minibatches):
-            for key, value in self._update(batch[part], targets[part], mask[part], due).items():
+            there = part.to(targets.device)
+            for key, value in self._update(batch[part], targets[there], mask[there], due).items():
                 stats[key].append(value)
         if due:
             self._log({key: sum(values) / len(values) for key, values in stats.items()}, t_env)

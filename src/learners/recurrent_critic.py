@@ -27,10 +27,11 @@ def unroll(
     """
     if before is None and BEFORE in batch.scheme:
         before = batch[BEFORE]
-    starts = episode_starts(batch)
-    steps = PackedSteps.of_rollout(batch["filled"], starts) if is_rollout(batch) else PackedSteps.of(batch["filled"])
+    course = batch.course()
+    starts, filled = episode_starts(course), course["filled"]
+    steps = PackedSteps.of_rollout(filled, starts) if is_rollout(batch) else PackedSteps.of(filled)
     if steps is None:
-        return _by_steps(critic, critic.encode(field, 2), starts, before)
+        return _by_steps(critic, critic.encode(field, 2), starts.to(batch.device), before)
     steps = steps.to(batch.device)
     x = critic.encode(lambda key: steps.take(field(key)), 1)
     initial = x.new_zeros(steps.sizes[0], *x.shape[1:])
@@ -75,7 +76,7 @@ class CriticMemory:
         values, memory = unroll(critic, batch, field, self._before)
         # the last column is the first of the next rollout, unless it closes an episode
         fresh = episode_starts(batch)[:, -1] | (batch["terminated"] | batch["truncated"])[:, -2, 0].bool()
-        self._after = memory[:, -2].masked_fill(fresh.view(-1, 1, 1), 0.0).cpu()
+        self._after = memory[:, -2].masked_fill(fresh.view(-1, 1, 1), 0.0)
         return values
 
     def before(self, batch: Any) -> dict[str, th.Tensor]:

@@ -39,10 +39,11 @@ class NewestRollout:
         self._transitions = 0
 
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
-        self._rollout = batch[:, : int(batch.max_t_filled())]
+        course = batch.course()
+        self._rollout = batch[:, : int(course.max_t_filled())]
         if str(self._rollout.device) != self.kept_on:
             self._rollout.to(self.kept_on)
-        self._transitions = int(valid_transitions(batch).sum())
+        self._transitions = int(valid_transitions(course).sum())
         return self._transitions
 
     def ready(self) -> bool:

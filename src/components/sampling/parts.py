@@ -37,7 +37,13 @@ def with_fields(
     scheme |= {
         key: {"vshape": tuple(x.shape[1:]), "dtype": x.dtype, "episode_const": True} for key, x in constant.items()
     }
-    return EpisodeBatch(scheme, batch.groups, batch.batch_size, columns, data=data, device=batch.device)
+    made = EpisodeBatch(scheme, batch.groups, batch.batch_size, columns, data=data, device=batch.device)
+    if str(batch.device) != "cpu":
+        course = batch.course()
+        shown = {"filled": course["filled"][:, :columns]}
+        shown["starts"] = memory_starts(course)[:, :columns].to(th.uint8).reshape(fields["starts"].shape)
+        made.know_course(shown)
+    return made
 
 
 def before_columns(
