@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_runs import config_of, evaluated, modelled, on_gpu, resumed, trained
+from gpu_runs import config_of, evaluated, modelled, on_gpu, resumed, trained, waits_and_sends
 from utils.config import config_names
 
 pytestmark = pytest.mark.slow
@@ -69,3 +69,28 @@ def _mistaken():
     except RuntimeError as error:
         found.append("not contiguous" if "hx is not contiguous" in str(error) else str(error))
     return found
+
+
+# waits for the card and copies to it in 40 more steps of all copies, and waits of an update: these may only fall
+COUNTS = {
+    "qmix": (56, 152, 0),
+    "qtran": (56, 144, 0),
+    "coma": (56, 152, 0),
+    "ippo": (72, 298, 2),
+    "mappo": (72, 296, 2),
+    "enn_ppo": (390, 791, 32),
+    "pqn_vdn": (68, 306, 0),
+    "masac": (80, 240, 0),
+    "sac_discrete": (80, 228, 0),
+    "ddpg": (120, 268, 0),
+    "iqn": (60, 250, 0),
+}
+
+
+@pytest.mark.parametrize("algorithm", COUNTS)
+def test_nothing_waits_for_the_card_more_often_than_it_did(algorithm):
+    waits, sends, of_update = on_gpu(waits_and_sends, config_of(algorithm))
+    most_waits, most_sends, most_of_update = COUNTS[algorithm]
+    assert waits <= most_waits
+    assert sends <= most_sends
+    assert of_update <= most_of_update

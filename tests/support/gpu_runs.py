@@ -13,6 +13,7 @@ import torch as th
 
 from checkpoints.resumption import Resumption
 from cli.compose import compose_config
+from experiment.loop import TrainingLoop
 from forked import CONTEXT, start_forked
 from learners import REGISTRY as learners
 from run import run
@@ -112,3 +113,29 @@ def evaluated(config: dict[str, Any], models: str, on: str, folder: str) -> tupl
     play = {"checkpoint_path": models, "evaluate": True, "save_replay": True, "test_nepisode": 3}
     mean = run({**config, **play, "local_results_path": folder, "use_cuda": on == "gpu"})
     return mean, len(list(Path(folder, "replays").rglob("*.jsonl")))
+
+
+def waits_and_sends(config: dict[str, Any]) -> tuple[int, int, float]:
+    """Of a run on the pretend GPU: waits and sends of 40 more steps, and waits of an update after the first ones."""
+    import pretend_gpu
+
+    never = dict.fromkeys(("test_interval", "log_interval", "learner_log_interval", "runner_log_interval"), 10**9)
+    update, of_updates, found = TrainingLoop._update, [], []
+
+    def counted(loop, *arguments):
+        before = pretend_gpu.counts.waits()
+        update(loop, *arguments)
+        of_updates.append(pretend_gpu.counts.waits() - before)
+
+    TrainingLoop._update = counted
+    try:
+        for t_max in (40, 80):
+            pretend_gpu.counts.clear()
+            of_updates.clear()
+            trained({**config, **never, "t_max": t_max, "test_nepisode": 0}, "gpu")
+            found.append((pretend_gpu.counts.waits(), pretend_gpu.counts.sends()))
+    finally:
+        TrainingLoop._update = update
+    later = of_updates[len(of_updates) // 2 :]
+    (waits, sends), (more_waits, more_sends) = found
+    return more_waits - waits, more_sends - sends, sum(later) / len(later)
