@@ -90,7 +90,12 @@ MUTANTS = (
     ),
     Edit("records: smaller types, too", "if tensor.dtype == dtype:", "if True:", RECORDS),
     Edit("transitions: new frames keep priorities", "self._levels[0][first + count : last + 1] = 0.0", "pass", NEXT),
-    Edit("batches: copies write elsewhere", 'return {**vars(self), "_arrays": {}}', "return vars(self)", NEXT),
+    Edit(
+        "batches: copies write elsewhere",
+        'return {**vars(self), "_arrays": {}, "_course": None}',
+        "return vars(self)",
+        NEXT,
+    ),
     Edit("transitions: nothing continues", "rows = np.flatnonzero(filled & (waiting >= 0))", "rows = []", BUFFER),
     Edit("transitions: the next place follows", "after - of\n", "1\n", BUFFER),
     Edit("transitions: overwritten ones are drawn", "queue.drop_below(self.ring.first, len(places))", "pass", BUFFER),
