@@ -8,14 +8,13 @@ import numpy as np
 import torch as th
 
 from components.batch_items import check_safe_view, indexed_shape, is_index, num_items, select
+from components.finite_values import first_non_finite
 from components.one_copy import moved
 from components.trajectories import MASKS, masks, trajectory_keys
 
 NO_ARRAY = (None, None)
 # fields by which programs branch: where steps are, episodes begin and end, and agents are there
 COURSE = ("filled", "terminated", "truncated", "starts", "begins", "present", "agents/terminated", "agents/truncated")
-# numbers for which NumPy takes less time than torch to find out that they are finite
-FEW = 1000
 
 
 class EpisodeBatch:
@@ -323,25 +322,7 @@ class EpisodeBatch:
 
     def first_non_finite(self) -> str | None:
         """The place, in words, of the first value that is NaN, or infinite where the scheme does not allow it."""
-        if str(self.device) != "cpu" and self._sums_are_finite():
-            return None
-        for tensors in (self.data.transition_data, self.data.episode_data):
-            for key, tensor in tensors.items():
-                if not tensor.is_floating_point() or _surely_finite(tensor):
-                    continue
-                allowed = self.scheme.get(key, {}).get("infinite", False)
-                places = (tensor.isnan() if allowed else ~tensor.isfinite()).nonzero()
-                if len(places):
-                    row, *rest = places[0].tolist()
-                    value = tensor[tuple(places[0])].item()
-                    return f"{key}{rest} of episode {row} of the batch is {value} ({len(places)} such values)"
-        return None
-
-    def _sums_are_finite(self) -> bool:
-        """What `_surely_finite` finds of all fields, for which the program waits only once."""
-        tensors = (*self.data.transition_data.values(), *self.data.episode_data.values())
-        sums = [tensor.sum().float() for tensor in tensors if tensor.is_floating_point()]
-        return not sums or bool(th.stack(sums).isfinite().all())
+        return first_non_finite(self)
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy's arrays would not be on the memory of its tensors
@@ -356,11 +337,3 @@ class EpisodeBatch:
 
 def _on_gpu(item: Any) -> bool:
     return isinstance(item, th.Tensor) and item.device.type != "cpu"
-
-
-def _surely_finite(x: th.Tensor) -> bool:
-    """False if a value is not finite, and perhaps if many are very large."""
-    if x.numel() < FEW and x.device.type == "cpu" and x.dtype != th.bfloat16:
-        return np.count_nonzero(np.isfinite(x.detach().numpy())) == x.numel()
-    # a finite sum proves it in a fifth of the time that looking at each takes
-    return bool(x.sum().isfinite())

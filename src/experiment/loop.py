@@ -182,6 +182,14 @@ class TrainingLoop:
         if getattr(learner, "skipped_updates", 0) > skipped:
             self._inspect(f"{learner.turned_non_finite}; the update was skipped", sample)
 
+    def _look_at_last_steps(self) -> None:
+        """Report steps since the last statistics that were left out on a GPU; the weights are as if none had been."""
+        for team in self.parts.learning:
+            try:
+                getattr(team.learner, "look_at_steps", lambda: None)()
+            except NonFiniteError as error:
+                self.console.warning(f"Updates at the end of training were left out: {error.statistic} was not finite.")
+
     def _log_test_loss(self, team: Member, t_env: int) -> None:
         """The loss on a sample that is held out, where the buffer holds one out and the learner can tell it."""
         if not (hasattr(team.buffer, "hold_out") and hasattr(team.learner, "test_loss")):
@@ -255,6 +263,7 @@ class TrainingLoop:
         """The last test, save and summary; a longer run resumes from before them."""
         args, state, t_env = self.args, self.state, self.acting.t_env
         trained = t_env > state.start_T
+        self._look_at_last_steps()
         if trained:
             self.saver.save_last()
             self.acting.log_pending()

@@ -94,3 +94,36 @@ def test_nothing_waits_for_the_card_more_often_than_it_did(algorithm):
     assert waits <= most_waits
     assert sends <= most_sends
     assert of_update <= most_of_update
+
+
+def test_steps_that_are_left_out_at_the_end_are_reported():
+    """Nobody looks between two statistics: the run does, before it ends."""
+    said, weights_are_finite = on_gpu(_ends_with_nan, config_of("qmix", learner_log_interval=10**6))
+    assert [line for line in said if line.startswith("Updates at the end of training were left out: loss (nan)")]
+    assert weights_are_finite
+
+
+def _ends_with_nan(config):
+    import logging
+
+    import torch as th
+
+    from learners.q_learner import QLearner
+
+    said, calls, step, kept = [], [], QLearner._step, {}
+
+    def late_nan(self, optimiser, loss, *more):
+        calls.append(loss)
+        kept["parameters"] = list(self.mac.parameters())
+        return step(self, optimiser, loss * float("nan") if len(calls) > 3 else loss, *more)
+
+    log = logging.Logger("the end")
+    log.addHandler(handler := logging.Handler())
+    handler.emit = lambda record: said.append(record.getMessage())
+    QLearner._step = late_nan
+    try:
+        trained({**config, "on_non_finite": "stop"}, "gpu", log)
+    finally:
+        QLearner._step = step
+    assert len(calls) > 4
+    return said, all(bool(th.isfinite(x).all()) for x in kept["parameters"])

@@ -42,11 +42,11 @@ def config_of(algorithm: str, environment: str = "", **changes: Any) -> dict[str
     return config
 
 
-def trained(config: dict[str, Any], on: str) -> dict[str, list[float]]:
+def trained(config: dict[str, Any], on: str, log: Any = None) -> dict[str, list[float]]:
     """The statistics of a run `on` "cpu" or "gpu"."""
     sacred_run = SimpleNamespace(info={}, _id=None, log_scalar=lambda *_: None)
     with tempfile.TemporaryDirectory() as folder:
-        run({**config, "local_results_path": folder, "use_cuda": on == "gpu"}, sacred_run)
+        run({**config, "local_results_path": folder, "use_cuda": on == "gpu"}, sacred_run, log)
     return {key: values for key, values in sacred_run.info.items() if isinstance(values, list)}
 
 

@@ -113,14 +113,14 @@ def test_games_that_crash_in_every_state_cost_their_races_only(stand_in, line_fi
 
     watch = Watch(monkeypatch, done)
     env_args = {"map_cycle": [{"map": "A", "line": line_file}], "port": port, **VIEW}
-    env_args |= {"game_timeout": 0.3, "launch_timeout": 1.0, "max_restarts": 60}
+    # an answer that takes longer on a busy machine would be one more connection
+    env_args |= {"game_timeout": 0.4, "launch_timeout": 1.0, "max_restarts": 60}
     with nothing_is_left():
         run(config_of(tmp_path, env_args))
         for game in (*games, testing):
             game.close()
     assert watch.restarts == 0, "a game's crash is not its collector's"
-    # on a busy machine an answer may take longer than `game_timeout`, too
-    assert all(1 + len(STATES) <= game.connections <= 4 + len(STATES) for game in games)
+    assert [game.connections for game in games] == [1 + len(STATES)] * 2
     finished = crashed = 0
     for batches in watch.rollouts.values():
         assert len(batches) > 15
