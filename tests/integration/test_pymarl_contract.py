@@ -20,6 +20,7 @@ from records.logger import Logger
 from run import args_sanity_check, evaluate_sequential, run, run_sequential
 from runners.episode_runner import EpisodeRunner
 from runners.parallel_runner import CloudpickleWrapper, env_worker
+from small_training import assembled
 from utils.timehelper import print_time
 
 # `run` takes the config first; PyMARL's order works, too (below)
@@ -133,6 +134,18 @@ def test_a_subclass_that_overrides_a_method_is_asked(path, method, own, tmp_path
     own(key, type(f"My{name}", (cls,), {method: override}))
     run(_config(tmp_path, algorithm, **{key: "own"}, **changes))
     assert calls
+
+
+def test_the_sizes_that_a_runner_gives_are_those_of_the_parts(own, tmp_path):
+    """As in PyMARL, whose `run_sequential` asks the runner."""
+
+    class Longer(EpisodeRunner):
+        def get_env_info(self):
+            return {**super().get_env_info(), "episode_limit": 99}
+
+    own("runner", Longer)
+    with assembled(_config(tmp_path, "vdn", runner="own")) as parts:
+        assert parts.teams[0].args.episode_limit == 99
 
 
 @pytest.mark.parametrize("path", ["controllers.basic_controller:BasicMAC", "learners.q_learner:QLearner"])
