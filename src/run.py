@@ -31,6 +31,7 @@ from records.tokens import map_of, run_token
 from utils.allocation import keep_freed_memory
 from utils.available_memory import memory_errors_explained
 from utils.config import default_config, recursive_dict_update
+from utils.devices import cards, learner_device, uses_cards
 from utils.errors import ConfigError, MusterError
 from utils.random_streams import seed_everything
 from utils.stop_signals import StopSignals
@@ -122,7 +123,7 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     if config.get("seed") is None:
         config["seed"] = int.from_bytes(os.urandom(4), "little") // 4
     config = args_sanity_check(copy.deepcopy(config), log)
-    if config["data_parallel"] and (count := th.cuda.device_count() if config["use_cuda"] else 0) < 2:
+    if config["data_parallel"] and (count := cards() if config["use_cuda"] else 0) < 2:
         log.warning(f"data_parallel has no effect: the run can use {count} GPUs, and it needs two.")
     elif config["data_parallel"] and (part := undivided(config)):
         log.warning(f"data_parallel has no effect: {part} is computed on one GPU (docs/performance.md).")
@@ -133,8 +134,7 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     args = SimpleNamespace(**config)
     # save_replay with a loaded model plays it, without training
     args.evaluate = args.evaluate or bool(resume is None and args.save_replay and args.checkpoint_path)
-    usual = "cuda" if args.use_cuda else "cpu"
-    args.device = usual if args.learner_device == "auto" else args.learner_device
+    args.device = learner_device(config)
     args.unique_token = resume.token if resume else _unique_token(args)
     if args.save_replay and args.env_args.get("replay_dir") == "":
         # SMAC's argument; empty, it would write into the game's own folder
@@ -274,7 +274,7 @@ def evaluate_sequential(args: SimpleNamespace, runner: Any) -> None:
 
 def args_sanity_check(config: dict, _log: logging.Logger) -> dict:
     """Switch `use_cuda` off where there is no CUDA device (PyMARL's function, which also rounds `test_nepisode`)."""
-    if config["use_cuda"] and not th.cuda.is_available():
+    if config["use_cuda"] and not uses_cards(config):
         _log.info("use_cuda is off: there is no CUDA device here.")
         config["use_cuda"] = False
     return config

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import utils
 from records.machine import require_packages
+from utils.devices import DEVICE_KEYS, learner_device, require_device, uses_cards
 from utils.errors import ConfigError
 
 # seconds; it takes about three, most of them to import torch
@@ -21,16 +22,10 @@ def check_devices(config: dict) -> None:
     """Refuse a device that this machine does not have; `auto` and `use_cuda` take an existing one.
 
     Raises:
-        ConfigError: cuda by name, without a CUDA device.
+        ConfigError: see `utils.devices.require_device`.
     """
-    named = [key for key in ("learner_device", "acting_device") if config[key] == "cuda"]
-    if not named:
-        return
-    import torch as th
-
-    if not th.cuda.is_available():
-        key = named[0]
-        raise ConfigError(f"{key}=cuda: there is no CUDA device here. Use {key}=auto or cpu.")
+    for key in DEVICE_KEYS:
+        require_device(key, config[key])
 
 
 def check_machine(config: dict) -> None:
@@ -40,9 +35,7 @@ def check_machine(config: dict) -> None:
         ConfigError: which package, and how to install it.
     """
     if config["machine_interval"]:
-        import torch as th
-
-        require_packages(gpu=config["use_cuda"] and th.cuda.is_available())
+        require_packages(gpu=uses_cards(config))
 
 
 def check_compiler(config: dict) -> None:
@@ -63,10 +56,7 @@ def check_precision(config: dict) -> None:
     """
     if config["precision"] != "bfloat16":
         return
-    import torch as th
-
-    usual = "cuda" if config["use_cuda"] and th.cuda.is_available() else "cpu"
-    device = usual if config["learner_device"] == "auto" else config["learner_device"]
+    device = learner_device(config)
     problem = _problem_with_bfloat16(device)
     if problem is not None:
         raise ConfigError(

@@ -127,15 +127,16 @@ OPTIONS = {
     "use_cuda": Option(SHARED, "use a GPU when there is one", resume=FREE),
     "learner_device": Option(
         SHARED,
-        "where the learner computes: cpu, cuda, or auto (cuda if use_cuda is on and there is one)",
-        choices=("auto", "cpu", "cuda"),
+        "where the learner computes: cpu, cuda, cuda:N (card N, from 0), mps, or auto (cuda if use_cuda is on and "
+        "there is one)",
         resume=FREE,
+        reaches=NOWHERE,
     ),
     "acting_device": Option(
         SHARED,
-        "where the networks that act compute: cpu, cuda, or auto (where the learner computes)",
-        choices=("auto", "cpu", "cuda"),
+        "where the networks that act compute: cpu, cuda, cuda:N, mps, or auto (where the learner computes)",
         resume=FREE,
+        reaches=NOWHERE,
     ),
     "acting": Option(
         SHARED,

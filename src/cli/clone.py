@@ -62,6 +62,7 @@ def clone(options: argparse.Namespace) -> None:
     from records.logger import Logger
     from records.tokens import map_of, run_token
     from utils.config import config_names, recursive_dict_update
+    from utils.devices import CPU, ON_CPU
     from utils.errors import ConfigError
     from utils.nearest import suggestion
     from utils.plain_values import shown
@@ -79,8 +80,8 @@ def clone(options: argparse.Namespace) -> None:
     config, settings = taken(composed, settings, new=True, texts=texts)
     config["env_args"] = {**config["env_args"], **named["env_args"]}
     # one environment is asked for its fields; nothing is played
-    config |= {"batch_size_run": 1, "use_cuda": False, "seed": 1}
-    config = check_config(recursive_dict_update(config, settings))
+    config |= {"batch_size_run": 1, "seed": 1}
+    config = check_config(recursive_dict_update(config, settings) | ON_CPU)
     seed_everything(config["seed"])
     th.set_num_threads(config["torch_threads"])
     config["env_args"]["seed"] = config["seed"]
@@ -88,7 +89,7 @@ def clone(options: argparse.Namespace) -> None:
         f"clone_{config['name']}", config["seed"], map_of(config["env"], config["env_args"]), datetime.now()
     )
     folder = Path(config["local_results_path"], MODELS, token)
-    args = SimpleNamespace(**config, device="cpu", unique_token=token)
+    args = SimpleNamespace(**config, device=CPU, unique_token=token)
     plan = Plan(options.epochs, options.batch_size, options.test_share)
     clone(args, Logger(get_logger()), recording, plan, folder)
     print(

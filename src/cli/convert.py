@@ -63,6 +63,7 @@ def convert(options: argparse.Namespace) -> None:
     from records.layout import MODELS
     from records.tokens import map_of, run_token
     from utils.config import flatten, recursive_dict_update
+    from utils.devices import CPU, ON_CPU
     from utils.errors import ConfigError
     from utils.plain_values import shown
     from utils.random_streams import seed_everything
@@ -75,10 +76,10 @@ def convert(options: argparse.Namespace) -> None:
     composed = compose_config(options.config, options.env_config)
     needed = _needed(composed.config, sizes)
     config, settings = taken(composed, recursive_dict_update(copy.deepcopy(needed), settings), new=True, texts=texts)
-    config |= {"batch_size_run": 1, "use_cuda": False, "seed": 1}  # nothing is played
-    config = check_config(recursive_dict_update(config, settings))
+    config |= {"batch_size_run": 1, "seed": 1}  # nothing is played
+    config = check_config(recursive_dict_update(config, settings) | ON_CPU)
     seed_everything(config["seed"])
-    args = SimpleNamespace(**{**config, "device": "cpu", "acting": "in_turn", "unique_token": ""})
+    args = SimpleNamespace(**{**config, "device": CPU, "acting": "in_turn", "unique_token": ""})
     learner, notes = _learner(args, options, weights)
     name = f"linesight_{options.folder.resolve().name}"[:60]
     token = run_token(name, config["seed"], map_of(config["env"], config["env_args"]), datetime.now())

@@ -37,6 +37,7 @@ from records.sacred_files import RunRecorder, check_run_id
 from records.sacred_mongo import mongo_recorder
 from replays.best_model import find_model
 from utils.config import default_config, recursive_dict_update
+from utils.devices import without_missing_devices
 from utils.errors import ConfigError, MusterError
 from utils.stop_signals import Interrupted, StopSignals
 
@@ -161,7 +162,8 @@ def config_to_play(arguments: Arguments, name: str, results: str) -> tuple[dict,
         "summary": False,
     }
     config = allowed(found.config(), arguments.settings, found.folder, UNUSED_IN_PLAY)
-    return recursive_dict_update(default_config(), {**config, **played}), reason
+    config = recursive_dict_update(default_config(), {**config, **played})
+    return config | without_missing_devices(config), reason
 
 
 def build_experiment(

@@ -18,13 +18,14 @@ from records.find_run import find_run
 from records.layout import MODELS
 from records.logger import Logger
 from utils.config import default_config, recursive_dict_update
+from utils.devices import CPU, ON_CPU
 from utils.errors import ConfigError
 from utils.plain_values import shown
 from utils.random_streams import seed_everything
 
 ENDING = ".onnx"
 # nothing is played and nothing else is written: one environment is asked for its fields
-ASKED = {"batch_size_run": 1, "use_cuda": False, "learner_device": "auto", "acting_device": "auto"}
+ASKED = {"batch_size_run": 1, **ON_CPU}
 
 
 def export(arguments: Arguments) -> None:
@@ -65,7 +66,7 @@ def _chosen(arguments: Arguments) -> tuple[SimpleNamespace, Path, int]:
     if reason or why:
         get_logger().info(reason or why)
     token = find_run(arguments.export, results).token
-    return SimpleNamespace(**config, device="cpu", unique_token=token), folder, step
+    return SimpleNamespace(**config, device=CPU, unique_token=token), folder, step
 
 
 def _policies(args: SimpleNamespace, model: Path, step: int, greedy: bool) -> dict[str, PolicyStep]:

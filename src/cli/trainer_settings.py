@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cli.trainer_sections import TABLE, Section
+from utils.devices import CPU, CUDA, is_name_of_device, named
 from utils.errors import ConfigError
 from utils.plain_values import shown
 
@@ -65,11 +66,19 @@ def of_whole_run(file: Section) -> dict:
     kept.taken = ["run_id", "results_dir", *kept.taken]
     kept.end()
     torch = file.section("torch_settings")
-    device = torch.choice("device", None, (None, "cpu", "cuda", "cuda:0"))
+    device = torch.take("device", None)
+    if device is not None and not (isinstance(device, str) and is_name_of_device(device)):
+        raise ConfigError(
+            f"{torch.file}: {torch.name('device')} is {shown(device)}; it must be cpu, cuda, cuda:N or mps."
+        )
     torch.end()
     file.taken = SECTIONS
     file.end()
-    return found if device is None else {**found, "use_cuda": device != "cpu"}
+    if device is None:
+        return found
+    # the usual ones take a card where there is one
+    other = {} if named(device) in (CPU, CUDA) else {"learner_device": device}
+    return {**found, "use_cuda": device != CPU, **other}
 
 
 def _parameters(section: Section) -> dict[str, float]:

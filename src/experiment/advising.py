@@ -24,6 +24,7 @@ from envs.fields import declared_spec
 from experiment.loaded_run import LoadedRun, loaded_run
 from records.logger import Logger
 from utils.config import default_config, recursive_dict_update
+from utils.devices import CPU, ON_CPU
 from utils.errors import ConfigError
 from utils.random_streams import seed_everything
 
@@ -37,12 +38,12 @@ def advisor(config: Mapping[str, Any]) -> Iterator["Advisor"]:
     """
     console = logging.getLogger("muster.advising")
     console.setLevel(logging.WARNING)
-    alone = {"evaluate": True, "batch_size_run": 1, "vector_env": "auto", "use_cuda": False}
+    alone = {"evaluate": True, "batch_size_run": 1, "vector_env": "auto", **ON_CPU}
     checked = check_config(recursive_dict_update(default_config(), {**config, **alone}))
     model, step, _ = model_to_play(checked["checkpoint_path"], checked["load_step"])
     seed_everything(checked["seed"])
     checked["env_args"]["seed"] = checked["seed"]
-    args = SimpleNamespace(**checked, unique_token="", device="cpu")
+    args = SimpleNamespace(**checked, unique_token="", device=CPU)
     with loaded_run(args, Logger(console), model, step) as run:
         yield Advisor(run)
 

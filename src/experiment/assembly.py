@@ -34,7 +34,7 @@ from runners import REGISTRY as r_REGISTRY
 from utils import lazy_dynamo
 from utils.available_memory import require_memory
 from utils.config import with_defaults
-from utils.devices import acting_device, device_memory, move_to
+from utils.devices import acting_device, collector_device, device_memory, move_to
 from utils.errors import ConfigError
 from utils.random_streams import GlobalGenerators, RandomStream
 from vector_envs.instances import TEST_SEED_OFFSET, prepare_environments
@@ -157,7 +157,7 @@ def collector_players(args: SimpleNamespace, logger: Logger) -> tuple[Any, Any]:
     """Runner and controller of a collector, which plays in a process of its own (`acting.collectors`)."""
     import_plugins(args.plugins)
     # nothing learns there: there are no weights that acting could lag behind
-    args.acting, args.device = "in_turn", "cuda" if args.acting_device == "cuda" else "cpu"
+    args.acting, args.device = "in_turn", collector_device(args)
     players = assemble_players(args, logger)
     return players.runner, players.mac
 

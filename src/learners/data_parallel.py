@@ -6,16 +6,21 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
+from utils.devices import card_of, cards
+
 # parts whose networks take more than rows of numbers
 UNDIVIDED = {"learner": ("iqn_learner",), "mac": ("entity_mac",)}
 
 
 def parallel_devices(args: Any) -> list[int]:
-    """The GPUs that share the learner's forward passes; empty unless `data_parallel` is on and there are several."""
-    if not args.data_parallel or not str(args.device).startswith("cuda"):
+    """The GPUs that share the learner's forward passes; empty unless `data_parallel` is on and there are several.
+
+    The first is the learner's own, which has the networks' weights.
+    """
+    own = card_of(args.device) if args.data_parallel else None
+    if own is None or (count := cards()) < 2:
         return []
-    count = th.cuda.device_count()
-    return list(range(count)) if count > 1 else []
+    return [own, *(card for card in range(count) if card != own)]
 
 
 def undivided(config: Mapping[str, Any]) -> str:

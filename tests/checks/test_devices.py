@@ -18,6 +18,40 @@ def test_a_device_by_name_must_be_there(key, monkeypatch):
         check_config(recursive_dict_update(default_config(), {key: "cdua"}))
 
 
+@pytest.fixture
+def two_cards(monkeypatch):
+    monkeypatch.setattr(th.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(th.cuda, "device_count", lambda: 2)
+
+
+@pytest.mark.parametrize("key", ["learner_device", "acting_device"])
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        (
+            "cuda:7",
+            r"this machine has no such device\. Did you mean 'cuda:\d'\? This machine has cpu, cuda:0, cuda:1",
+        ),
+        ("mps", "this machine has no such device.* This machine has cpu, cuda:0, cuda:1"),
+        ("gpu", "no such choice. Did you mean 'cuda'"),
+        ("gpu:1", "no such choice. Did you mean 'cuda:1'"),
+        ("CUDA", "no such choice. Did you mean 'cuda'"),
+        ("cuda:x", "no such choice. Did you mean 'cuda"),
+        ("cuda:-1", "no such choice. Did you mean 'cuda:1'"),
+        ("cuda:²", "no such choice"),
+        ("", "no such choice. Allowed: auto, cpu, cuda, cuda:N"),
+    ],
+)
+def test_a_device_is_refused_with_those_of_the_machine(key, name, problem, two_cards):
+    with pytest.raises(ConfigError, match=f"^{key}={name}: {problem}"):
+        check_config(recursive_dict_update(default_config(), {key: name}))
+
+
+@pytest.mark.parametrize("name", ["auto", "cpu", "cuda", "cuda:0", "cuda:1"])
+def test_devices_that_are_there(name, two_cards):
+    assert check_config(recursive_dict_update(default_config(), {"learner_device": name}))["learner_device"] == name
+
+
 def test_overlap_needs_a_learner_that_replays():
     config = recursive_dict_update(
         default_config(),

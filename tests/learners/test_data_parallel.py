@@ -43,6 +43,7 @@ def test_devices_are_all_gpus_where_there_are_several(monkeypatch):
     for count, found in ((0, []), (1, []), (3, [0, 1, 2])):
         monkeypatch.setattr(th.cuda, "device_count", lambda count=count: count)
         assert parallel_devices(make_args(data_parallel=True, device="cuda")) == found
+    assert parallel_devices(make_args(data_parallel=True, device="cuda:1")) == [1, 0, 2]
     assert parallel_devices(make_args(data_parallel=False, device="cuda")) == []
     assert parallel_devices(make_args(data_parallel=True, device="cpu")) == []
 
