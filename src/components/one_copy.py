@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch as th
 
+from utils.devices import same_device
+
 # bytes between beginnings of arrays: more than any type needs
 ALIGNMENT = 16
 # bytes of a tensor that moves alone: packing it would take longer than the copy that this saves, some 10 microseconds
@@ -41,12 +43,12 @@ def received(tensors: Sequence[th.Tensor]) -> list[np.ndarray]:
 
 
 def moved(tensors: Sequence[th.Tensor], device: str | th.device) -> list[th.Tensor]:
-    """The tensors on a device: those from another one in one copy, but for large ones.
+    """The tensors, all of which are on one device, on another: in one copy, but for large ones.
 
     Those that came in one copy share its memory, and are contiguous.
     """
     device, there = th.device(device), list(tensors)
-    away = [i for i, tensor in enumerate(there) if tensor.device.type != device.type]
+    away = [i for i, tensor in enumerate(there) if not same_device(tensor.device, device)]
     small = [i for i in away if there[i].nbytes < LARGE]
     if len(small) < 2:
         return [tensor.to(device) for tensor in there]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import torch as th
 
+from utils.devices import MPS, cards
+
 
 def seed_everything(seed: int) -> None:
     """Seed Python's, NumPy's and torch's global generators."""
@@ -63,13 +65,20 @@ def global_generators() -> dict[str, Any]:
         "numpy": np.random.get_state(),
         "torch": th.get_rng_state(),
         "cuda": th.cuda.get_rng_state_all() if th.cuda.is_available() and th.cuda.is_initialized() else [],
+        **({MPS: th.mps.get_rng_state()} if th.backends.mps.is_available() else {}),
     }
 
 
 def set_global_generators(state: dict[str, Any]) -> None:
-    """Put the global generators into the states that `global_generators` returned; those of GPUs if there are any."""
+    """Put the global generators into the states that `global_generators` returned; those of GPUs as far as there are.
+
+    A card that had no state, since there were fewer, keeps its own.
+    """
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])
     th.set_rng_state(state["torch"])
     if state["cuda"] and th.cuda.is_available():
-        th.cuda.set_rng_state_all(state["cuda"])
+        for card, of_card in zip(range(cards()), state["cuda"], strict=False):
+            th.cuda.set_rng_state(of_card, card)
+    if MPS in state and th.backends.mps.is_available():
+        th.mps.set_rng_state(state[MPS])

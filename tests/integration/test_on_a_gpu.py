@@ -38,6 +38,30 @@ def test_acting_ahead_and_on_another_device(algorithm, changes):
     _same(on_gpu(trained, config, "gpu"), trained(config, "cpu"))
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "learner", "acting"),
+    [
+        ("qmix", "cuda:0", "cuda:1"),
+        ("iqn", "cuda:1", "cuda:0"),
+        ("enn_ppo", "cuda:1", "auto"),
+        ("ippo", "cuda:1", "cuda:0"),
+    ],
+)
+def test_learning_and_acting_on_two_cards(algorithm, learner, acting):
+    there = config_of(algorithm, learner_device=learner, acting_device=acting)
+    _same(on_gpu(trained, there, "gpu"), trained(config_of(algorithm), "cpu"))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "first", "then"),
+    [("qmix", "cpu", "cuda:1"), ("iqn", "cuda", "cpu"), ("enn_ppo", "cuda:1", "cuda"), ("ippo", "cpu", "cuda")],
+)
+def test_a_run_is_resumed_on_another_device(algorithm, first, then):
+    config = config_of(algorithm)
+    there = on_gpu(resumed, {**config, "learner_device": first}, "gpu", {"learner_device": then})
+    _same(there, resumed(config, "cpu"))
+
+
 @pytest.mark.parametrize("algorithm", ["qmix", "ippo", "iqn"])
 def test_a_model_of_one_device_plays_on_the_other_and_is_recorded(algorithm, tmp_path):
     config = config_of(algorithm, "racing" if algorithm == "iqn" else "two_step")
@@ -52,7 +76,7 @@ def test_a_model_of_one_device_plays_on_the_other_and_is_recorded(algorithm, tmp
 
 def test_an_operation_on_two_devices_is_refused_as_by_a_gpu():
     message = on_gpu(_mistaken)
-    assert message == ["two devices", "not contiguous"]
+    assert message == ["two devices", "two cards", "not contiguous"]
 
 
 def _mistaken():
@@ -63,6 +87,10 @@ def _mistaken():
         th.ones(3, device="cuda") + th.ones(3)
     except RuntimeError as error:
         found.append("two devices" if "found at least two devices, cuda:0 and cpu" in str(error) else str(error))
+    try:
+        th.ones(3, device="cuda") + th.ones(3).to("cuda:1")
+    except RuntimeError as error:
+        found.append("two cards" if "found at least two devices, cuda:0 and cuda:1" in str(error) else str(error))
     network = th.nn.GRU(2, 4).cuda()
     try:
         network(th.ones(5, 3, 2).cuda(), th.ones(1, 1, 4).cuda().expand(1, 3, 4))

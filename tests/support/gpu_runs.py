@@ -91,14 +91,15 @@ def _serve(pipe) -> None:
         pipe.send(answer)
 
 
-def resumed(config: dict[str, Any], on: str) -> dict[str, list[float]]:
-    """The statistics of a run that stops after the first half, and is resumed for the rest."""
+def resumed(config: dict[str, Any], on: str, changes: dict[str, Any] | None = None) -> dict[str, list[float]]:
+    """The statistics of a run that stops after the first half, and is resumed for the rest, with these changes."""
     sacred_run = SimpleNamespace(info={}, _id=1, log_scalar=lambda *_: None)
     with tempfile.TemporaryDirectory() as folder:
         whole = {**config, "local_results_path": folder, "use_cuda": on == "gpu", "run_name": "it"}
         run({**whole, "t_max": config["t_max"] // 2}, sacred_run)
         resume = Resumption.of("it", folder)
-        run({**resume.config_of(resume.recorded), "t_max": config["t_max"]}, sacred_run, resume=resume)
+        again = {**resume.config_of(resume.recorded), "t_max": config["t_max"], **(changes or {})}
+        run(again, sacred_run, resume=resume)
     return {key: values for key, values in sacred_run.info.items() if isinstance(values, list)}
 
 

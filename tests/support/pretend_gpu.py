@@ -1,7 +1,7 @@
-"""A pretend GPU: tensors that say `cuda`, compute on the CPU, refuse what a GPU refuses, and count what waits for it.
+"""Pretend GPUs: tensors that say `cuda`, compute on the CPU, refuse what a GPU refuses, and count what waits for it.
 
-`install()` makes torch, in this process, believe that there is one GPU. What is put on `cuda` becomes a `CardTensor`
-around a tensor of the CPU. Every operation on it
+`install()` makes torch, in this process, believe that there are two GPUs. What is put on `cuda` or `cuda:1` becomes a
+`CardTensor` around a tensor of the CPU. Every operation on it
 
 - is refused if it is given tensors of two devices (numbers, copies and indices aside), as by CUDA's kernels;
 - is refused if a recurrent network's memory is not contiguous, as by cuDNN;
@@ -12,7 +12,9 @@ cannot show: speed, memory, streams, captured graphs, and kernels that compute o
 
 How: a wrapper subclass with `__torch_dispatch__` on torch's spare device (PrivateUse1; a torch built for CPUs lacks
 what autograd needs of `cuda`), and two modes. `_Kernels` sees operations that make tensors, `_Calls` those that C++
-would carry to the device without asking. Modes belong to a thread; those that start after `install()` have them.
+would carry to the device without asking. Modes belong to a thread; those that start after `install()` have them. To
+torch there is one such device: which card a tensor is on, only the wrapper knows. What torch's own code makes in
+between, as autograd does, goes with either (its `card` is None).
 """
 
 import sys
@@ -45,6 +47,7 @@ NOTHING = object()
 
 backend_registration._setup_privateuseone_for_python_backend(rename="card")
 CARD = th.device("card", 0)
+CARDS = 2
 
 
 class Counts(Counter):
@@ -77,19 +80,19 @@ def _place() -> str:
 
 
 class CardTensor(th.Tensor):
-    """A tensor on the card; `inner` has its numbers."""
+    """A tensor on a card; `inner` has its numbers."""
 
     @staticmethod
-    def __new__(cls, inner):
+    def __new__(cls, inner, card=0):
         layout = {"strides": inner.stride(), "storage_offset": inner.storage_offset(), "layout": inner.layout}
         self = th.Tensor._make_wrapper_subclass(cls, inner.size(), dtype=inner.dtype, device=CARD, **layout)
-        self.inner = inner
+        self.inner, self.card = inner, card
         return self
 
     __torch_function__ = th._C._disabled_torch_function_impl
     is_cuda = property(lambda self: True)
     is_cpu = property(lambda self: False)
-    device = property(lambda self: th.device("cuda", 0))
+    device = property(lambda self: th.device("cuda", self.card or 0))
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -99,7 +102,7 @@ class CardTensor(th.Tensor):
         return f"card({self.inner!r})"
 
     def __deepcopy__(self, memo):
-        copied = CardTensor(self.inner.detach().clone()).requires_grad_(self.requires_grad)
+        copied = CardTensor(self.inner.detach().clone(), self.card).requires_grad_(self.requires_grad)
         if getattr(self, "_is_param", False):
             copied._is_param = True
         return copied
@@ -111,8 +114,8 @@ class CardTensor(th.Tensor):
 
 
 def install() -> None:
-    """Make torch, in this process, believe in one GPU, for good."""
-    facts = {"is_available": True, "is_initialized": False, "device_count": 1, "current_device": 0}
+    """Make torch, in this process, believe in two GPUs, for good."""
+    facts = {"is_available": True, "is_initialized": False, "device_count": CARDS, "current_device": 0}
     facts |= {"mem_get_info": (8 << 30, 8 << 30), "get_device_name": "pretend GPU"}
     ignored = ("_lazy_init", "synchronize", "empty_cache", "manual_seed", "manual_seed_all")
     for name, value in {**facts, **dict.fromkeys(ignored)}.items():
@@ -175,14 +178,16 @@ def _compute(func, args, kwargs):
         return args[0]
     if on_card:
         _require_one_device(func, args, tensors)
+    card = next((x.card for x in tensors if isinstance(x, CardTensor) and x.card is not None), None)
     if kwargs.get("device") is not None:
-        on_card, kwargs["device"] = _is_card(kwargs["device"]), th.device("cpu")
+        on_card, card = _is_card(kwargs["device"]), _card_of(kwargs["device"])
+        kwargs["device"] = th.device("cpu")
         kwargs.pop("pin_memory", None)
     counts.note("by_size", on_card and func in BY_SIZE)
     if func is aten._thnn_fused_gru_cell.default:
-        return _gru_cell(*args)
+        return tuple(CardTensor(x, card) for x in _gru_cell(*args))
     if func is aten._thnn_fused_gru_cell_backward.default:
-        return _gru_cell_backward(*args)
+        return tuple(None if x is None else CardTensor(x, card) for x in _gru_cell_backward(*args))
     inner_args, inner_kwargs = tree_map(_inner, (args, kwargs))
     out = func(*inner_args, **inner_kwargs)
     if not on_card:
@@ -195,7 +200,7 @@ def _compute(func, args, kwargs):
     known = {id(x.inner): x for x in tensors if isinstance(x, CardTensor)}
 
     def on_the_card(x):
-        return known[id(x)] if id(x) in known else CardTensor(x) if isinstance(x, th.Tensor) else x
+        return known[id(x)] if id(x) in known else CardTensor(x, card) if isinstance(x, th.Tensor) else x
 
     return tree_map(on_the_card, out)
 
@@ -207,7 +212,8 @@ def _copied(tensor, kwargs, from_card):
     counts.note("to_card", to_card and not from_card)
     kwargs.pop("pin_memory", None)
     out = aten._to_copy.default(_inner(tensor), **kwargs)
-    return CardTensor(out) if to_card else out
+    card = tensor.card if target is None and from_card else _card_of(target) if target is not None else None
+    return CardTensor(out, card) if to_card else out
 
 
 def _require_one_device(func, args, tensors):
@@ -216,32 +222,37 @@ def _require_one_device(func, args, tensors):
         indices = [x for x in args[1] if isinstance(x, th.Tensor)]  # CUDA takes them from the CPU, and copies them
         counts.note("index_by_cpu")
         strangers = [x for x in strangers if not any(x is index for index in indices)]
-    if strangers:
+    here = sorted({x.card for x in tensors if isinstance(x, CardTensor) and x.card is not None})
+    if strangers or len(here) > 1:
+        found = [*(f"cuda:{card}" for card in here or [0]), *(["cpu"] if strangers else [])]
         raise RuntimeError(
-            "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
-            f"(when checking the arguments of {func})"
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{found[0]} and {found[1]}! (when checking the arguments of {func})"
         )
 
 
 def _carried(func, args, kwargs):
     """The result of a call that moves, makes or indexes a tensor; None: it is none of these; NOTHING: it has none."""
     if func is th.Tensor.cuda:
-        return args[0] if isinstance(args[0], CardTensor) else _sent(args[0])
+        return args[0] if isinstance(args[0], CardTensor) and not args[0].card else _sent(args[0])
     if func is th.Tensor.pin_memory:
         return args[0]
     if func is th.Tensor.to:
         return _to(args[0], *args[1:], **kwargs)
     if func is th.Tensor.new_tensor and isinstance(args[0], CardTensor):
         counts.note("made_on_cpu")
-        return CardTensor(th.tensor(*args[1:], dtype=kwargs.get("dtype") or args[0].dtype))
+        return CardTensor(th.tensor(*args[1:], dtype=kwargs.get("dtype") or args[0].dtype), args[0].card)
     if func in (th.tensor, th.as_tensor, th.asarray) and _is_card(kwargs.get("device")):
         rest = {key: value for key, value in kwargs.items() if key not in ("device", "requires_grad")}
         if isinstance(args[0], CardTensor):
-            return _to(args[0], CARD, **rest)
+            return _to(args[0], kwargs["device"], **rest)
         counts.note("made_on_cpu")
-        return CardTensor(func(*args, **rest)).requires_grad_(kwargs.get("requires_grad", False))
+        return CardTensor(func(*args, **rest), _card_of(kwargs["device"])).requires_grad_(
+            kwargs.get("requires_grad", False)
+        )
     if func in (th.Tensor.__getitem__, th.Tensor.__setitem__) and isinstance(args[0], CardTensor):
-        index = tuple(map(_index, args[1])) if isinstance(args[1], tuple) else _index(args[1])
+        at = args[0].card
+        index = tuple(_index(i, at) for i in args[1]) if isinstance(args[1], tuple) else _index(args[1], at)
         parts = index if isinstance(index, tuple) else (index,)
         counts.note("index_by_mask", any(isinstance(i, CardTensor) and i.dtype == th.bool for i in parts))
         if func is th.Tensor.__getitem__:
@@ -261,24 +272,32 @@ def _to(tensor, *args, device=None, dtype=None, copy=False, other=None, **_):
             device = given
     if not _is_card(device):
         return None
-    if isinstance(tensor, CardTensor) and not copy and dtype in (None, tensor.dtype):
+    card = _card_of(device)
+    there = isinstance(tensor, CardTensor) and (card is None or tensor.card in (None, card))
+    if there and not copy and dtype in (None, tensor.dtype):
         return tensor
-    return _sent(tensor, dtype)
+    return _sent(tensor, dtype, card or 0)
 
 
-def _sent(tensor, dtype=None):
-    return aten._to_copy.default(tensor, device=CARD, **({"dtype": dtype} if dtype else {}))
+def _sent(tensor, dtype=None, card=0):
+    return aten._to_copy.default(tensor, device=th.device("cuda", card), **({"dtype": dtype} if dtype else {}))
 
 
-def _index(index):
+def _index(index, card):
     if not isinstance(index, list | np.ndarray):
         return index
     counts.note("index_by_list")
-    return CardTensor(th.as_tensor(index))
+    return CardTensor(th.as_tensor(index), card)
 
 
 def _is_card(device) -> bool:
     return device is not None and th.device(device).type in ("cuda", "card")
+
+
+def _card_of(device):
+    """The number of the card; None: torch's own code asks for the device that it knows."""
+    device = th.device(device)
+    return (device.index or 0) if device.type == "cuda" else None
 
 
 def _inner(x):
@@ -293,7 +312,7 @@ def _gru_cell(input_gates, hidden_gates, hx, input_bias=None, hidden_bias=None):
     (ir, iz, i_n), (hr, hz, hn) = i.chunk(3, 1), h.chunk(3, 1)
     r, z = th.sigmoid(ir + hr), th.sigmoid(iz + hz)
     n = th.tanh(i_n + r * hn)
-    return CardTensor(n + z * (x - n)), CardTensor(th.cat([r, z, n, x, hn], 1))
+    return n + z * (x - n), th.cat([r, z, n, x, hn], 1)
 
 
 def _gru_cell_backward(grad, workspace, has_bias):
@@ -302,20 +321,19 @@ def _gru_cell_backward(grad, workspace, has_bias):
     gz, gn = g * (x - n) * (1 - z) * z, g * (1 - z) * (1 - n * n)
     gr = gn * hn * (1 - r) * r
     gi, gh = th.cat([gr, gz, gn], 1), th.cat([gr, gz, gn * r], 1)
-    biases = (CardTensor(gi.sum(0)), CardTensor(gh.sum(0))) if has_bias else (None, None)
-    return CardTensor(gi), CardTensor(gh), CardTensor(g * z), *biases
+    return gi, gh, g * z, *((gi.sum(0), gh.sum(0)) if has_bias else (None, None))
 
 
 _library = th.library.Library("aten", "IMPL")
 _library.impl(
     "empty_strided",
     lambda size, stride, *, dtype=None, **_: CardTensor(
-        aten.empty_strided.default(size, stride, dtype=dtype, device="cpu")
+        aten.empty_strided.default(size, stride, dtype=dtype, device="cpu"), None
     ),
     "PrivateUse1",
 )
 _library.impl(
     "empty.memory_format",
-    lambda size, *, dtype=None, **_: CardTensor(aten.empty.memory_format(size, dtype=dtype, device="cpu")),
+    lambda size, *, dtype=None, **_: CardTensor(aten.empty.memory_format(size, dtype=dtype, device="cpu"), None),
     "PrivateUse1",
 )

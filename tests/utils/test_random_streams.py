@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch as th
 
-from utils.random_streams import RandomStream, seed_everything
+from utils.random_streams import RandomStream, global_generators, seed_everything, set_global_generators
 
 
 def _draw():
@@ -64,3 +64,13 @@ def test_its_state_can_be_kept():
     other.load_state_dict(state)
     with other.active():
         assert _draw() == first
+
+
+@pytest.mark.parametrize(("cards", "taken"), [(0, []), (1, ["a"]), (2, ["a", "b"]), (5, ["a", "b", "c"])])
+def test_a_state_of_a_machine_with_another_number_of_cards_is_taken(cards, taken, monkeypatch):
+    found = []
+    monkeypatch.setattr(th.cuda, "is_available", lambda: cards > 0)
+    monkeypatch.setattr(th.cuda, "device_count", lambda: cards)
+    monkeypatch.setattr(th.cuda, "set_rng_state", lambda state, card: found.append((card, state)))
+    set_global_generators({**global_generators(), "cuda": ["a", "b", "c"]})
+    assert found == list(enumerate(taken))
