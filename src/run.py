@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from checks.lasting import lasting
 from checks.paths import require_new_name
 from checks.recorded import statement_of
 from checks.teams import team_config
+from experiment.out_of_memory import explanation
 from experiment.session import train_or_play
 from learners.data_parallel import undivided
 from records.best_model import best_of
@@ -98,7 +100,7 @@ def run(
             ending.callback(lambda: logger.close_sinks(finished))
             ending.callback(logger.close)
             _set_up_sinks(args, config, logger, folder, sacred_run, resume)
-            with memory_errors_explained():
+            with memory_errors_explained(partial(explanation, args)):
                 checkpoint = resume.checkpoint if resume else None
                 train_or_play(args, config, logger, folder, signals, checkpoint, custom, validate)
             finished = True

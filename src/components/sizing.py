@@ -6,6 +6,9 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 
+# what a buffer takes, in the words of a sentence with its bytes behind them
+REPLAY, SAMPLE = "a replay buffer of up to", "training samples of up to"
+
 
 def batch_bytes(
     scheme: Mapping[str, dict],

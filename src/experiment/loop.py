@@ -13,6 +13,7 @@ from components.sampling.chain import Minibatches
 from experiment.assembly import Parts
 from experiment.best_episodes import SavedBestEpisodes
 from experiment.inspection import Inspection
+from experiment.out_of_memory import out_of_memory
 from experiment.rare_infos import RareInfos
 from experiment.replay_recording import save_replay
 from experiment.saved_models import SavedModels
@@ -81,12 +82,15 @@ class TrainingLoop:
             with self.signals.watching():
                 self._train_or_stop()
         except Exception as error:
+            fault = out_of_memory(error, self.args, self.parts) or error
             # keep the work before the fault
             hint = self.saver.save_after_fault()
-            if isinstance(error, MusterError):
-                error.args = (f"{error}\n{hint}",)
+            if isinstance(fault, MusterError):
+                fault.args = (f"{fault}\n{hint}",)
             else:
                 self.console.error(hint)
+            if fault is not error:
+                raise fault from error
             raise
         finally:
             self.acting.close()

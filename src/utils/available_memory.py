@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from utils.errors import MusterError
@@ -13,8 +13,8 @@ from utils.sizes import readable_size
 # files of a control group's limit, use and statistics, and the entry of the latter that can be given back
 CGROUP_1 = ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 CGROUP_2 = ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file")
-# torch's messages of the CPU and of a GPU
-OUT_OF_MEMORY = re.compile("can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
+# torch's messages of the CPU, of a GPU, and of a GPU's libraries
+OUT_OF_MEMORY = re.compile("can't allocate memory|not enough memory|out of memory|_ALLOC_FAILED", re.IGNORECASE)
 
 
 def available_memory(root: str | Path = "/") -> int | None:
@@ -45,19 +45,38 @@ def require_memory(what: str, size: int, available: int | None, advice: str) -> 
         )
 
 
+def memory_reason(error: BaseException) -> str:
+    """The first line of an error by which NumPy, torch or Python run out of memory, on any device; empty of others."""
+    if not isinstance(error, MemoryError | RuntimeError):  # torch's own kind, OutOfMemoryError, is a RuntimeError
+        return ""
+    reason = str(error).split("\n")[0]
+    if isinstance(error, MemoryError):
+        return reason or type(error).__name__
+    return reason if OUT_OF_MEMORY.search(reason) else ""
+
+
+def usual_explanation(reason: str) -> str:
+    """Of a program of which nothing more is known."""
+    return (
+        f"There is not enough memory: {shown(reason, 300)}. Choose a smaller batch_size, batch_size_run, buffer_size "
+        "or smaller networks."
+    )
+
+
 @contextlib.contextmanager
-def memory_errors_explained() -> Iterator[None]:
-    """Raise a MusterError if NumPy, torch or Python run out of memory, on any device."""
+def memory_errors_explained(explanation: Callable[[str], str] = usual_explanation) -> Iterator[None]:
+    """Raise a MusterError if NumPy, torch or Python run out of memory, on any device.
+
+    Args:
+        explanation: makes the message of torch's.
+    """
     try:
         yield
-    except (MemoryError, RuntimeError) as error:  # torch's own kind, OutOfMemoryError, is a RuntimeError
-        reason = str(error).split("\n")[0]
-        if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(reason):
+    except (MemoryError, RuntimeError) as error:
+        reason = memory_reason(error)
+        if not reason:
             raise
-        raise MusterError(
-            f"There is not enough memory: {shown(reason or type(error).__name__, 300)}. Choose a smaller batch_size, "
-            "batch_size_run, buffer_size or smaller networks."
-        ) from error
+        raise MusterError(explanation(reason)) from error
 
 
 def _of_machine(root: Path) -> int | None:

@@ -154,6 +154,16 @@ def device_memory(device: str) -> int | None:
     return th.cuda.mem_get_info(device)[0]
 
 
+def release_memory() -> None:
+    """Give the memory of cards back that torch keeps for later tensors."""
+    import torch as th
+
+    if th.cuda.is_available():
+        th.cuda.empty_cache()
+    if th.backends.mps.is_available():
+        th.mps.empty_cache()
+
+
 def waiting_for(devices: set[str]) -> Callable[[], None] | None:
     """A function that waits until these devices have done what they were given; None if all of them are the CPU."""
     import torch as th

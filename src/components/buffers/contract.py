@@ -1,6 +1,6 @@
 """The contract of a buffer with the loop, checkpoints and learners."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import torch as th
@@ -23,6 +23,8 @@ class Buffer(Protocol):
     preprocess: Mapping[str, tuple]
     # the device of its tensors; where all buffers are in main memory ("cpu"), rollouts come there, too, in one copy
     kept_on: str
+    # what it takes where, for a person: the words of `components.sizing`, a device, bytes; a buffer may leave it out
+    takes: Sequence[tuple[str, str, int]]
     # saves the content in checkpoints; None if every `insert` replaces all of it, which need not be saved
     journal: Journal | None
 

@@ -8,7 +8,7 @@ import numpy as np
 from components.buffers.episode_journal import EpisodeJournal
 from components.buffers.replay_buffer import ReplayBuffer
 from components.episode_batch import EpisodeBatch
-from components.sizing import batch_bytes
+from components.sizing import REPLAY, SAMPLE, batch_bytes
 from utils.available_memory import require_memory
 from utils.devices import device_memory
 from utils.errors import ConfigError
@@ -31,6 +31,8 @@ class EpisodeReplay:
         size = _require_memory(scheme, groups, columns, preprocess, args, device)
         figures = f"{args.buffer_size} episodes, up to {readable_size(size)}"
         logger.console_logger.info(f"Replay buffer: {figures}")
+        sample = batch_bytes(scheme, groups, preprocess, args.batch_size, columns)
+        self.takes = [(REPLAY, device, size), (SAMPLE, args.device, sample)]
         self.episodes = ReplayBuffer(scheme, groups, args.buffer_size, columns, preprocess=preprocess, device=device)
         self.scheme, self.groups, self.preprocess = self.episodes.scheme, groups, preprocess
         # of the episode in each place

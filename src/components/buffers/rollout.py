@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from components.episode_batch import EpisodeBatch
-from components.sizing import batch_bytes
+from components.sizing import SAMPLE, batch_bytes
 from utils.available_memory import require_memory
 from utils.devices import device_memory
 from utils.rl_utils import valid_transitions
@@ -25,9 +25,11 @@ class NewestRollout:
     def __init__(
         self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
+        size = batch_bytes(scheme, groups, preprocess, args.batch_size_run, columns)
+        self.takes = [(SAMPLE, args.device, size)]
         require_memory(
             f"A training sample (a rollout of {args.batch_size_run} environments)",
-            batch_bytes(scheme, groups, preprocess, args.batch_size_run, columns),
+            size,
             device_memory(args.device),
             "Choose a smaller batch_size_run.",
         )

@@ -17,6 +17,7 @@ from components.buffers.transition_room import device_of, require_room
 from components.buffers.waiting import WaitingSteps
 from components.episode_batch import EpisodeBatch
 from components.sampling.drawn import Drawn
+from components.sizing import REPLAY, SAMPLE, batch_bytes
 from components.update_plan import Supply
 from utils.config import with_defaults
 from utils.errors import MusterError
@@ -54,6 +55,8 @@ class TransitionReplay:
         self._room = partial(require_room, scheme, groups, columns, preprocess, args, device)
         size = self._room(args.buffer_size)
         logger.console_logger.info(f"Replay buffer: {args.buffer_size} steps, up to {readable_size(size)}")
+        sample = batch_bytes(scheme, groups, preprocess, args.batch_size, 2)
+        self.takes = [(REPLAY, device, size), (SAMPLE, args.device, sample)]
         self.ring = FrameRing(scheme, groups, preprocess, args.buffer_size, device, args.buffer_folder)
         self.scheme, self.groups, self.preprocess = self.ring.scheme, groups, preprocess
         self._kinds = FlatMemory(np.zeros(args.buffer_size, dtype=np.uint8))
