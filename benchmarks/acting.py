@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("--environments", nargs="+", default=["free", "skirmish"], choices=["free", "skirmish"])
     parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=SHAPES)
     parser.add_argument("--counts", nargs="+", type=int, default=[1, 8, 32, 128], help="environments side by side")
+    parser.add_argument("--runners", nargs="+", default=list(RUNNERS), choices=RUNNERS)
     parser.add_argument("--workers", type=int, default=8, help="processes at most; they share the environments")
     parser.add_argument("--slices", type=int, default=15, help="of a fifth of a second or so, in each round")
     parser.add_argument("--rounds", type=int, default=3, help="so many processes, one after another")
@@ -95,7 +96,7 @@ def main() -> None:
     for env in options.environments:
         for shape in options.shapes:
             for count in options.counts:
-                for name in RUNNERS:
+                for name in options.runners:
                     if name == "episode" and count > 1:
                         continue
                     words, both = (env, shape, name, str(count)), codes(options.against)
