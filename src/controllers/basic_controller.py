@@ -15,6 +15,7 @@ from controllers.decisions import Decision, best_of, extras_of_choice
 from controllers.hidden_states import for_all_agents
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.one_network import OneNetwork
+from controllers.prepared import PreparedPasses
 from controllers.unroll import unroll_by_steps
 from envs.fields import EXPLORES
 from modules.agents import REGISTRY as agent_REGISTRY
@@ -36,6 +37,8 @@ class BasicMAC(OneNetwork):
 
     # whether outputs of all steps may be computed at once, and those of filled steps alone; whether to call `decide`
     supports_unroll = supports_packing = supports_decide = True
+    # whether acting may take a prepared pass in the place of `forward`
+    supports_prepared = True
     # the agent before it had weights for each agent, while that is being checked
     _shared_agent: Any = None
 
@@ -45,6 +48,8 @@ class BasicMAC(OneNetwork):
         super().__init_subclass__(**options)
         if "supports_unroll" not in vars(cls):
             cls.supports_unroll = cls.forward is BasicMAC.forward and cls._build_inputs is BasicMAC._build_inputs
+        if "supports_prepared" not in vars(cls):
+            cls.supports_prepared = cls.forward is BasicMAC.forward and cls._build_inputs is BasicMAC._build_inputs
         if "supports_packing" not in vars(cls):
             cls.supports_packing = cls.supports_unroll and cls.unroll is BasicMAC.unroll
         if "supports_decide" not in vars(cls):
@@ -73,6 +78,7 @@ class BasicMAC(OneNetwork):
         self.agent_output_type = args.agent_output_type
         self.action_selector = self._build_selector()
         self.hidden_states = None
+        self._prepared = PreparedPasses(self)
 
     def select_actions(self, ep_batch, t_ep: int, t_env: int, bs=slice(None), test_mode: bool = False):
         """Actions at step `t_ep` of the episodes `bs`: int64 `[len(bs), n]`. No gradient is kept.
@@ -95,9 +101,10 @@ class BasicMAC(OneNetwork):
         """The selector's value, and its arguments: outputs and legal actions of the episodes `rows`."""
         if hasattr(self.action_selector, "anneal"):
             self.action_selector.anneal(t_env)
-        avail_actions = batch["avail_actions"][:, t]
         with th.no_grad():  # as a decorator, it takes twice as long
-            asked = self.forward(batch, t, test_mode=test_mode)[rows], avail_actions[rows]
+            asked = self._acting_outputs(batch, t, test_mode), batch["avail_actions"][:, t]
+            if not (isinstance(rows, slice) and rows == slice(None)):
+                asked = tuple(x[rows] for x in asked)
             chosen = self.action_selector.select_action(*asked, t_env, test_mode=test_mode)
         if not test_mode and EXPLORES in batch.scheme and self.agent_output_type == "q":
             chosen = th.where(batch[EXPLORES][rows, t].squeeze(-1) > 0, chosen, best_of(*asked))
@@ -127,6 +134,14 @@ class BasicMAC(OneNetwork):
         agent_outs, self.hidden_states = self.agent(agent_inputs, self.hidden_states)
         agent_outs = agent_outs.reshape(ep_batch.batch_size, self.n_agents, -1)
         return self._finish_outputs(agent_outs, self._legal(ep_batch, t), test_mode)
+
+    def _acting_outputs(self, batch, t: int, test_mode: bool) -> th.Tensor:
+        """As `forward`, by the prepared pass of the network if it has one (`controllers.prepared`)."""
+        advanced = self._prepared.step(batch, t)
+        if advanced is None:
+            return self.forward(batch, t, test_mode=test_mode)
+        outputs, self.hidden_states = advanced
+        return self._finish_outputs(outputs, self._legal(batch, t), test_mode)
 
     def unroll(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, Tree]:
         """`init_hidden` and `forward` at every step: outputs `[B, T, n, A]`, hidden states `[B, T, n, H]` (or a tree).

@@ -33,8 +33,12 @@ def reset_where(which: th.Tensor, hidden: Tree, initial: Tree) -> Tree:
     """`hidden`, but `initial` where `which` is true (bool `[B]`, or by agent `[B, n]`), in the shapes of `initial`."""
 
     def chosen(now: th.Tensor, first: th.Tensor) -> th.Tensor:
-        rows = (*which.shape, -1)
-        return th.where(which.unsqueeze(-1), first.reshape(rows), now.reshape(rows)).reshape(first.shape)
+        # without a copy, in whatever order the numbers lie
+        fits = first.shape[: which.dim()] == which.shape
+        shape = first.shape if fits else (*which.shape, -1)
+        first_rows, rows = first.reshape(shape), now.reshape(shape)
+        mask = which.view(*which.shape, *[1] * (rows.dim() - which.dim()))
+        return th.where(mask, first_rows, rows).reshape(first.shape)
 
     return map_tree(chosen, hidden, initial)
 

@@ -132,13 +132,23 @@ class AgentInputs:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of each observation; and of all others together, "others", if there are any."""
         shapes = {key: shape_of(self._scheme[key]) for key in self._observed}
-        others = sum(prod(shape_of(self._scheme[key])) for key in self._actions) + self.n_agents * self._agent_id
+        others = sum(prod(shape_of(self._scheme[key])) for key in self._actions) + self._id_size
         return {**shapes, "others": (others,)} if others else shapes
 
     @cached_property
     def size(self) -> int:
         """I, how many numbers one agent sees."""
         return sum(map(prod, self.shapes.values()))
+
+    @property
+    def order(self) -> tuple[dict[str, int], dict[str, int], int]:
+        """What stands side by side: the observations and the actions before, each with its size, and that of the id."""
+        size = lambda key: prod(shape_of(self._scheme[key]))  # noqa: E731
+        return {key: size(key) for key in self._observed}, {key: size(key) for key in self._actions}, self._id_size
+
+    @property
+    def _id_size(self) -> int:
+        return self.n_agents * self._agent_id
 
     def at(self, batch: EpisodeBatch, t: int) -> th.Tensor:
         """Side by side at step `t`: `[B * n, I]`."""

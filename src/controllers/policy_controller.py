@@ -54,7 +54,7 @@ class PolicyMAC(BasicMAC):
     @th.no_grad()
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`, with the extras "log_prob", "entropy" and, if it has, "value"."""
-        outputs = self.forward(batch, t, test_mode=test_mode)[rows]
+        outputs = self._acting_outputs(batch, t, test_mode)[rows]
         policy = self.distribution(outputs, {mask: batch[mask][rows, t] for mask in self.policy.masks})
         actions = policy.mode() if test_mode and self.args.test_greedy else policy.sample()
         extras = {

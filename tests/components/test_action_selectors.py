@@ -35,6 +35,21 @@ def test_no_selector_takes_an_illegal_action(avail, name, epsilon, test_mode, se
     assert avail.gather(2, actions.unsqueeze(2)).min() == 1
 
 
+def test_on_a_cpu_the_choice_is_that_of_an_exponential_race():
+    """The same random numbers make the same choices as on a GPU's path, and as before there was another one."""
+    q, avail = th.randn(50, 3, 9), th.randint(2, (50, 2, 3, 9), dtype=th.int)[:, 1]
+    selector = EpsilonGreedyActionSelector(make_args(epsilon=0.5))
+    th.manual_seed(1)
+    found, after = selector.select_action(q, avail, 0), th.rand(1)
+    th.manual_seed(1)
+    greedy = q.masked_fill(avail == 0, -float("inf")).argmax(dim=2)
+    explore = th.rand_like(q[:, :, 0]) < 0.5
+    at_random = (avail.float() / th.empty(q.shape).exponential_()).argmax(dim=2)
+    assert th.equal(found, th.where(explore, at_random, greedy))
+    assert th.equal(after, th.rand(1))
+    assert th.equal(selector.select_action(q, avail, 0, test_mode=True), greedy)
+
+
 def _shares(selector, outputs, avail, test_mode=False, t_env=0, draws=20000):
     many = lambda x: th.tensor(x).expand(draws, 1, -1)  # noqa: E731
     th.manual_seed(0)

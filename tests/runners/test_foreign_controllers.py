@@ -102,7 +102,9 @@ def test_a_controller_without_bs_plays_the_same_as_one_with_it(runner, mac):
     """And one that needs it; also after some of the episodes have ended."""
     for ours, theirs in zip(played(runner)[0], played(runner, mac=mac)[0], strict=True):
         for key in ours.scheme:
-            assert th.equal(ours[key], theirs[key]), key
+            # memory but for rounding: ours acts by a prepared pass
+            close = th.allclose if key == "hidden_before" else th.equal
+            assert close(ours[key], theirs[key]), key
 
 
 def test_a_controller_without_bs_trains_is_tested_and_is_recorded(tmp_path):

@@ -8,6 +8,8 @@ import torch.nn.functional as F
 
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
+from modules.agents.prepared import PreparedStep, through
+from modules.agents.prepared import normed as normed_features
 from modules.layer_norms import normed
 from utils.config import with_defaults
 
@@ -45,7 +47,24 @@ class FFAgent(Agent):
         hidden = hidden_state.reshape(-1, self.args.rnn_hidden_dim)
         return self._after_fc1(encoded), th.cat([hidden[:size] for size in sizes])
 
+    def prepared(self, inputs: th.Tensor, n_agents: int) -> PreparedStep:
+        """The step of N agents on the CPU, see `modules.agents.prepared`; `inputs` `[N, input_shape]`."""
+        return _Step(self, inputs, n_agents)
+
     def _after_fc1(self, x: th.Tensor) -> th.Tensor:
         for i in self._hidden:
             x = getattr(self, f"fc{i + 1}")(F.relu(normed(getattr(self, f"norm{i}"), x)))
         return x
+
+
+class _Step(PreparedStep):
+    def __init__(self, agent: FFAgent, inputs: th.Tensor, n_agents: int):
+        super().__init__(agent, inputs, n_agents)
+        self._hidden = [(f"fc{i}", f"norm{i}", self._buffer(agent.args.rnn_hidden_dim)) for i in agent._hidden]
+        self._last = f"fc{len(self._hidden) + 1}"
+
+    def __call__(self, hidden: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        x, layers = self._inputs, self._layers
+        for layer, norm, buffer in self._hidden:
+            x = normed_features(layers.get(norm), through(layers[layer], x, buffer)).relu_()
+        return self._outputs(layers[self._last], x), hidden

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
+from modules.agents.prepared import GRUStep, PreparedStep, through
+from modules.agents.prepared import normed as normed_features
 from modules.layer_norms import layer_norms, normed
 from utils.config import with_defaults
 
@@ -50,6 +52,10 @@ class RNNAgent(Agent):
             hidden = F.relu(self.rnn(x))
         return self._values(hidden), hidden
 
+    def prepared(self, inputs: th.Tensor, n_agents: int) -> PreparedStep:
+        """The step of N agents on the CPU, see `modules.agents.prepared`; `inputs` `[N, input_shape]`."""
+        return _Step(self, inputs, n_agents)
+
     def _normalised(self) -> bool:
         return self.args.layer_norm
 
@@ -63,3 +69,20 @@ class RNNAgent(Agent):
     def _values(self, hidden: th.Tensor) -> th.Tensor:
         """From the GRU to the outputs."""
         return self.fc2(normed(self.norm2, hidden))
+
+
+class _Step(PreparedStep):
+    def __init__(self, agent: RNNAgent, inputs: th.Tensor, n_agents: int):
+        super().__init__(agent, inputs, n_agents)
+        self._width = agent.args.rnn_hidden_dim
+        self._encoded = self._buffer(self._width)
+        self._cell = GRUStep(agent.rnn, self._buffer(self._width)) if agent.args.use_rnn else None
+
+    def __call__(self, hidden: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        layers = self._layers
+        x = normed_features(layers.get("norm1"), through(layers["fc1"], self._inputs, self._encoded)).relu_()
+        if self._cell is not None:
+            after = self._cell(x, self._features_first(hidden.reshape(-1, self._width)))
+        else:
+            after = through(layers["rnn"], x, self._buffer(self._width)).relu_()
+        return self._outputs(layers["fc2"], normed_features(layers.get("norm2"), after)), self._rows_first(after)

@@ -9,5 +9,7 @@ class RNNLayerNormAgent(RNNAgent):
     Normalised layers keep temporal-difference learning from diverging (Gallici et al. 2024, section 3).
     """
 
+    prepared = RNNAgent.prepared
+
     def _normalised(self) -> bool:
         return True

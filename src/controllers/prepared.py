@@ -1,0 +1,107 @@
+"""Acting on the CPU by prepared passes: a decision of some dozen agents is overhead, not arithmetic.
+
+`mac.forward` takes modules, autograd and new tensors for each operation; the prepared pass of one of the house's agents
+(`modules.agents.prepared`) takes buffers that are made once for a number of episodes. Both give the same outputs, but
+for rounding.
+"""
+
+from typing import Any
+
+import torch as th
+
+from controllers.inputs import AgentInputs
+from modules.agents.prepared import PreparedStep, has_prepared_form
+from utils.schemes import as_numbers
+
+# types of fields that become inputs by a plain copy: pictures are scaled, and half precision stays what it is
+COPIED = frozenset({th.float32, th.int64, th.int32, th.int16, th.bool})
+
+
+class PreparedPasses:
+    """The prepared passes of a controller, one for each number of episodes.
+
+    A copy of the controller makes its own.
+
+    Args:
+        mac: a `BasicMAC`; one with its own `forward` or `_build_inputs` has none.
+    """
+
+    def __init__(self, mac: Any):
+        self._mac = mac
+        self._by_episodes: dict[int, _Pass] = {}
+        self._agent: Any = None
+        self._possible = False
+
+    def __deepcopy__(self, memo: dict) -> "PreparedPasses":
+        # of the copy, if that is what is being copied
+        return PreparedPasses(memo.get(id(self._mac), self._mac))
+
+    def __getstate__(self) -> dict:
+        return {"_mac": self._mac}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__init__(state["_mac"])
+
+    def step(self, batch: Any, t: int) -> tuple[th.Tensor, th.Tensor] | None:
+        """Outputs `[B, n, A]` at step `t` and the memory after it; None: the controller's `forward` has to be asked."""
+        mac = self._mac
+        if mac.agent is not self._agent:
+            self._agent, self._by_episodes, self._possible = mac.agent, {}, _is_possible(mac)
+        if not self._possible or "forward" in vars(mac) or th.is_autocast_enabled("cpu"):
+            return None
+        prepared = self._by_episodes.get(batch.batch_size)
+        if prepared is None:
+            prepared = self._by_episodes[batch.batch_size] = _Pass(mac, batch.batch_size)
+        return prepared.step(batch, t, mac.hidden_states)
+
+
+def _is_possible(mac: Any) -> bool:
+    of_the_house = mac.supports_prepared and type(mac.inputs) is AgentInputs and not mac._agent_axis
+    return of_the_house and has_prepared_form(mac.agent)
+
+
+class _Pass:
+    """Of B episodes."""
+
+    def __init__(self, mac: Any, episodes: int):
+        inputs, n_agents = mac.inputs, mac.n_agents
+        self._normalisers = inputs.normalisers
+        self._rows = th.zeros(episodes * n_agents, inputs.size)
+        self._shape = (episodes, n_agents, -1)
+        observed, acted, id_size = inputs.order
+        # where the fields go: views of the rows
+        *places, ids = self._rows.view(self._shape).split([*observed.values(), *acted.values(), id_size], dim=-1)
+        self._observed = list(zip(observed, places, strict=False))
+        self._acted = list(zip(acted, places[len(observed) :], strict=True))
+        ids.copy_(th.eye(n_agents)[:, :id_size])
+        self._network: PreparedStep = mac.agent.prepared(self._rows, n_agents)
+
+    def step(self, batch: Any, t: int, hidden: Any) -> tuple[th.Tensor, th.Tensor] | None:
+        of_rows = isinstance(hidden, th.Tensor) and hidden.is_cpu and hidden.dtype is th.float32
+        if not of_rows or hidden.numel() != len(self._rows) * hidden.size(-1):
+            return None
+        if not self._network.fits() or not self._write(batch, t):
+            return None
+        outputs, hidden = self._network(hidden)
+        return outputs.view(self._shape), hidden
+
+    def _write(self, batch: Any, t: int) -> bool:
+        """Write the inputs at step `t`. Returns whether they are of types that can be copied."""
+        for key, place in self._observed:
+            seen = batch[key]
+            if seen.dtype not in COPIED or not seen.is_cpu:
+                return False
+            seen = seen[:, t]
+            if key in self._normalisers:
+                seen = self._normalisers[key].normalize(as_numbers(seen))
+            place.copy_(seen if seen.dim() == 3 else seen.flatten(2))
+        for key, place in self._acted:
+            done = batch[key]
+            if done.dtype not in COPIED or not done.is_cpu:
+                return False
+            if t > 0:
+                done = done[:, t - 1]
+                place.copy_(done if done.dim() == 3 else done.flatten(2))
+            else:
+                place.zero_()
+        return True
