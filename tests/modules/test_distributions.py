@@ -114,6 +114,15 @@ def test_probabilities_make_the_same_choice():
     assert float(d.entropy()) == pytest.approx(-sum(p * math.log(p) for p in (0.5, 0.3, 0.2)))
 
 
+def test_samples_are_drawn_by_torchs_exponential_numbers():
+    policy = Categorical(th.randn(50, 3, 9))
+    th.manual_seed(1)
+    found, after = policy.sample(), th.rand(1)
+    th.manual_seed(1)
+    assert th.equal(found, (policy.probs / th.empty(50, 3, 9).exponential_()).argmax(dim=-1))
+    assert th.equal(after, th.rand(1))
+
+
 def test_samples_are_as_frequent_as_probable():
     th.manual_seed(0)
     logits = th.tensor([0.0, 1.0, 2.0, -1.0]).expand(100000, 4)
