@@ -1,12 +1,13 @@
 """The short way into an EpisodeBatch, for steps of many episodes at once."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import torch as th
 
 from components.episode_buffer import EpisodeBatch
-from components.one_copy import sent
+from components.pending_writes import PendingWrites
 
 
 class StepWriter:
@@ -15,14 +16,20 @@ class StepWriter:
     Its results equal those of `EpisodeBatch.update`, with derived fields, but it relies on shapes that fit: the values
     of `key` are `[B, (group,) *vshape]`, or without the last axis if that is 1. On the CPU they go straight into the
     tensors' memory, copied once.
+
+    Args:
+        batch: where it writes.
+        pending: takes what is written to a GPU; None: each call sends its own.
     """
 
-    def __init__(self, batch: EpisodeBatch):
+    def __init__(self, batch: EpisodeBatch, pending: PendingWrites | None = None):
         self._tensors = batch.data.transition_data
         self._preprocess = batch.preprocess
         self._ones = np.ones((batch.batch_size, 1))
         # of values without the last axis
         self._axes = {key: tensor.dim() - 2 for key, tensor in self._tensors.items()}
+        self._sends_at_once = pending is None
+        self._pending = PendingWrites(batch.device) if pending is None else pending
         self._views: dict[str, np.ndarray] = {}
         if all(tensor.device.type == "cpu" for tensor in self._tensors.values()):
             self._views = dict(zip(self._tensors, batch.arrays(self._tensors), strict=True))
@@ -34,28 +41,32 @@ class StepWriter:
 
         `t`: one step for all, or int64 `[len(rows)]`, the step of each.
         """
-        if self._views:
-            if mark_filled:
-                self._put("filled", self._ones, rows, t)
-            for key, value in self._fields(values):
-                self._put(key, value, rows, t)
-        else:
-            self._send(dict(self._fields(values)), rows, t, mark_filled)
+        if not self._views:
+            self._add(dict(self._fields(values)), rows, t, mark_filled)
+            return
+        if mark_filled:
+            self._put("filled", self._ones, rows, t)
+        for key, value in self._fields(values):
+            self._put(key, value, rows, t)
+            if key in self._preprocess:
+                self._put(*self._derived(key, th.as_tensor(value)), rows, t)
 
     def _fields(self, values: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
-        """What the batch has of these, and what derives from it."""
+        """What the batch has of these."""
         for key, value in values.items():
             if key not in self._tensors:
                 continue
             if value.ndim == self._axes[key]:  # one number, which has an axis there
                 value = value[..., None]
             yield key, value
-            if key in self._preprocess:
-                new_key, transforms = self._preprocess[key]
-                derived = th.as_tensor(value).to(self._tensors[key].dtype)
-                for transform in transforms:
-                    derived = transform.transform(derived)
-                yield new_key, derived.numpy()
+
+    def _derived(self, key: str, value: th.Tensor) -> tuple[str, th.Tensor]:
+        """The field that derives from a value of another one."""
+        new_key, transforms = self._preprocess[key]
+        derived = value.to(self._tensors[key].dtype)
+        for transform in transforms:
+            derived = transform.transform(derived)
+        return new_key, derived
 
     def clear(self, rows: np.ndarray, t: int | np.ndarray) -> None:
         """Let every field of step `t` of the episodes `rows` be 0; `t` as in `write`."""
@@ -63,29 +74,48 @@ class StepWriter:
             for view in self._views.values():
                 view[rows, t] = 0
             return
-        device = self._tensors["filled"].device
-        places = [rows] if isinstance(t, int) else [rows, t]
-        places = sent(places, [th.int64] * len(places), device)
-        for tensor in self._tensors.values():
-            tensor[places[0], t if isinstance(t, int) else places[1]] = 0
+        arrays = self._places(rows, t)
+        self._pending.add(partial(self._clear_there, t), arrays, [th.int64] * len(arrays))
+        if self._sends_at_once:
+            self._pending.send()
 
-    def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int | np.ndarray) -> None:
+    def _clear_there(self, t: int | np.ndarray, places: list[th.Tensor]) -> None:
+        place = _place(places, t)
+        for tensor in self._tensors.values():
+            tensor[place] = 0
+
+    def _put(self, key: str, value: np.ndarray | th.Tensor, rows: np.ndarray, t: int | np.ndarray) -> None:
         all_rows = len(rows) == len(value)
         value = value if all_rows else value[rows]
         self._views[key][slice(None) if all_rows and isinstance(t, int) else rows, t] = value
 
-    def _send(self, values: dict[str, np.ndarray], rows: np.ndarray, t: int | np.ndarray, mark_filled: bool) -> None:
-        """All fields, and their places, in one copy to the batch's device."""
-        all_rows, together = len(rows) == len(self._ones), isinstance(t, int)
-        whole = all_rows and together
+    def _add(self, values: dict[str, np.ndarray], rows: np.ndarray, t: int | np.ndarray, mark_filled: bool) -> None:
+        """All fields, and their places, with what else waits for one copy to the batch's device."""
+        all_rows = len(rows) == len(self._ones)
         arrays = [value if all_rows else value[rows] for value in values.values()]
-        tensors = [self._tensors[key] for key in values]
-        places = [] if whole else [rows] if together else [rows, t]
-        types = [*(tensor.dtype for tensor in tensors), *[th.int64] * len(places)]
-        pieces = sent([*arrays, *places], types, self._tensors["filled"].device)
-        pieces, places = pieces[: len(arrays)], pieces[len(arrays) :]
-        place = (slice(None), t) if whole else (places[0], t if together else places[1])
+        places = self._places(rows, t)
+        types = [*(self._tensors[key].dtype for key in values), *[th.int64] * len(places)]
+        self._pending.add(partial(self._write_there, list(values), t, mark_filled), [*arrays, *places], types)
+        if self._sends_at_once:
+            self._pending.send()
+
+    def _places(self, rows: np.ndarray, t: int | np.ndarray) -> list[np.ndarray]:
+        """The indices of `rows` and their steps, as far as they are no slices."""
+        if not isinstance(t, int):
+            return [rows, t]
+        return [] if len(rows) == len(self._ones) else [rows]
+
+    def _write_there(self, keys: list[str], t: int | np.ndarray, mark_filled: bool, there: list[th.Tensor]) -> None:
+        place = _place(there[len(keys) :], t)
         if mark_filled:
             self._tensors["filled"][place] = 1
-        for tensor, piece in zip(tensors, pieces, strict=True):
-            tensor[place] = piece
+        for key, value in zip(keys, there, strict=False):
+            self._tensors[key][place] = value
+            if key in self._preprocess:
+                new_key, derived = self._derived(key, value)
+                self._tensors[new_key][place] = derived
+
+
+def _place(places: list[th.Tensor], t: int | np.ndarray) -> tuple:
+    """The index of the places that `StepWriter._places` lists."""
+    return (places[0] if places else slice(None), t if isinstance(t, int) else places[1])

@@ -7,6 +7,7 @@ import numpy as np
 import torch as th
 
 from components.episode_buffer import EpisodeBatch
+from components.pending_writes import PendingWrites
 from components.step_writer import StepWriter
 from controllers.decisions import Decider
 from controllers.hidden_states import reset_where
@@ -56,12 +57,17 @@ class AutoResetPlay:
         mac: the controller. Its whole memory must be in its `hidden_states`, a tensor or a tree of tensors.
         acting: a batch of B rows and 2 columns for its inputs.
         checks: of the copies.
+
+    Attributes:
+        pending: what the next decision sends to the controller's device; whoever writes the steps into a batch there
+            adds to it, and calls `settle` before anybody reads that batch.
     """
 
     def __init__(self, env: VectorEnv, mac: Any, acting: EpisodeBatch, checks: StepChecks):
         self._vector_env, self._mac, self._acting, self._checks = env, mac, acting, checks
         self._spec = env.spec
-        self._store, self._decider = StepWriter(acting), Decider(mac, acting)
+        self.pending = PendingWrites(acting.device)
+        self._store, self._decider = StepWriter(acting, self.pending), Decider(mac, acting)
         size = self.size = acting.batch_size
         self._everyone = np.arange(size)
         self.hidden_states = self._initial_hidden()
@@ -87,7 +93,12 @@ class AutoResetPlay:
 
     def known_before(self) -> dict[str, th.Tensor]:
         """The controller's inputs from before the present step, see `controllers.inputs.known_before`."""
+        self.settle()
         return known_before(self._mac, self.hidden_states, self._acting)
+
+    def settle(self) -> None:
+        """Send what waits for the next decision."""
+        self.pending.send()
 
     def step(self, t_env: int) -> StepResult:
         """Let every copy act once, and those that were closing start their next episode."""
@@ -128,6 +139,7 @@ class AutoResetPlay:
 
     def state_dict(self) -> dict:
         """The state of the copies, without that of the environment itself."""
+        self.settle()
         return {
             "hidden_states": self.hidden_states,
             "begun": self._begun,
@@ -139,6 +151,7 @@ class AutoResetPlay:
 
     def load_state_dict(self, state: dict) -> None:
         """Resume from where `state_dict` was taken; the environment must have resumed before."""
+        self.settle()
         self.hidden_states = map_tree(lambda x, now: x.to(now.device), state["hidden_states"], self.hidden_states)
         self._begun = bool(state.get("begun", True))
         self.closing, self._lengths = state["closing"], state["lengths"]
@@ -169,6 +182,7 @@ class AutoResetPlay:
 
     def take_over(self) -> None:
         """Let groups that another model plays from now on start without memory, if the controller knows of such."""
+        self.settle()
         if hasattr(self._mac, "renewed"):
             self.hidden_states = self._mac.renewed(self.hidden_states, self._initial_hidden())
 
@@ -184,6 +198,7 @@ class AutoResetPlay:
         """Decisions of all agents, as fields of a batch; and their actions as the environment takes them."""
         observed = self.observed()
         self._store.write(observed, self._everyone, 1)
+        self.settle()
         # tests and learners have used the controller since
         self._mac.hidden_states = self.hidden_states
         try:
@@ -199,9 +214,11 @@ class AutoResetPlay:
 
     def _forget(self, closing: np.ndarray) -> None:
         """Hidden states and last actions of the copies `closing` (bool `[B]`) become those before a first step."""
-        rows = th.as_tensor(closing, device=self._acting.device)
-        self.hidden_states = reset_where(rows, self.hidden_states, self._initial_hidden())
         self._store.clear(np.flatnonzero(closing), 0)
+        self.pending.add(self._reset_hidden, [closing], [th.bool])
+
+    def _reset_hidden(self, there: list[th.Tensor]) -> None:
+        self.hidden_states = reset_where(there[0], self.hidden_states, self._initial_hidden())
 
     def _initial_hidden(self) -> Tree:
         self._mac.init_hidden(self.size)

@@ -1,6 +1,7 @@
 """Whole episodes from copies that do not wait for each other."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class EpisodeCollector:
         self._everyone = np.arange(play.size)
         # row b: the episode that copy b plays now, so far
         self._unfinished = new_batch()
-        self._store = StepWriter(self._unfinished)
+        self._store = StepWriter(self._unfinished, play.pending)
         self._t = np.zeros(play.size, dtype=np.int64)
         self._closing: list[FinishedEpisode] = []
         self._gathered: list[FinishedEpisode] = []
@@ -46,6 +47,7 @@ class EpisodeCollector:
             self._take(self._closing)
             self._closing = result.finished
             self._t = np.where(result.closing | result.lost, 0, self._t + 1)
+        self._play.settle()
         return self._complete.pop()
 
     def cut_off(self, t_env: int) -> None:
@@ -62,6 +64,7 @@ class EpisodeCollector:
 
     def state_dict(self) -> dict:
         """The unfinished episodes, and those that wait for a full batch."""
+        self._play.settle()
         return {
             "play": self._play.state_dict(),
             "t": self._t,
@@ -84,15 +87,17 @@ class EpisodeCollector:
 
     def _take(self, episodes: list[FinishedEpisode]) -> None:
         """Copy episodes, their closing states included, into the next rows of the batch."""
-        source = self._unfinished.data.transition_data
         for episode in episodes:
-            columns = slice(episode.length + 1)
-            for key, target in self._batch.data.transition_data.items():
-                target[len(self._gathered), columns] = source[key][episode.row, columns]
+            self._play.pending.add(partial(self._copy, episode, self._batch, len(self._gathered)))
             self._gathered.append(episode)
             if len(self._gathered) == self._play.size:
                 self._complete.append((self._batch, self._gathered))
                 self._batch, self._gathered = self._new_batch(), []
+
+    def _copy(self, episode: FinishedEpisode, batch: EpisodeBatch, row: int, _: list) -> None:
+        source, columns = self._unfinished.data.transition_data, slice(episode.length + 1)
+        for key, target in batch.data.transition_data.items():
+            target[row, columns] = source[key][episode.row, columns]
 
 
 def _batch_of(batch: EpisodeBatch, episodes: list[FinishedEpisode]) -> dict:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from components.episode_buffer import EpisodeBatch
+from components.pending_writes import PendingWrites
 from components.step_writer import StepWriter
 from controllers.decisions import Decider
 from runners.auto_reset import AutoResetPlay, FinishedEpisode
@@ -275,7 +276,8 @@ class EpisodesRunner(BaseRunner):
     def _play_rows(self, env: VectorEnv, decider: Decider, started: StartedEpisodes, test_mode: bool) -> None:
         """Play the started episodes to their ends."""
         batch, lengths, checks = started.batch, started.lengths, self._checks_of(started.batch.batch_size)
-        size, store = batch.batch_size, StepWriter(batch)
+        size, pending = batch.batch_size, PendingWrites(batch.device)
+        store = StepWriter(batch, pending)
         observed = env.observed()
         if started.t == 0:
             checks.observed(observed, started.playing, 0)
@@ -284,6 +286,7 @@ class EpisodesRunner(BaseRunner):
 
         while started.acting.size:
             playing, acting = started.playing, started.acting
+            pending.send()
             self._before_step(len(playing))
             try:
                 with timed("act"):
@@ -304,7 +307,7 @@ class EpisodesRunner(BaseRunner):
             lengths[playing] += 1
             checks.stepped(outcome, playing, lengths)
             started.returns.add(outcome.values, playing)
-            store.write(outcome_fields(outcome), playing, self.t)
+            store.write(outcome_fields(outcome, copied=pending.wait), playing, self.t)
             self.t += 1
             observed = env.observed()
             checks.observed(observed, playing, self.t)
@@ -315,6 +318,7 @@ class EpisodesRunner(BaseRunner):
                 started.lost |= outcome.lost
                 acting = acting[~started.lost[acting]]
             started.t, started.playing, started.acting = self.t, playing, acting
+        pending.send()
 
     def _checks_of(self, size: int) -> StepChecks:
         if size not in self._checks:
@@ -329,6 +333,7 @@ def _of_all_rows(values: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
     return placed
 
 
-def outcome_fields(outcome: Any) -> Mapping[str, np.ndarray]:
-    """A step's outcome by the fields of a batch."""
-    return {**outcome.values, "terminated": outcome.terminated, "truncated": outcome.truncated}
+def outcome_fields(outcome: Any, copied: bool) -> Mapping[str, np.ndarray]:
+    """A step's outcome by the fields of a batch; `copied`: the environment may be called before they are read."""
+    fields = {**outcome.values, "terminated": outcome.terminated, "truncated": outcome.truncated}
+    return {key: value.copy() for key, value in fields.items()} if copied else fields

@@ -87,7 +87,7 @@ class RolloutRunner(EpisodesRunner):
             self._dropped = False
         rollout = self.started
         batch = rollout.batch
-        store = StepWriter(batch)
+        store = StepWriter(batch, play.pending)
         while (t := rollout.t) < self.args.rollout_steps:
             self._before_step(int(np.count_nonzero(~play.closing)))
             store.write(observed := play.observed(), everyone, t, mark_filled=True)
@@ -102,6 +102,7 @@ class RolloutRunner(EpisodesRunner):
             rollout.steps += int((~result.closing & ~result.lost).sum())
             rollout.t += 1
         store.write(play.observed(), everyone, self.args.rollout_steps, mark_filled=True)
+        play.settle()
         self.episodes_brought = len(rollout.finished)
         self._record_finished(rollout.finished, rollout.steps)
         self._take_ends(batch, rollout.ends, test_mode=False)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_runs import config_of, evaluated, modelled, on_gpu, resumed, trained, waits_and_sends
+from gpu_runs import config_of, evaluated, modelled, of_playing, on_gpu, resumed, trained, waits_and_sends
 from utils.config import config_names
 
 pytestmark = pytest.mark.slow
@@ -101,17 +101,17 @@ def _mistaken():
 
 # waits for the card and copies to it in 40 more steps of all copies, and waits of an update: these may only fall
 COUNTS = {
-    "qmix": (56, 152, 0),
-    "qtran": (56, 144, 0),
-    "coma": (56, 152, 0),
-    "ippo": (72, 298, 2),
-    "mappo": (72, 296, 2),
-    "enn_ppo": (390, 791, 32),
-    "pqn_vdn": (68, 306, 0),
-    "masac": (80, 240, 0),
-    "sac_discrete": (80, 228, 0),
-    "ddpg": (120, 268, 0),
-    "iqn": (60, 250, 0),
+    "qmix": (56, 72, 0),
+    "qtran": (56, 64, 0),
+    "coma": (56, 72, 0),
+    "ippo": (72, 84, 2),
+    "mappo": (72, 82, 2),
+    "enn_ppo": (390, 630, 32),
+    "pqn_vdn": (68, 92, 0),
+    "masac": (80, 112, 0),
+    "sac_discrete": (80, 100, 0),
+    "ddpg": (120, 140, 0),
+    "iqn": (60, 90, 0),
 }
 
 
@@ -122,6 +122,22 @@ def test_nothing_waits_for_the_card_more_often_than_it_did(algorithm):
     assert waits <= most_waits
     assert sends <= most_sends
     assert of_update <= most_of_update
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "changes"),
+    [
+        ("qmix", {"runner": "episode"}),
+        ("qmix", {"runner": "batched", "batch_size_run": 3}),
+        ("qmix", {"runner": "batched", "batch_size_run": 3, "batched_mode": "continuous"}),
+        ("ippo", {"runner": "rollout"}),
+    ],
+    ids=["episode", "batched", "continuous", "rollout"],
+)
+def test_a_decision_sends_once_and_waits_once(algorithm, changes):
+    calls, decisions, waits, sends = on_gpu(of_playing, config_of(algorithm, **changes))
+    assert waits == decisions > calls
+    assert sends <= decisions + calls  # a call of the runner ends with what its last decision led to
 
 
 def test_steps_that_are_left_out_at_the_end_are_reported():

@@ -140,3 +140,31 @@ def waits_and_sends(config: dict[str, Any]) -> tuple[int, int, float]:
     later = of_updates[len(of_updates) // 2 :]
     (waits, sends), (more_waits, more_sends) = found
     return more_waits - waits, more_sends - sends, sum(later) / len(later)
+
+
+def of_playing(config: dict[str, Any]) -> tuple[int, int, int, int]:
+    """Of the runner's calls of training after the first: these, their decisions, waits and sends."""
+    import pretend_gpu
+    from controllers.decisions import Decider
+    from runners.playing import EpisodesRunner
+
+    never = dict.fromkeys(("test_interval", "log_interval", "learner_log_interval", "runner_log_interval"), 10**9)
+    play, decide, decisions, found = EpisodesRunner.run, Decider.decide, [], []
+
+    def counted(runner, test_mode=False):
+        before = len(decisions), pretend_gpu.counts.waits(), pretend_gpu.counts.sends()
+        batch = play(runner, test_mode)
+        now = len(decisions), pretend_gpu.counts.waits(), pretend_gpu.counts.sends()
+        found.append([b - a for a, b in zip(before, now, strict=True)])
+        return batch
+
+    def noted(decider, *arguments, **named):
+        decisions.append(decider)
+        return decide(decider, *arguments, **named)
+
+    EpisodesRunner.run, Decider.decide = counted, noted
+    try:
+        trained({**config, **never, "t_max": 60, "test_nepisode": 0}, "gpu")
+    finally:
+        EpisodesRunner.run, Decider.decide = play, decide
+    return len(found) - 1, *(sum(kind) for kind in zip(*found[1:], strict=True))
