@@ -134,6 +134,8 @@ class StepChecks:
 
     def _require_masks(self, observed: Mapping[str, np.ndarray], rows: np.ndarray, steps: int | np.ndarray) -> None:
         for path in self._masks:
+            if problem_of_mask(observed[path] if len(rows) == self._size else observed[path][rows]) is None:
+                continue
             name = "get_avail_actions()" if path == "avail_actions" else path
             for k, row in enumerate(rows.tolist()):
                 if problem := problem_of_mask(observed[path][row], name):

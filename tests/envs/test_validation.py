@@ -11,6 +11,7 @@ from experiment.assembly import assemble
 from fakes import RecordingLogger
 from helpers import make_args
 from odd_envs import Wrong, WrongBatch
+from runners import step_checks
 from utils.errors import MusterError
 
 WAYS = [
@@ -183,3 +184,11 @@ def test_masks():
     assert problem_of_mask(np.array([[True, False]])) is None
     assert "agent 0 has no legal action" in problem_of_mask(np.array([[0, 0], [1, 1]]))
     assert problem_of_mask(np.array([[0, 1], [1, 7]])).startswith("get_avail_actions()[1][1] is 7")
+
+
+@pytest.mark.parametrize("way", BATCHED, ids=way_name)
+def test_masks_of_all_copies_are_looked_at_together(play, way, monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(step_checks, "problem_of_mask", lambda mask, name="": looked_at.append(mask.ndim))
+    play(way, {"step": 10**9})
+    assert set(looked_at) == {3}
