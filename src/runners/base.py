@@ -1,6 +1,6 @@
 """The common part of all runners besides stepping environments: batches, counters, statistics."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -151,6 +151,12 @@ class BaseRunner:
         if test_mode:
             self.test_unfinished = True
             finished = finished[: self.args.test_nepisode - len(cur_returns)]
+        together = None if test_mode or not finished else self._figures_together(finished)
+        if together is not None:
+            cur_returns += [row[1] for row in finished]
+            for key, numbers in together.items():
+                cur_stats[key] = _added(cur_stats.get(key, 0), numbers)
+            finished = []
         for copy, episode_return, length, info, own in finished:
             if test_mode and self.on_test_episode is not None:
                 self.on_test_episode(copy, episode_return, length, info)
@@ -165,6 +171,15 @@ class BaseRunner:
                 self.test_unfinished = False
         elif self.t_env - self.log_train_stats_t >= self.args.runner_log_interval:
             self.log_pending()
+
+    def _figures_together(self, finished: list[tuple]) -> Mapping[str, Sequence[float] | np.ndarray] | None:
+        """The figures of all these episodes by name, in the order of episodes; None: they differ in what they have."""
+        _, _, lengths, infos, of_groups = zip(*finished, strict=True)
+        figures, names = self.figures.of_all(infos), of_groups[0].keys()
+        if figures is None or names & figures.keys() or any(own.keys() != names for own in of_groups):
+            return None
+        own = {name: [one[name] for one in of_groups] for name in names}
+        return {EPISODES: [1] * len(finished), LENGTH: lengths, **figures, **own}
 
     def log_pending(self) -> None:
         """Log the training episodes that have ended since the last time, if there are any."""
@@ -188,6 +203,12 @@ class BaseRunner:
                 episodes = stats.get(COUNT_OF + key, stats[EPISODES])
                 self.logger.log_stat(f"{prefix}{key}_mean", total / episodes, self.t_env)
         stats.clear()
+
+
+def _added(total: float, numbers: Sequence[float] | np.ndarray) -> float:
+    """The total and these numbers, added one after the other: `sum`, of Python or NumPy, would round otherwise."""
+    with np.errstate(all="ignore"):
+        return np.add.accumulate(np.concatenate(([total], numbers)))[-1].item()
 
 
 def epsilons(mac: Any) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """The figures in the last info of an episode, under names that are never those of the run's own statistics."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -22,6 +22,8 @@ UNFIT_BEGINNINGS = ("$", *RESERVED_KEYS)
 # characters: with what is put around a name, results are read with more (`records.limits`)
 LONGEST_NAME = 200
 MOST_WARNINGS = 20
+# what is a number as it is
+PLAIN = {bool, int, float}
 
 
 class EpisodeFigures:
@@ -54,6 +56,29 @@ class EpisodeFigures:
         for key in only_of if isinstance(only_of, Collection) else ():
             if _is_hashable(key) and (name := self._names.get(key)) in figures:
                 figures[COUNT_OF + name] = 1
+        return figures
+
+    def of_all(self, infos: Sequence[Mapping[Any, Any]]) -> dict[str, np.ndarray] | None:
+        """What `of` finds in each of these infos, by name `[len(infos)]`, as float64.
+
+        None if they cannot be taken together: they differ in keys or types, have more than plain numbers and texts, or
+        no info had one of their keys before.
+        """
+        first = infos[0]
+        if "only_of" in first or any(info.keys() != first.keys() for info in infos):
+            return None
+        figures = {}
+        for key in first:
+            column = [info[key] for info in infos]
+            kinds = {*map(type, column)}
+            if kinds == {str}:
+                continue
+            if not kinds <= PLAIN or key not in self._names:
+                return None
+            try:
+                figures[self._names[key]] = np.array(column, dtype=np.float64)
+            except OverflowError:
+                return None
         return figures
 
     def _new_name(self, key: Any, info: Mapping[Any, Any]) -> str | None:

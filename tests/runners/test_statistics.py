@@ -50,6 +50,53 @@ def test_training_figures_are_means_over_the_episodes_since_the_last_log():
     assert math.isclose(runner.logger.values["battle_won_mean"][-1][1], 1 / 3)
 
 
+def _info(k, rng):
+    return {
+        "won": bool(k % 3),
+        "kills": k,
+        "share": float(rng.standard_normal() * 10.0 ** rng.integers(-9, 9)),
+        "map": "3m",
+    }
+
+
+def _recorded(count, together, change):
+    """The sums after so many episodes, which end together or one by one, before and after others."""
+    runner, rng = _runner(runner_log_interval=10**9), np.random.default_rng(1)
+    runner.log_train_stats_t = 0
+    infos = [_info(k, rng) for k in range(count)]
+    change(infos)
+    returns, lengths = rng.standard_normal(count).tolist(), rng.integers(1, 60, count).tolist()
+    of_groups = [{"red/return": float(x)} for x in rng.standard_normal(count)]
+    for _ in range(2):
+        for part in [slice(None)] if together else [slice(k, k + 1) for k in range(count)]:
+            runner._record(returns[part], lengths[part], infos[part], test_mode=False, of_groups=of_groups[part])
+    return runner.train_stats, runner.train_returns, runner.t_env
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda infos: None,
+        lambda infos: infos[3].update(episode_limit=True),
+        lambda infos: infos[4].update(kills=10**4000),
+        lambda infos: infos[5].update(kills=np.float32(0.1)),
+        lambda infos: infos[5].update(share=math.nan),
+        lambda infos: [info.update(only_of=["kills"]) for info in infos],
+        lambda infos: infos[2].update(crashed=True),
+    ],
+    ids=["alike", "another key", "too large", "another type", "nan", "only of", "crashed"],
+)
+def test_episodes_that_end_together_give_the_sums_of_those_that_end_one_by_one(change):
+    assert repr(_recorded(40, True, change)) == repr(_recorded(40, False, change))
+
+
+def test_infos_that_are_alike_are_not_read_one_by_one(monkeypatch):
+    read, of = [], episode_figures.EpisodeFigures.of
+    monkeypatch.setattr(episode_figures.EpisodeFigures, "of", lambda self, info: read.append(info) or of(self, info))
+    _recorded(40, True, lambda infos: None)
+    assert len(read) == 40, "those in which the keys are new, and no more"
+
+
 def test_a_test_counts_exactly_test_nepisode_episodes_of_the_first_environments():
     runner = _runner(test_nepisode=5, batch_size_run=4, buffer_size=32)
     runner._record([1, 2, 3, 4], [1, 1, 1, 1], [{}] * 4, test_mode=True)
