@@ -49,7 +49,8 @@ class StepWriter:
         for key, value in self._fields(values):
             self._put(key, value, rows, t)
             if key in self._preprocess:
-                self._put(*self._derived(key, th.as_tensor(value)), rows, t)
+                new_key, derived = self._derived(key, th.as_tensor(value))
+                self._put(new_key, derived.numpy(), rows, t)
 
     def _fields(self, values: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
         """What the batch has of these."""
@@ -84,7 +85,7 @@ class StepWriter:
         for tensor in self._tensors.values():
             tensor[place] = 0
 
-    def _put(self, key: str, value: np.ndarray | th.Tensor, rows: np.ndarray, t: int | np.ndarray) -> None:
+    def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int | np.ndarray) -> None:
         all_rows = len(rows) == len(value)
         value = value if all_rows else value[rows]
         self._views[key][slice(None) if all_rows and isinstance(t, int) else rows, t] = value

@@ -17,7 +17,7 @@ from runners.step_checks import StepChecks
 from utils.errors import ConfigError
 from utils.tensor_trees import Tree, is_tree, map_tree
 from utils.timing import timed
-from vector_envs.contract import VectorEnv
+from vector_envs.contract import VectorEnv, infos_of
 
 
 @dataclass
@@ -119,7 +119,7 @@ class AutoResetPlay:
         ended, finished = terminated | truncated, []
         over = ended | lost
         if np.count_nonzero(over):
-            finished = [self._finished(env, b) for b in np.flatnonzero(ended).tolist()]
+            finished = self._finished(env, np.flatnonzero(ended))
             self._returns.clear(over)
             self._lengths[over] = 0
         # lost copies restart at once, as do those that were closing
@@ -130,9 +130,10 @@ class AutoResetPlay:
         values |= {"terminated": terminated, "truncated": truncated}
         return StepResult({**decisions, **values}, closing, lost, finished)
 
-    def _finished(self, env: VectorEnv, b: int) -> FinishedEpisode:
-        returns = self._returns
-        return FinishedEpisode(b, float(returns.totals[b]), int(self._lengths[b]), env.info(b), returns.of_groups(b))
+    def _finished(self, env: VectorEnv, rows: np.ndarray) -> list[FinishedEpisode]:
+        totals, lengths, of_groups = self._returns.totals[rows], self._lengths[rows], self._returns.of_groups(rows)
+        columns = rows.tolist(), totals.tolist(), lengths.tolist(), infos_of(env, rows), of_groups
+        return [FinishedEpisode(*episode) for episode in zip(*columns, strict=True)]
 
     def _of_playing(self, value: np.ndarray, playing: np.ndarray) -> np.ndarray:
         return value * playing.reshape(-1, *[1] * (value.ndim - 1))

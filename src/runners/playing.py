@@ -20,7 +20,7 @@ from utils.stopping import GRACE, StopPlaying, heed_stop
 from utils.tensor_trees import is_tree, map_tree
 from utils.timing import timed
 from vector_envs import REGISTRY as SOURCES
-from vector_envs.contract import VectorEnv
+from vector_envs.contract import VectorEnv, infos_of
 from vector_envs.first_copies import FirstCopies
 from vector_envs.saved_copies import has_all
 
@@ -257,8 +257,11 @@ class EpisodesRunner(BaseRunner):
             self._play_rows(env, decider, started, test_mode)
 
         lengths, returns = started.lengths, started.returns
-        infos = [started.infos[b] if b in started.infos else env.info(b) for b in range(size)]
-        of_groups = [returns.of_groups(b) for b in range(size)]
+        known = started.infos  # of before the run was resumed
+        rows = np.array([b for b in range(size) if b not in known], dtype=np.int64)
+        known = known | dict(zip(rows.tolist(), infos_of(env, rows), strict=True))
+        infos = [known[b] for b in range(size)]
+        of_groups = returns.of_groups(np.arange(size))
         self._record(returns.totals.tolist(), lengths.tolist(), infos, test_mode, of_groups=of_groups)
         self._take_ends(started.batch, {(b, int(lengths[b]) - 1): infos[b] for b in range(size)}, test_mode)
         return started.batch

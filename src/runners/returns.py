@@ -30,9 +30,11 @@ class EpisodeReturns:
             if path in self._groups:
                 self._groups[path][rows] += reward
 
-    def of_groups(self, b: int) -> dict[str, float]:
-        """The return of each group in the episode b, as statistics: "red/return"."""
-        return {f"{path.removesuffix('reward')}return": float(sums[b]) for path, sums in self._groups.items()}
+    def of_groups(self, rows: np.ndarray) -> list[dict[str, float]]:
+        """The return of each group in the episodes `rows`, as statistics: "red/return"."""
+        names = [f"{path.removesuffix('reward')}return" for path in self._groups]
+        columns = [sums[rows].tolist() for sums in self._groups.values()]
+        return [dict(zip(names, returns, strict=True)) for returns in zip(*columns, strict=True)] or [{} for _ in rows]
 
     def clear(self, rows: np.ndarray) -> None:
         """Forget the episodes `rows`."""

@@ -51,7 +51,10 @@ class VectorEnv(Protocol):
         """
 
     def info(self, b: int) -> dict[str, Any]:
-        """The info of copy b's last step, as `MultiAgentEnv.step` returns it."""
+        """The info of copy b's last step, as `MultiAgentEnv.step` returns it.
+
+        A source may also have `infos_at(rows) -> list[dict]`, those of the copies `rows`, int64, at once (`infos_of`).
+        """
 
     def snapshot(self) -> dict[str, Any]:
         """Copy 0 as it is, see `MultiAgentEnv`; `scene` and `action_names` likewise."""
@@ -88,7 +91,8 @@ class BatchedEnv(Protocol):
 
     A registry entry names its class as the trait `batched`; it is made with `batch_size` and the `env_args`, of
     which `seed` is a list of B seeds, one for each copy, or None. It may also have the methods of `MultiAgentEnv` for
-    replays, and `state_dict() -> dict` and `load_state_dict(state)` of all copies; then a resumed run continues
+    replays, `infos_at(rows) -> list[dict]`, what `info` returns of the copies `rows`, int64, without a call for each of
+    thousands, and `state_dict() -> dict` and `load_state_dict(state)` of all copies; then a resumed run continues
     exactly, also during episodes. One that declares `fields()` takes and returns the same as `VectorEnv`.
 
     `native_processes` divides the copies among several such environments. If every array and list in the state has
@@ -122,3 +126,10 @@ class BatchedEnv(Protocol):
 
     def close(self) -> None:
         """Free the environment's resources."""
+
+
+def infos_of(env: Any, rows: np.ndarray) -> list[dict[str, Any]]:
+    """The infos of the last steps of the copies `rows`, int64, of a `VectorEnv` or a `BatchedEnv`."""
+    if hasattr(env, "infos_at"):
+        return env.infos_at(rows)
+    return [env.info(b) for b in rows.tolist()]

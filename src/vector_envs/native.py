@@ -7,7 +7,7 @@ import numpy as np
 
 from envs.sizes import spec_of
 from replays.offered import offered
-from vector_envs.contract import StepOutcome
+from vector_envs.contract import StepOutcome, infos_of
 from vector_envs.copies_state import require_whole
 
 
@@ -39,6 +39,9 @@ class NativeEnv:
 
     def info(self, b: int) -> dict[str, Any]:
         return self.env.info(b)
+
+    def infos_at(self, rows: np.ndarray) -> list[dict[str, Any]]:
+        return infos_of(self.env, rows)
 
     def snapshot(self) -> dict[str, Any]:
         return offered(self.env, "snapshot")

@@ -8,6 +8,7 @@ import pytest
 from envs.validation import InvalidEnvironmentError
 from fakes import CountingBatch, CountingEnv
 from vector_envs import TRANSPORTS
+from vector_envs.contract import infos_of
 from vector_envs.faults import EnvironmentWorkerError, FaultPolicy
 from vector_envs.first_copies import FirstCopies
 from vector_envs.in_process import InProcessEnv
@@ -106,6 +107,7 @@ def test_terminated_and_truncated_are_two_facts(make, way):
             if (outcome.terminated[b] or outcome.truncated[b]) and b not in ends:
                 ends[b] = (t, "terminated" if outcome.terminated[b] else "truncated")
                 assert play.info(b)["won"] == int(b == 0)
+                assert infos_of(play, np.array([b])) == [play.info(b)]
     assert ends == {0: (3, "terminated"), 1: (5, "truncated"), 2: (4, "truncated")}
     assert not outcome.lost.any()
 

@@ -62,6 +62,19 @@ class SkirmishBatch(SkirmishEnv):
     def info(self, b: int) -> dict[str, Any]:
         return self._info(b)
 
+    def infos_at(self, rows: np.ndarray) -> list[dict[str, Any]]:
+        """What `info` returns of each of these battles."""
+        outputs = self.battles.outputs
+        columns = outputs.battle_won[rows], outputs.dead_allies[rows], outputs.dead_enemies[rows]
+        infos = [
+            {"battle_won": won, "dead_allies": allies, "dead_enemies": enemies}
+            for won, allies, enemies in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+        if self.options.continuing_episode:
+            for k in np.flatnonzero(outputs.truncated[rows]).tolist():
+                infos[k]["episode_limit"] = True
+        return infos
+
 
 class EntitySkirmishBatch(ShowsUnits, SkirmishBatch):
     """`SkirmishBatch` with the fields of `EntityView`; made by `observation: entities`."""

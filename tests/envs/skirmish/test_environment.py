@@ -7,6 +7,7 @@ import pytest
 
 from envs.skirmish.environment import SkirmishEnv
 from envs.skirmish.options import Options
+from envs.skirmish.vectorised import SkirmishBatch
 from replays.plain import plain
 from replays.reader import read_replay
 from utils.errors import ConfigError
@@ -30,6 +31,18 @@ def test_a_time_limit_looks_like_a_defeat_unless_episodes_continue():
     stats = {"battles_won": 0, "battles_game": 1, "battles_draw": 1, "win_rate": 0.0, "timeouts": 1, "restarts": 0}
     assert env.get_stats() == stats
     assert run_out_of_time(continuing_episode=True)[3]["episode_limit"] is True
+
+
+@pytest.mark.parametrize("continuing", [False, True])
+def test_the_infos_of_many_battles_are_those_of_each(continuing):
+    env = SkirmishBatch(5, map_name="3m", seed=1, continuing_episode=continuing)
+    env.reset()
+    outputs = env.battles.outputs
+    outputs.battle_won[:], outputs.truncated[:] = [1, 0, 1, 0, 0], [0, 1, 1, 0, 1]
+    outputs.dead_allies[:], outputs.dead_enemies[:] = [0, 3, 2, 1, 0], [3, 1, 3, 0, 2]
+    rows = np.array([1, 2, 4])
+    assert repr(env.infos_at(rows)) == repr([env.info(b) for b in rows.tolist()])
+    assert ("episode_limit" in env.infos_at(rows)[0]) == continuing
 
 
 def finish(env, winner):
