@@ -1,5 +1,6 @@
 """Targets and masks, common to all learners."""
 
+import numpy as np
 import torch as th
 
 from utils.running_moments import RunningMeanStd  # noqa: F401 - PyMARL2 has it here
@@ -107,16 +108,20 @@ def td_lambda_returns(
     Returns:
         `[B, T, n]`; 0 where the mask is.
     """
-    returns = th.zeros_like(next_values)
-    following = next_values[:, -1]
-    for t in reversed(range(next_values.size(1))):
-        value = next_values[:, t]
-        if t + 1 < next_values.size(1):
-            following = th.where(mask[:, t + 1] > 0, returns[:, t + 1], value)
-        ahead = (1 - td_lambda) * value + td_lambda * following
-        target = rewards[:, t] + gamma * (1 - terminated[:, t]) * ahead
-        returns[:, t] = th.where(mask[:, t] > 0, target, 0.0)
-    return returns
+    valid = mask > 0
+    # what does not need the step after is computed for all steps at once
+    parts = [rewards, gamma * (1 - terminated), (1 - td_lambda) * next_values, next_values, valid]
+    parts, where = [x.transpose(0, 1) for x in parts], th.where
+    # a call of NumPy's takes a fraction of one of torch's, and both round alike
+    if on_cpu := next_values.device.type == "cpu" and not any(x.requires_grad for x in parts):
+        parts, where = [x.numpy() for x in parts], np.where
+    reward, discount, share, value, counts = map(list, parts)
+    returns = []
+    for t in reversed(range(len(value))):
+        following = where(counts[t + 1], returns[-1], value[t]) if returns else value[t]
+        returns.append(reward[t] + discount[t] * (share[t] + td_lambda * following))
+    returns = th.from_numpy(np.stack(returns[::-1], axis=1)) if on_cpu else th.stack(returns[::-1], dim=1)
+    return th.where(valid, returns.to(next_values.dtype), 0.0)
 
 
 def n_step_returns(

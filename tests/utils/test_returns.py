@@ -5,6 +5,7 @@ import pytest
 import torch as th
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from utils.rl_utils import (
     build_gae_targets,
@@ -193,3 +194,24 @@ def test_tree_backup_by_hand():
     for n, expected in ((1, [11, 22, 34]), (2, [11.5, 22.5, 34]), (3, [11.625, 22.5, 34]), (9, [11.625, 22.5, 34])):
         targets = build_target_q(deltas, values, policy, None, 0.5, 1.0, n)
         assert targets.flatten().tolist() == pytest.approx(expected), n
+
+
+class CallsOfTorch(TorchDispatchMode):
+    count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_on_a_cpu_td_lambda_calls_torch_as_often_for_a_long_rollout_as_for_a_short_one_and_to_the_same_bits():
+    counts = []
+    for length in (3, 50):
+        rewards, values = th.randn(4, length, 1), th.randn(4, length, 2)
+        ended, mask = (th.rand(4, length, 1) < 0.1).float(), (th.rand(4, length, 1) < 0.8).float()
+        with CallsOfTorch() as calls:
+            returns = td_lambda_returns(rewards, ended, mask, values, 0.99, 0.95)
+        counts.append(calls.count)
+        step_by_step = td_lambda_returns(rewards, ended, mask, values.requires_grad_(), 0.99, 0.95)
+        assert th.equal(returns, step_by_step.detach())
+    assert counts[0] == counts[1]
