@@ -18,8 +18,16 @@ def set_gradients(losses: dict[th.optim.Optimizer, th.Tensor]) -> None:
 
 def clip_gradients(parameters: list[th.Tensor], most: float) -> th.Tensor:
     """Scale gradients to the norm `most` if theirs is larger; returns the norm before, a number on their device."""
-    norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+    norm = _norm([p.grad for p in parameters if p.grad is not None])
     # on the CPU, where it can be asked, gradients are not multiplied by 1
     if norm.device.type != "cpu" or not float(norm) < 0.999 * most:
         nn.utils.clip_grads_with_norm_(parameters, most, norm)
     return norm
+
+
+def _norm(gradients: list[th.Tensor]) -> th.Tensor:
+    """`nn.utils.get_total_norm`, which sorts tensors by device and type first: a third of the time of small ones."""
+    first = gradients[0] if gradients else None
+    if first is None or any(x.device != first.device or x.dtype != first.dtype or x.is_sparse for x in gradients):
+        return nn.utils.get_total_norm(gradients)
+    return th.linalg.vector_norm(th.stack(th._foreach_norm(gradients)))
