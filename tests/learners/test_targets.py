@@ -12,6 +12,7 @@ from helpers import fill, make_args, random_batch
 from learners import REGISTRY
 from learners.base import BaseLearner
 from learners.coma_learner import COMALearner
+from learners.gradients import clip_gradients
 from learners.q_learner import QLearner
 from learners.qtran_learner import QLearner as QTRANLearner
 from learners.targets import TargetNetworks
@@ -200,3 +201,13 @@ def test_updates_are_counted_over_a_resumption():
     assert resumed.targets.last_update == 0
     resumed.train(batch, 10, 1)
     assert resumed.targets.last_update == 3
+
+
+@pytest.mark.parametrize("types", [[th.float32] * 3, [th.float32, th.float64, th.float32], []])
+def test_gradients_are_clipped_as_torch_clips_them_to_the_bit(types):
+    ours, torchs = ([nn.Parameter(th.zeros(5, 3, dtype=dtype)) for dtype in types] for _ in range(2))
+    for one, other in zip(ours, torchs, strict=True):
+        one.grad = th.randn_like(one)
+        other.grad = one.grad.clone()
+    assert th.equal(clip_gradients(ours, 0.5), nn.utils.clip_grad_norm_(torchs, 0.5))
+    assert all(th.equal(one.grad, other.grad) for one, other in zip(ours, torchs, strict=True))
