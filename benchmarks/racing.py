@@ -2,6 +2,7 @@
 
 python benchmarks/racing.py
 python benchmarks/racing.py --seconds 5 --track seeds:1-50
+python benchmarks/racing.py --batch 8 64 1024 --threads 2
 """
 
 import argparse
@@ -88,12 +89,29 @@ def car_racing(seconds: float) -> float | None:
     return steps / passed
 
 
+def in_threads(track: str, sizes: list[int], seconds: float, threads: int) -> None:
+    """Print the car-steps per second in one thread and in several, in turns; medians of three."""
+    print(f"car-steps per second in 1 thread and in {threads}, and the ratio\n")
+    for words in ({"view": "float"}, {"view": "picture", "picture_size": 84}):
+        for size in sizes:
+            each = [
+                [batched(size, seconds, map_cycle=[track], threads=count, **words) for count in (1, threads)]
+                for _ in range(3)
+            ]
+            one, several = np.median(each, axis=0)
+            print(f"{words['view']:<10}{size:>8,}{one:>12,.0f}{several:>12,.0f}{several / one:>8.2f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="for each figure")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 64, 1024])
     parser.add_argument("--track", default="seed:1", help="an entry of env_args.map_cycle")
+    parser.add_argument("--threads", type=int, default=0, help="only compare this number of threads with one")
     options = parser.parse_args()
+    if options.threads:
+        in_threads(options.track, options.batch, options.seconds, options.threads)
+        return
     print(f"car-steps per second, one thread, by races in the batch\n{'view and options':<44}", end="")
     print("".join(f"{size:>12,}" for size in options.batch) + f"{'target':>12}{'ratio':>8}")
     best = {}

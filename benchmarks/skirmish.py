@@ -2,6 +2,7 @@
 
 python benchmarks/skirmish.py
 python benchmarks/skirmish.py --maps 3m 8m --seconds 5
+python benchmarks/skirmish.py --maps 3m 8m --threads 2
 """
 
 import argparse
@@ -83,11 +84,25 @@ def single(name: str, seconds: float) -> float:
     return steps / passed
 
 
+def in_threads(names: list[str], seconds: float, threads: int) -> None:
+    """Print the steps per second in one thread and in several, in turns; medians of three."""
+    print(f"environment steps per second in 1 thread and in {threads}, and the ratio\n")
+    for name in names:
+        for size in (64, 128, 256, 1024):
+            rates = [[batched(name, size, seconds, count) for count in (1, threads)] for _ in range(3)]
+            one, several = np.median(rates, axis=0)
+            print(f"{name:<14}{size:>8,}{one:>12,.0f}{several:>12,.0f}{several / one:>8.2f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--maps", nargs="+", default=list(SMACLITE))
     parser.add_argument("--seconds", type=float, default=2.0, help="for each figure")
+    parser.add_argument("--threads", type=int, default=0, help="only compare this number of threads with one")
     options = parser.parse_args()
+    if options.threads:
+        in_threads(options.maps, options.seconds, options.threads)
+        return
     print("environment steps per second, one thread, by batch size; ratio of the best at 256 and more to the target\n")
     heads = [f"{size:>12,}" for size in BATCHES]
     print(f"{'map':<14}" + "".join(heads) + f"{'target':>12}{'ratio':>8}{'SMAClite':>10}{'ratio':>10}")

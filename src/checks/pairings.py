@@ -6,6 +6,7 @@ from envs import batched_names, has_batched_form
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from vector_envs.threads import names_with_threads, takes_threads
 
 
 def check_pairings(config: dict) -> None:
@@ -164,10 +165,20 @@ def _check_runner(config: dict, traits: dict) -> None:
             f"env={config['env']}{these} does not. These do: {', '.join(batched_names())}. "
             "Use vector_env=workers or in_process for the others."
         )
+    if chosen_name(config, "vector_env") == "native":
+        _check_threads(config["env"], config["env_threads"])
     if runner.get("cuts_episodes") and traits["learner"].get("needs_episodes"):
         raise ConfigError(
             f"learner={config['learner']} learns from whole episodes, and runner={config['runner']} cuts them "
             "into pieces. Use runner=batched or runner=parallel."
+        )
+
+
+def _check_threads(env: str, threads: int) -> None:
+    if threads > 1 and not takes_threads(env):
+        raise ConfigError(
+            f"env_threads={threads}: env={env} steps its copies in one thread. Use env_threads=1, or "
+            f"native_processes={threads}. These take threads: {', '.join(names_with_threads())}."
         )
 
 

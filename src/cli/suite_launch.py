@@ -131,7 +131,7 @@ def _run_here(
         searcher = None
         if learns:
             searcher = Searcher(folder, suite.search, partial(trial_runs, suite), progress.say, options.retry_failed)
-        variables = thread_variables(suite.resources["threads"])
+        variables = thread_variables(suite.resources["threads"], machine.cores_each())
         start = partial(starter, environment_configs(suite), options.cold, variables)
         launcher = LocalLauncher(work, machine, start, searcher)
     with progress:

@@ -14,7 +14,7 @@ from typing import Any
 from records.suite_state import FAILED, RUNNING, Attempt, SuiteRun
 from suites import ray_task
 from suites.launcher import Launcher, Work
-from suites.resources import thread_variables
+from suites.resources import cores_asked_for, thread_variables
 from utils.plain_values import escaped
 from utils.ray_cluster import RayCluster
 
@@ -87,7 +87,7 @@ class RayLauncher(Launcher):
         places = [str(self._folder.results), self._folder.name, run.id]
         numbers = [self._lease, self._resources["losses"], needed(self._resources)["gpus"], failed]
         words = [*places, *map(str, numbers)]
-        variables = thread_variables(self._resources["threads"])
+        variables = thread_variables(self._resources["threads"], cores_asked_for(self._resources))
         if self._resources["gpus"] == 0:
             variables["CUDA_VISIBLE_DEVICES"] = ""
         reference = self._attend.remote(self._program, words, str(self._stops_file), variables)
@@ -162,5 +162,5 @@ class RayLauncher(Launcher):
 
 def needed(resources: Mapping[str, Any]) -> dict[str, float]:
     """What a suite's resources ask of Ray for a run: CPUs, GPUs, bytes of memory."""
-    cpus = max(resources["cores"], resources["threads"])
+    cpus = cores_asked_for(resources)
     return {"cpus": cpus, "gpus": resources["gpus"] or 0, "memory": int(resources["memory"] * 2**30)}

@@ -8,6 +8,7 @@ from typing import Any
 
 from records.suite_state import Attempt
 from suites.places import Place
+from utils.cores import VARIABLE as CORES
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.options import Option
@@ -78,6 +79,10 @@ class Machine:
         """What an attempt at a run of this suite has."""
         return Place(attempt.cores, attempt.gpus, min(self.each or 0, 1))
 
+    def cores_each(self) -> int:
+        """The cores of a run: those that it is pinned to, or else its share of all."""
+        return self._pinned if 0 < self._pinned < len(self.cores) else max(len(self.cores) // self.jobs, 1)
+
     def has_room(self) -> bool:
         """Whether there are enough cards for a single run."""
         return self.place([]) is not None
@@ -92,10 +97,19 @@ def runs_of_card(resources: Mapping[str, Any]) -> int:
     return int(1 / resources["gpus"] + _ROUNDING) if 0 < (resources["gpus"] or 0) < 1 else 1
 
 
-def thread_variables(threads: int) -> dict[str, str]:
-    """Variables that bound the threads of numeric libraries."""
+def cores_asked_for(resources: Mapping[str, Any]) -> int:
+    """The cores of a run that a scheduler is asked for."""
+    return max(resources["cores"], resources["threads"])
+
+
+def thread_variables(threads: int, cores: int) -> dict[str, str]:
+    """Variables that bound the threads of numeric libraries, and those that step a run's environments.
+
+    Args:
+        cores: the run's share of the machine's.
+    """
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    return dict.fromkeys(names, str(threads))
+    return {**dict.fromkeys(names, str(threads)), CORES: str(cores)}
 
 
 def _cores() -> list[int]:

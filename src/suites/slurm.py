@@ -23,7 +23,7 @@ from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, S
 from suites.claims import Claims
 from suites.keeper import PASSED_ON
 from suites.one_run import do_run
-from suites.resources import runs_of_card, thread_variables
+from suites.resources import cores_asked_for, runs_of_card, thread_variables
 from utils.errors import MusterError
 from utils.plain_values import counted, escaped
 from utils.regular_files import read_regular
@@ -95,13 +95,13 @@ def script_of(folder: SuiteFolder, count: int, resources: Mapping[str, Any], pro
         count: how many runs it has.
         program: as for `submit`.
     """
-    number, each = _next_number(folder), runs_of_card(resources)
+    number, each, cores = _next_number(folder), runs_of_card(resources), cores_asked_for(resources)
     hours, memory, gpus = resources["hours"], resources["memory"], resources["gpus"]
     at_a_time = f"%{math.ceil(resources['jobs'] / each)}" if resources["jobs"] else ""
     options = [
         f"--job-name=muster-{folder.name}",
         f"--array=0-{math.ceil(count / each) - 1}{at_a_time}",
-        f"--cpus-per-task={each * max(resources['cores'], resources['threads'])}",
+        f"--cpus-per-task={each * cores}",
         *([f"--time={math.ceil(60 * hours)}"] if hours else []),
         *([f"--mem={math.ceil(1024 * memory * each)}M"] if memory else []),
         *([f"--gpus={math.ceil(gpus)}"] if gpus else []),
@@ -112,7 +112,7 @@ def script_of(folder: SuiteFolder, count: int, resources: Mapping[str, Any], pro
         *resources["slurm"],
     ]
     lines = [f"#SBATCH {option}" for option in options]
-    variables = [f"export {key}={value}" for key, value in thread_variables(resources["threads"]).items()]
+    variables = [f"export {key}={value}" for key, value in thread_variables(resources["threads"], cores).items()]
     if gpus == 0:
         variables.append("export CUDA_VISIBLE_DEVICES=")
     task = shlex.join([*program, str(folder.results), folder.name, str(number)])

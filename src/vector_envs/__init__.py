@@ -25,6 +25,14 @@ REGISTRY.declare(
             at_most=COPIES,
             resume=FREE,
         ),
+        "env_threads": Option(
+            0,
+            "threads that step the copies of a batch, of all processes of the run together; results do not depend on "
+            "them; 0: as many as the cores that the run may use, at most one for each 64 copies or so",
+            at_least=0,
+            at_most=1024,
+            resume=FREE,
+        ),
         "worker_timeout": WORKER_TIMEOUT,
     },
 )

@@ -54,17 +54,18 @@ def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> C
 
 
 def batched_environment_factory(
-    args: SimpleNamespace, test_mode: bool, indices: Sequence[int] | None = None
+    args: SimpleNamespace, test_mode: bool, indices: Sequence[int] | None = None, threads: int | None = None
 ) -> Callable:
     """A factory of the environments `indices` of a run (None: all) as one batched one, seeded as `environment_factory`
     seeds them.
 
-    It gets the seeds as a list, one for each copy.
+    It gets the seeds as a list, one for each copy, and `threads`, unless it takes none (None).
     """
     indices = range(args.batch_size_run) if indices is None else indices
     factory = loaded(REGISTRY.entry(args.env).traits["batched"])
     env_args = _seeded(args, env_parameters(REGISTRY[args.env]), indices, test_mode)
-    return partial(_make_batched, factory, {"batch_size": len(indices), **env_args})
+    share = {} if threads is None else {"threads": threads}
+    return partial(_make_batched, factory, {"batch_size": len(indices), **share, **env_args})
 
 
 def first_seed(args: SimpleNamespace, seed: int, index: int, test_mode: bool) -> int:

@@ -14,6 +14,7 @@ from vector_envs.in_process import InProcessEnv
 from vector_envs.instances import batched_environment_factory, environment_factory
 from vector_envs.native import NativeEnv
 from vector_envs.split import SplitEnv
+from vector_envs.threads import takes_threads, threads_of
 from vector_envs.train_and_test import TrainAndTest
 
 # bytes that an environment process takes at least: Python with NumPy, without shared pages
@@ -33,7 +34,8 @@ def native(args: SimpleNamespace) -> VectorEnv:
         _require_memory(args, processes, "Choose a smaller native_processes.")
         make = {mode: _split(args, mode, processes, args.worker_timeout) for mode in MODES}
     else:
-        batch = {mode: batched_environment_factory(args, mode) for mode in MODES}
+        threads = threads_of(args, size) if takes_threads(args.env) else None
+        batch = {mode: batched_environment_factory(args, mode, threads=threads) for mode in MODES}
         make = {mode: lambda recreated, mode=mode: NativeEnv(batch[mode](recreated), size) for mode in MODES}
     return TrainAndTest(make, args.separate_test_env)
 
@@ -41,7 +43,8 @@ def native(args: SimpleNamespace) -> VectorEnv:
 def _split(args: SimpleNamespace, test_mode: bool, processes: int, timeout: float) -> Callable[[int], SplitEnv]:
     """A factory of the batch, divided as evenly as possible; `factory(k)` makes its k-th re-creation."""
     parts = [part.tolist() for part in np.array_split(np.arange(args.batch_size_run), processes)]
-    factories = [batched_environment_factory(args, test_mode, part) for part in parts]
+    threads = threads_of(args, len(parts[0]), processes) if takes_threads(args.env) else None
+    factories = [batched_environment_factory(args, test_mode, part, threads) for part in parts]
     seed = args.env_args.get("seed")
 
     def make(recreated: int) -> SplitEnv:

@@ -156,6 +156,11 @@ def test_a_batch_that_two_processes_share_resumes_exactly_as_in_one(tmp_path):
     resumes_exactly(tmp_path, {**config, "t_max": 120}, "two processes", kills=1, native_processes=2)
 
 
+def test_a_batch_resumes_exactly_in_another_number_of_threads(tmp_path):
+    config = config_of("rollout", "ppo_learner", "synchronous", overlap=False)
+    resumes_exactly(tmp_path, {**config, "t_max": 120}, "threads", kills=1, env_threads=3)
+
+
 def resumes_exactly(tmp_path, config, seed, kills, **there):
     """Train twice, once killed and resumed again and again, and with the changes `there`; compare."""
     # its only checkpoint is the one at the end, with which an unobserved run starts its metric log

@@ -14,7 +14,7 @@ from records.suite_state import DONE, Attempt
 from suite_children import folder_in, launcher, runs_of
 from suites import launcher as launchers
 from suites.places import Place, Places, folder_of_machine
-from suites.resources import Machine
+from suites.resources import Machine, thread_variables
 
 pytestmark = pytest.mark.slow
 
@@ -110,3 +110,14 @@ def test_without_a_folder_of_its_own_the_suites_attempts_count(tmp_path):
     assert made._taken({}, [Attempt("run", 1, cores=[1], gpus=["0"])]) == [Place([1], ["0"], 1)]
     newest = made.run().newest
     assert newest == {}
+
+
+def test_each_run_has_its_share_of_the_cores():
+    """Those that it is pinned to, or else what the machine has for each of the runs at a time."""
+    resources = {"gpus": 0, "threads": 1}
+    shares = [
+        Machine({**resources, "cores": cores, "jobs": jobs}, cores=[*range(8)]).cores_each()
+        for cores, jobs in ((1, 0), (3, 0), (0, 2), (0, 0), (8, 0), (16, 4), (2, 8))
+    ]
+    assert shares == [1, 3, 4, 1, 8, 2, 2]
+    assert thread_variables(1, 3)["MUSTER_CORES"] == "3"

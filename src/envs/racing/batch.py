@@ -30,7 +30,9 @@ from utils.available_memory import available_memory, require_memory
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
+from utils.thread_shares import ThreadShares
 
+PICTURES_PER_THREAD, CARS_PER_THREAD = 4, 64
 MARGIN = 40  # zones before the finish in which no race begins
 GRIP = 14.0  # m/s2 that tyres hold with grip 1
 TOP_SPEED, SPREAD = 58.0, 0.85  # m/s of the highest gear; gear k of G reaches (k / G) ** SPREAD of it
@@ -39,13 +41,14 @@ TOP_SPEED, SPREAD = 58.0, 0.85  # m/s of the highest gear; gear k of G reaches (
 class BatchedRaces:
     """B races of n cars that one call steps.
 
-    Every race has a seed; its k-th race depends on that seed, its place in the cycle and k alone, not on B or on the
-    order in which races end.
+    Every race has a seed; its k-th race depends on that seed, its place in the cycle and k alone, not on B, on the
+    order in which races end, or on the number of threads.
 
     Args:
         batch_size: B.
         seed: a list of B seeds; a number s, of which race b takes `environment_seed(s, b)`; None: random ones.
         places: for each race its number among those of the run, and how many these are.
+        threads: how many share the races, at most one a race; 1: the calling one alone.
         env_args: see `options.Options`.
 
     Raises:
@@ -57,13 +60,16 @@ class BatchedRaces:
         batch_size: int = 1,
         seed: int | Sequence[int] | None = None,
         places: Sequence[Sequence[int]] | None = None,
+        threads: int = 1,
         **env_args: Any,
     ):
         options = Options(seed=seed, **env_args)
         prepare()
-        self._set_up(options, batch_size, places)
+        self._set_up(options, batch_size, places, threads)
 
-    def _set_up(self, options: Options, batch_size: int, places: Sequence[Sequence[int]] | None = None) -> None:
+    def _set_up(
+        self, options: Options, batch_size: int, places: Sequence[Sequence[int]] | None = None, threads: int = 1
+    ) -> None:
         self.options, self.batch_size = options, batch_size
         self._places = np.array([(b, batch_size, b) for b in range(batch_size)] if places is None else list(places))
         self.cycle = options.races()
@@ -87,6 +93,9 @@ class BatchedRaces:
         )
         self.races = allocate_races(batch_size, options.n_cars)
         self.outputs = allocate_outputs(batch_size, options.n_cars, floats, picture)
+        self._shares = ThreadShares(batch_size, threads)
+        # those of each thread
+        self._parts = list(zip(self._shares.cut(self.races), self._shares.cut(self.outputs), strict=True))
         self.seed(options.seed)
 
     def seed(self, seed: int | Sequence[int] | None) -> None:
@@ -124,7 +133,12 @@ class BatchedRaces:
         return self._begin(np.ones(self.batch_size, dtype=bool))
 
     def _begin(self, which: np.ndarray) -> Outputs:
-        begin(self.races, which, self.tracks, self.world, self.views, self.outputs)
+        world = (self.tracks, self.world, self.views)
+        if len(self._shares) == 1 or np.count_nonzero(which) < 2 * copies_per_thread(self.options):
+            begin(self.races, which, *world, self.outputs)
+        else:
+            parts = zip(self._parts, self._shares.slices, strict=True)
+            self._shares.do(begin, [(races, which[rows], *world, out) for (races, out), rows in parts])
         for name in ("reward", "pressed", "car_terminated", "car_truncated", "terminated", "truncated"):
             getattr(self.outputs, name)[which] = 0
         return self.outputs
@@ -163,7 +177,12 @@ class BatchedRaces:
             raise ValueError(f"actions have the shape {actions.shape}, not {(self.batch_size, self.options.n_cars)}.")
         if actions.min() < 0 or actions.max() >= len(INPUTS):
             raise ValueError(f"actions are from {actions.min()} to {actions.max()}; there are 0 to {len(INPUTS) - 1}.")
-        step_all(self.races, self.tracks, self.world, self.views, actions, self.outputs)
+        world = (self.tracks, self.world, self.views)
+        if len(self._shares) == 1:
+            step_all(self.races, *world, actions, self.outputs)
+        else:  # no race knows of another
+            parts = zip(self._parts, self._shares.slices, strict=True)
+            self._shares.do(step_all, [(races, *world, actions[rows], out) for (races, out), rows in parts])
         return self.outputs
 
     def weigh(self, name: str, value: float) -> None:
@@ -202,6 +221,11 @@ class BatchedRaces:
             raise ValueError(f"The state is of races on more tracks than these {len(self.maps)}.")
         for name, array in arrays.items():
             array[...] = state[name]
+
+
+def copies_per_thread(options: Options) -> int:
+    """For how many races a thread of their own pays: those whose cars take longer than a thread takes to wake up."""
+    return -(-(PICTURES_PER_THREAD if options.pictures else CARS_PER_THREAD) // options.n_cars)
 
 
 def world_of(options: Options) -> np.ndarray:

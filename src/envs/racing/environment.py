@@ -16,10 +16,12 @@ NEEDS_NUMBA = "pip install -r requirements.txt"
 class RacesBase:
     """What one race and many have in common; the arguments are those of `options.Options`."""
 
-    def __init__(self, batch_size: int, places: Sequence[Sequence[int]] | None, env_args: dict[str, Any]):
+    def __init__(
+        self, batch_size: int, places: Sequence[Sequence[int]] | None, env_args: dict[str, Any], threads: int = 1
+    ):
         from envs.racing.batch import BatchedRaces
 
-        self.races = BatchedRaces(batch_size, places=places, **env_args)
+        self.races = BatchedRaces(batch_size, places=places, threads=threads, **env_args)
         self.options = self.races.options
         self.groups, self.episode_limit = {AGENTS: self.options.n_cars}, self.options.time_limit
 
@@ -142,12 +144,22 @@ class RacingBatch(RacesBase):
         batch_size: B.
         seed: a list of B seeds, or None.
         place: for each race what `Options.place` says.
+        threads: how many share the races; 1: the calling one alone.
     """
 
     state_by_copy = True
 
-    def __init__(self, batch_size: int, place: Sequence[Sequence[int]] | None = None, **env_args: Any):
-        super().__init__(batch_size, place, env_args)
+    def __init__(
+        self, batch_size: int, place: Sequence[Sequence[int]] | None = None, threads: int = 1, **env_args: Any
+    ):
+        super().__init__(batch_size, place, env_args, threads)
+
+    @classmethod
+    def copies_per_thread(cls, **env_args: Any) -> int:
+        """See `BatchedEnv`."""
+        from envs.racing.batch import copies_per_thread
+
+        return copies_per_thread(Options(**env_args))
 
     def reset(self, which: np.ndarray | None = None) -> None:
         self.races.reset(which)

@@ -1,11 +1,7 @@
 """Many battles at once."""
 
-import os
 import secrets
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -23,7 +19,6 @@ from envs.skirmish.state import (
     IDLE,
     MASKED,
     NOBODY,
-    Battles,
     Game,
     Outputs,
     allocate_battles,
@@ -33,8 +28,10 @@ from envs.skirmish.teams import ALLY_ORDER, draw_teams
 from envs.skirmish.terrain import load_terrain
 from envs.skirmish.unit_types import type_table
 from utils.available_memory import available_memory, require_memory
+from utils.thread_shares import ThreadShares
 
 GAME_CLOCK = 22.4  # game loops per "faster" second
+SHARED_VIEWS = 256  # battles whose first views are worth dividing among threads
 
 
 class BatchedSkirmish:
@@ -46,7 +43,7 @@ class BatchedSkirmish:
     Args:
         batch_size: B.
         seed: a list of B seeds; a number s, of which battle b takes `environment_seed(s, b)`; None: random ones.
-        threads: how many share the battles, at most one a core; 1: the calling one alone.
+        threads: how many share the battles, at most one a battle; 1: the calling one alone.
         loops_per_second: the game's clock. Only comparisons with simulators that run another one change it.
         jitter: whether weapon cooldowns vary by -1 to +2 loops, as the game's do.
         env_args: see `options.Options`.
@@ -71,9 +68,7 @@ class BatchedSkirmish:
     def _set_up(self, batch_size: int, threads: int, loops_per_second: float, jitter: bool) -> None:
         self.map = load_map(self.options.map_name)
         self.batch_size = batch_size
-        threads = max(1, min(threads, batch_size, os.cpu_count()))
-        bounds = [batch_size * thread // threads for thread in range(threads + 1)]
-        self._shares = [slice(*pair) for pair in pairwise(bounds)]  # the battles of each thread
+        self._shares = ThreadShares(batch_size, threads)
         terrain = load_terrain(self.map.terrain)
         scenario = make_scenario(self.options, self.map, terrain, jitter)
         self.game = Game(type_table(loops_per_second), scenario, terrain.waypoint)
@@ -89,6 +84,7 @@ class BatchedSkirmish:
         )
         self.battles = allocate_battles(batch_size, self.n_agents, self.n_enemies)
         self.outputs = allocate_outputs(batch_size, self.scenario)
+        self._parts = self._shares.cut(self.battles)  # the battles of each thread
         self._opening = self._find_opening()
         self.seed(self.options.seed)
 
@@ -113,7 +109,11 @@ class BatchedSkirmish:
             battle[name][which] = 0
         self.battles.vision[which] = 0
         self._place_units(which)
-        write_views(self.battles, which, self.game, outputs)
+        if len(self._shares) == 1 or np.count_nonzero(which) < SHARED_VIEWS:
+            write_views(self.battles, which, self.game, outputs)
+        else:
+            views = zip(self._parts, self._shares.slices, self._shares.cut(outputs), strict=True)
+            self._shares.do(write_views, [(part, which[rows], self.game, out) for part, rows, out in views])
         for array in outputs[3:]:
             array[which] = 0
         return outputs
@@ -212,24 +212,10 @@ class BatchedSkirmish:
         outputs = self.outputs = outputs or self.outputs
         if len(self._shares) == 1:
             step_in_turn(self.battles, self.game, actions, outputs)
-        else:
-            self._step_in_threads(actions, outputs)
+        else:  # no battle knows of another
+            steps = zip(self._parts, self._shares.slices, self._shares.cut(outputs), strict=True)
+            self._shares.do(step_in_turn, [(part, self.game, actions[rows], out) for part, rows, out in steps])
         return outputs
-
-    def _step_in_threads(self, actions: np.ndarray, outputs: Outputs) -> None:
-        """No battle knows of another, and compiled code holds no lock."""
-        work = [
-            (_rows(self.battles, share), self.game, actions[share], _rows(outputs, share)) for share in self._shares
-        ]
-        steps = [self._others.submit(step_in_turn, *arguments) for arguments in work[1:]]
-        step_in_turn(*work[0])
-        for step in steps:
-            step.result()
-
-    @cached_property
-    def _others(self) -> ThreadPoolExecutor:
-        """The threads beside the calling one."""
-        return ThreadPoolExecutor(len(self._shares) - 1, "battles")
 
     def _refusal(self, b: int, agent: int, action: int) -> str:
         legal = np.nonzero(self.outputs.avail_actions[b, agent])[0].tolist()
@@ -271,10 +257,6 @@ class BatchedSkirmish:
                 raise ValueError(f"The state does not fit these battles: {name} is {found}, not {array.shape}.")
         for name, array in arrays.items():
             array[...] = state[name]
-
-
-def _rows(arrays: Battles | Outputs, rows: slice) -> Battles | Outputs:
-    return type(arrays)(*(array[rows] for array in arrays))
 
 
 def prepare() -> None:
