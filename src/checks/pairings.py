@@ -3,6 +3,7 @@
 from checks.registries import AUTO, REGISTRIES, chosen_entry, chosen_name, looked_up, reads
 from checks.streams import check_streams
 from envs import batched_names, has_batched_form
+from runners.sources import source_of, why_whole
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -167,6 +168,12 @@ def _check_runner(config: dict, traits: dict) -> None:
         )
     if chosen_name(config, "vector_env") == "native":
         _check_threads(config["env"], config["env_threads"])
+    halves = "double_buffering" in (reads(config, "runner") or ()) and config["double_buffering"] == "on"
+    if halves and (why := why_whole(config, source_of(config, runner.get("lives", "")))):
+        raise ConfigError(
+            f"double_buffering=on steps one half of the environments while the other half is decided for, which does "
+            f"not work here, because {why}. Use double_buffering=off."
+        )
     if runner.get("cuts_episodes") and traits["learner"].get("needs_episodes"):
         raise ConfigError(
             f"learner={config['learner']} learns from whole episodes, and runner={config['runner']} cuts them "

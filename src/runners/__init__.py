@@ -25,7 +25,14 @@ REGISTRY.declare(
     options={
         "rollout_steps": Option(
             32, "steps of each environment in one rollout", at_least=1, at_most=WIDTH, resume=EXPERIENCE
-        )
+        ),
+        "double_buffering": Option(
+            "off",
+            "simulate one half of the copies while the networks decide for the other: on or off (vector_env=native; "
+            "docs/performance.md)",
+            choices=("on", "off"),
+            resume=EXPERIENCE,
+        ),
     },
 )
 # PyMARL's names, each a schedule and a source of environments

@@ -1,6 +1,8 @@
 """Auto-reset: copies of an environment restart independently; one starts its next episode while the others continue."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from runners.step_checks import StepChecks
 from utils.errors import ConfigError
 from utils.tensor_trees import Tree, is_tree, map_tree
 from utils.timing import timed
-from vector_envs.contract import VectorEnv, infos_of
+from vector_envs.contract import StepOutcome, VectorEnv, infos_of
 
 
 @dataclass
@@ -57,14 +59,25 @@ class AutoResetPlay:
         mac: the controller. Its whole memory must be in its `hidden_states`, a tensor or a tree of tensors.
         acting: a batch of B rows and 2 columns for its inputs.
         checks: of the copies.
+        part: which of the parts of `env` the copies are (`vector_envs.parts`); None: all of it.
+        first: the number of the first copy in a batch of all.
 
     Attributes:
         pending: what the next decision sends to the controller's device; whoever writes the steps into a batch there
             adds to it, and calls `settle` before anybody reads that batch.
     """
 
-    def __init__(self, env: VectorEnv, mac: Any, acting: EpisodeBatch, checks: StepChecks):
+    def __init__(
+        self,
+        env: VectorEnv,
+        mac: Any,
+        acting: EpisodeBatch,
+        checks: StepChecks,
+        part: int | None = None,
+        first: int = 0,
+    ):
         self._vector_env, self._mac, self._acting, self._checks = env, mac, acting, checks
+        self._part, self._first = part, first
         self._spec = env.spec
         self.pending = PendingWrites(acting.device)
         self._store, self._decider = StepWriter(acting, self.pending), Decider(mac, acting)
@@ -75,11 +88,15 @@ class AutoResetPlay:
         self.closing = np.zeros(size, dtype=bool)
         self._returns, self._lengths = EpisodeReturns(env.spec, size), np.zeros(size, dtype=np.int64)
         self._begun = False
+        # of the step that has begun: who was closing, and the decisions
+        self._under_way: tuple[np.ndarray, dict[str, np.ndarray]] | None = None
 
     @property
     def _env(self) -> VectorEnv:
         """The copies that training plays on; tests may have played since."""
         env = self._vector_env.play(False)
+        if self._part is not None:
+            env = env.parts[self._part]
         if not self._begun:
             self._begun = True
             env.reset()
@@ -102,11 +119,22 @@ class AutoResetPlay:
 
     def step(self, t_env: int) -> StepResult:
         """Let every copy act once, and those that were closing start their next episode."""
+        simulate = self.begin(t_env)
+        with timed("step"):
+            outcome = simulate()
+        return self.finish(outcome)
+
+    def begin(self, t_env: int) -> Callable[[], StepOutcome]:
+        """Decide for every copy. Returns what steps the environments, in any thread; `finish` takes the outcome."""
         with timed("act"):
             closing, (decisions, actions) = self.closing, self._act(t_env)
+        self._under_way = closing, decisions
+        return partial(self._env.step, actions)
+
+    def finish(self, outcome: StepOutcome) -> StepResult:
+        """Take the outcome of the step that has begun; copies that were closing start their next episode."""
+        (closing, decisions), self._under_way = self._under_way, None
         env, playing = self._env, ~closing
-        with timed("step"):
-            outcome = env.step(actions)
         self._lengths += playing
         lost = outcome.lost & playing
         rows = np.flatnonzero(playing) if np.count_nonzero(closing) else self._everyone
@@ -132,7 +160,7 @@ class AutoResetPlay:
 
     def _finished(self, env: VectorEnv, rows: np.ndarray) -> list[FinishedEpisode]:
         totals, lengths, of_groups = self._returns.totals[rows], self._lengths[rows], self._returns.of_groups(rows)
-        columns = rows.tolist(), totals.tolist(), lengths.tolist(), infos_of(env, rows), of_groups
+        columns = (self._first + rows).tolist(), totals.tolist(), lengths.tolist(), infos_of(env, rows), of_groups
         return [FinishedEpisode(*episode) for episode in zip(*columns, strict=True)]
 
     def _of_playing(self, value: np.ndarray, playing: np.ndarray) -> np.ndarray:

@@ -43,7 +43,9 @@ class EpisodesRunner(BaseRunner):
     def __init__(self, args, logger):
         super().__init__(args, logger)
         source = source_of(vars(self.args), self.lives)
-        self.vector_env = SOURCES[source](with_defaults(self.args, SOURCES.entry(source).defaults))
+        self.parts = self._parts(source)
+        in_parts = {} if self.parts == 1 else {"parts": self.parts}
+        self.vector_env = SOURCES[source](with_defaults(self.args, SOURCES.entry(source).defaults), **in_parts)
         self.spec = self.vector_env.spec
         self.episode_limit = self.spec.episode_limit
         self.figures.rooms.update(path.rpartition("/")[0] for path in self.spec.rewards())
@@ -53,6 +55,10 @@ class EpisodesRunner(BaseRunner):
         self.recorder = None
         # while `reset` is called by `run`: what it resets, of how many copies, and whether for a test
         self._stage: tuple[VectorEnv, int, bool] | None = None
+
+    def _parts(self, source: str) -> int:
+        """Into how many parts, each stepped by itself, `source` is to divide the copies of training."""
+        return 1
 
     @property
     def env(self) -> Any:

@@ -17,10 +17,13 @@ from components.stream_columns import by_stream
 from envs.fields import AGENTS
 from envs.stream_fields import stream_groups
 from envs.teams import owner
-from runners.auto_reset import AutoResetPlay
+from runners.auto_reset import AutoResetPlay, StepResult
+from runners.play_in_parts import Part, PlayInParts
 from runners.playing import EpisodesRunner
 from runners.started import StartedRollout
+from runners.step_checks import StepChecks
 from utils.devices import acting_device
+from utils.stopping import StopPlaying
 
 
 class RolloutRunner(EpisodesRunner):
@@ -66,15 +69,39 @@ class RolloutRunner(EpisodesRunner):
         # a test has dropped the episodes that the last rollout had not ended
         self._dropped = False
 
-    def _begin_ongoing(self) -> AutoResetPlay:
-        return self._auto_reset_play()
+    def _parts(self, source: str) -> int:
+        return 2 if self.args.double_buffering == "on" else 1
+
+    def _begin_ongoing(self) -> PlayInParts:
+        if self.parts == 1:
+            return PlayInParts([self._auto_reset_play()])
+        sizes = self.vector_env.play(False).sizes
+        firsts = [sum(sizes[:part]) for part in range(len(sizes))]
+        return PlayInParts(
+            [
+                AutoResetPlay(
+                    self.vector_env,
+                    self.mac,
+                    self.new_batch(batch_size=size, max_seq_length=2),
+                    StepChecks(self.spec, size, first),
+                    part,
+                    first,
+                )
+                for part, (size, first) in enumerate(zip(sizes, firsts, strict=True))
+            ]
+        )
+
+    def close_env(self) -> None:
+        if self.ongoing is not None:
+            self.ongoing.close()
+        super().close_env()
 
     def _constant(self, key: str, known: th.Tensor, groups: dict[str, int]) -> dict:
         group = owner(key, groups) or AGENTS
         return {"vshape": tuple(known.shape[2:]), "dtype": known.dtype, "group": group, "episode_const": True}
 
     def _play(self) -> EpisodeBatch:
-        play, everyone = self.ongoing, np.arange(self.batch_size)
+        play = self.ongoing
         if self.started is None:
             play.begin_next()
             play.take_over()
@@ -87,30 +114,56 @@ class RolloutRunner(EpisodesRunner):
             self._dropped = False
         rollout = self.started
         batch = rollout.batch
-        store = StepWriter(batch, play.pending)
-        while (t := rollout.t) < self.args.rollout_steps:
-            self._before_step(int(np.count_nonzero(~play.closing)))
-            store.write(observed := play.observed(), everyone, t, mark_filled=True)
-            if self._streams:
-                self._open.asked(observed, play.known_before(), batch)
-            result = play.step(self.t_env)
-            store.write(result.values, everyone, t)
-            if result.lost.any():
-                _cut_before(batch, result.lost, t)
-            rollout.finished += result.finished
-            rollout.ends |= {(episode.row, t): episode.info for episode in result.finished}
-            rollout.steps += int((~result.closing & ~result.lost).sum())
-            rollout.t += 1
-        store.write(play.observed(), everyone, self.args.rollout_steps, mark_filled=True)
-        play.settle()
+        try:
+            self._play_steps(rollout)
+        finally:
+            play.abandon()
         self.episodes_brought = len(rollout.finished)
         self._record_finished(rollout.finished, rollout.steps)
         self._take_ends(batch, rollout.ends, test_mode=False)
         if self._streams:
             whole = self._open.precede(batch)
-            batch, since = by_stream(whole, self._streams, self.new_rollout, _parts(vars(self.args)))
+            batch, since = by_stream(whole, self._streams, self.new_rollout, _columns(vars(self.args)))
             self._open.keep(whole, since)
         return batch
+
+    def _play_steps(self, rollout: StartedRollout) -> None:
+        play, parts, batch, last = self.ongoing, self.ongoing.parts, rollout.batch, self.args.rollout_steps
+        views = [batch] if len(parts) == 1 else [_rows_of(batch, part.rows) for part in parts]
+        stores = [StepWriter(view, part.play.pending) for view, part in zip(views, parts, strict=True)]
+
+        def take(part: Part, t: int, result: StepResult) -> None:
+            stores[part.number].write(result.values, part.everyone, t)
+            if result.lost.any():
+                _cut_before(views[part.number], result.lost, t)
+            rollout.finished += result.finished
+            rollout.ends |= {(episode.row, t): episode.info for episode in result.finished}
+            rollout.steps += int((~result.closing & ~result.lost).sum())
+            rollout.t += part is parts[-1]
+
+        try:
+            for t in range(rollout.t, last):
+                for part, store in zip(parts, stores, strict=True):
+                    copies = int(np.count_nonzero(~part.play.closing))
+                    if part is parts[0]:
+                        self._before_step(copies)
+                    else:  # the step has begun
+                        self.steps_in_play += copies
+                    store.write(observed := part.play.observed(), part.everyone, t, mark_filled=True)
+                    if self._streams:
+                        self._open.asked(observed, play.known_before(), batch)
+                    for ended in play.step(part, t, self.t_env):
+                        take(*ended)
+        except StopPlaying as stop:
+            if stop.between_steps:
+                for ended in play.rest():
+                    take(*ended)
+            raise
+        for ended in play.rest():
+            take(*ended)
+        for part, store in zip(parts, stores, strict=True):
+            store.write(part.play.observed(), part.everyone, last, mark_filled=True)
+            part.play.settle()
 
     def _cut_off(self) -> None:
         self._dropped |= self.ongoing.cut_off()
@@ -148,6 +201,13 @@ class RolloutRunner(EpisodesRunner):
             self._open.forget()
 
 
+def _rows_of(batch: EpisodeBatch, rows: slice) -> EpisodeBatch:
+    """Some rows of a batch, on its memory, with what derives from its fields."""
+    view = batch[rows]
+    view.preprocess = batch.preprocess
+    return view
+
+
 def _cut_before(batch: EpisodeBatch, lost: np.ndarray, t: int) -> None:
     """Let the episodes `lost` (bool `[B]`) end at the column t, which becomes their closing state."""
     rows = np.flatnonzero(lost)
@@ -157,7 +217,7 @@ def _cut_before(batch: EpisodeBatch, lost: np.ndarray, t: int) -> None:
         batch["filled"][rows, 0] = 0
 
 
-def _parts(config: Mapping[str, Any]) -> int:
+def _columns(config: Mapping[str, Any]) -> int:
     """What the columns of a rollout are a multiple of, for learners that cut it into parts: of all teams at once."""
     teams = config.get("teams") or {"": config}
     return lcm(*(own.get("chunk_length", config.get("chunk_length")) or 1 for own in teams.values()))

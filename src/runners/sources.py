@@ -30,3 +30,14 @@ def source_of(config: Mapping[str, Any], lives: str = "") -> str:
     if known and not (light and alone) and has_batched_form(name, config.get("env_args") or {}):
         return "native"
     return "in_process" if alone or light else "workers"
+
+
+def why_whole(config: Mapping[str, Any], source: str) -> str:
+    """Why the copies cannot be stepped in halves, after "because"; "": they can."""
+    if source != "native":
+        return f"vector_env={source} steps all copies at once; vector_env=native has environments in batches"
+    if config["batch_size_run"] < 2:
+        return "there is one environment only (batch_size_run)"
+    if config["teams"] or config["opponents"] != "newest":
+        return "several teams or models play (teams, opponents)"
+    return ""

@@ -20,10 +20,11 @@ class StepChecks:
     Args:
         spec: the environments' declaration.
         size: B.
+        first: the number of the first one in messages.
     """
 
-    def __init__(self, spec: EnvSpec, size: int):
-        self._spec, self._size = spec, size
+    def __init__(self, spec: EnvSpec, size: int, first: int = 0):
+        self._spec, self._size, self._first = spec, size, first
         self._limit = spec.episode_limit
         masks = {field.of: path for path, field in spec.of_kind("mask").items() if field.of}
         # of each categorical action: the field of its legal choices, or None, and their number
@@ -83,8 +84,8 @@ class StepChecks:
             row, agent, legal = choices.first_illegal(mask, actions[path], rows)
             choice = f"{'action' if path == 'actions' else path} {actions[path][row, agent]}"
             raise MusterError(
-                f"{_where(rows, steps, row)}: the controller chose {choice} for agent {agent}, which is not legal; "
-                f"legal are {legal}. An action selector chooses where avail_actions is 1."
+                f"{self._where(rows, steps, row)}: the controller chose {choice} for agent {agent}, which is not "
+                f"legal; legal are {legal}. An action selector chooses where avail_actions is 1."
             )
 
     def undecided(self, observed: Mapping[str, np.ndarray], rows: np.ndarray, steps: int | np.ndarray) -> None:
@@ -118,9 +119,9 @@ class StepChecks:
         late = rows[(lengths[rows] >= self._limit) & ~ended[rows]]
         if len(late):
             raise InvalidEnvironmentError(
-                f"Environment {late[0]}, step {lengths[late[0]]}: the episode has not ended, although the environment "
-                f"announces episode_limit={self._limit}. The last step must return terminated=True, with "
-                'info["episode_limit"] = True if time is all that ended it.'
+                f"Environment {self._first + late[0]}, step {lengths[late[0]]}: the episode has not ended, although "
+                f"the environment announces episode_limit={self._limit}. The last step must return terminated=True, "
+                'with info["episode_limit"] = True if time is all that ended it.'
             )
 
     def _require_array(self, path: str, value: Any, shape: tuple[int, ...], kinds: str) -> None:
@@ -139,7 +140,11 @@ class StepChecks:
             name = "get_avail_actions()" if path == "avail_actions" else path
             for k, row in enumerate(rows.tolist()):
                 if problem := problem_of_mask(observed[path][row], name):
-                    raise InvalidEnvironmentError(f"{_where(rows, steps, k)}: {problem}.")
+                    raise InvalidEnvironmentError(f"{self._where(rows, steps, k)}: {problem}.")
+
+    def _where(self, rows: np.ndarray, steps: int | np.ndarray, k: int) -> str:
+        step = steps if isinstance(steps, int) else steps[k]
+        return f"Environment {self._first + rows[k]}, {f'after step {step}' if step else 'after reset()'}"
 
 
 class _Choices:
@@ -178,8 +183,3 @@ class _Choices:
     def _taken(self, mask: np.ndarray, actions: np.ndarray, rows: np.ndarray) -> np.ndarray:
         begin = self._begin if len(rows) == len(self._begin) else self._begin[rows]
         return mask.reshape(-1).take(begin + actions, mode="clip")
-
-
-def _where(rows: np.ndarray, steps: int | np.ndarray, k: int) -> str:
-    step = steps if isinstance(steps, int) else steps[k]
-    return f"Environment {rows[k]}, {f'after step {step}' if step else 'after reset()'}"

@@ -21,6 +21,7 @@ class NativeEnv:
 
     def __init__(self, env: Any, size: int):
         self.env, self.spec = env, spec_of(env, size)
+        self.by_copy = bool(getattr(env, "state_by_copy", False))
         self._nothing_lost = np.zeros(size, dtype=bool)
 
     def reset(self, which: np.ndarray | None = None) -> None:

@@ -1,6 +1,6 @@
 """The environments of a run: in this process, in worker processes, or as one batch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,6 +13,7 @@ from vector_envs.faults import FaultPolicy
 from vector_envs.in_process import InProcessEnv
 from vector_envs.instances import batched_environment_factory, environment_factory
 from vector_envs.native import NativeEnv
+from vector_envs.parts import InParts
 from vector_envs.split import SplitEnv
 from vector_envs.threads import takes_threads, threads_of
 from vector_envs.train_and_test import TrainAndTest
@@ -22,8 +23,11 @@ PROCESS_BYTES = 24 * 2**20
 MODES = (False, True)
 
 
-def native(args: SimpleNamespace) -> VectorEnv:
+def native(args: SimpleNamespace, parts: int = 1) -> VectorEnv:
     """As one batch of `batch_size_run` copies, in this process or divided among `native_processes` others.
+
+    Args:
+        parts: the number of batches that the copies of training are divided into, each with its own processes.
 
     Raises:
         MusterError: the processes would take more memory than is available.
@@ -32,25 +36,50 @@ def native(args: SimpleNamespace) -> VectorEnv:
     processes = min(args.native_processes, size)
     if processes > 1:
         _require_memory(args, processes, "Choose a smaller native_processes.")
-        make = {mode: _split(args, mode, processes, args.worker_timeout) for mode in MODES}
+        make = {mode: _split(args, mode, processes, args.worker_timeout, range(size)) for mode in MODES}
     else:
-        threads = threads_of(args, size) if takes_threads(args.env) else None
-        batch = {mode: batched_environment_factory(args, mode, threads=threads) for mode in MODES}
-        make = {mode: lambda recreated, mode=mode: NativeEnv(batch[mode](recreated), size) for mode in MODES}
+        make = {mode: _whole(args, mode, range(size)) for mode in MODES}
+    if parts > 1:
+        make[False] = _in_parts(args, parts, processes)
     return TrainAndTest(make, args.separate_test_env)
 
 
-def _split(args: SimpleNamespace, test_mode: bool, processes: int, timeout: float) -> Callable[[int], SplitEnv]:
-    """A factory of the batch, divided as evenly as possible; `factory(k)` makes its k-th re-creation."""
-    parts = [part.tolist() for part in np.array_split(np.arange(args.batch_size_run), processes)]
-    threads = threads_of(args, len(parts[0]), processes) if takes_threads(args.env) else None
+def _in_parts(args: SimpleNamespace, parts: int, processes: int) -> Callable[[int], InParts]:
+    """A factory of the batches of training, which share the processes."""
+    makes, sizes = [], []
+    for indices, own in zip(_shares(range(args.batch_size_run), parts), _shares(range(processes), parts), strict=True):
+        if processes > 1:
+            makes.append(_split(args, False, len(own), args.worker_timeout, indices))
+        else:
+            makes.append(_whole(args, False, indices))
+        sizes.append(len(indices))
+    return lambda recreated: InParts([make(recreated) for make in makes], sizes)
+
+
+def _whole(args: SimpleNamespace, test_mode: bool, indices: Sequence[int]) -> Callable[[int], NativeEnv]:
+    """A factory of the copies `indices` as a batch in this process; `factory(k)` makes its k-th re-creation."""
+    threads = threads_of(args, len(indices)) if takes_threads(args.env) else None
+    batch = batched_environment_factory(args, test_mode, indices, threads)
+    return lambda recreated: NativeEnv(batch(recreated), len(indices))
+
+
+def _shares(indices: Sequence[int], count: int) -> list[list[int]]:
+    return [part.tolist() for part in np.array_split(np.asarray(indices), count)]
+
+
+def _split(
+    args: SimpleNamespace, test_mode: bool, processes: int, timeout: float, indices: Sequence[int]
+) -> Callable[[int], SplitEnv]:
+    """A factory of the copies `indices`, divided as evenly as possible; `factory(k)` makes its k-th re-creation."""
+    parts = _shares(indices, min(processes, len(indices)))
+    threads = threads_of(args, len(parts[0]), len(parts)) if takes_threads(args.env) else None
     factories = [batched_environment_factory(args, test_mode, part, threads) for part in parts]
     seed = args.env_args.get("seed")
 
     def make(recreated: int) -> SplitEnv:
         entropy = None if seed is None else [int(seed) % 2**64, int(test_mode), recreated]
         these = [partial(factory, recreated) for factory in factories]
-        return SplitEnv(these, [len(part) for part in parts], timeout, entropy)
+        return SplitEnv(these, [len(part) for part in parts], timeout, entropy, indices[0])
 
     return make
 

@@ -39,6 +39,7 @@ class SplitEnv:
         timeout: seconds without an answer after which a process counts as hung; 0: never.
         entropy: the beginning of that of the processes' global random generators (`generators.seed_generators`), which
             the number of the first copy completes; None: as the system seeds them.
+        first: the number of the first copy among all of a run.
 
     Raises:
         MusterError: the environment cannot be made, or its sizes do not fit, or a process cannot be started.
@@ -51,13 +52,14 @@ class SplitEnv:
         sizes: Sequence[int],
         timeout: float = 0.0,
         entropy: Sequence[int] | None = None,
+        first: int = 0,
     ):
         if os.name != "posix":
             raise ConfigError(
                 f"native_processes={len(sizes)} works on Linux and macOS only. Use native_processes=1, or "
                 "vector_env=workers with env_transport=pipe."
             )
-        self._sizes, self._timeout, count = list(sizes), timeout, sum(sizes)
+        self._sizes, self._timeout, self._first, count = list(sizes), timeout, first, sum(sizes)
         # why nothing can be asked any more: what has failed, or was interrupted
         self._fault = ""
         self._memory = NamelessMemory("muster-batch")
@@ -71,7 +73,7 @@ class SplitEnv:
         try:
             for factory, size, end in zip(factories, sizes, accumulate(sizes), strict=True):
                 self._workers.append(self._start(factory, list(range(end - size, end)), count, entropy))
-            self.spec, self._by_copy = self._announced(count)
+            self.spec, self.by_copy = self._announced(count)
             self._memory.grow(memory_size(self.spec, count))
             self._arrays, self._which = step_memory(self._memory.map(), self.spec, count)
             self._ask("prepare", self.spec)
@@ -90,12 +92,14 @@ class SplitEnv:
             CloudpickleWrapper(factory),
             first,
             len(indices),
-            None if entropy is None else [*entropy, first],
+            None if entropy is None else [*entropy, self._first + first],
         )
         try:
             ours, theirs = BellChannel.pair()
             port = BatchPort(theirs, indices, count, (), self._memory)
-            return BatchProcess(ours, port, indices, batch_worker, arguments)
+            process = BatchProcess(ours, port, indices, batch_worker, arguments)
+            process.before = self._first
+            return process
         except OSError as error:  # no more processes, or no more open files (ulimit -u, ulimit -n)
             raise MusterError(
                 f"Process {len(self._workers) + 1} of native_processes={len(self._sizes)} cannot be started: "
@@ -110,9 +114,11 @@ class SplitEnv:
         specs = [checked_spec(answer["said"], count) for answer in answers]
         for worker, spec in zip(self._workers, specs, strict=True):
             if spec.layout(count) != specs[0].layout(count):
+                first, last = (self._first + worker.indices[end] for end in (0, -1))
                 raise MusterError(
-                    f"The batch of environments {worker.indices[0]} to {worker.indices[-1]} announces other fields or "
-                    "sizes than that of environment 0; all copies must have the same. Use native_processes=1."
+                    f"The batch of environments {first} to {last} announces other fields or "
+                    f"sizes than that of environment {self._first}; all copies must have the same. "
+                    "Use native_processes=1."
                 )
         return specs[0], all(answer["by_copy"] for answer in answers)
 
@@ -179,7 +185,7 @@ class SplitEnv:
         for answer in answers:
             if "refusal" in answer:
                 raise NotImplementedError(answer["refusal"])
-        if self._by_copy:
+        if self.by_copy:
             return joined([answer["state"] for answer in answers])
         return {PARTS: [{"copies": size, **answer} for size, answer in zip(self._sizes, answers, strict=True)]}
 
@@ -190,7 +196,7 @@ class SplitEnv:
         Raises:
             MusterError: it has none, and the copies were divided otherwise; or there were more or fewer of them.
         """
-        if self._by_copy:
+        if self.by_copy:
             parts = [{"state": part} for part in cut(state, self._sizes)]
         else:
             parts = state.get(PARTS, [])
@@ -252,11 +258,16 @@ class SplitEnv:
 
 
 class BatchProcess(WorkerProcess):
-    """The process of some copies of a batch."""
+    """The process of some copies of a batch.
+
+    `before`: the number of copies of the run that precede those of the batch.
+    """
+
+    before = 0
 
     def failed(self, index: int, command: str, failure: Failure) -> Fault:
         """The fault of its batch, which raised."""
-        first, last = self.indices[0], self.indices[-1]
+        first, last = self.before + self.indices[0], self.before + self.indices[-1]
         which = f"Environment {first}" if first == last else f"The batch of environments {first} to {last}"
         where = f"{which} failed in {command}() (in process {self.process.pid}):"
         return Fault(self.indices, f"{where}\n\n{text_of(failure, first)}", index, failure.incurable)

@@ -60,6 +60,11 @@ CASES = {
     ),
     "continuous copies": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes_continuous", "separate_test_env": False}),
     "overlap": ("vdn", *MATRIX, {**IN_TURN, "runner": "episodes", "acting": "ahead"}),
+    "halves": (
+        "pqn_vdn",
+        *SKIRMISH,
+        {"runner": "rollout", "double_buffering": "on", "batch_size_run": 4, "minibatches": 1, "t_max": 400},
+    ),
     "native": ("qmix_fast", *SKIRMISH, {"t_max": 400, "test_interval": 300}),
 }
 # a game whose steps take time, in which a rollout can be stopped
