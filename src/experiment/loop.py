@@ -135,7 +135,7 @@ class TrainingLoop:
             experience = self.acting.take()
         self._best.keep(experience.best)
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
-        if all(getattr(team.buffer, "kept_on", "") == "cpu" for team in parts.learning):
+        if all(getattr(team.buffer, "taken_on", "") == "cpu" for team in parts.learning):
             batch = batch.on("cpu")  # in one copy, which is looked at and taken apart without waiting for a GPU
         self._rare_infos.look(batch, experience.episodes)
         parts.diagnostics.t_env, parts.diagnostics.updates = t_env, state.updates

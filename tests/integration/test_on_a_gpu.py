@@ -140,6 +140,22 @@ def test_a_decision_sends_once_and_waits_once(algorithm, changes):
     assert sends <= decisions + calls  # a call of the runner ends with what its last decision led to
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "changes", "most"),
+    [
+        ("qmix", {}, (64, 160, 1)),
+        ("iqn", {"priority_alpha": 0.6}, (84, 278, 2)),
+        ("masac", {}, (80, 280, 0)),
+    ],
+    ids=str,
+)
+def test_a_buffer_on_the_card_changes_no_figure_and_hardly_waits(algorithm, changes, most):
+    """Samples of priorities wait twice an update, wherever the buffer is: to give the priorities back."""
+    config = config_of(algorithm, **changes, buffer_cpu_only=False)
+    _same(on_gpu(trained, config, "gpu"), trained(config, "cpu"))
+    assert all(found <= limit for found, limit in zip(on_gpu(waits_and_sends, config), most, strict=True))
+
+
 def test_steps_that_are_left_out_at_the_end_are_reported():
     """Nobody looks between two statistics: the run does, before it ends."""
     said, weights_are_finite = on_gpu(_ends_with_nan, config_of("qmix", learner_log_interval=10**6))

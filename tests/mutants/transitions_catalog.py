@@ -24,7 +24,7 @@ MUTANTS = (
     Edit("transitions: an end waits for actions", "np.where(ended, -1, numbers)", "numbers.copy()", BUFFER),
     Edit(
         "transitions: whatever waits continues",
-        "same[rows] &= equal(now, then).reshape(len(rows), -1).all(axis=1)",
+        "same[rows] &= equal(now[key][rows], then[key]).reshape(len(rows), -1).all(axis=1)",
         "pass",
         BUFFER,
     ),

@@ -21,8 +21,10 @@ class Buffer(Protocol):
     scheme: Mapping[str, dict]
     groups: Mapping[str, int]
     preprocess: Mapping[str, tuple]
-    # the device of its tensors; where all buffers are in main memory ("cpu"), rollouts come there, too, in one copy
+    # the device of its tensors, and the one on which it takes rollouts apart: where all buffers do so in main memory
+    # ("cpu"), rollouts come there, in one copy
     kept_on: str
+    taken_on: str
     # what it takes where, for a person: the words of `components.sizing`, a device, bytes; a buffer may leave it out
     takes: Sequence[tuple[str, str, int]]
     # saves the content in checkpoints; None if every `insert` replaces all of it, which need not be saved

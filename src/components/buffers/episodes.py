@@ -27,6 +27,7 @@ class EpisodeReplay:
         self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
         self._batch_size, self._device = args.batch_size, args.device
+        self.taken_on = "cpu"
         self.kept_on = device = "cpu" if args.buffer_cpu_only else args.device
         size = _require_memory(scheme, groups, columns, preprocess, args, device)
         figures = f"{args.buffer_size} episodes, up to {readable_size(size)}"

@@ -12,6 +12,7 @@ import torch as th
 from components.buffers.next_steps import NextSteps, equal
 from components.buffers.waiting import WaitingSteps
 from components.episode_batch import EpisodeBatch
+from components.one_copy import moved, received
 from components.scheme import shape_at_a_step
 from components.step_records import StepRecords, step_layout
 from components.storage import lazy_zeros, require_range, storage_dtype
@@ -54,6 +55,8 @@ class FrameRing:
         # of steps that were ever written; and no step below `least` is held, since the ring was smaller once
         self.stop = self.least = 0
         self.waiting = WaitingSteps()
+        # of a ring on a GPU, by source: the numbers of the last steps of its rows, and what they show, in main memory
+        self._last: dict[int, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
         # called before steps are overwritten, with the number of the first one that stays
         self.before_overwrite: Callable[[int], None] = lambda first_kept: None
 
@@ -132,7 +135,7 @@ class FrameRing:
         new = filled.copy()
         if rollout:
             waiting = self._waiting_of(source, len(filled), int(filled.sum()))
-            continued = self._continued(batch, filled[:, 0], waiting)
+            continued = self._continued(batch, filled[:, 0], waiting, source)
             begins[continued, 0] = new[continued, 0] = False
         numbers = np.full(filled.shape, -1, dtype=np.int64)
         count = int(new.sum())
@@ -152,6 +155,8 @@ class FrameRing:
         self.ahead[of % self.capacity] = after - of
         if rollout:
             self.wait(source, numbers[:, -1], ended[:, -2])
+            if not self._arrays:
+                self._last[source] = numbers[:, -1], self._shown(batch, -1)
         return numbers, valid, begins
 
     def wait(self, source: int, numbers: np.ndarray, ended: np.ndarray) -> None:
@@ -168,25 +173,40 @@ class FrameRing:
             return np.full(rows, -1)
         return np.where(waiting >= self.stop + most - self.capacity, waiting, -1)
 
-    def _continued(self, batch: EpisodeBatch, filled: np.ndarray, waiting: np.ndarray) -> np.ndarray:
+    def _continued(self, batch: EpisodeBatch, filled: np.ndarray, waiting: np.ndarray, source: int) -> np.ndarray:
         """The rows whose first column, `filled` bool `[B]`, is the frame that waits in them: bool `[B]`."""
         same = np.zeros(len(filled), dtype=bool)
         rows = np.flatnonzero(filled & (waiting >= 0))
         if not len(rows):
             return same
         same[rows] = True
-        places = waiting[rows] % self.capacity
+        now, then = self._shown(batch, 0), self._waits(source, waiting, rows)
         for key in self._observed:
-            now = batch[key][:, 0].to(self.data[key]).cpu().numpy()[rows]
-            then = self._arrays[key][places] if self._arrays else self.data[key][th.from_numpy(places)].cpu().numpy()
-            same[rows] &= equal(now, then).reshape(len(rows), -1).all(axis=1)
+            same[rows] &= equal(now[key][rows], then[key]).reshape(len(rows), -1).all(axis=1)
         return same
+
+    def _shown(self, batch: EpisodeBatch, column: int) -> dict[str, np.ndarray]:
+        """What agents see in a column of a batch, as it is stored, `[B, ...]`."""
+        columns = [batch[key][:, column].to(self.data[key].dtype) for key in self._observed]
+        return dict(zip(self._observed, received(columns), strict=True))
+
+    def _waits(self, source: int, waiting: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """What the steps `waiting[rows]` of a source show."""
+        places = waiting[rows] % self.capacity
+        if self._arrays:
+            return {key: self._arrays[key][places] for key in self._observed}
+        numbers, shown = self._last.get(source, (np.zeros(0), {}))
+        if len(numbers) == len(waiting) and (numbers[rows] == waiting[rows]).all():
+            return {key: values[rows] for key, values in shown.items()}
+        there = th.from_numpy(places).to(self.device)
+        return dict(zip(self._observed, received([self.data[key][there] for key in self._observed]), strict=True))
 
     def _write(self, batch: EpisodeBatch, numbers: np.ndarray) -> None:
         flat = numbers.reshape(-1)
         index = np.flatnonzero(flat >= 0)
         places = flat[index] % self.capacity
         all_of_them = len(index) == len(flat)
+        away: list[th.Tensor] = []
         for key, stored in self.data.items():
             values = batch[key].flatten(0, 1)
             if not all_of_them:
@@ -195,7 +215,12 @@ class FrameRing:
             if self._arrays:
                 self._arrays[key][places] = values.cpu().numpy()
             else:
-                stored.index_copy_(0, th.from_numpy(places).to(self.device), values.to(stored))
+                away.append(values.to(stored.dtype))
+        if self._arrays:
+            return
+        *there, to = moved([*away, th.from_numpy(places).to(away[0].device)], self.device)
+        for stored, values in zip(self.data.values(), there, strict=True):
+            stored.index_copy_(0, to, values)
 
     def following(self, numbers: np.ndarray) -> np.ndarray:
         """The numbers of the steps after these, of the same shape; the same number where none is known."""
@@ -230,9 +255,9 @@ def _course(batch: EpisodeBatch, rollout: bool) -> tuple[np.ndarray, np.ndarray,
 
     The same as `utils.rl_utils.valid_transitions` and `episode_starts`, which take four times as long for a few steps.
     """
-    filled = batch["filled"].cpu().numpy()[:, :, 0] != 0
-    terminated = batch["terminated"].cpu().numpy()[:, :, 0] != 0
-    ended = terminated | (batch["truncated"].cpu().numpy()[:, :, 0] != 0)
+    course = batch.course()
+    filled, terminated, truncated = (course[key].numpy()[:, :, 0] != 0 for key in ("filled", "terminated", "truncated"))
+    ended = terminated | truncated
     valid = filled[:, :-1] & (filled[:, 1:] | terminated[:, :-1])
     valid[:, 1:] &= ~ended[:, :-2]
     begins = filled.copy()

@@ -7,6 +7,7 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
+from components.one_copy import moved
 from components.storage import lazy_zeros, require_range, storage_dtype
 
 
@@ -45,6 +46,8 @@ class ReplayBuffer(EpisodeBatch):
         self.edits = 0
         # called before episodes are overwritten, with the number of the first one that stays
         self.before_overwrite: Callable[[int], None] = lambda first_kept: None
+        # of a buffer on a GPU, where it is filled: uint8 in main memory, from the first look on
+        self._filled_here: th.Tensor | None = None
         # beyond this step, an episode's place was never written and is still zero
         self.written_steps = np.zeros(buffer_size, dtype=np.int64)
 
@@ -128,6 +131,8 @@ class ReplayBuffer(EpisodeBatch):
         filled_steps = (ep_batch["filled"] != 0).flatten(2).any(2).any(0).nonzero()
         length = int(filled_steps.max()) + 1 if len(filled_steps) else 0
         before = int(self.written_steps[rows].max())
+        if self._filled_here is not None:
+            self._filled_here[rows] = 0
         for key, stored in self.data.transition_data.items():
             start = length if key in ep_batch.data.transition_data else 0
             if start < before:  # zeros written over zeros would take memory
@@ -139,6 +144,7 @@ class ReplayBuffer(EpisodeBatch):
         self.written_steps[rows] = length
 
     def _store(self, batch: EpisodeBatch, rows: slice | th.Tensor, steps: slice) -> None:
+        written: list[tuple[th.Tensor, Any, th.Tensor]] = []
         for ours, theirs, place in (
             (self.data.transition_data, batch.data.transition_data, (rows, steps)),
             (self.data.episode_data, batch.data.episode_data, rows),
@@ -149,7 +155,13 @@ class ReplayBuffer(EpisodeBatch):
                 if key in self._rebuilt:
                     values = self._where_derived(key, theirs)
                 require_range(key, values, ours[key].dtype)
-                ours[key][place] = values.to(device=self.device, dtype=ours[key].dtype)
+                written.append((ours[key], place, values.to(ours[key].dtype)))
+        if self._filled_here is not None and "filled" in batch.data.transition_data:
+            rows_here = rows.cpu() if isinstance(rows, th.Tensor) else rows
+            self._filled_here[rows_here, steps] = batch.data.transition_data["filled"].to("cpu", th.uint8)
+        there = moved([values for _, _, values in written], self.device)
+        for (stored, place, _), values in zip(written, there, strict=True):
+            stored[place] = values
 
     def _where_derived(self, key: str, tensors: Mapping[str, th.Tensor]) -> th.Tensor:
         """Where the derived field `key` is not all zeros: uint8, with a last axis of size 1."""
@@ -179,11 +191,20 @@ class ReplayBuffer(EpisodeBatch):
             raise ValueError(f"Cannot sample {batch_size} episodes from {self.episodes_in_buffer}.")
         rows: Any = slice(0, batch_size)
         if self.episodes_in_buffer > batch_size:
-            rows = th.as_tensor(np.random.choice(self.episodes_in_buffer, batch_size, replace=False)).to(self.device)
+            rows = th.as_tensor(np.random.choice(self.episodes_in_buffer, batch_size, replace=False))
         steps = self.max_seq_length
         if trimmed:
-            steps = int(self.data.transition_data["filled"][rows].sum(1).max())
-        return self[rows, :steps]
+            steps = int(self._filled()[rows].sum(1).max())
+        return self[rows.to(self.device) if isinstance(rows, th.Tensor) else rows, :steps]
+
+    def _filled(self) -> th.Tensor:
+        """Where it is filled, in main memory."""
+        stored = self.data.transition_data["filled"]
+        if stored.device.type == "cpu":
+            return stored
+        if self._filled_here is None:
+            self._filled_here = stored.cpu()
+        return self._filled_here
 
     def __repr__(self) -> str:
         return (

@@ -33,7 +33,7 @@ class NewestRollout:
             device_memory(args.device),
             "Choose a smaller batch_size_run.",
         )
-        self.kept_on = args.device
+        self.kept_on = self.taken_on = args.device
         # for the derived fields
         self.scheme = EpisodeBatch(scheme, groups, 1, 1, preprocess=preprocess, device="meta").scheme
         self.groups, self.preprocess = groups, preprocess

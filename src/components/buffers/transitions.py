@@ -51,6 +51,7 @@ class TransitionReplay:
         self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
+        self.taken_on = "cpu"
         self.kept_on = device = device_of(args)
         self._room = partial(require_room, scheme, groups, columns, preprocess, args, device)
         size = self._room(args.buffer_size)

@@ -47,6 +47,7 @@ class WithUnits:
         derived = {new for new, _ in preprocess.values()} | {"filled"}
         scheme = {key: info for key, info in tried.scheme.items() if key not in derived}
         self._buffer = REGISTRY[name](scheme, groups, tried.max_seq_length, preprocess, args, logger)
+        self.taken_on = getattr(self._buffer, "taken_on", "")
         self.kept_on, self.takes = getattr(self._buffer, "kept_on", ""), getattr(self._buffer, "takes", ())
         if self._draws:
             ring = FrameRing(scheme, groups, preprocess, 2)

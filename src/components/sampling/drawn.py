@@ -7,6 +7,7 @@ import numpy as np
 import torch as th
 
 from components.episode_batch import EpisodeBatch
+from components.one_copy import moved
 
 
 @dataclass
@@ -41,7 +42,8 @@ class Drawn:
                 for key, x in self.constant.items()
             }
             batch.scheme |= scheme
-            batch.data.episode_data |= self.constant
+            there = moved(list(self.constant.values()), batch.device)
+            batch.data.episode_data |= dict(zip(self.constant, there, strict=True))
         if str(batch.device) != self.device:
             batch.to(self.device)
         return batch
