@@ -4,7 +4,6 @@ A fixed order decides what is drawn when: for one half after the other, decision
 end is awaited before the next decisions for it. So figures depend on the division, and on no timing.
 """
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -15,6 +14,7 @@ import numpy as np
 import torch as th
 
 from runners.auto_reset import AutoResetPlay, StepResult
+from utils.cores import usable_cores
 from utils.tensor_trees import map_tree
 from utils.timing import timed
 from vector_envs.contract import StepOutcome
@@ -47,7 +47,7 @@ class PlayInParts:
             self.parts.append(Part(number, play, slice(first, first + play.size), np.arange(play.size)))
             first += play.size
         self.size, self._sizes = first, [play.size for play in plays]
-        self._in_threads = len(plays) > 1 and _cores() > 1
+        self._in_threads = len(plays) > 1 and usable_cores() > 1
         self._threads: ThreadPoolExecutor | None = None
         # the steps that have begun, oldest first
         self._under_way: deque[tuple[Part, int, Future | StepOutcome]] = deque()
@@ -163,11 +163,6 @@ class PlayInParts:
                     "acting": {key: of_part(tensor) for key, tensor in tensors["acting"].items()},
                 }
             )
-
-
-def _cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _simulated(simulate: Callable[[], StepOutcome]) -> StepOutcome:

@@ -54,7 +54,7 @@ class Unsteady(ByCopy):
 def counting(monkeypatch):
     declare_counting(monkeypatch)
     of_batch(monkeypatch, ByCopy)
-    monkeypatch.setattr(play_in_parts, "_cores", lambda: 2)
+    monkeypatch.setattr(play_in_parts, "usable_cores", lambda: 2)
     yield
     withdraw_stop()
 
@@ -112,7 +112,7 @@ def test_figures_depend_on_no_timing_and_on_no_number_of_cores(monkeypatch, copi
     monkeypatch.setattr(play_in_parts.AutoResetPlay, "begin", slowly)
     assert not differences(smooth, chunks_of(**changes))
     assert Unsteady.threads == {False}
-    monkeypatch.setattr(play_in_parts, "_cores", lambda: 1)
+    monkeypatch.setattr(play_in_parts, "usable_cores", lambda: 1)
     assert not differences(smooth, chunks_of(**changes))
     assert Unsteady.threads == {False, True}
 
@@ -126,7 +126,7 @@ def test_processes_share_the_halves():
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_stop_while_one_half_is_simulated_and_the_rest_of_the_rollout(monkeypatch, cores):
     """The step under way ends, the state has both halves at the same column, and the resumed rollout is the same."""
-    monkeypatch.setattr(play_in_parts, "_cores", lambda: cores)
+    monkeypatch.setattr(play_in_parts, "usable_cores", lambda: cores)
     straight = chunks_of(3, **exploring())
     with rollouts(**exploring()) as parts:
         runner = parts.runner
