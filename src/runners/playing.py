@@ -51,6 +51,8 @@ class EpisodesRunner(BaseRunner):
         self.figures.rooms.update(path.rpartition("/")[0] for path in self.spec.rewards())
         # arguments of the environments that have changed, which they have not yet
         self._live_args: dict[str, Any] = {}
+        # the play that continues between calls, once `setup` has made it
+        self.ongoing: Any = None
         # records tests, see `replays.recorder.Recorder`
         self.recorder = None
         # while `reset` is called by `run`: what it resets, of how many copies, and whether for a test

@@ -93,7 +93,7 @@ def td_lambda_returns(
     terminated: th.Tensor,
     mask: th.Tensor,
     next_values: th.Tensor,
-    gamma: float,
+    gamma: float | th.Tensor,
     td_lambda: float,
 ) -> th.Tensor:
     """TD(lambda) targets (Sutton & Barto 2018, eq. 12.20, computed backwards).
@@ -104,10 +104,12 @@ def td_lambda_returns(
     Args:
         rewards, terminated, mask: `[B, T, 1]` or, by agent, `[B, T, n]`.
         next_values: V[t+1], `[B, T, n]`, n the number of agents or 1.
+        gamma: one for all, or of each episode, `[B, 1]` (`discount_of`).
 
     Returns:
         `[B, T, n]`; 0 where the mask is.
     """
+    gamma = gamma.unsqueeze(1) if isinstance(gamma, th.Tensor) else gamma
     valid = mask > 0
     # what does not need the step after is computed for all steps at once
     parts = [rewards, gamma * (1 - terminated), (1 - td_lambda) * next_values, next_values, valid]

@@ -34,32 +34,38 @@ def native(args: SimpleNamespace, parts: int = 1) -> VectorEnv:
     """
     size = args.batch_size_run
     processes = min(args.native_processes, size)
+    threads = partial(threads_of, args, args.env_threads) if takes_threads(args.env) else _not_taken
     if processes > 1:
         _require_memory(args, processes, "Choose a smaller native_processes.")
-        make = {mode: _split(args, mode, processes, args.worker_timeout, range(size)) for mode in MODES}
+        make = {mode: _split(args, mode, processes, args.worker_timeout, range(size), threads) for mode in MODES}
     else:
-        make = {mode: _whole(args, mode, range(size)) for mode in MODES}
+        make = {mode: _whole(args, mode, range(size), threads) for mode in MODES}
     if parts > 1:
-        make[False] = _in_parts(args, parts, processes)
+        make[False] = _in_parts(args, parts, processes, threads)
     return TrainAndTest(make, args.separate_test_env)
 
 
-def _in_parts(args: SimpleNamespace, parts: int, processes: int) -> Callable[[int], InParts]:
+def _not_taken(copies: int, processes: int = 1) -> None:
+    """For an environment that takes no number of threads."""
+
+
+def _in_parts(args: SimpleNamespace, parts: int, processes: int, threads: Callable) -> Callable[[int], InParts]:
     """A factory of the batches of training, which share the processes."""
     makes, sizes = [], []
     for indices, own in zip(_shares(range(args.batch_size_run), parts), _shares(range(processes), parts), strict=True):
         if processes > 1:
-            makes.append(_split(args, False, len(own), args.worker_timeout, indices))
+            makes.append(_split(args, False, len(own), args.worker_timeout, indices, threads))
         else:
-            makes.append(_whole(args, False, indices))
+            makes.append(_whole(args, False, indices, threads))
         sizes.append(len(indices))
     return lambda recreated: InParts([make(recreated) for make in makes], sizes)
 
 
-def _whole(args: SimpleNamespace, test_mode: bool, indices: Sequence[int]) -> Callable[[int], NativeEnv]:
+def _whole(
+    args: SimpleNamespace, test_mode: bool, indices: Sequence[int], threads: Callable
+) -> Callable[[int], NativeEnv]:
     """A factory of the copies `indices` as a batch in this process; `factory(k)` makes its k-th re-creation."""
-    threads = threads_of(args, len(indices)) if takes_threads(args.env) else None
-    batch = batched_environment_factory(args, test_mode, indices, threads)
+    batch = batched_environment_factory(args, test_mode, indices, threads(len(indices)))
     return lambda recreated: NativeEnv(batch(recreated), len(indices))
 
 
@@ -68,12 +74,12 @@ def _shares(indices: Sequence[int], count: int) -> list[list[int]]:
 
 
 def _split(
-    args: SimpleNamespace, test_mode: bool, processes: int, timeout: float, indices: Sequence[int]
+    args: SimpleNamespace, test_mode: bool, processes: int, timeout: float, indices: Sequence[int], threads: Callable
 ) -> Callable[[int], SplitEnv]:
     """A factory of the copies `indices`, divided as evenly as possible; `factory(k)` makes its k-th re-creation."""
     parts = _shares(indices, min(processes, len(indices)))
-    threads = threads_of(args, len(parts[0]), len(parts)) if takes_threads(args.env) else None
-    factories = [batched_environment_factory(args, test_mode, part, threads) for part in parts]
+    each = threads(len(parts[0]), len(parts))
+    factories = [batched_environment_factory(args, test_mode, part, each) for part in parts]
     seed = args.env_args.get("seed")
 
     def make(recreated: int) -> SplitEnv:

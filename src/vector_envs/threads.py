@@ -27,7 +27,7 @@ def names_with_threads() -> list[str]:
     return [name for name in REGISTRY if "batched" in REGISTRY.entry(name).traits and takes_threads(name)]
 
 
-def threads_of(args: SimpleNamespace, copies: int, processes: int = 1) -> int:
+def threads_of(args: SimpleNamespace, env_threads: int, copies: int, processes: int = 1) -> int:
     """The threads of a batch of `copies`, of which the run has one in each of so many processes.
 
     The collectors of a run on one machine share its cores, and so do `processes`; one of Ray's has the CPUs that Ray
@@ -38,8 +38,8 @@ def threads_of(args: SimpleNamespace, copies: int, processes: int = 1) -> int:
     """
     several = vars(args).get("collector") is not None or vars(args).get("acting") == "collectors"
     collectors = args.collectors["processes"] if several else 1
-    if args.env_threads:
-        return max(1, args.env_threads // (processes * collectors))
+    if env_threads:
+        return max(1, env_threads // (processes * collectors))
     cores = usable_cores()
     if several and args.collectors["transport"] == "ray":
         cores = min(cores, int(args.collectors["cpus"]))

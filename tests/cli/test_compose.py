@@ -137,7 +137,7 @@ def test_the_plugins_of_a_teams_preset_are_joined_in_new_runs_only(files_with_pl
         ({"learner": "pqn_learner"}, {"epochs": 1, "minibatches": 1, "lr_finish": None}),
         ({"learner": "pqn_learner", "epochs": 3}, {"epochs": 1, "minibatches": 1, "lr_finish": None}),
         ({"epochs": 3, "seed": 2, "gamma": 0.5, "unknown": 1}, {"epochs": 1}),  # without effect, but known
-        ({"runner": "rollout"}, {"rollout_steps": 32}),
+        ({"runner": "rollout"}, {"rollout_steps": 32, "double_buffering": "off"}),
     ],
 )
 def test_the_command_line_may_set_what_the_parts_read_that_it_chooses(settings, own):

@@ -87,20 +87,24 @@ def args_of(**changes):
     return SimpleNamespace(**{"env": "skirmish", "env_args": {}, "env_threads": 0, "acting": "in_turn", **changes})
 
 
+def _threads(args, *copies, **processes):
+    return threads_of(args, args.env_threads, *copies, **processes)
+
+
 def test_the_cores_of_a_run_are_shared_by_its_processes(monkeypatch):
     monkeypatch.setattr(counting, "usable_cores", lambda: 16)
-    assert [threads_of(args_of(), copies) for copies in (1, 127, 128, 640, 4096)] == [1, 1, 2, 10, 16]
-    assert threads_of(args_of(), 2048, processes=4) == 4
+    assert [_threads(args_of(), copies) for copies in (1, 127, 128, 640, 4096)] == [1, 1, 2, 10, 16]
+    assert _threads(args_of(), 2048, processes=4) == 4
     collectors = {"processes": 3, "transport": "processes", "cpus": 1.0}
     for changes in ({"acting": "collectors"}, {"collector": 1}):
-        assert threads_of(args_of(collectors=collectors, **changes), 4096) == 5
-        assert threads_of(args_of(collectors={**collectors, "transport": "ray"}, **changes), 4096) == 1
-        assert threads_of(args_of(collectors=collectors, env_threads=6, **changes), 8) == 2
-    assert threads_of(args_of(env_threads=6), 8) == 6
-    assert threads_of(args_of(env_threads=6), 8, processes=9) == 1
+        assert _threads(args_of(collectors=collectors, **changes), 4096) == 5
+        assert _threads(args_of(collectors={**collectors, "transport": "ray"}, **changes), 4096) == 1
+        assert _threads(args_of(collectors=collectors, env_threads=6, **changes), 8) == 2
+    assert _threads(args_of(env_threads=6), 8) == 6
+    assert _threads(args_of(env_threads=6), 8, processes=9) == 1
     racing = {"map_cycle": ["seed:1"], "n_cars": 2}
-    assert threads_of(args_of(env="racing", env_args=racing), 64) == 2
-    assert threads_of(args_of(env="racing", env_args={**racing, "view": "picture"}), 8) == 4
+    assert _threads(args_of(env="racing", env_args=racing), 64) == 2
+    assert _threads(args_of(env="racing", env_args={**racing, "view": "picture"}), 8) == 4
 
 
 class Plain(SkirmishBatch):
