@@ -29,7 +29,7 @@ class EpsilonGreedyActionSelector(Exploring):
         return th.where(explore, at_random, greedy)
 
     def _chosen(self, values: np.ndarray, legal: np.ndarray, test_mode: bool) -> np.ndarray:
-        """The same by NumPy and by the same random numbers, in a fraction of the time."""
+        """The same by NumPy and by the same random numbers, in about half of the time."""
         greedy = np.where(legal, values, -np.float32(np.inf)).argmax(axis=2)
         if test_mode:
             return greedy

@@ -216,7 +216,7 @@ def _exponential_numbers(like: th.Tensor) -> th.Tensor:
     """Random numbers of the standard exponential distribution, in the shape of `like`.
 
     On a CPU they are those of `exponential_`, which makes each of a uniform one of double precision, as here, but one
-    by one: this takes a third of its time.
+    by one: this takes less time.
     """
     if like.device.type != "cpu" or like.dtype is not th.float32:
         return th.empty_like(like).exponential_()
