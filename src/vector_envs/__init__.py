@@ -28,7 +28,7 @@ REGISTRY.declare(
         "env_threads": Option(
             0,
             "threads that step the copies of a batch, of all processes of the run together; results do not depend on "
-            "them; 0: as many as the cores that the run may use, at most one for each 64 copies or so",
+            "them; 0: as many as the cores that the run may use, if a thread of their own pays for so many copies",
             at_least=0,
             at_most=1024,
             resume=FREE,

@@ -93,7 +93,9 @@ def _threads(args, *copies, **processes):
 
 def test_the_cores_of_a_run_are_shared_by_its_processes(monkeypatch):
     monkeypatch.setattr(counting, "usable_cores", lambda: 16)
-    assert [_threads(args_of(), copies) for copies in (1, 127, 128, 640, 4096)] == [1, 1, 2, 10, 16]
+    small, large = args_of(env_args={"map_name": "3m"}), args_of(env_args={"map_name": "27m_vs_30m"})
+    assert [_threads(small, copies) for copies in (1, 255, 256, 1280, 4096)] == [1, 1, 2, 10, 16]
+    assert [_threads(large, copies) for copies in (1, 27, 28, 4096)] == [1, 1, 2, 16]
     assert _threads(args_of(), 2048, processes=4) == 4
     collectors = {"processes": 3, "transport": "processes", "cpus": 1.0}
     for changes in ({"acting": "collectors"}, {"collector": 1}):
@@ -103,8 +105,8 @@ def test_the_cores_of_a_run_are_shared_by_its_processes(monkeypatch):
     assert _threads(args_of(env_threads=6), 8) == 6
     assert _threads(args_of(env_threads=6), 8, processes=9) == 1
     racing = {"map_cycle": ["seed:1"], "n_cars": 2}
-    assert _threads(args_of(env="racing", env_args=racing), 64) == 2
-    assert _threads(args_of(env="racing", env_args={**racing, "view": "picture"}), 8) == 4
+    assert _threads(args_of(env="racing", env_args=racing), 512) == 2
+    assert _threads(args_of(env="racing", env_args={**racing, "view": "picture"}), 32) == 4
 
 
 class Plain(SkirmishBatch):

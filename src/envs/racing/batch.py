@@ -32,7 +32,7 @@ from utils.nearest import suggestion
 from utils.plain_values import shown
 from utils.thread_shares import ThreadShares
 
-PICTURES_PER_THREAD, CARS_PER_THREAD = 4, 64
+PICTURES_PER_THREAD, CARS_PER_THREAD = 16, 512
 MARGIN = 40  # zones before the finish in which no race begins
 GRIP = 14.0  # m/s2 that tyres hold with grip 1
 TOP_SPEED, SPREAD = 58.0, 0.85  # m/s of the highest gear; gear k of G reaches (k / G) ** SPREAD of it

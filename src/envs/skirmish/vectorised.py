@@ -6,8 +6,13 @@ from typing import Any
 import numpy as np
 
 from envs.skirmish.environment import ShowsUnits, SkirmishEnv
-from envs.skirmish.map_list import is_listed
+from envs.skirmish.map_list import args_by_map, is_listed
+from envs.skirmish.maps import load_map
+from envs.skirmish.options import Options
 from envs.skirmish.several_environment import SeveralMapsBatch
+
+# whose step takes as long as waking a thread pays for (docs/performance.md)
+UNITS_PER_THREAD = 768
 
 
 class SkirmishBatch(SkirmishEnv):
@@ -30,6 +35,12 @@ class SkirmishBatch(SkirmishEnv):
 
     def __init__(self, batch_size: int, threads: int = 1, **env_args: Any):
         self._set_up(env_args, batch_size=batch_size, threads=threads)
+
+    @classmethod
+    def copies_per_thread(cls, **env_args: Any) -> int:
+        """See `BatchedEnv`; of several maps, the number of the one with the fewest units."""
+        units = min(map(_units, args_by_map(env_args).values() if is_listed(env_args) else [env_args]))
+        return -(-UNITS_PER_THREAD // units)
 
     def seed(self, seed: int | Sequence[int] | None = None) -> int | Sequence[int] | None:
         if seed is None:
@@ -91,3 +102,11 @@ class EntitySkirmishBatch(ShowsUnits, SkirmishBatch):
         orders = self._view.orders(actions["actions"], self.battles.battles.units)
         reward, ended, truncated = super().step(orders)
         return {"reward": reward}, ended & ~truncated, truncated
+
+
+def _units(env_args: Mapping[str, Any]) -> int:
+    """The units of a battle, of both sides."""
+    from envs.skirmish.contract import team_sizes
+
+    options = Options(**env_args)
+    return sum(team_sizes(options, load_map(options.map_name)))
