@@ -101,11 +101,11 @@ class PlayInParts:
 
     def observed(self) -> dict[str, np.ndarray]:
         """See `AutoResetPlay.observed`."""
-        return _together([part.play.observed() for part in self.parts])
+        return joined([part.play.observed() for part in self.parts])
 
     def decide(self, t_env: int) -> dict[str, np.ndarray]:
         """See `AutoResetPlay.decide`."""
-        return _together([part.play.decide(t_env) for part in self.parts])
+        return joined([part.play.decide(t_env) for part in self.parts])
 
     def known_before(self) -> dict[str, th.Tensor]:
         """See `AutoResetPlay.known_before`."""
@@ -168,9 +168,3 @@ class PlayInParts:
 def _simulated(simulate: Callable[[], StepOutcome]) -> StepOutcome:
     with timed("simulator"):
         return simulate()
-
-
-def _together(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    if len(parts) == 1:
-        return parts[0]
-    return {path: np.concatenate([part[path] for part in parts]) for path in parts[0]}

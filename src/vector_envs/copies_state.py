@@ -1,6 +1,6 @@
 """The state of a batch of copies, cut into those of several batches and joined again."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -46,6 +46,35 @@ def cut(state: Any, sizes: Sequence[int]) -> list[Any]:
         )
     ends = list(accumulate(sizes))
     return [state[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def of_parts(parts: Sequence[dict[str, Any]], sizes: Sequence[int], by_copy: bool) -> dict[str, Any]:
+    """The state of all copies from those of parts, under "state" of each, with what else a part keeps.
+
+    `joined` if it has an entry `by_copy`, without what else there is; or else a list of the parts.
+    """
+    if by_copy:
+        return joined([part["state"] for part in parts])
+    return {PARTS: [{"copies": size, **part} for size, part in zip(sizes, parts, strict=True)]}
+
+
+def for_parts(
+    state: dict[str, Any], sizes: Sequence[int], by_copy: bool, refused: Callable[[list[int]], MusterError]
+) -> list[dict[str, Any]]:
+    """The parts of so many copies each, from what `of_parts` returned.
+
+    Args:
+        refused: makes the error for the state of parts of other sizes, which it gets, without an entry for each copy.
+
+    Raises:
+        MusterError: it is such a state, or of another number of copies.
+    """
+    if by_copy:
+        return [{"state": part} for part in cut(state, sizes)]
+    parts = state.get(PARTS, [])
+    if (saved := [part["copies"] for part in parts]) != list(sizes):
+        raise refused(saved)
+    return parts
 
 
 def require_whole(state: Any) -> None:

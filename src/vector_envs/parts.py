@@ -8,7 +8,7 @@ import numpy as np
 
 from utils.errors import MusterError
 from vector_envs.contract import StepOutcome
-from vector_envs.copies_state import PARTS, cut, joined
+from vector_envs.copies_state import for_parts, joined, of_parts
 
 
 class InParts:
@@ -40,11 +40,11 @@ class InParts:
             for part, rows in zip(self.parts, self.rows, strict=True)
         ]
         values, *ends = zip(*outcomes, strict=True)
-        return StepOutcome(_together(values), *(np.concatenate(end) for end in ends))
+        return StepOutcome(joined(values), *(np.concatenate(end) for end in ends))
 
     def observed(self) -> Mapping[str, np.ndarray]:
         """See `VectorEnv.observed`."""
-        return _together([part.observed() for part in self.parts])
+        return joined([part.observed() for part in self.parts])
 
     def info(self, b: int) -> dict[str, Any]:
         """See `VectorEnv.info`."""
@@ -69,10 +69,7 @@ class InParts:
         Raises:
             NotImplementedError: they cannot be saved.
         """
-        states = [part.state_dict() for part in self.parts]
-        if self.by_copy:
-            return joined(states)
-        return {PARTS: [{"copies": size, "state": state} for size, state in zip(self.sizes, states, strict=True)]}
+        return of_parts([{"state": part.state_dict()} for part in self.parts], self.sizes, self.by_copy)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Resume from where `state_dict` was taken, also by a single batch if the state has an entry for each copy.
@@ -80,19 +77,16 @@ class InParts:
         Raises:
             MusterError: it has none, and the copies were divided otherwise; or there were more or fewer of them.
         """
-        if self.by_copy:
-            states = cut(state, self.sizes)
-        else:
-            saved = state.get(PARTS, [])
-            if [part["copies"] for part in saved] != self.sizes:
-                raise MusterError(
-                    f"The environments were not saved in parts of {' + '.join(map(str, self.sizes))} copies, and their "
-                    "state cannot be divided (state_by_copy of the batched environment): resume with the "
-                    "double_buffering and the native_processes that they were saved with."
-                )
-            states = [part["state"] for part in saved]
-        for part, own in zip(self.parts, states, strict=True):
-            part.load_state_dict(own)
+        saved = for_parts(state, self.sizes, self.by_copy, self._refused)
+        for part, own in zip(self.parts, saved, strict=True):
+            part.load_state_dict(own["state"])
+
+    def _refused(self, saved: list[int]) -> MusterError:
+        return MusterError(
+            f"The environments were not saved in parts of {' + '.join(map(str, self.sizes))} copies, and their state "
+            "cannot be divided (state_by_copy of the batched environment): resume with the double_buffering and the "
+            "native_processes that they were saved with."
+        )
 
     def take_live(self, name: str, value: Any) -> None:
         """See `VectorEnv.take_live`."""
@@ -102,7 +96,3 @@ class InParts:
     def close(self) -> None:
         for part in self.parts:
             part.close()
-
-
-def _together(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    return {path: np.concatenate([part[path] for part in parts]) for path in parts[0]}

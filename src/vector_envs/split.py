@@ -16,7 +16,7 @@ from utils.errors import ConfigError, MusterError
 from utils.shared_memory import NamelessMemory
 from vector_envs.batch_worker import RESET, STEP, BatchPort, batch_worker, memory_size, step_memory, text_of
 from vector_envs.contract import StepOutcome
-from vector_envs.copies_state import PARTS, cut, joined, other_processes
+from vector_envs.copies_state import for_parts, of_parts, other_processes
 from vector_envs.faults import EnvironmentWorkerError, Failure, Fault
 from vector_envs.process import BellChannel, WorkerProcess, close_all, collected
 from vector_envs.shared_memory import received
@@ -185,9 +185,7 @@ class SplitEnv:
         for answer in answers:
             if "refusal" in answer:
                 raise NotImplementedError(answer["refusal"])
-        if self.by_copy:
-            return joined([answer["state"] for answer in answers])
-        return {PARTS: [{"copies": size, **answer} for size, answer in zip(self._sizes, answers, strict=True)]}
+        return of_parts(answers, self._sizes, self.by_copy)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Resume from where `state_dict` was taken, also in another number of processes if the state has an entry for
@@ -196,12 +194,7 @@ class SplitEnv:
         Raises:
             MusterError: it has none, and the copies were divided otherwise; or there were more or fewer of them.
         """
-        if self.by_copy:
-            parts = [{"state": part} for part in cut(state, self._sizes)]
-        else:
-            parts = state.get(PARTS, [])
-            if (saved := [part["copies"] for part in parts]) != self._sizes:
-                raise other_processes(saved, self._sizes)
+        parts = for_parts(state, self._sizes, self.by_copy, lambda saved: other_processes(saved, self._sizes))
         self._send(self._workers, "load_state_dict", parts)
         self._infos.clear()
         self._unseen = True
