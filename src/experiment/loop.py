@@ -181,8 +181,8 @@ class TrainingLoop:
         self.parts.diagnostics.updates = self.state.updates
         if "ids" in sample.scheme and (priorities := getattr(learner, "new_priorities", None)) is not None:
             team.buffer.update_priorities(sample["ids"], priorities)
-        if getattr(learner, "log_stats_t", None) != logged:
-            self._log_test_loss(team, t_env)
+        if getattr(learner, "log_stats_t", None) != logged and (loss := team.held_out_loss()) is not None:
+            team.logger(self.logger).log_stat("loss_test", loss, t_env)
         if getattr(learner, "skipped_updates", 0) > skipped:
             self._inspect(f"{learner.turned_non_finite}; the update was skipped", sample)
 
@@ -193,15 +193,6 @@ class TrainingLoop:
                 getattr(team.learner, "look_at_steps", lambda: None)()
             except NonFiniteError as error:
                 self.console.warning(f"Updates at the end of training were left out: {error.statistic} was not finite.")
-
-    def _log_test_loss(self, team: Member, t_env: int) -> None:
-        """The loss on a sample that is held out, where the buffer holds one out and the learner can tell it."""
-        if not (hasattr(team.buffer, "hold_out") and hasattr(team.learner, "test_loss")):
-            return
-        if (sample := team.buffer.hold_out()) is not None:
-            parts = list(sample) if isinstance(sample, Minibatches) else [sample]
-            loss = sum(map(team.learner.test_loss, parts)) / len(parts)
-            team.logger(self.logger).log_stat("loss_test", loss, t_env)
 
     def _is_finite(self, batch: Any, t_env: int) -> bool:
         """Whether the rollout can be learned from."""

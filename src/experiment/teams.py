@@ -12,6 +12,7 @@ from checkpoints.model_manifests import note_of
 from checks.demands import check_demands
 from checks.teams import team_config
 from components.episode_batch import EpisodeBatch
+from components.sampling.chain import Minibatches
 from components.team_views import TeamView
 from controllers.hidden_states import memory_fields
 from controllers.teams import Team, TeamControllers
@@ -64,6 +65,15 @@ class Member:
             return batch
         groups = [group for group in self.view.groups if learning is None or group in learning]
         return self.view.part(groups).of(batch) if groups else None
+
+    def held_out_loss(self) -> float | None:
+        """The loss on a sample that its buffer holds out; None if it holds none out, or the learner cannot say."""
+        if not (hasattr(self.buffer, "hold_out") and hasattr(self.learner, "test_loss")):
+            return None
+        if (sample := self.buffer.hold_out()) is None:
+            return None
+        parts = list(sample) if isinstance(sample, Minibatches) else [sample]
+        return sum(map(self.learner.test_loss, parts)) / len(parts)
 
     def fields(self) -> dict[str, dict]:
         """Scheme entries of the extras of decisions that its learner needs, by the paths of its groups."""
