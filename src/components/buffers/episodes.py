@@ -10,7 +10,7 @@ from components.buffers.replay_buffer import ReplayBuffer
 from components.episode_batch import EpisodeBatch
 from components.sizing import REPLAY, SAMPLE, batch_bytes
 from utils.available_memory import require_memory
-from utils.devices import device_memory
+from utils.devices import device_memory, same_device
 from utils.errors import ConfigError
 from utils.rl_utils import valid_transitions
 from utils.sizes import readable_size
@@ -59,7 +59,7 @@ class EpisodeReplay:
     def sample(self) -> EpisodeBatch:
         # trim to the longest episode
         sample = self.episodes.sample(self._batch_size, trimmed=True)
-        if str(sample.device) != self._device:
+        if not same_device(sample.device, self._device):
             sample.to(self._device)
         return sample
 

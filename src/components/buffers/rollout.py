@@ -6,7 +6,7 @@ from typing import Any
 from components.episode_batch import EpisodeBatch
 from components.sizing import SAMPLE, batch_bytes
 from utils.available_memory import require_memory
-from utils.devices import device_memory
+from utils.devices import device_memory, same_device
 from utils.rl_utils import valid_transitions
 
 
@@ -43,7 +43,7 @@ class NewestRollout:
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
         course = batch.course()
         self._rollout = batch[:, : int(course.max_t_filled())]
-        if str(self._rollout.device) != self.kept_on:
+        if not same_device(self._rollout.device, self.kept_on):
             self._rollout.to(self.kept_on)
         self._transitions = int(valid_transitions(course).sum())
         return self._transitions

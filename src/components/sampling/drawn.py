@@ -8,6 +8,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.one_copy import moved
+from utils.devices import same_device
 
 
 @dataclass
@@ -44,6 +45,6 @@ class Drawn:
             batch.scheme |= scheme
             there = moved(list(self.constant.values()), batch.device)
             batch.data.episode_data |= dict(zip(self.constant, there, strict=True))
-        if str(batch.device) != self.device:
+        if not same_device(batch.device, self.device):
             batch.to(self.device)
         return batch
