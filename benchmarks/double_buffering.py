@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
 
+from training import set_keys
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 
@@ -73,7 +75,6 @@ def compare(options: argparse.Namespace, name: str, battles: int) -> None:
 def assembled(options: argparse.Namespace, name: str, battles: int, side: str) -> SimpleNamespace:
     """The parts of a run."""
     import torch as th
-    import yaml
 
     from checks import check_config
     from cli.compose import compose_config
@@ -85,9 +86,7 @@ def assembled(options: argparse.Namespace, name: str, battles: int, side: str) -
     own = {"batch_size_run": battles, "double_buffering": side, "seed": 1, "use_cuda": options.device == "cuda"}
     config = recursive_dict_update(compose_config(options.config, "skirmish").config, own)
     config["env_args"]["map_name"] = name
-    for change in options.changes:
-        key, _, value = change.partition("=")
-        config[key] = yaml.safe_load(value)
+    set_keys(config, options.changes)
     config = check_config(config)
     config["env_args"]["seed"] = 1
     seed_everything(1)

@@ -10,6 +10,7 @@ checkout's code goes through the same loop in turns with this one's, and the rat
 import argparse
 import contextlib
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +18,15 @@ from two_codes import OURS, assembly, codes, in_turns, ratio, serve
 
 PARTS = ("env", "acting", "insert", "sample", "train")
 SCHEDULES = {"episode": 1, "batched": 8}
+
+
+def set_keys(config: dict, changes: Iterable[str]) -> None:
+    """Set keys of a config by "key=value"."""
+    import yaml
+
+    for change in changes:
+        key, _, value = change.partition("=")
+        config[key] = yaml.safe_load(value)
 
 
 def main() -> None:
@@ -55,7 +65,6 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     import time
 
     import torch as th
-    import yaml
 
     from checks import check_config
     from cli.compose import compose_config
@@ -72,9 +81,7 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     config = compose_config("qmix_smac", "skirmish").config
     own = {"runner": schedule, "batch_size_run": SCHEDULES[schedule], "seed": 1, "use_cuda": False, "buffer_size": 500}
     config = recursive_dict_update(config, {**own, "env_args": {"map_name": map_name}})
-    for change in options.changes if Path(src) == OURS else ():
-        key, _, value = change.partition("=")
-        config[key] = yaml.safe_load(value)
+    set_keys(config, options.changes if Path(src) == OURS else ())
     config = check_config(config)
     config["env_args"]["seed"] = 1
     seed_everything(1)
