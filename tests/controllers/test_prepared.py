@@ -2,6 +2,7 @@
 
 import copy
 
+import cloudpickle
 import pytest
 import torch as th
 
@@ -205,10 +206,16 @@ def test_observations_of_other_types_keep_the_modules_path(dtype):
     assert not uses_prepared(mac, batch)
 
 
-def test_a_copy_has_its_own_buffers_and_weights():
+def _sent(mac):
+    return cloudpickle.loads(cloudpickle.dumps(mac))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, _sent])
+def test_a_copy_has_its_own_buffers_and_weights(copied):
     mac, batch = make_mac()
     assert_alike(mac, batch)
-    other = copy.deepcopy(mac)
+    other = copied(mac)
+    assert uses_prepared(other, batch)
     fill(other.parameters(), seed=3)
     assert_alike(other, batch)
     assert_alike(mac, batch)
