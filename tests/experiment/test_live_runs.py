@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.compose import compose_config
+from records.logger import Logger
 from run import run
 from small_training import suited
 from team_runs import DRONES, config_of
@@ -82,7 +83,8 @@ def test_schedules_of_a_config_reach_the_parts(tmp_path, monkeypatch):
 
 def test_a_run_learns_at_linesights_pace(tmp_path, monkeypatch):
     """Uses count from a start that rises, and held-out transitions give none."""
-    supplies, updates = [], []
+    supplies, updates, logged = [], [], set()
+    monkeypatch.setattr(Logger, "log_stat", lambda self, key, *_, **__: logged.add(key))
 
     def notice(loop):
         supplies.append(loop.parts.teams[0].buffer.supply())
@@ -90,7 +92,8 @@ def test_a_run_learns_at_linesights_pace(tmp_path, monkeypatch):
 
     watched(monkeypatch, notice)
     config = small(tmp_path, t_max=400) | {"replay_pace": "linesight", "replay_ratio": 2, "batch_size": 8}
-    run(config | {"hold_out": 0.4, "buffer_min": ["staircase", [0, 40], [200, 90]]})
+    run(config | {"hold_out": 0.4, "buffer_min": ["staircase", [0, 40], [200, 90]], "learner_log_interval": 50})
+    assert "loss_test" in logged
     used = should = 0
     for supply, made in zip(supplies, updates, strict=True):
         should += 2 * supply.new

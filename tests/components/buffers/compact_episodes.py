@@ -28,9 +28,9 @@ def parts(buffer_dtype, sizes=SIZES):
     return {**scheme, "number": {"vshape": (1,), "dtype": th.long, "episode_const": True}}, groups, preprocess
 
 
-def make_buffer(size, buffer_dtype="float32"):
+def make_buffer(size, buffer_dtype="float32", device="cpu"):
     scheme, groups, preprocess = parts(buffer_dtype)
-    return ReplayBuffer(scheme, groups, size, T, preprocess=preprocess)
+    return ReplayBuffer(scheme, groups, size, T, preprocess=preprocess, device=device)
 
 
 def make_episode(number, steps, acts_at_the_end):

@@ -13,6 +13,7 @@ from components.episode_buffer import ReplayBuffer
 from components.scheme import scheme_of
 from components.storage import lazy_zeros
 from envs.fields import pymarl_spec
+from gpu_runs import on_gpu
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (2, 3), ()])
@@ -113,3 +114,17 @@ def test_memory_is_taken_as_episodes_arrive():
     assert long - half == pytest.approx(40, abs=5)
     # a sample of eight whole episodes is 16 MiB of float32 and may stay with the allocator, with its rows as float16
     assert sampled - long < 30
+
+
+@pytest.mark.slow
+def test_episodes_over_longer_ones_are_sampled_at_their_own_length():
+    """A buffer on a GPU knows in main memory where it is filled."""
+    assert on_gpu(lengths_of_samples, "cuda") == lengths_of_samples("cpu") == [6, 3]
+
+
+def lengths_of_samples(device):
+    buffer, lengths = make_buffer(2, device=device), []
+    for steps in (6, 3):
+        buffer.insert_episode_batch(as_batch({number: make_episode(number, steps, False) for number in (1, 2)}, T))
+        lengths.append(buffer.sample(2, trimmed=True).max_seq_length)
+    return lengths

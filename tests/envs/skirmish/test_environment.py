@@ -38,7 +38,7 @@ def test_the_infos_of_many_battles_are_those_of_each(continuing):
     env = SkirmishBatch(5, map_name="3m", seed=1, continuing_episode=continuing)
     env.reset()
     outputs = env.battles.outputs
-    outputs.battle_won[:], outputs.truncated[:] = [1, 0, 1, 0, 0], [0, 1, 1, 0, 1]
+    outputs.battle_won[:], outputs.truncated[:] = [1, 0, 0, 0, 1], [0, 1, 1, 0, 1]
     outputs.dead_allies[:], outputs.dead_enemies[:] = [0, 3, 2, 1, 0], [3, 1, 3, 0, 2]
     rows = np.array([1, 2, 4])
     assert repr(env.infos_at(rows)) == repr([env.info(b) for b in rows.tolist()])
