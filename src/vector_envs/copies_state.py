@@ -51,7 +51,8 @@ def cut(state: Any, sizes: Sequence[int]) -> list[Any]:
 def of_parts(parts: Sequence[dict[str, Any]], sizes: Sequence[int], by_copy: bool) -> dict[str, Any]:
     """The state of all copies from those of parts, under "state" of each, with what else a part keeps.
 
-    `joined` if it has an entry `by_copy`, without what else there is; or else a list of the parts.
+    `by_copy`: the state has an entry for each copy, so it is `joined`, without what else the parts keep; otherwise it
+    is a list of the parts.
     """
     if by_copy:
         return joined([part["state"] for part in parts])
@@ -64,7 +65,7 @@ def for_parts(
     """The parts of so many copies each, from what `of_parts` returned.
 
     Args:
-        refused: makes the error for the state of parts of other sizes, which it gets, without an entry for each copy.
+        refused: gets the sizes of the parts that were saved, and returns the error if these cannot be divided otherwise.
 
     Raises:
         MusterError: it is such a state, or of another number of copies.
