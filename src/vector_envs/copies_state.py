@@ -65,7 +65,7 @@ def for_parts(
     """The parts of so many copies each, from what `of_parts` returned.
 
     Args:
-        refused: gets the sizes of the parts that were saved, and returns the error if these cannot be divided otherwise.
+        refused: gets the sizes of the parts that were saved, and returns the error if they cannot be divided otherwise.
 
     Raises:
         MusterError: it is such a state, or of another number of copies.
