@@ -71,21 +71,3 @@ def test_without_gradients_states_are_the_same_bits_in_less_memory(block_rows, m
     with th.no_grad():
         assert th.equal(gru_sequence(cell, x, SIZES, hidden), expected)
     assert rows == [{1: 5, 6: 8, 100: sum(SIZES)}[block_rows]]
-
-
-def test_cudnns_kernel_gets_no_views(monkeypatch):
-    """It refuses them; on a CPU the same call takes anything."""
-    kernel, seen = th.gru, []
-
-    def strict(x, sizes, states, *others):
-        seen.append(states.is_contiguous())
-        return kernel(x, sizes, states, *others)
-
-    monkeypatch.setattr(th, "gru", strict)
-    cell, x, hidden = _inputs()
-    weights = (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
-    for view in (hidden[:1].expand(SIZES[0], -1), hidden.t().contiguous().t()):
-        th.testing.assert_close(
-            module._in_one_call(x, SIZES, view, weights, True), _sequence_by_sequence(cell, x, view)
-        )
-    assert seen == [True, True]

@@ -3,6 +3,7 @@
 import torch as th
 import torch.nn as nn
 
+from modules.agents.gru_on_gpu import GRUOnGPU, states_on_gpu
 from modules.unshared import AgentGRUCell
 
 # Rows of a block of steps: the gates of 64 hidden units are then 400 kB, which fits a core's cache
@@ -23,8 +24,8 @@ def gru_sequence(cell: nn.GRUCell | AgentGRUCell, x: th.Tensor, sizes: list[int]
     if isinstance(cell, AgentGRUCell):
         return cell.sequence(x, sizes, hidden)
     weights = (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
-    if x.is_cuda:  # there the number of launches decides, and cuDNN makes one of all steps
-        return _in_one_call(x, sizes, hidden, weights, cell.training)
+    if x.is_cuda:
+        return _on_gpu(x, hidden, weights, sizes)
     if th.is_autocast_enabled(x.device.type):
         return _step_by_step(cell, x, sizes, hidden)
     if th.is_grad_enabled():
@@ -32,10 +33,13 @@ def gru_sequence(cell: nn.GRUCell | AgentGRUCell, x: th.Tensor, sizes: list[int]
     return _states(x, hidden, *weights, sizes, *_gate_buffers(x, hidden, _most_rows(_blocks(sizes))))
 
 
-def _in_one_call(x: th.Tensor, sizes: list[int], hidden: th.Tensor, weights: tuple, training: bool) -> th.Tensor:
-    # cuDNN refuses states that are views
-    states = hidden.contiguous().unsqueeze(0)
-    return th.gru(x, th.tensor(sizes), states, weights, True, 1, 0.0, training, False)[0]
+def _on_gpu(x: th.Tensor, hidden: th.Tensor, weights: tuple, sizes: list[int]) -> th.Tensor:
+    """In float32 also where other layers have less precision: what errors of many steps add up to stays small."""
+    with th.autocast(x.device.type, enabled=False):
+        x, hidden = x.to(weights[0].dtype), hidden.to(weights[0].dtype)
+        if th.is_grad_enabled():
+            return GRUOnGPU.apply(x, hidden, *weights, sizes)
+        return states_on_gpu(x, hidden, weights, sizes)
 
 
 def _step_by_step(cell: nn.GRUCell, x: th.Tensor, sizes: list[int], hidden: th.Tensor) -> th.Tensor:
