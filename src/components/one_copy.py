@@ -1,29 +1,34 @@
 """Several arrays to a GPU, or tensors from it, in one copy: each copy costs as much as a small network."""
 
 from collections.abc import Sequence
+from functools import cache
+from itertools import accumulate
 
 import numpy as np
 import torch as th
 
+from components.pinned_memory import PinnedMemory
 from utils.devices import same_device
 
 # bytes between beginnings of arrays: more than any type needs
 ALIGNMENT = 16
 # bytes of a tensor that moves alone: packing it would take longer than the copy that this saves, some 10 microseconds
 LARGE = 1 << 20
+PINNED = PinnedMemory()
 
 
-def sent(arrays: Sequence[np.ndarray], dtypes: Sequence[th.dtype], device: th.device) -> list[th.Tensor]:
+def sent(arrays: Sequence[np.ndarray], dtypes: Sequence[th.dtype], device: str | th.device) -> list[th.Tensor]:
     """The arrays as tensors of these types on the device."""
     if not arrays:
         return []
-    types = [_type(dtype) for dtype in dtypes]
-    sizes = [array.size * np.dtype(kind).itemsize for array, kind in zip(arrays, types, strict=True)]
-    begins = np.concatenate([[0], np.cumsum([-(-size // ALIGNMENT) * ALIGNMENT for size in sizes])]).tolist()
-    packed = np.empty(begins[-1], dtype=np.uint8)
+    device, types = th.device(device), [_type(dtype) for dtype in dtypes]
+    sizes = [array.size * kind.itemsize for array, kind in zip(arrays, types, strict=True)]
+    begins = list(accumulate((-(-size // ALIGNMENT) * ALIGNMENT for size in sizes), initial=0))
+    pinned = PINNED.room(begins[-1], device)
+    packed = np.empty(begins[-1], dtype=np.uint8) if pinned is None else pinned
     for array, kind, begin, size in zip(arrays, types, begins, sizes, strict=False):
         packed[begin : begin + size].view(kind).reshape(array.shape)[...] = array
-    there = th.from_numpy(packed).to(device)
+    there = on_its_way(th.from_numpy(packed), device) if pinned is None else PINNED.fetch(len(packed), device)
     return [
         there[begin : begin + size].view(_type_there(kind)).view(array.shape).to(dtype)
         if size
@@ -51,14 +56,22 @@ def moved(tensors: Sequence[th.Tensor], device: str | th.device) -> list[th.Tens
     away = [i for i, tensor in enumerate(there) if not same_device(tensor.device, device)]
     small = [i for i in away if there[i].nbytes < LARGE]
     if len(small) < 2:
-        return [tensor.to(device) for tensor in there]
+        return [on_its_way(tensor, device) for tensor in there]
     # each begins at a multiple of its numbers' size if those of larger numbers come first
     small.sort(key=lambda i: -there[i].element_size())
     sizes = [there[i].nbytes for i in small]
-    packed = th.cat([there[i].contiguous().view(-1).view(th.uint8) for i in small]).to(device)
+    packed = th.cat([there[i].contiguous().view(-1).view(th.uint8) for i in small])
+    packed = on_its_way(packed, device)
     for i, piece in zip(small, packed.split(sizes), strict=True):
         there[i] = piece.view(there[i].dtype).view(there[i].shape)
-    return [tensor.to(device) for tensor in there]
+    return [on_its_way(tensor, device) for tensor in there]
+
+
+def on_its_way(tensor: th.Tensor, device: str | th.device) -> th.Tensor:
+    """The tensor on the device; CUDA has read it by then, unless it is pinned, but the program does not wait for its
+    arrival."""
+    to_cuda = tensor.device.type == "cpu" and th.device(device).type == "cuda"
+    return tensor.to(device, non_blocking=to_cuda and not tensor.is_pinned())
 
 
 def _received(tensors: Sequence[th.Tensor]) -> list[np.ndarray]:
@@ -73,10 +86,12 @@ def _received(tensors: Sequence[th.Tensor]) -> list[np.ndarray]:
     return arrays
 
 
+@cache
 def _type(dtype: th.dtype) -> np.dtype:
     """NumPy's type of the same values; of bfloat16, which it does not have, float32."""
     return np.dtype("float32") if dtype == th.bfloat16 else th.empty(0, dtype=dtype).numpy().dtype
 
 
+@cache
 def _type_there(kind: np.dtype) -> th.dtype:
     return th.from_numpy(np.empty(0, kind)).dtype

@@ -1,6 +1,6 @@
 """The short way into an EpisodeBatch, for steps of many episodes at once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -69,21 +69,28 @@ class StepWriter:
             derived = transform.transform(derived)
         return new_key, derived
 
-    def clear(self, rows: np.ndarray, t: int | np.ndarray) -> None:
-        """Let every field of step `t` of the episodes `rows` be 0; `t` as in `write`."""
+    def clear(self, rows: np.ndarray, t: int | np.ndarray, keys: Iterable[str] | None = None) -> None:
+        """Let the fields `keys` and what derives from them (None: every field) be 0 at step `t` of the episodes `rows`;
+        `t` as in `write`."""
+        names = list(self._tensors) if keys is None else self._with_derived(keys)
         if self._views:
-            for view in self._views.values():
-                view[rows, t] = 0
+            for name in names:
+                self._views[name][rows, t] = 0
             return
         arrays = self._places(rows, t)
-        self._pending.add(partial(self._clear_there, t), arrays, [th.int64] * len(arrays))
+        self._pending.add(partial(self._clear_there, names, t), arrays, [th.int64] * len(arrays))
         if self._sends_at_once:
             self._pending.send()
 
-    def _clear_there(self, t: int | np.ndarray, places: list[th.Tensor]) -> None:
+    def _with_derived(self, keys: Iterable[str]) -> list[str]:
+        """Those that the batch has."""
+        present = [key for key in keys if key in self._tensors]
+        return present + [self._preprocess[key][0] for key in present if key in self._preprocess]
+
+    def _clear_there(self, names: list[str], t: int | np.ndarray, places: list[th.Tensor]) -> None:
         place = _place(places, t)
-        for tensor in self._tensors.values():
-            tensor[place] = 0
+        for name in names:
+            self._tensors[name][place] = 0
 
     def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int | np.ndarray) -> None:
         all_rows = len(rows) == len(value)

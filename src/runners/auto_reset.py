@@ -81,6 +81,8 @@ class AutoResetPlay:
         self._spec = env.spec
         self.pending = PendingWrites(acting.device)
         self._store, self._decider = StepWriter(acting, self.pending), Decider(mac, acting)
+        # the fields of the last decision, all that is in the first column; None: not known
+        self._decided: tuple[str, ...] | None = None
         size = self.size = acting.batch_size
         self._everyone = np.arange(size)
         self.hidden_states = self._initial_hidden()
@@ -187,6 +189,7 @@ class AutoResetPlay:
         self._returns.load_state_dict(state["returns"])
         for key, tensor in self._acting.data.transition_data.items():
             tensor.copy_(state["acting"][key])
+        self._decided = None
 
     def decide(self, t_env: int) -> dict[str, np.ndarray]:
         """The decisions of all agents in the present state, which nobody carries out, as fields of a batch."""
@@ -239,11 +242,12 @@ class AutoResetPlay:
         self._checks.chosen(observed, actions, self._everyone, self._lengths)
         self.hidden_states = self._mac.hidden_states
         self._store.write(decisions, self._everyone, 0)
+        self._decided = tuple(decisions)
         return decisions, actions
 
     def _forget(self, closing: np.ndarray) -> None:
         """Hidden states and last actions of the copies `closing` (bool `[B]`) become those before a first step."""
-        self._store.clear(np.flatnonzero(closing), 0)
+        self._store.clear(np.flatnonzero(closing), 0, self._decided)
         self.pending.add(self._reset_hidden, [closing], [th.bool])
 
     def _reset_hidden(self, there: list[th.Tensor]) -> None:
