@@ -87,9 +87,10 @@ def _pack(first: th.Tensor, lengths: th.Tensor) -> tuple[th.Tensor, list[int], t
     """Of sequences with first steps `first` `[S]`: the places of all steps `[P]`, their number at each step, their
     order."""
     order = lengths.argsort(descending=True, stable=True)
-    has_step = th.arange(int(lengths.max())).unsqueeze(0) < lengths[order].unsqueeze(1)
-    steps, places = has_step.t().nonzero(as_tuple=True)
-    return first[order][places] + steps, has_step.sum(0).tolist(), order
+    # at step t are those that are longer than t
+    sizes = (len(lengths) - lengths.bincount().cumsum(0)[:-1]).tolist()
+    first = first[order]
+    return th.cat([first[:size] + t for t, size in enumerate(sizes)]), sizes, order
 
 
 class AllSteps:
