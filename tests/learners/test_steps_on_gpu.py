@@ -14,6 +14,7 @@ from learners.steps_on_gpu import StepsOnGpu
 NAN, INFINITE = float("nan"), float("inf")
 OPTIMISERS = {
     "adam": lambda p: th.optim.Adam(p, 0.1),
+    "fused adam": lambda p: th.optim.Adam(p, 0.1, fused=True),
     "rmsprop": lambda p: th.optim.RMSprop(p, 0.1, momentum=0.9, centered=True),
     "sgd": lambda p: th.optim.SGD(p, 0.1),
 }
