@@ -10,6 +10,8 @@ import numpy as np
 import torch as th
 import torch.nn as nn
 
+from components.one_copy import moved
+from utils.devices import CPU
 from utils.shared_memory import NamelessMemory
 
 ALIGNED = 64
@@ -58,11 +60,7 @@ class SharedWeights:
     @property
     def changed(self) -> bool:
         """Whether the controller has other weights than those that were published last."""
-        if self._resumed or not self._published:
-            return not self._resumed
-        # not by torch's counts of changes, which its fused optimisers leave as they are
-        pairs = zip(self._shared, self._tensors, strict=True)
-        return not all(th.equal(shared, tensor.to(shared.device)) for shared, tensor in pairs)
+        return self._differ(moved(self._tensors, CPU))
 
     def resume(self, version: int, changed: bool) -> None:
         """Publish next as after this version, of weights that have changed since, or have not."""
@@ -70,11 +68,12 @@ class SharedWeights:
 
     def publish(self) -> int:
         """Write the controller's weights into the block if they have changed. Returns their version."""
-        new = self.changed
+        here = moved(self._tensors, CPU)
+        new = self._differ(here)
         if new or self._resumed:
             self._published, self._resumed = True, False
             with self._locked(fcntl.LOCK_EX):
-                _copy(self._tensors, self._shared)
+                _copy(here, self._shared)
                 self._version[0] += new
         return self.version
 
@@ -82,9 +81,16 @@ class SharedWeights:
         """Read the newest weights into the controller, if they are newer than those it has. Returns their version."""
         if self.version != self._fetched:
             with self._locked(fcntl.LOCK_SH):
-                _copy(self._shared, self._tensors)
+                _copy(moved(self._shared, self._tensors[0].device), self._tensors)
                 self._fetched = self.version
         return self._fetched
+
+    def _differ(self, here: list[th.Tensor]) -> bool:
+        """Whether the controller's weights, which are `here` on the CPU, are others than those published last."""
+        if self._resumed or not self._published:
+            return not self._resumed
+        # not by torch's counts of changes, which its fused optimisers leave as they are
+        return not all(map(th.equal, self._shared, here))
 
     @contextlib.contextmanager
     def _locked(self, kind: int) -> Iterator[None]:

@@ -2,7 +2,17 @@
 
 import pytest
 
-from gpu_runs import config_of, evaluated, modelled, of_playing, on_gpu, resumed, trained, waits_and_sends
+from gpu_runs import (
+    config_of,
+    evaluated,
+    modelled,
+    of_playing,
+    on_gpu,
+    resumed,
+    trained,
+    trained_with_children,
+    waits_and_sends,
+)
 from utils.config import config_names
 
 pytestmark = pytest.mark.slow
@@ -36,6 +46,14 @@ def test_a_run_is_resumed_there(algorithm):
 def test_acting_ahead_and_on_another_device(algorithm, changes):
     config = config_of(algorithm, **changes)
     _same(on_gpu(trained, config, "gpu"), trained(config, "cpu"))
+
+
+@pytest.mark.parametrize(("algorithm", "acting_device"), [("qmix", "cuda"), ("iqn", "cpu")])
+def test_collectors_act_for_a_learner_there(algorithm, acting_device):
+    inorder = {"processes": 2, "deterministic": True}
+    config = config_of(algorithm, acting="collectors", collectors=inorder)
+    there = on_gpu(trained_with_children, {**config, "acting_device": acting_device}, "gpu")
+    _same(there, trained(config, "cpu"))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import torch as th
 
 from checkpoints.resumption import Resumption
@@ -48,6 +49,14 @@ def trained(config: dict[str, Any], on: str, log: Any = None) -> dict[str, list[
     with tempfile.TemporaryDirectory() as folder:
         run({**config, "local_results_path": folder, "use_cuda": on == "gpu"}, sacred_run, log)
     return {key: values for key, values in sacred_run.info.items() if isinstance(values, list)}
+
+
+def trained_with_children(config: dict[str, Any], on: str) -> dict[str, list[float]]:
+    """As `trained`; the processes that it starts pretend, too."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        Path(folder, "sitecustomize.py").write_text("import pretend_gpu\n\npretend_gpu.install()\n")
+        patch.setenv("PYTHONPATH", os.pathsep.join([folder, str(Path(__file__).parent)]))
+        return trained(config, on)
 
 
 @cache
