@@ -6,6 +6,7 @@ import torch as th
 import torch.nn as nn
 
 from utils.normaliser import Normaliser
+from utils.recurrence import from_the_end
 from utils.running_moments import merged_moments
 
 LEAST_VARIANCE = 1e-8
@@ -117,11 +118,22 @@ class ReturnScale(nn.Module):
             mask: 1 where a step was taken, `[B, T, 1 or k]`.
             returns: those in progress before the first step, `[B, k]`; becomes those after the last one.
         """
-        seen = th.empty_like(rewards)
-        for t in range(rewards.size(1)):
-            returns.mul_(self._gamma).add_(rewards[:, t])
-            seen[:, t] = returns
-            returns.mul_(1 - ended[:, t])
+        seen = self._returns_so_far(rewards, ended, returns)
         self.moments.update(seen if self._of_returns else rewards, mask.expand_as(seen))
         scaled = rewards / self.moments.running_mean_var()[1].sqrt()
         return scaled if self._clip is None else scaled.clamp(-self._clip, self._clip)
+
+    def _returns_so_far(self, rewards: th.Tensor, ended: th.Tensor, returns: th.Tensor) -> th.Tensor:
+        """At every step, `[B, T, k]`; see `forward`."""
+        if rewards.device.type == "cpu":
+            seen = th.empty_like(rewards)
+            for t in range(rewards.size(1)):
+                returns.mul_(self._gamma).add_(rewards[:, t])
+                seen[:, t] = returns
+                returns.mul_(1 - ended[:, t])
+            return seen
+        first = rewards[:, :1] + self._gamma * returns.unsqueeze(1)
+        terms, factors = th.cat([first, rewards[:, 1:]], dim=1), self._gamma * (1 - ended[:, :-1])
+        seen = from_the_end(factors.flip(1), terms.flip(1)).flip(1)
+        returns.copy_(seen[:, -1] * (1 - ended[:, -1]))
+        return seen

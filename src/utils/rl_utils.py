@@ -2,7 +2,9 @@
 
 import numpy as np
 import torch as th
+import torch.nn.functional as F
 
+from utils.recurrence import from_the_end
 from utils.running_moments import RunningMeanStd  # noqa: F401 - PyMARL2 has it here
 
 
@@ -113,17 +115,33 @@ def td_lambda_returns(
     valid = mask > 0
     # what does not need the step after is computed for all steps at once
     parts = [rewards, gamma * (1 - terminated), (1 - td_lambda) * next_values, next_values, valid]
-    parts, where = [x.transpose(0, 1) for x in parts], th.where
+    find = _lambda_returns_by_steps if next_values.device.type == "cpu" else _lambda_returns_by_doubling
+    return th.where(valid, find(*parts, td_lambda).to(next_values.dtype), 0.0)
+
+
+def _lambda_returns_by_steps(
+    rewards: th.Tensor, discount: th.Tensor, share: th.Tensor, values: th.Tensor, valid: th.Tensor, td_lambda: float
+) -> th.Tensor:
+    parts, where = [x.transpose(0, 1) for x in (rewards, discount, share, values, valid)], th.where
     # a call of NumPy's takes a fraction of one of torch's, and both round alike
-    if on_cpu := next_values.device.type == "cpu" and not any(x.requires_grad for x in parts):
+    if in_numpy := not any(x.requires_grad for x in parts):
         parts, where = [x.numpy() for x in parts], np.where
     reward, discount, share, value, counts = map(list, parts)
     returns = []
     for t in reversed(range(len(value))):
         following = where(counts[t + 1], returns[-1], value[t]) if returns else value[t]
         returns.append(reward[t] + discount[t] * (share[t] + td_lambda * following))
-    returns = th.from_numpy(np.stack(returns[::-1], axis=1)) if on_cpu else th.stack(returns[::-1], dim=1)
-    return th.where(valid, returns.to(next_values.dtype), 0.0)
+    return th.from_numpy(np.stack(returns[::-1], axis=1)) if in_numpy else th.stack(returns[::-1], dim=1)
+
+
+def _lambda_returns_by_doubling(
+    rewards: th.Tensor, discount: th.Tensor, share: th.Tensor, values: th.Tensor, valid: th.Tensor, td_lambda: float
+) -> th.Tensor:
+    """The same up to rounding, in few operations: on a GPU, each takes longer than its arithmetic."""
+    goes_on = valid & F.pad(valid[:, 1:], (0, 0, 0, 1))
+    ends = rewards + discount * (share + td_lambda * values.masked_fill(goes_on, 0.0))
+    # steps that do not count are left out, whatever they have
+    return from_the_end((td_lambda * discount).masked_fill(~goes_on, 0.0)[:, :-1], th.where(valid, ends, 0.0))
 
 
 def n_step_returns(
@@ -239,6 +257,9 @@ def build_gae_targets(
     """
     now, following = values[:, :-1], values[:, 1:]
     deltas = rewards + gamma * masks * following - now
+    if now.device.type != "cpu":
+        advantages = from_the_end(gamma * lambd * masks[:, :-1], deltas)
+        return advantages, advantages + now
     advantages = th.zeros_like(now)
     later = th.zeros_like(now[:, 0])
     for t in reversed(range(now.size(1))):
