@@ -11,6 +11,7 @@ from components.batch_items import check_safe_view, indexed_shape, is_index, num
 from components.finite_values import first_non_finite
 from components.one_copy import moved
 from components.trajectories import MASKS, masks, trajectory_keys
+from utils.devices import to_device
 
 NO_ARRAY = (None, None)
 # fields by which programs branch: where steps are, episodes begin and end, and agents are there
@@ -198,12 +199,12 @@ class EpisodeBatch:
 
     def _as_tensor(self, key: str, value: Any, target: th.Tensor) -> th.Tensor:
         if isinstance(value, th.Tensor):
-            return value.to(device=target.device, dtype=target.dtype)
+            return to_device(value, target.device).to(target.dtype)
         if isinstance(value, list | tuple) and value and isinstance(value[0], th.Tensor):
-            return th.stack(tuple(value)).to(device=target.device, dtype=target.dtype)
+            return to_device(th.stack(tuple(value)), target.device).to(target.dtype)
         try:
             # NumPy joins lists of arrays some fifty times faster than torch does
-            return th.as_tensor(np.asarray(value), dtype=target.dtype, device=target.device)
+            return to_device(th.as_tensor(np.asarray(value), dtype=target.dtype), target.device)
         except (TypeError, ValueError) as error:
             raise ValueError(f"The values given for '{key}' do not make one array of numbers: {error}") from None
 
@@ -274,15 +275,15 @@ class EpisodeBatch:
             return slice(index, index + 1 if index != -1 else None)
         if isinstance(item, list | np.ndarray | th.Tensor):
             # a mask of episodes selects as it does in NumPy; a plain list would mean something else to torch
-            index = th.as_tensor(item, device=self.device)
+            index = th.as_tensor(item)
             if index.dtype == th.bool:
                 if index.shape != (self.batch_size,):
                     raise IndexError(f"A mask of {tuple(index.shape)} does not fit {self.batch_size} episodes.")
-                return index.nonzero().squeeze(1)
+                return to_device(index.nonzero().squeeze(1), self.device)
             if index.dim() != 1 or (index.numel() and index.is_floating_point()):
                 raise IndexError(f"Episodes are selected by whole numbers in one list, not by {item}.")
             index = index.long()
-            return th.where(index < 0, index + self.batch_size, index)
+            return to_device(th.where(index < 0, index + self.batch_size, index), self.device)
         raise IndexError(f"Cannot index a batch by {type(item).__name__}.")
 
     def max_t_filled(self) -> th.Tensor:

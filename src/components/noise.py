@@ -4,6 +4,7 @@ from typing import Any
 
 import torch as th
 
+from utils.devices import to_device
 from utils.schedules import Schedule
 
 KINDS = ("none", "gaussian", "ou", "epsilon")
@@ -56,12 +57,15 @@ class ActionNoise:
 
     def _next(self, units: th.Tensor, rows: Any, fresh: th.Tensor, t_env: int) -> th.Tensor:
         """x <- x + theta (mu - x) + sigma N(0, 1)."""
-        before = self._process[rows].to(units.device)
+        self._process = to_device(self._process, units.device)
+        if not isinstance(rows, slice):
+            rows = to_device(th.as_tensor(rows), units.device)
+        before = self._process[rows]
         if self._resets:
             before = before.masked_fill(fresh, self._mean)
         still = before * (1 - self._theta) + self._theta * self._mean
         process = still + self.scale(t_env) * th.randn_like(units)
-        self._process[rows] = process.cpu()
+        self._process[rows] = process
         return process
 
     def state_dict(self) -> dict[str, th.Tensor]:

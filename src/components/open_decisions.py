@@ -13,6 +13,7 @@ import torch as th
 from components.batch_state import batch_from_state, batch_state
 from components.episode_batch import EpisodeBatch
 from envs.stream_fields import PRESENT, StreamGroup
+from utils.devices import to_device
 
 
 class OpenDecisions:
@@ -41,7 +42,7 @@ class OpenDecisions:
             group = self._groups.get(batch.scheme[key]["group"])
             if group is None:
                 continue
-            asks = th.as_tensor(observed[f"{group.prefix}{PRESENT}"] > 0, device=now.device)
+            asks = to_device(th.as_tensor(observed[f"{group.prefix}{PRESENT}"] > 0), now.device)
             asks = asks.view(*asks.shape[:2], *[1] * (now.dim() - 2))
             self._memory[key] = th.where(asks, now, self._memory.get(key, now))
 
@@ -83,7 +84,7 @@ class OpenDecisions:
             kept.data.transition_data[key][:, -1] = 0
         for name, columns in since.items():
             present = self._present(kept, name)
-            open_at = th.as_tensor(columns - first, device=present.device).unsqueeze(1)
+            open_at = to_device(th.as_tensor(columns - first), present.device).unsqueeze(1)
             order = th.arange(end - first, device=present.device).view(1, -1, 1)
             field = kept.data.transition_data[f"{self._groups[name].prefix}{PRESENT}"]
             field.copy_((present & (order == open_at)).unsqueeze(-1))

@@ -14,6 +14,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from envs.stream_fields import BEGINS, CLOSING, PRESENT, StreamGroup
+from utils.devices import to_device
 
 
 @dataclass
@@ -151,24 +152,26 @@ def _arrange(key: str, x: th.Tensor, target: th.Tensor, group: StreamGroup, plan
     }
     if key in whole:
         known = min(columns, whole[key].shape[1])
-        target[:, :known] = th.as_tensor(whole[key][:, :known]).unsqueeze(-1).to(target)
+        target[:, :known] = to_device(th.as_tensor(whole[key][:, :known]), target.device).unsqueeze(-1)
         return
     if key.startswith(f"{group.prefix}{CLOSING}"):
         return
     if key.startswith(f"{group.prefix}avail"):
         target[:] = 1  # of who is not there anything is legal
-    rows, agents, to, source = (
-        th.as_tensor(index, device=x.device) for index in (plan.rows, plan.agents, plan.columns, plan.sources)
-    )
     if key == f"{group.prefix}{PRESENT}":
+        rows, agents, to = (to_device(th.as_tensor(x), target.device) for x in (plan.rows, plan.agents, plan.columns))
         target[rows, to, agents] = 1
         return
-    closing = th.as_tensor(plan.closing, device=x.device)
-    own = ~closing
-    target[rows[own], to[own], agents[own]] = x[rows[own], source[own], agents[own]]
+    _take(target, x, plan, ~plan.closing)
     if key in group.closings:
-        seen = data[group.closings[key]]
-        target[rows[closing], to[closing], agents[closing]] = seen[rows[closing], source[closing], agents[closing]]
+        _take(target, data[group.closings[key]], plan, plan.closing)
+
+
+def _take(target: th.Tensor, source: th.Tensor, plan: Columns, which: np.ndarray) -> None:
+    """Write what `source` has of those columns of the plan."""
+    of_plan = plan.rows, plan.agents, plan.columns, plan.sources
+    rows, agents, to, there = (to_device(th.as_tensor(index[which]), target.device) for index in of_plan)
+    target[rows, to, agents] = source[rows, there, agents]
 
 
 def _numpy(x: th.Tensor) -> np.ndarray:

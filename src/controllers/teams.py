@@ -15,6 +15,7 @@ from controllers.decisions import Decider, Decision
 from controllers.hidden_states import reset_where
 from controllers.inputs import known_before
 from controllers.team_memory import memory_of_all, memory_of_some
+from utils.devices import to_device
 from utils.tensor_trees import Tree, map_tree
 
 
@@ -99,8 +100,7 @@ class TeamControllers:
         for name, team in self.teams.items():
             if any(which := [group in taken for group in team.view.groups]):
                 rows = th.tensor(which).expand(self._episodes, -1)
-                fresh = lambda now, first, rows=rows: reset_where(rows.to(now.device), now, first)  # noqa: E731
-                renewed[name] = map_tree(fresh, hidden[name], initial[name])
+                renewed[name] = map_tree(partial(_renewed_where, rows), hidden[name], initial[name])
         return renewed
 
     def known_before(self, hidden: Tree, acting: EpisodeBatch) -> dict[str, th.Tensor]:
@@ -171,3 +171,7 @@ class TeamControllers:
 
 def _extra_of(decision: Decision, key: str, view: TeamView, group: str) -> th.Tensor:
     return view.by_group(decision.extra(key))[group]
+
+
+def _renewed_where(rows: th.Tensor, now: th.Tensor, first: th.Tensor) -> th.Tensor:
+    return reset_where(to_device(rows, now.device), now, first)

@@ -9,6 +9,7 @@ from components.normalisers import ReturnScale
 from learners.n_step import n_step_targets
 from learners.q_targets import masked_mean
 from learners.standardisation import Standardisation, reward_columns
+from utils.devices import to_device
 from utils.rl_utils import td_lambda_returns, terminations, valid_transitions
 from utils.schemes import choice_masks, chosen_fields, is_rollout
 from utils.value_norm import ValueNorm
@@ -109,9 +110,9 @@ class AdvantageEstimator:
         over = th.maximum(batch["terminated"], batch["truncated"])[:, :-1].float()
         before = rewards.new_zeros(len(rewards), rewards.size(2))
         if is_rollout(batch):  # the same environments as in the last one
-            before += self.returns_so_far.to(before.device)
+            before += to_device(self.returns_so_far, before.device)
         rewards = self.reward_scale(rewards, over, valid_transitions(batch), before)
-        self.returns_so_far = before.cpu()
+        self.returns_so_far = before
         return rewards
 
     def _real(self, outputs: th.Tensor) -> th.Tensor:

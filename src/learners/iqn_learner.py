@@ -15,6 +15,7 @@ from learners.q_targets import gather_actions, legal_values, masked_mean
 from learners.quantile_loss import SelfLossScale, projected, quantile_huber
 from learners.soft_reset import SoftReset
 from modules.agents.iqn_agent import IQNAgent, fixed_fractions, mirrored_fractions
+from utils.devices import to_device
 from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
 from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
@@ -154,11 +155,11 @@ class IQNLearner(BaseLearner):
         taus = None
         if agent.implicit:
             uniform = np.random.random((agent.args.quantiles // 2, size * n)).astype(np.float32)
-            taus = mirrored_fractions(th.from_numpy(uniform).to(batch["filled"].device))
+            taus = mirrored_fractions(to_device(th.from_numpy(uniform), batch["filled"].device))
         inputs = mac.inputs.parts_at(batch, t)
         outputs = self._forward(lambda: agent.quantiles_of(agent.encode(inputs), taus))
         if taus is None and agent.atoms is None:
-            taus = fixed_fractions(agent.outputs).to(outputs).unsqueeze(1).expand(-1, size * n)
+            taus = to_device(fixed_fractions(agent.outputs), outputs.device).unsqueeze(1).expand(-1, size * n)
         shaped = outputs.unflatten(1, (size, n))
         return shaped, None if taus is None else taus.unflatten(1, (size, n))
 

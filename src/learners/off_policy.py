@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from learners.base import BaseLearner
 from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
+from utils.devices import to_device
 from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
 from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
@@ -152,7 +153,7 @@ class OffPolicyLearner(BaseLearner):
     def _noise(self, like: th.Tensor) -> th.Tensor:
         """Standard normal numbers of the shape of `like`."""
         numbers = np.random.standard_normal(tuple(like.shape)).astype(np.float32)
-        return th.from_numpy(numbers).to(like.device)
+        return to_device(th.from_numpy(numbers), like.device)
 
     @contextmanager
     def _critic_at_rest(self) -> Iterator[None]:

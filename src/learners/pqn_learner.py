@@ -10,6 +10,7 @@ from learners.base import BaseLearner
 from learners.figures import Figure, figure
 from learners.q_targets import gather_actions, legal_values, masked_mean, values_of_present
 from modules.mixers import build_mixer
+from utils.devices import to_device
 from utils.optimisers import build_optimiser
 from utils.rl_utils import rewards_of, td_lambda_returns, terminations, valid_transitions
 from utils.schedules import Schedule
@@ -45,7 +46,7 @@ class PQNLearner(BaseLearner):
         targets = self._targets(batch, mask)
         stats, due = defaultdict(list), self._log_due(t_env)
         for part in passes(rows(batch), self.args.epochs, self.args.minibatches):
-            there = part.to(targets.device)
+            there = to_device(part, targets.device)
             for key, value in self._update(batch[part], targets[there], mask[there], due).items():
                 stats[key].append(value)
         if due:

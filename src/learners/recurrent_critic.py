@@ -8,6 +8,7 @@ import torch as th
 from components.packing import PackedSteps
 from components.sampling.parts import before_columns
 from modules.agents.gru_sequence import gru_sequence
+from utils.devices import to_device
 from utils.rl_utils import episode_starts
 from utils.schemes import is_rollout
 
@@ -31,12 +32,12 @@ def unroll(
     starts, filled = episode_starts(course), course["filled"]
     steps = PackedSteps.of_rollout(filled, starts) if is_rollout(batch) else PackedSteps.of(filled)
     if steps is None:
-        return _by_steps(critic, critic.encode(field, 2), starts.to(batch.device), before)
+        return _by_steps(critic, critic.encode(field, 2), to_device(starts, batch.device), before)
     steps = steps.to(batch.device)
     x = critic.encode(lambda key: steps.take(field(key)), 1)
     initial = x.new_zeros(steps.sizes[0], *x.shape[1:])
     if before is not None:
-        initial = steps.at_start(before.to(x.device), initial)
+        initial = steps.at_start(before, initial)
     sizes = [size * critic.n_agents for size in steps.sizes]
     hidden = gru_sequence(critic.rnn, x.flatten(0, 1), sizes, initial.flatten(0, 1)).view(x.shape)
     return steps.spread(critic.of_hidden(hidden)), steps.spread(hidden)
@@ -44,7 +45,7 @@ def unroll(
 
 def _by_steps(critic: Any, x: th.Tensor, starts: th.Tensor, before: th.Tensor | None) -> tuple[th.Tensor, th.Tensor]:
     """The same where steps are missing: from the rnn's inputs `[B, T, n, H]`."""
-    hidden = th.zeros_like(x[:, 0]) if before is None else before.to(x.device)
+    hidden = th.zeros_like(x[:, 0]) if before is None else before
     states = []
     for t in range(x.size(1)):
         hidden = hidden.masked_fill(starts[:, t].view(-1, 1, 1), 0.0)
@@ -73,6 +74,7 @@ class CriticMemory:
         """Values of all states of a batch, `[B, T, n]`."""
         if not is_rollout(batch):
             return unroll(critic, batch, field)[0]
+        self._before = to_device(self._before, batch["filled"].device)
         values, memory = unroll(critic, batch, field, self._before)
         # the last column is the first of the next rollout, unless it closes an episode
         fresh = episode_starts(batch)[:, -1] | (batch["terminated"] | batch["truncated"])[:, -2, 0].bool()
@@ -81,7 +83,7 @@ class CriticMemory:
 
     def before(self, batch: Any) -> dict[str, th.Tensor]:
         """The field with the memory before a batch, if it is a rollout."""
-        return {BEFORE: self._before.to(batch.device)} if is_rollout(batch) else {}
+        return {BEFORE: to_device(self._before, batch.device)} if is_rollout(batch) else {}
 
     def before_columns(
         self, critic: Any, sample: Any, field: Callable[[str], th.Tensor], columns: th.Tensor

@@ -11,6 +11,7 @@ from learners.off_policy import OffPolicyLearner, Transitions
 from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.distributions import Drawn
+from utils.devices import to_device
 from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
 
@@ -84,8 +85,9 @@ class SACLearner(OffPolicyLearner):
         """The choices of all agents that central critics see at column `t`: those taken, or later ones drawn now."""
         if t == 0 or not self.critic.central:
             return now.taken
-        race = th.from_numpy(np.random.exponential(size=tuple(probs.shape)).astype(np.float32)).to(probs.device)
-        return nn.functional.one_hot((probs / race).argmax(dim=-1), probs.size(-1)).float()
+        race = th.from_numpy(np.random.exponential(size=tuple(probs.shape)).astype(np.float32))
+        drawn = (probs / to_device(race, probs.device)).argmax(dim=-1)
+        return nn.functional.one_hot(drawn, probs.size(-1)).float()
 
     def _learn(self, now: Transitions, log: bool) -> dict[str, Any]:
         return self._learn_at_once(now, log) if self.args.losses_first else super()._learn(now, log)

@@ -76,7 +76,8 @@ class StateValues:
         initial = self._mac.hidden_states
         after = memory_before(two, initial, MEMORY)  # each decision; the last column has none
         memory = map_tree(lambda x: x.reshape(rows, 2, batch.groups[AGENTS], -1), after)
-        known = known_before_columns(two, memory, initial, memory_starts(batch)[:, -2:], th.tensor([1]))
+        column = th.ones(1, dtype=th.long, device=batch["filled"].device)
+        known = known_before_columns(two, memory, initial, memory_starts(batch)[:, -2:], column)
         last.data.episode_data |= {key: x[:, 0] for key, x in known.items()}
         return last
 

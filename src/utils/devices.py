@@ -126,6 +126,14 @@ def same_device(one: Any, other: Any) -> bool:
     return named(str(one)) == named(str(other))
 
 
+def to_device(tensor: Any, device: Any) -> Any:
+    """The tensor on a device; nobody waits for the card that it goes to, as `to` alone would.
+
+    torch reads main memory before it returns, unless that is pinned; what comes back from a card must be waited for.
+    """
+    return tensor.to(device, non_blocking=kind_of(device) == CUDA and kind_of(tensor.device) == CPU)
+
+
 def move_to(device: str, part: Any) -> None:
     """Move a part's networks, which are made on the CPU, to `device`.
 

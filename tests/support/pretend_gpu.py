@@ -30,18 +30,21 @@ from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-# what makes a program wait for the card: a number taken from it, a copy from it, and results whose size it decides
-WAITS = ("item", "to_cpu", "by_size", "index_by_mask")
-# what sends it something
-SENDS = ("to_card", "made_on_cpu", "index_by_cpu", "index_by_list")
-COUNTED = WAITS + SENDS
+# what the card must answer: a number taken from it, a copy from it, and results whose size it decides
+ANSWERS = ("item", "to_cpu", "by_size", "index_by_mask")
+# what sends it something and waits until it has it: a copy, a tensor made there of lists or arrays, an index
+BLOCKING = ("to_card", "made_on_cpu", "index_by_cpu", "index_by_list")
+# a copy that is asked for with `non_blocking`
+SENT = "sent"
+WAITS, SENDS = ANSWERS + BLOCKING, (SENT, *BLOCKING)
+COUNTED = (*WAITS, SENT)
 SRC = str(Path(__file__).resolve().parents[2] / "src")
 
 aten = th.ops.aten
 INDEXING = {aten.index.Tensor, aten.index_put_.default, aten.index_put.default, aten._index_put_impl_.default}
 INDEXING.add(aten._unsafe_index.Tensor)
 BY_SIZE = {aten.nonzero.default, aten.masked_select.default, aten.unique_dim.default, aten._unique2.default}
-BY_SIZE.add(aten.equal.default)
+BY_SIZE |= {aten.equal.default, aten.repeat_interleave.Tensor}
 RECURRENT = (th.gru, th._VF.gru, th.lstm, th._VF.lstm)
 NOTHING = object()
 
@@ -64,6 +67,9 @@ class Counts(Counter):
 
     def waits(self) -> int:
         return sum(self[what] for what in WAITS)
+
+    def answers(self) -> int:
+        return sum(self[what] for what in ANSWERS)
 
     def sends(self) -> int:
         return sum(self[what] for what in SENDS)
@@ -172,7 +178,8 @@ def _compute(func, args, kwargs):
         return _copied(args[0], kwargs, on_card)
     if func is aten.copy_.default:
         there, here = (isinstance(x, CardTensor) for x in args[:2])
-        counts.note("to_card", there and not here and args[1].dim() > 0)
+        blocking = not (kwargs.get("non_blocking") or args[2:3] == (True,))
+        counts.note("to_card" if blocking else SENT, there and not here and args[1].dim() > 0)
         counts.note("to_cpu", here and not there)
         func(*tree_map(_inner, args), **kwargs)
         return args[0]
@@ -209,7 +216,7 @@ def _copied(tensor, kwargs, from_card):
     target = kwargs.pop("device", None)
     to_card = from_card if target is None else _is_card(target)
     counts.note("to_cpu", from_card and not to_card)
-    counts.note("to_card", to_card and not from_card)
+    counts.note(SENT if kwargs.get("non_blocking") else "to_card", to_card and not from_card)
     kwargs.pop("pin_memory", None)
     out = aten._to_copy.default(_inner(tensor), **kwargs)
     card = tensor.card if target is None and from_card else _card_of(target) if target is not None else None
@@ -262,7 +269,7 @@ def _carried(func, args, kwargs):
     return None
 
 
-def _to(tensor, *args, device=None, dtype=None, copy=False, other=None, **_):
+def _to(tensor, *args, device=None, dtype=None, copy=False, other=None, non_blocking=False, **_):
     for given in (*args, *(() if other is None else (other,))):
         if isinstance(given, th.dtype):
             dtype = given
@@ -276,11 +283,12 @@ def _to(tensor, *args, device=None, dtype=None, copy=False, other=None, **_):
     there = isinstance(tensor, CardTensor) and (card is None or tensor.card in (None, card))
     if there and not copy and dtype in (None, tensor.dtype):
         return tensor
-    return _sent(tensor, dtype, card or 0)
+    return _sent(tensor, dtype, card or 0, non_blocking)
 
 
-def _sent(tensor, dtype=None, card=0):
-    return aten._to_copy.default(tensor, device=th.device("cuda", card), **({"dtype": dtype} if dtype else {}))
+def _sent(tensor, dtype=None, card=0, non_blocking=False):
+    kwargs = {"dtype": dtype} if dtype else {}
+    return aten._to_copy.default(tensor, device=th.device("cuda", card), non_blocking=non_blocking, **kwargs)
 
 
 def _index(index, card):

@@ -16,6 +16,7 @@ from components.one_copy import moved, received
 from components.scheme import shape_at_a_step
 from components.step_records import StepRecords, step_layout
 from components.storage import lazy_zeros, require_range, storage_dtype
+from utils.devices import to_device
 from utils.schemes import observed_fields, state_fields
 
 
@@ -198,7 +199,7 @@ class FrameRing:
         numbers, shown = self._last.get(source, (np.zeros(0), {}))
         if len(numbers) == len(waiting) and (numbers[rows] == waiting[rows]).all():
             return {key: values[rows] for key, values in shown.items()}
-        there = th.from_numpy(places).to(self.device)
+        there = to_device(th.from_numpy(places), self.device)
         return dict(zip(self._observed, received([self.data[key][there] for key in self._observed]), strict=True))
 
     def _write(self, batch: EpisodeBatch, numbers: np.ndarray) -> None:
@@ -210,7 +211,7 @@ class FrameRing:
         for key, stored in self.data.items():
             values = batch[key].flatten(0, 1)
             if not all_of_them:
-                values = values[th.from_numpy(index).to(values.device)]
+                values = values[to_device(th.from_numpy(index), values.device)]
             require_range(key, values, stored.dtype)
             if self._arrays:
                 self._arrays[key][places] = values.cpu().numpy()
@@ -218,7 +219,7 @@ class FrameRing:
                 away.append(values.to(stored.dtype))
         if self._arrays:
             return
-        *there, to = moved([*away, th.from_numpy(places).to(away[0].device)], self.device)
+        *there, to = moved([*away, to_device(th.from_numpy(places), away[0].device)], self.device)
         for stored, values in zip(self.data.values(), there, strict=True):
             stored.index_copy_(0, to, values)
 
@@ -229,7 +230,7 @@ class FrameRing:
     def batch(self, numbers: np.ndarray, filled: np.ndarray | None = None) -> EpisodeBatch:
         """The steps `numbers` int64 `[B, T]` as a batch; zeros where `filled`, bool of the same shape, is false."""
         size, columns = numbers.shape
-        places = th.from_numpy(numbers.reshape(-1) % self.capacity).to(self.device)
+        places = to_device(th.from_numpy(numbers.reshape(-1) % self.capacity), self.device)
         data: dict[str, th.Tensor] = {}
         for key, stored in self.data.items():
             values = stored.index_select(0, places)
@@ -243,7 +244,7 @@ class FrameRing:
             data[new_key] = derived
         data["filled"] = self._ones.expand(size, columns, 1)
         if filled is not None and not filled.all():
-            here = th.from_numpy(filled).to(self.device)
+            here = to_device(th.from_numpy(filled), self.device)
             for key, values in data.items():
                 data[key] = values * here.view(size, columns, *[1] * (values.dim() - 2)).to(values.dtype)
         names = SimpleNamespace(transition_data=data, episode_data={})

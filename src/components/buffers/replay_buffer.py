@@ -195,7 +195,7 @@ class ReplayBuffer(EpisodeBatch):
         steps = self.max_seq_length
         if trimmed:
             steps = int(self._filled()[rows].sum(1).max())
-        return self[rows.to(self.device) if isinstance(rows, th.Tensor) else rows, :steps]
+        return self[rows, :steps]
 
     def _filled(self) -> th.Tensor:
         """Where it is filled, in main memory."""

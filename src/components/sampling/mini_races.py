@@ -8,6 +8,7 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.sampling.fields import require_fields, with_more
 from utils import rl_utils
+from utils.devices import to_device
 from utils.errors import ConfigError
 from utils.plain_values import shown
 from utils.schemes import observed_fields
@@ -30,7 +31,7 @@ def mini_race(
     Raises:
         ConfigError: the observation has no such place, as pictures have none; or times may be beyond the horizon.
     """
-    t = th.from_numpy(race_times(batch.batch_size, horizon, early, late)).to(batch["n_steps"].device)
+    t = to_device(th.from_numpy(race_times(batch.batch_size, horizon, early, late)), batch["n_steps"].device)
     after = t + batch["n_steps"]
     number = batch["n_steps"] - (after - horizon).clamp(min=0)
     over = (number >= batch["terminal_actions"]) | (after >= horizon)

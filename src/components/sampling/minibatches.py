@@ -8,6 +8,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.sampling.chain import Minibatches
+from utils.devices import to_device
 
 
 def shuffled_minibatches(batch: EpisodeBatch, info: Any, parts: int, epochs: int = 1) -> Minibatches:
@@ -31,7 +32,7 @@ def passes(items: th.Tensor, n_epochs: int, n_minibatches: int, rng: Any = np.ra
         parts of `items`; those that would be empty, because there are fewer items than parts, are left out.
     """
     for _ in range(n_epochs):
-        order = th.as_tensor(rng.permutation(len(items)), device=items.device)
+        order = to_device(th.as_tensor(rng.permutation(len(items))), items.device)
         for part in order.tensor_split(n_minibatches):
             if len(part):
                 yield items[part]
