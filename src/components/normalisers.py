@@ -5,6 +5,8 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
+from utils.devices import to_device
+from utils.masked_rows import mean_where
 from utils.normaliser import Normaliser
 from utils.recurrence import from_the_end
 from utils.running_moments import merged_moments
@@ -46,13 +48,28 @@ class RunningNorm(Normaliser):
         """
         rows = self._as_tensor(values).double().reshape(-1, *self.mean.shape)
         if mask is not None:
-            rows = rows[mask.to(rows.device).flatten() > 0]
+            mask = to_device(mask, rows.device).flatten() > 0
+        if rows.device.type != "cpu":
+            self._take_in_where(rows.new_ones(len(rows), dtype=th.bool) if mask is None else mask, rows)
+            return
+        if mask is not None:
+            rows = rows[mask]
         if self.frozen or not len(rows):
             return
         seen = rows.mean(dim=0), rows.var(dim=0, correction=0), len(rows)
         moments = merged_moments((self.mean, self.var, self.count), seen)
         for buffer, moment in zip((self.mean, self.var, self.count), moments, strict=True):
             buffer.copy_(moment)
+
+    def _take_in_where(self, counted: th.Tensor, rows: th.Tensor) -> None:
+        """The rows `[N, *shape]` where `counted`, bool `[N]`: a GPU does not say how many they are."""
+        number = counted.sum()
+        mean = mean_where(counted, rows)
+        seen = mean, mean_where(counted, (rows - mean).square()), number
+        takes = (number > 0) & ~self.frozen
+        moments = merged_moments((self.mean, self.var, self.count), seen)
+        for buffer, moment in zip((self.mean, self.var, self.count), moments, strict=True):
+            buffer.copy_(th.where(takes, moment, buffer))
 
     def running_mean_var(self) -> tuple[th.Tensor, th.Tensor]:
         """Mean and variance, float32, each of `shape`."""

@@ -70,8 +70,8 @@ class AdvantageEstimator:
             returns = td_lambda_returns(rewards, ended, mask, ahead[:, 1:], args.gamma, args.gae_lambda)
         real, mask = returns, mask.expand_as(returns)
         returns = self.standardised.returns(returns, mask)
-        if self.value_norm is not None and mask.any():
-            self.value_norm.update(returns[mask > 0])
+        if self.value_norm is not None:
+            self.value_norm.update(returns.flatten(), mask.flatten())
             returns = self.value_norm.normalize(returns)
         errors = returns - outputs[:, :-1] if args.q_nstep else real - values[:, :-1]
         advantages = th.where(mask > 0, errors, 0.0)

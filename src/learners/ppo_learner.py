@@ -10,6 +10,7 @@ from learners.evaluation import statistics
 from learners.figures import Figure, figure
 from learners.q_targets import masked_mean
 from utils.errors import ConfigError
+from utils.masked_rows import mean_where
 from utils.schedules import Schedule
 from utils.schemes import entity_actions
 
@@ -127,7 +128,15 @@ class PPOLearner(ActorCriticLearner):
 
 def _scaled(advantages: th.Tensor, mask: th.Tensor) -> th.Tensor:
     """Minus their mean, over their unbiased deviation + 1e-8, both where `mask` is not 0; one alone stays as it is."""
-    counted = advantages[mask > 0]
-    if len(counted) < 2:
-        return advantages
-    return (advantages - counted.mean()) / (counted.std() + 1e-8) * mask
+    if advantages.device.type == "cpu":
+        counted = advantages[mask > 0]
+        if len(counted) < 2:
+            return advantages
+        return (advantages - counted.mean()) / (counted.std() + 1e-8) * mask
+    # the same where choosing these would wait for the card
+    counted = mask > 0
+    number = counted.sum()
+    distances = advantages - mean_where(counted.flatten(), advantages.flatten())
+    squares = th.where(counted, distances.square(), 0.0).sum()
+    scaled = distances / ((squares / (number - 1)).sqrt() + 1e-8) * mask
+    return th.where(number < 2, advantages, scaled)

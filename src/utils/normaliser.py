@@ -6,6 +6,8 @@ import numpy as np
 import torch as th
 import torch.nn as nn
 
+from utils.devices import to_device
+
 
 class Normaliser(nn.Module):
     """Scales values by a running mean and variance, which a subclass keeps in buffers.
@@ -46,4 +48,4 @@ class Normaliser(nn.Module):
     def _as_tensor(self, values: Any) -> th.Tensor:
         """A tensor or an array as float32, where the buffers are."""
         values = th.from_numpy(values) if isinstance(values, np.ndarray) else values
-        return values.to(device=next(iter(self._buffers.values())).device, dtype=th.float32)
+        return to_device(values, next(iter(self._buffers.values())).device).to(th.float32)

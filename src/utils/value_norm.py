@@ -5,6 +5,7 @@ from typing import Any
 
 import torch as th
 
+from utils.masked_rows import mean_where
 from utils.normaliser import Normaliser
 
 LEAST_VARIANCE = 1e-2
@@ -50,14 +51,34 @@ class ValueNorm(Normaliser):
         return mean, (self.running_mean_sq / weight - mean**2).clamp(min=LEAST_VARIANCE)
 
     @th.no_grad()
-    def update(self, input_vector: Any) -> None:
-        """Take in a batch of values, a tensor or an array `[..., *input_shape]`."""
-        values = self._as_tensor(input_vector)
-        axes = tuple(range(self.norm_axes))
-        past = self.beta ** (math.prod(values.shape[: self.norm_axes]) if self.per_element_update else 1)
+    def update(self, input_vector: Any, mask: th.Tensor | None = None) -> None:
+        """Take in a batch of values, a tensor or an array `[..., *input_shape]`.
+
+        Args:
+            mask: of the axes that are averaged over, 0 for values to ignore; None: all count.
+        """
+        values, axes = self._as_tensor(input_vector), tuple(range(self.norm_axes))
+        if mask is not None and values.device.type != "cpu":
+            self._take_in_where(mask.flatten() > 0, values.flatten(0, mask.dim() - 1))
+            return
+        if mask is not None:
+            values, axes = values[mask > 0], (0,)
+            if not len(values):
+                return
+        past = self.beta ** (math.prod(values.shape[: len(axes)]) if self.per_element_update else 1)
+        self._move(values.mean(dim=axes), values.square().mean(dim=axes), 1 - past)
+
+    def _take_in_where(self, counted: th.Tensor, rows: th.Tensor) -> None:
+        """The rows `[N, *input_shape]` where `counted`, bool `[N]`: a GPU does not say how many they are."""
+        number = counted.sum()
+        past = self.beta**number if self.per_element_update else self.beta
+        weight = th.where(number > 0, 1 - past, 0.0).to(rows.dtype)
+        self._move(mean_where(counted, rows), mean_where(counted, rows.square()), weight)
+
+    def _move(self, mean: th.Tensor, mean_sq: th.Tensor, weight: float | th.Tensor) -> None:
         for buffer, seen in (
-            (self.running_mean, values.mean(dim=axes)),
-            (self.running_mean_sq, values.square().mean(dim=axes)),
+            (self.running_mean, mean),
+            (self.running_mean_sq, mean_sq),
             (self.debiasing_term, th.ones_like(self.debiasing_term)),
         ):
-            buffer.lerp_(seen.expand_as(buffer), 1 - past)
+            buffer.lerp_(seen.expand_as(buffer), weight)
