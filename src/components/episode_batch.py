@@ -12,6 +12,7 @@ from components.finite_values import first_non_finite
 from components.one_copy import moved
 from components.trajectories import MASKS, masks, trajectory_keys
 from utils.devices import to_device
+from utils.schemes import placing_fields
 
 NO_ARRAY = (None, None)
 # fields by which programs branch: where steps are, episodes begin and end, and agents are there
@@ -138,7 +139,7 @@ class EpisodeBatch:
         if str(self.device) == "cpu":
             return self
         if self._course is None:
-            self._course = self[tuple(key for key in COURSE if key in self.scheme)].on("cpu")
+            self._course = self[_course_keys(self.scheme)].on("cpu")
         return self._course
 
     def know_course(self, fields: Mapping[str, th.Tensor]) -> None:
@@ -151,7 +152,7 @@ class EpisodeBatch:
         """What is known of its course in main memory: of a batch that is there, the tensors themselves."""
         if str(self.device) != "cpu":
             return self._course
-        keys = tuple(key for key in COURSE if key in self.scheme)
+        keys = _course_keys(self.scheme)
         return EpisodeBatch._select_keys(self, keys) if keys else None
 
     def _data_on(self, device: str | th.device) -> SimpleNamespace:
@@ -334,6 +335,10 @@ class EpisodeBatch:
             f"EpisodeBatch. Batch Size:{self.batch_size} Max_seq_len:{self.max_seq_length} "
             f"Keys:{self.scheme.keys()} Groups:{self.groups.keys()}"
         )
+
+
+def _course_keys(scheme: Mapping[str, dict]) -> tuple[str, ...]:
+    return (*(key for key in COURSE if key in scheme), *placing_fields(scheme))
 
 
 def _on_gpu(item: Any) -> bool:

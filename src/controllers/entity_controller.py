@@ -1,21 +1,23 @@
 """The controller of environments of entities: one network sees all entities and acts for all actors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch as th
 import torch.nn as nn
 
+from components.one_copy import received
 from components.packing import AllSteps, PackedSteps
 from controllers import REGISTRY
 from controllers.decisions import Decision
 from controllers.one_network import OneNetwork
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.critics.entity_values import take_in
-from modules.entities.fields import EntityFields
+from modules.entities.fields import EntityFields, Field
 from modules.policies.distributions import ILLEGAL, Categorical, Joint
 from utils.config import with_defaults
+from utils.devices import to_device
 
 
 @dataclass
@@ -51,6 +53,8 @@ class EntityMAC(OneNetwork):
     @th.inference_mode()
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`, with the extras "log_prob", "entropy" and, if it has, "value"."""
+        if not isinstance(rows, slice):
+            rows = to_device(th.as_tensor(rows), batch["filled"].device)
         outputs = self._outputs(self._arguments(lambda key: batch[key][rows, t]))
         policy = self.distribution(outputs, {"avail_actions": batch["avail_actions"][rows, t]})
         actions = policy.mode() if test_mode and self.args.test_greedy else policy.sample()
@@ -80,15 +84,15 @@ class EntityMAC(OneNetwork):
     def packed_inputs(self, ep_batch) -> EntityFrames:
         """The filled frames of a batch, for `unroll_packed`."""
         size, length = ep_batch.batch_size, ep_batch.max_seq_length
-        filled = ep_batch.course()["filled"].flatten() > 0
+        course = ep_batch.course()
+        filled = course["filled"].flatten() > 0
         if filled.all():
-            steps, lead = AllSteps(), (size, length)
-            field = lambda key: ep_batch[key].flatten(0, 1)  # noqa: E731
-        else:
-            rows = filled.nonzero().squeeze(1).to(ep_batch["filled"].device)
-            steps, lead = PackedSteps(rows, [], size, length), (len(rows),)
-            field = lambda key: steps.take(ep_batch[key])  # noqa: E731
-        return EntityFrames(steps, lead, self._arguments(field))
+            arguments = self._arguments(lambda key: ep_batch[key].flatten(0, 1), lambda key: course[key].flatten(0, 1))
+            return EntityFrames(AllSteps(), (size, length), arguments)
+        rows = filled.nonzero().squeeze(1)
+        steps = PackedSteps(to_device(rows, ep_batch["filled"].device), [], size, length)
+        here = lambda key: course[key].flatten(0, 1)[rows]  # noqa: E731
+        return EntityFrames(steps, (len(rows),), self._arguments(lambda key: steps.take(ep_batch[key]), here))
 
     def unroll_packed(
         self, inputs: EntityFrames, avail_actions: th.Tensor | None = None, test_mode: bool = False
@@ -113,8 +117,17 @@ class EntityMAC(OneNetwork):
         """Count the entities of a batch of T columns where `mask` `[B, T, 1]` is not 0 in their normalisation."""
         take_in(self.agent, self.fields, batch, mask)
 
-    def _arguments(self, field: Callable[[str], th.Tensor]) -> dict[str, Any]:
-        return self.fields.seen(field) | self.fields.offered(field)
+    def _arguments(self, field: Field, here: Field | None = None) -> dict[str, Any]:
+        """Of the network, by fields `[R, ...]`, and `here` those of them that it reads in main memory, if known."""
+        here = here or self._brought(field)
+        return self.fields.seen(field, here) | self.fields.offered(here)
+
+    def _brought(self, field: Field) -> Field:
+        """The fields that the network reads in main memory: from a GPU, for which this waits once."""
+        if field("actors").device.type == "cpu":
+            return field
+        arrays = received([field(key) for key in self.fields.placing])
+        return dict(zip(self.fields.placing, map(th.from_numpy, arrays), strict=True)).__getitem__
 
     def _outputs(self, arguments: dict[str, Any]) -> th.Tensor:
         """Outputs of R frames, `[R, n, A (+ 1)]`."""

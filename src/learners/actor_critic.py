@@ -128,13 +128,13 @@ class ActorCriticLearner(BaseLearner):
 
     def finish(self, batch: Any) -> None:
         """After the updates from a batch: its observations count in their normalisation, and the target follows."""
-        seen = batch["filled"][:, :-1]
-        if "present" in batch.scheme:
-            seen = seen * batch["present"][:, :-1].squeeze(3)
-        if hasattr(self.mac, "take_in"):  # the last column of a rollout is the first of the next one
-            self.mac.take_in(batch[:, :-1], seen)
-        if hasattr(self.critic, "take_in"):
-            self.critic.take_in(batch[:, :-1], seen)
+        if normalised := [part for part in (self.mac, self.critic) if hasattr(part, "take_in")]:
+            course = batch.course()
+            seen = course["filled"][:, :-1]
+            if "present" in course.scheme:
+                seen = seen * course["present"][:, :-1].squeeze(3)
+            for part in normalised:  # the last column of a rollout is the first of the next one
+                part.take_in(batch[:, :-1], seen)
         self.state_values.next_rollout()
         if self.target_critic is not None:
             pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every

@@ -46,6 +46,17 @@ def entity_actions(scheme: Scheme) -> dict[str, dict[str, Any]]:
     return scheme.get("actors", {}).get("about", {}).get("actions", {})
 
 
+def placing_fields(scheme: Scheme) -> tuple[str, ...]:
+    """Of an environment of entities, the fields by which networks place entities, actors and what these may select.
+
+    Their numbers decide the shapes of what networks compute, so programs read them in main memory.
+    """
+    if not entity_actions(scheme):
+        return ()
+    counts = tuple(key for key in scheme if key.startswith("entities/") and key.endswith(("/count", "/hidden")))
+    return (*counts, *(key for key in scheme if key in ("actors", "acts") or key.startswith("actees/")))
+
+
 def is_rollout(batch: Any) -> bool:
     """Whether a batch has the memory from before its first column, and episodes that start within its rows."""
     return BEFORE in batch.scheme or any(key.startswith(f"{BEFORE}/") for key in batch.scheme)

@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from utils.rl_utils import memory_starts
+from utils.rl_utils import memory_starts, valid_transitions
 
 # fields that say which transitions count
 LEARNED = ("mask", "choices")
@@ -40,8 +40,11 @@ def with_fields(
     made = EpisodeBatch(scheme, batch.groups, batch.batch_size, columns, data=data, device=batch.device)
     if str(batch.device) != "cpu":
         course = batch.course()
-        shown = {"filled": course["filled"][:, :columns]}
+        known = [key for key in (*keys, "filled") if key in course.scheme]
+        shown = {key: course[key][:, :columns] for key in known}
         shown["starts"] = memory_starts(course)[:, :columns].to(th.uint8).reshape(fields["starts"].shape)
+        if "mask" in fields:  # as actor-critic learners have it
+            shown["mask"] = valid_transitions(course, by_agent=True)
         made.know_course(shown)
     return made
 
@@ -74,15 +77,23 @@ def cut_rows(batch: EpisodeBatch, info: Any, length: int, burn_in: int) -> Episo
         batch: of K * length columns, as `with_fields` returns it.
     """
     own = th.arange(0, batch.max_seq_length, length, device=batch.device)
-    first, shown = (own - burn_in).clamp(min=0), length + burn_in
-    columns = first.unsqueeze(1) + th.arange(shown, device=batch.device)
-    inside = (columns >= own.unsqueeze(1)) & (columns < own.unsqueeze(1) + length)
-    transitions = {key: x[:, columns] for key, x in batch.data.transition_data.items()}
-    for key in LEARNED:
-        transitions[key] = transitions[key] * inside.unsqueeze(2)
     data = SimpleNamespace(
-        transition_data={key: x.flatten(0, 1) for key, x in transitions.items()},
-        episode_data={key: x.flatten(0, 1) for key, x in info.known(first).items()},
+        transition_data=_cut(batch.data.transition_data, own, length, burn_in),
+        episode_data={key: x.flatten(0, 1) for key, x in info.known((own - burn_in).clamp(min=0)).items()},
     )
     scheme = {key: batch.scheme[key] for key in (*data.transition_data, *data.episode_data)}
-    return EpisodeBatch(scheme, batch.groups, batch.batch_size * len(own), shown, data=data, device=batch.device)
+    sizes = batch.batch_size * len(own), length + burn_in
+    made = EpisodeBatch(scheme, batch.groups, *sizes, data=data, device=batch.device)
+    if (course := batch.course()) is not batch:
+        own = th.arange(0, batch.max_seq_length, length)
+        made.know_course(_cut(course.data.transition_data, own, length, burn_in))
+    return made
+
+
+def _cut(fields: dict[str, th.Tensor], own: th.Tensor, length: int, burn_in: int) -> dict[str, th.Tensor]:
+    """Fields `[B, T, ...]` in rows that learn from columns `own` (int64 `[K]`) on: `[B * K, length + burn_in, ...]`."""
+    columns = (own - burn_in).clamp(min=0).unsqueeze(1) + th.arange(length + burn_in, device=own.device)
+    inside = (columns >= own.unsqueeze(1)) & (columns < own.unsqueeze(1) + length)
+    cut = {key: x[:, columns] for key, x in fields.items()}
+    cut |= {key: cut[key] * inside.unsqueeze(2) for key in LEARNED if key in cut}
+    return {key: x.flatten(0, 1) for key, x in cut.items()}

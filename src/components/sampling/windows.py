@@ -5,6 +5,7 @@ from typing import Any
 
 from components.episode_batch import EpisodeBatch
 from components.sampling.drawn import Drawn
+from utils.devices import to_device
 
 
 def next_states(drawn: Drawn, info: Any) -> EpisodeBatch:
@@ -33,12 +34,17 @@ def flatten(batch: EpisodeBatch, info: Any, counted: bool = False) -> EpisodeBat
     Args:
         counted: only those that are learned from, by the field `mask` of actor-critic learners.
     """
-    filled = batch["filled"] > 0
+    course = batch.course()
+    filled = course["filled"] > 0
     if counted:
-        filled = filled & (batch["mask"] > 0).any(dim=2, keepdim=True)
-    rows = filled.flatten().nonzero().squeeze(1)
+        filled = filled & ((course if "mask" in course.scheme else batch)["mask"] > 0).any(dim=2, keepdim=True)
+    here = filled.flatten().nonzero().squeeze(1)
+    rows = to_device(here, batch["filled"].device)
     data = SimpleNamespace(
         transition_data={key: x.flatten(0, 1)[rows].unsqueeze(1) for key, x in batch.data.transition_data.items()},
         episode_data={key: x[rows // batch.max_seq_length] for key, x in batch.data.episode_data.items()},
     )
-    return EpisodeBatch(batch.scheme, batch.groups, len(rows), 1, data=data, device=batch.device)
+    flat = EpisodeBatch(batch.scheme, batch.groups, len(here), 1, data=data, device=batch.device)
+    if course is not batch:
+        flat.know_course({key: x.flatten(0, 1)[here].unsqueeze(1) for key, x in course.data.transition_data.items()})
+    return flat

@@ -10,6 +10,7 @@ from modules.critics import REGISTRY
 from modules.entities.fields import EntityFields
 from modules.entities.rogue_net import RogueNet
 from utils.config import with_defaults
+from utils.devices import to_device
 
 
 class EntityValues(nn.Module):
@@ -39,6 +40,7 @@ class EntityValues(nn.Module):
 
 def take_in(net: RogueNet, fields: EntityFields, batch: Any, mask: th.Tensor) -> None:
     """Move the normalisation of a network by the frames of a batch where `mask` `[B, T, 1]` is not 0."""
-    rows = (mask.flatten() > 0).nonzero().squeeze(1)
-    seen = fields.seen(lambda key: batch[key].flatten(0, 1)[rows])
+    here, course = (mask.cpu().flatten() > 0).nonzero().squeeze(1), batch.course()
+    rows = to_device(here, batch["filled"].device)
+    seen = fields.seen(lambda key: batch[key].flatten(0, 1)[rows], lambda key: course[key].flatten(0, 1)[here])
     net.take_in(seen["values"], seen["counts"], seen["global_features"])

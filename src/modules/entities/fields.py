@@ -6,7 +6,9 @@ from typing import Any
 import torch as th
 
 from utils.errors import ConfigError
-from utils.schemes import entity_actions
+from utils.schemes import entity_actions, placing_fields
+
+Field = Callable[[str], th.Tensor]
 
 PREFIX, COUNT, HIDDEN = "entities/", "/count", "/hidden"
 
@@ -18,6 +20,7 @@ class EntityFields:
         types: of each type, the names of its features.
         global_features: their names.
         actions: of each action, its `kind`, its `slots` (from, to) and its most `choices`.
+        placing: the fields that networks read in main memory (`utils.schemes.placing_fields`).
         n_slots, n_choices: slots of all actions, and the most choices of any.
 
     Raises:
@@ -33,6 +36,7 @@ class EntityFields:
         about = {name: scheme.get(f"{PREFIX}{name}", {}).get("about", {}) for name in names}
         self.types: dict[str, list[str]] = {name: list(about[name].get("features", [])) for name in names}
         self.global_features: list[str] = scheme.get("global_features", {}).get("about", {}).get("features", [])
+        self.placing = placing_fields(scheme)
         self.n_slots = max(action["slots"][1] for action in self.actions.values())
         self.n_choices = max(action["choices"] for action in self.actions.values())
 
@@ -53,22 +57,27 @@ class EntityFields:
             for name, action in self.actions.items()
         }
 
-    def seen(self, field: Callable[[str], th.Tensor]) -> dict[str, Any]:
+    def seen(self, field: Field, here: Field | None = None) -> dict[str, Any]:
         """`values`, `counts`, `visible` and `global_features` of R frames, arguments of `RogueNet`.
 
         Args:
             field: the values of a field, `[R, ...]`.
+            here: the same of the fields `placing`, in main memory; None: `field`, for which a GPU is waited for.
         """
-        hidden = {name: field(f"{PREFIX}{name}{HIDDEN}") for name in self.types}
+        here = here or field
+        hidden = [f"{PREFIX}{name}{HIDDEN}" for name in self.types]
+        some_hidden = any(here(path).any() for path in hidden)
         return {
             "values": {name: field(PREFIX + name) for name, features in self.types.items() if features},
-            "counts": {name: field(f"{PREFIX}{name}{COUNT}").squeeze(-1) for name in self.types},
-            "visible": {name: x == 0 for name, x in hidden.items()} if any(x.any() for x in hidden.values()) else None,
+            "counts": {name: here(f"{PREFIX}{name}{COUNT}").squeeze(-1) for name in self.types},
+            "visible": {name: field(path) == 0 for name, path in zip(self.types, hidden, strict=True)}
+            if some_hidden
+            else None,
             "global_features": self._global(field),
         }
 
-    def offered(self, field: Callable[[str], th.Tensor]) -> dict[str, dict[str, th.Tensor]]:
-        """`actors` and `actees` of R frames, arguments of `RogueNet`."""
+    def offered(self, field: Field) -> dict[str, dict[str, th.Tensor]]:
+        """`actors` and `actees` of R frames, arguments of `RogueNet`, from fields that are best in main memory."""
         # where nothing is filled, all numbers are 0
         actors = field("actors").squeeze(-1).masked_fill(field("acts").squeeze(-1) == 0, -1)
         return {
@@ -83,7 +92,7 @@ class EntityFields:
     def _selects(self, action: str) -> bool:
         return self.actions[action]["kind"] == "select"
 
-    def _global(self, field: Callable[[str], th.Tensor]) -> th.Tensor:
+    def _global(self, field: Field) -> th.Tensor:
         if self.global_features:
             return field("global_features")
         return field("actors").new_zeros(len(field("actors")), 0, dtype=th.float32)

@@ -8,6 +8,7 @@ import torch.nn as nn
 
 from modules.entities.layout import Layout
 from modules.initialisation import orthogonal_layer
+from utils.devices import to_device
 
 
 class CategoricalHead(nn.Module):
@@ -46,7 +47,7 @@ class SelectHead(nn.Module):
             return logits
         queries = _at_present(self.query_proj, x, layout, actors[frames], frames)
         keys = _at_present(self.key_proj, x, layout, actees[frames], frames)
-        chosen = th.from_numpy(frames).to(x.device)
+        chosen = to_device(th.from_numpy(frames), x.device)
         return logits.index_copy(0, chosen, queries @ keys.transpose(1, 2) * self.scale)
 
 
@@ -70,6 +71,6 @@ def _at_present(layer: nn.Linear, x: th.Tensor, layout: Layout, numbers: np.ndar
     values = layer(x.index_select(0, layout.tokens(frames[row], numbers[row, column])))
     rows, slots = numbers.shape
     if len(row) < rows * slots:
-        place = th.from_numpy(row * slots + column).to(x.device)
+        place = to_device(th.from_numpy(row * slots + column), x.device)
         values = values.new_zeros(rows * slots, values.shape[1]).index_copy(0, place, values)
     return values.view(rows, slots, layer.out_features)

@@ -7,6 +7,7 @@ import numpy as np
 import torch as th
 
 from modules.entities.token_linear import rows_in_steps
+from utils.devices import to_device
 from utils.filled_rows import filled_rows
 from utils.ragged_rows import ranges
 
@@ -165,7 +166,7 @@ class Layout:
         return entities if self._in_order else _Moved.apply(entities, self._order, self._place)
 
     def _tensor(self, array: np.ndarray) -> th.Tensor:
-        return th.from_numpy(array).to(self._device)
+        return to_device(th.from_numpy(array), self._device)
 
 
 def _rectangle(lengths: np.ndarray, pairwise: bool) -> tuple[int, int, np.ndarray]:

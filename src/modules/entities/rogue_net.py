@@ -15,6 +15,7 @@ from modules.entities.named_modules import NamedModules
 from modules.entities.options import checked_options
 from modules.entities.transformer import Transformer
 from modules.entities.translation import Translation
+from utils.devices import to_device
 
 GLOBAL = "__global__"
 Values = Mapping[str, th.Tensor]
@@ -90,7 +91,8 @@ class RogueNet(nn.Module):
         Args:
             values: of each type float32 `[R, C, F]`, its entities first, then padding; C may differ by type. A type
                 without features may be missing.
-            counts: of each type int64 `[R]`, how many of the C are entities.
+            counts: of each type int64 `[R]`, how many of the C are entities; read in main memory, as are actors and
+                actees.
             visible: of some types bool `[R, C]`; entities that are False are seen by none of the others, but by the
                 regression heads. A type that is missing is visible.
             global_features: float32 `[R, g]`, if there are any.
@@ -139,15 +141,15 @@ class RogueNet(nn.Module):
         self, values: Values, counts: Values, visible: Values | None, global_features: th.Tensor | None
     ) -> tuple[dict[str, th.Tensor], Entities, th.Tensor | None]:
         """Features of each type `[n, F]`, frame after frame, which entities these are, and `[N]` which are visible."""
-        device = (
-            next(iter((values if values else counts).values())).device if self.obs_space else global_features.device
-        )
+        # counts may be in main memory
+        known = (*values.values(), global_features, *counts.values())
+        device = next(x.device for x in known if x is not None)
         number = [counts[name].cpu().numpy() for name in self.obs_space]
         if self.has_global_entity:
             number.append(np.ones(len(number[0]) if number else len(global_features), np.int64))
         entities = Entities.of(np.stack(number))
         of_types = {
-            name: tuple(th.from_numpy(numbers).to(device) for numbers in of_type)
+            name: tuple(to_device(th.from_numpy(numbers), device) for numbers in of_type)
             for name, of_type in zip(self._types, entities.by_type(), strict=True)
         }
         if self.global_features:
