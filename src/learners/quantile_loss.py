@@ -2,6 +2,8 @@
 
 import torch as th
 
+from learners.figures import Figure
+
 # shares of a running mean that each update keeps
 KEPT = 0.99
 # the least self-loss counts as this part of the running mean
@@ -50,11 +52,15 @@ class SelfLossScale:
     """
 
     def __init__(self, start: float = 0.0):
-        self.mean = self.divisor_mean = start
+        # of a GPU, tensors there: nobody waits for their numbers
+        self.mean: Figure = start
+        self.divisor_mean: Figure = start
 
     def __call__(self, targets: th.Tensor, taus: th.Tensor, kappa: float) -> th.Tensor:
         """Weights `[...]` for targets `[Q, ...]` of the fractions `taus` `[Q, ...]`; updates the running means."""
         width = quantile_huber(targets, taus, targets, kappa).sqrt()
+        if width.device.type != "cpu":
+            return self._on_gpu(width)
         self.mean = _running(self.mean, float(width.mean()))
         if self.mean == 0.0:  # all targets so far are points
             return th.ones_like(width)
@@ -62,8 +68,20 @@ class SelfLossScale:
         self.divisor_mean = _running(self.divisor_mean, float(divisor.mean()))
         return self.divisor_mean / divisor
 
+    def _on_gpu(self, width: th.Tensor) -> th.Tensor:
+        """The same without asking whether all targets so far are points."""
+        before, divisor_before = (
+            x if isinstance(x, th.Tensor) else th.full((), x, dtype=th.float64, device=width.device)
+            for x in (self.mean, self.divisor_mean)
+        )
+        self.mean = _running_there(before, width.mean().double())
+        points = self.mean == 0.0
+        divisor = width.clamp(min=(self.mean / LEAST).to(width.dtype))
+        self.divisor_mean = th.where(points, divisor_before, _running_there(divisor_before, divisor.mean().double()))
+        return th.where(points, 1.0, self.divisor_mean.to(width.dtype) / divisor)
+
     def state_dict(self) -> dict[str, float]:
-        return {"mean": self.mean, "divisor_mean": self.divisor_mean}
+        return {"mean": float(self.mean), "divisor_mean": float(self.divisor_mean)}
 
     def load_state_dict(self, state: dict[str, float]) -> None:
         self.mean, self.divisor_mean = float(state["mean"]), float(state["divisor_mean"])
@@ -72,3 +90,7 @@ class SelfLossScale:
 def _running(mean: float, new: float) -> float:
     """The running mean, which begins at the first value if it is 0."""
     return new if mean == 0.0 else KEPT * mean + (1 - KEPT) * new
+
+
+def _running_there(mean: th.Tensor, new: th.Tensor) -> th.Tensor:
+    return th.where(mean == 0.0, new, KEPT * mean + (1 - KEPT) * new)

@@ -8,6 +8,7 @@ import torch as th
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpu_runs import on_gpu, waits_so_far
 from learners.quantile_loss import KEPT, LEAST, SelfLossScale, projected, quantile_huber
 from modules.agents.iqn_agent import fixed_fractions, mirrored_fractions
 
@@ -114,3 +115,25 @@ def test_the_running_means_may_begin_at_a_number_as_linesights():
     divisors = np.array([mean / 4, wide])
     divisor_mean = 0.99 * 0.01 + 0.01 * divisors.mean()
     np.testing.assert_allclose(scale(targets, taus, 0.5), divisor_mean / divisors, rtol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", [0.0, 0.01])
+def test_on_a_gpu_the_scale_is_the_same_and_waits_for_nothing(start):
+    there, waits = on_gpu(_scales, start, "cuda")
+    assert waits == 0
+    here, _ = _scales(start, "cpu")
+    th.testing.assert_close(there, here)
+    assert here[0].tolist() == [1.0, 1.0] or start
+
+
+def _scales(start, device):
+    """Of points, of targets that differ, and of a scale that goes on from another one's state."""
+    scale, taus = SelfLossScale(start), th.tensor([[0.25], [0.75]]).expand(-1, 2).to(device)
+    parts = [th.ones(2, 2), *(th.tensor([[0.0, 0.0], [0.0, 4.0 + k]]) for k in range(3))]
+    parts, before = [part.to(device) for part in parts], waits_so_far()
+    found = [scale(part, taus, 0.5) for part in parts[:3]]
+    waits = waits_so_far() - before
+    again = SelfLossScale()
+    again.load_state_dict(scale.state_dict())
+    return [x.cpu() for x in (*found, again(parts[3], taus, 0.5))], waits

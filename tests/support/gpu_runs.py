@@ -2,6 +2,7 @@
 
 import multiprocessing.process
 import os
+import sys
 import tempfile
 import traceback
 from functools import cache
@@ -98,6 +99,12 @@ def _serve(pipe) -> None:
         except BaseException:
             answer = None, traceback.format_exc()
         pipe.send(answer)
+
+
+def waits_so_far() -> int:
+    """How often this process would have waited for a GPU; 0 where none is pretended."""
+    pretend = sys.modules.get("pretend_gpu")
+    return 0 if pretend is None else pretend.counts.waits()
 
 
 def resumed(config: dict[str, Any], on: str, changes: dict[str, Any] | None = None) -> dict[str, list[float]]:

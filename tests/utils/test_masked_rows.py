@@ -4,7 +4,7 @@ import pytest
 import torch as th
 
 from components.normalisers import RunningNorm
-from gpu_runs import on_gpu
+from gpu_runs import on_gpu, waits_so_far
 from learners.ppo_learner import _scaled
 from utils.masked_rows import mean_where
 from utils.value_norm import ValueNorm
@@ -31,19 +31,11 @@ def _taken_in(device):
     norms = [ValueNorm((), beta=0.9), ValueNorm((), beta=0.9, per_element_update=True), RunningNorm(), RunningNorm()]
     norms = [norm.to(device) for norm in norms]
     norms[-1].freeze()
-    waits = _waits(device)
+    before = waits_so_far()
     scaled = []
     for row, mask in zip(values, masks, strict=True):
         for norm in norms:
             norm.update(row, mask)
         scaled.append(_scaled(row, mask))
-    waits = _waits(device) - waits
+    waits = waits_so_far() - before
     return [x.cpu() for x in (*scaled, *(buffer for norm in norms for buffer in norm.buffers()))], waits
-
-
-def _waits(device):
-    if device == "cpu":
-        return 0
-    import pretend_gpu
-
-    return pretend_gpu.counts.waits()
