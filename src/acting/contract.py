@@ -68,6 +68,8 @@ class Acting(Protocol):
     dropped_because: str
     # environment steps up to the last rollout taken; the runner's own count may be ahead
     t_env: int
+    # set after each update of the learner's weights; a way of acting may clear it when it has fetched them
+    weights_changed: bool
     # chooses who plays which group (`acting.opponents`); None: the newest models all
     opponents: Opponents | None
 

@@ -6,6 +6,7 @@ from typing import Any
 import torch as th
 
 from acting.contract import Experience, Opponents
+from acting.weights import weights_of
 from utils.random_streams import RandomStream
 
 
@@ -19,6 +20,9 @@ class InTurn:
         self._runner, self._mac, self._acting_mac = runner, mac, acting_mac
         self.t_env = runner.t_env
         self.opponents: Opponents | None = None
+        self.weights_changed = True
+        # how often torch has changed the weights of both controllers in place, at the last copy
+        self._changes: list[int] = []
 
     @property
     def runner(self) -> Any:
@@ -71,7 +75,7 @@ class InTurn:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Raises: ValueError: the runner is of another kind."""
-        self.t_env = state["t_env"]
+        self.t_env, self.weights_changed = state["t_env"], True
         if hasattr(self._runner, "load_state_dict"):
             self._runner.load_state_dict(state["runner"])
         else:
@@ -106,8 +110,17 @@ class InTurn:
             return self._runner.run(test_mode=test_mode)
 
     def _update_weights(self) -> None:
-        if self._acting_mac is not self._mac:
+        if self._acting_mac is self._mac:
+            return
+        if not hasattr(self._mac, "parameters"):  # a user's own, of whose weights nothing is known
             self._acting_mac.load_state(self._mac)
+        # fused optimisers leave torch's counts as they are
+        elif self.weights_changed or self._count_changes() != self._changes:
+            self._acting_mac.load_state(self._mac)
+            self.weights_changed, self._changes = False, self._count_changes()
+
+    def _count_changes(self) -> list[int]:
+        return [weight._version for mac in (self._mac, self._acting_mac) for weight in weights_of(mac)]
 
     def _runner_state(self) -> dict[str, Any]:
         """Its own, or the counts of a runner without one, such as PyMARL's."""

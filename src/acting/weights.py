@@ -11,7 +11,6 @@ import torch as th
 import torch.nn as nn
 
 from components.one_copy import moved
-from utils.devices import CPU
 from utils.shared_memory import NamelessMemory
 
 ALIGNED = 64
@@ -31,6 +30,7 @@ class SharedWeights:
 
     def __init__(self, mac: Any, memory: NamelessMemory | None = None):
         self._tensors = weights_of(mac)
+        self._device = self._tensors[0].device if self._tensors else "cpu"
         places, size = [], HEADER
         for tensor in self._tensors:
             places.append(size)
@@ -60,7 +60,13 @@ class SharedWeights:
     @property
     def changed(self) -> bool:
         """Whether the controller has other weights than those that were published last."""
-        return self._differ(moved(self._tensors, CPU))
+        return self._have_changed(moved(self._tensors, "cpu"))
+
+    def _have_changed(self, weights: list[th.Tensor]) -> bool:
+        if self._resumed or not self._published:
+            return not self._resumed
+        # not by torch's counts of changes, which its fused optimisers leave as they are
+        return not all(th.equal(shared, weight) for shared, weight in zip(self._shared, weights, strict=True))
 
     def resume(self, version: int, changed: bool) -> None:
         """Publish next as after this version, of weights that have changed since, or have not."""
@@ -68,12 +74,12 @@ class SharedWeights:
 
     def publish(self) -> int:
         """Write the controller's weights into the block if they have changed. Returns their version."""
-        here = moved(self._tensors, CPU)
-        new = self._differ(here)
+        weights = moved(self._tensors, "cpu")
+        new = self._have_changed(weights)
         if new or self._resumed:
             self._published, self._resumed = True, False
             with self._locked(fcntl.LOCK_EX):
-                _copy(here, self._shared)
+                _copy(weights, self._shared)
                 self._version[0] += new
         return self.version
 
@@ -81,16 +87,9 @@ class SharedWeights:
         """Read the newest weights into the controller, if they are newer than those it has. Returns their version."""
         if self.version != self._fetched:
             with self._locked(fcntl.LOCK_SH):
-                _copy(moved(self._shared, self._tensors[0].device), self._tensors)
+                _copy(moved(self._shared, self._device), self._tensors)
                 self._fetched = self.version
         return self._fetched
-
-    def _differ(self, here: list[th.Tensor]) -> bool:
-        """Whether the controller's weights, which are `here` on the CPU, are others than those published last."""
-        if self._resumed or not self._published:
-            return not self._resumed
-        # not by torch's counts of changes, which its fused optimisers leave as they are
-        return not all(map(th.equal, self._shared, here))
 
     @contextlib.contextmanager
     def _locked(self, kind: int) -> Iterator[None]:

@@ -134,7 +134,8 @@ OPTIONS = {
     ),
     "acting_device": Option(
         SHARED,
-        "where the networks that act compute: cpu, cuda, cuda:N, mps, or auto (where the learner computes)",
+        "where the networks that act compute: cpu, cuda, cuda:N, mps, or auto (where the learner computes, or the CPU "
+        "if it is faster for few agents)",
         resume=FREE,
         reaches=NOWHERE,
     ),

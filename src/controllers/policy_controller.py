@@ -13,6 +13,7 @@ from components.normalisers import RunningNorm
 from controllers import REGISTRY
 from controllers.basic_controller import BasicMAC
 from controllers.decisions import Decision
+from controllers.one_network import copy_weights
 from modules.initialisation import orthogonal
 from modules.policies.distributions import Joint
 from modules.policies.policy import Policy
@@ -89,8 +90,7 @@ class PolicyMAC(BasicMAC):
         yield from self.policy.parameters()
 
     def load_state(self, other: "PolicyMAC") -> None:
-        for mine, theirs in zip(self._networks().values(), other._networks().values(), strict=True):
-            mine.load_state_dict(theirs.state_dict())
+        copy_weights(list(zip(self._networks().values(), other._networks().values(), strict=True)))
 
     def cuda(self) -> None:
         for network in self._networks().values():

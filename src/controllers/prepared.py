@@ -5,6 +5,7 @@
 for rounding.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch as th
@@ -53,6 +54,14 @@ class PreparedPasses:
         if prepared is None:
             prepared = self._by_episodes[batch.batch_size] = _Pass(mac, batch.batch_size)
         return prepared.step(batch, t, mac.hidden_states)
+
+
+def acts_prepared(mac: Any, scheme: Mapping[str, dict]) -> bool:
+    """Whether a controller acts by prepared passes on the CPU, on batches of this scheme, derived fields included."""
+    if not (hasattr(mac, "supports_prepared") and _is_possible(mac)):
+        return False
+    observed, acted, _ = mac.inputs.order
+    return all(scheme[key].get("dtype", th.float32) in COPIED for key in (*observed, *acted))
 
 
 def _is_possible(mac: Any) -> bool:

@@ -22,6 +22,7 @@ from components.scheme import scheme_of
 from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesFromTheStart, UsesPerTransition
 from controllers import REGISTRY as mac_REGISTRY
 from envs.fields import pymarl_spec
+from experiment.acting_place import acting_place
 from experiment.diagnostics import diagnostics_of
 from experiment.live import LiveChanges, live_changes, start_schedules
 from experiment.opponents import opponents_of
@@ -107,10 +108,13 @@ def build_plan(args: SimpleNamespace, buffer: Buffer) -> UpdatePlan:
     return UpdatesPerRollout(args.updates_per_rollout)
 
 
-def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
+def assemble_players(args: SimpleNamespace, logger: Logger, learns: bool = True) -> Players:
     """Build runner and controllers; adds the environment's sizes to `args`.
 
     The runner starts environments. If anything after it fails, they are closed again.
+
+    Args:
+        learns: False: the controllers only play, so they are where acting computes, which becomes `args.device`.
     """
     lazy_dynamo.defer()
     schedules = {"": start_schedules(args)}
@@ -138,6 +142,9 @@ def assemble_players(args: SimpleNamespace, logger: Logger) -> Players:
                 _require_memory_for_networks(*seen, team.frozen, logger)
                 team.mac = mac_REGISTRY[team.args.mac](*seen)
             scheme |= team.memory_fields()
+        args.acts_on = acting_place(args, teams, full_scheme, logger.console_logger)
+        if not learns:
+            args.device = acting_device(args)
         mac = acting_mac = controller_of(teams)
         if acting.lag_of(args.acting) or acting_device(args) != args.device:
             acting_mac = copy.deepcopy(mac)

@@ -56,7 +56,7 @@ def loaded_run(args: SimpleNamespace, logger: Logger, model: Path, step: int) ->
     """Runner and controller with the weights in the folder `model`; the environments are closed at the end."""
     # nothing learns: there is no other device, and no weights that acting could lag behind
     args.device, args.acting = acting_device(args), "in_turn"
-    players = assemble_players(args, logger)
+    players = assemble_players(args, logger, learns=False)
     try:
         logger.console_logger.info(f"Loading model from {model}, saved after {step} steps{note_of(model)}")
         players.mac.load_models(str(model))

@@ -176,6 +176,7 @@ class TrainingLoop:
         except NonFiniteError as error:
             raise self._not_finite(error.statistic, sample, t_env) from None
         self.state.updates += 1
+        self.acting.weights_changed = True
         if hasattr(learner, "take_extra_uses"):
             team.plan.owe(learner.take_extra_uses())
         self.parts.diagnostics.updates = self.state.updates

@@ -44,6 +44,7 @@ class LoopState:
 class _Registered:
     part: Any
     optional: bool
+    like: str
     # of a part without `state_dict`: its attributes when it was registered
     declared: dict
 
@@ -60,18 +61,19 @@ class RunState:
         self._registered: dict[str, _Registered] = {}
         self._reported: set[str] = set()
 
-    def register(self, name: str, part: Any, optional: bool = False) -> None:
+    def register(self, name: str, part: Any, optional: bool = False, like: str = "") -> None:
         """Add a part before training starts, while all attributes that it has are those of its constructor.
 
         Args:
             part: `checkpoints.parts.state_of` gives its state.
             optional: the run may lack the part (None), and so may the run that resumes it.
+            like: the part whose state this one takes from a checkpoint of a run that lacked it.
         """
         if name in self._registered:
             raise ValueError(f"{name} is registered already")
         if part is None and not optional:
             raise ValueError(f"{name} is missing")
-        self._registered[name] = _Registered(part, optional, {} if part is None else declared_names(part))
+        self._registered[name] = _Registered(part, optional, like, {} if part is None else declared_names(part))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._registered)
@@ -107,5 +109,6 @@ class RunState:
                 f"The checkpoint's state does not fit this experiment, which has other parts: {names}."
             )
         for name, entry in self._registered.items():
-            if name in tree and entry.part is not None:
-                load_state(entry.part, tree[name], f"the {name}")
+            found = name if name in tree else entry.like
+            if found in tree and entry.part is not None:
+                load_state(entry.part, tree[found], f"the {name}")

@@ -118,7 +118,9 @@ class Member:
             state.register(f"{self.name}/{name}".lstrip("/"), part)
         if acting_mac is not None and self.view is not None:
             acting_mac = acting_mac.teams[self.name].mac
-        state.register(f"{self.name}/acting_mac".lstrip("/"), acting_mac, optional=True)
+        # the controller itself acted in a run that had no copy
+        mac, copied = (f"{self.name}/{name}".lstrip("/") for name in ("mac", "acting_mac"))
+        state.register(copied, acting_mac, optional=True, like=mac)
 
     def load_models(self, path: str) -> None:
         """Read its models: those in its folder of `path`, if there is one, else those in `path` itself."""

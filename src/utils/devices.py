@@ -95,8 +95,13 @@ def learner_device(config: Mapping[str, Any]) -> str:
 
 
 def acting_device(args: SimpleNamespace) -> str:
-    """Device of the acting networks and their inputs: `acting_device`, or the learner's if that is auto."""
-    return args.device if args.acting_device == AUTO else named(args.acting_device)
+    """Device of the acting networks and their inputs: `acting_device`.
+
+    auto: what assembly chose (`experiment.acting_place`), and before that the learner's.
+    """
+    if args.acting_device == AUTO:
+        return vars(args).get("acts_on", args.device)
+    return named(args.acting_device)
 
 
 def collector_device(args: SimpleNamespace) -> str:

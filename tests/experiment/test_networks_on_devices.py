@@ -1,5 +1,6 @@
 """On which device networks are when a runner first sees them; without a GPU, by who was told to move there."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -43,11 +44,13 @@ def _collect(args):
 @pytest.mark.parametrize(
     ("door", "learner", "acting_device", "expected"),
     [
-        (_assemble, GPU, "auto", GPU),
+        (_assemble, GPU, "auto", CPU),
         (_assemble, GPU, CPU, CPU),
+        (_assemble, GPU, GPU, GPU),
         (_assemble, CPU, GPU, GPU),
         (_assemble, CPU, "auto", CPU),
-        (_load, GPU, "auto", GPU),
+        (_load, GPU, "auto", CPU),
+        (_load, GPU, GPU, GPU),
         (_load, GPU, CPU, CPU),
         (_collect, GPU, GPU, GPU),
         (_collect, GPU, "auto", CPU),
@@ -58,7 +61,7 @@ def test_networks_are_where_they_compute_before_a_runner_asks_for_their_memory(
     monkeypatch, door, learner, acting_device, expected, acting
 ):
     monkeypatch.setattr(REGISTRY, "_entries", dict(REGISTRY._entries))
-    REGISTRY["watching"] = _Watching
+    REGISTRY._entries["rollout"] = replace(REGISTRY.entry("rollout"), target=_Watching)
     monkeypatch.setattr(nn.Module, "cuda", lambda module: setattr(module, "moved", True))
     monkeypatch.setattr(assembly, "device_memory", lambda device: None)
     monkeypatch.setattr(assembly, "import_plugins", lambda plugins: None)
@@ -66,6 +69,6 @@ def test_networks_are_where_they_compute_before_a_runner_asks_for_their_memory(
         recursive_dict_update(compose_config("pqn_vdn", "two_step").config, {**SETTINGS, "minibatches": 1})
     )
     config["env_args"]["seed"] = 1
-    changes = {"runner": "watching", "acting": acting, "acting_device": acting_device, "device": learner}
+    changes = {"acting": acting, "acting_device": acting_device, "device": learner}
     with pytest.raises(_SeenError, match=expected):
         door(SimpleNamespace(**{**config, **changes}))

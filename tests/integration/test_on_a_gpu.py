@@ -1,5 +1,7 @@
 """Runs on a GPU, which tests/support/pretend_gpu.py pretends to have, beside the same runs on the CPU."""
 
+from itertools import product
+
 import pytest
 
 from gpu_runs import (
@@ -7,6 +9,7 @@ from gpu_runs import (
     evaluated,
     modelled,
     of_playing,
+    on_card,
     on_gpu,
     resumed,
     trained,
@@ -32,20 +35,68 @@ def _same(there, here):
 @pytest.mark.parametrize("algorithm", config_names("algs"))
 def test_every_preset_trains_there_as_on_the_cpu(algorithm):
     config = config_of(algorithm)
-    _same(on_gpu(trained, config, "gpu"), trained(config, "cpu"))
+    _same(on_gpu(trained, on_card(config), "gpu"), trained(config, "cpu"))
 
 
 @pytest.mark.parametrize("algorithm", KINDS)
 def test_a_run_is_resumed_there(algorithm):
     config = config_of(algorithm)
-    _same(on_gpu(resumed, config, "gpu"), resumed(config, "cpu"))
+    _same(on_gpu(resumed, on_card(config), "gpu"), resumed(config, "cpu"))
 
 
 @pytest.mark.parametrize("algorithm", ["qmix", "iqn"])
-@pytest.mark.parametrize("changes", [{"acting": "ahead"}, {"acting_device": "cpu"}], ids=str)
-def test_acting_ahead_and_on_another_device(algorithm, changes):
-    config = config_of(algorithm, **changes)
-    _same(on_gpu(trained, config, "gpu"), trained(config, "cpu"))
+@pytest.mark.parametrize(("acting", "device"), [("ahead", "cuda"), ("ahead", "cpu"), ("in_turn", "cpu")])
+def test_acting_ahead_and_on_another_device(algorithm, acting, device):
+    config = config_of(algorithm, acting=acting)
+    _same(on_gpu(trained, {**config, "acting_device": device}, "gpu"), trained(config, "cpu"))
+
+
+ON_THE_CPU = {
+    "qmix": {},
+    "vdn": {"runner": "batched", "batch_size_run": 2, "batched_mode": "continuous"},
+    "coma": {},
+    "ippo": {"keep_memory": True, "normalise_observations": True},
+    "mappo": {"batch_size_run": 2},
+    "pqn_vdn": {"store_units": ["normalise"]},
+    "ppo": {"critic": "trunk"},
+    "iql": {"acting": "ahead"},
+}
+
+
+@pytest.mark.parametrize("algorithm", ON_THE_CPU)
+def test_small_decisions_are_made_on_the_cpu_and_change_no_figure(algorithm):
+    config = config_of(algorithm, **ON_THE_CPU[algorithm])
+    found, said = on_gpu(_trained_and_said, config)
+    assert [line for line in said if line.startswith("Acting on the CPU, learning on cuda (acting_device=auto)")]
+    _same(found, trained(config, "cpu"))
+
+
+def _trained_and_said(config):
+    import logging
+
+    said, log = [], logging.Logger("auto")
+    log.addHandler(handler := logging.Handler())
+    handler.emit = lambda record: said.append(record.getMessage())
+    return trained(config, "gpu", log), said
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "first", "then"),
+    [("qmix", "auto", "auto"), ("ippo", "auto", "auto"), ("qmix", "cuda", "auto"), ("ippo", "auto", "cuda")],
+)
+def test_a_run_that_acts_on_the_cpu_is_resumed(algorithm, first, then):
+    config = config_of(algorithm)
+    there = on_gpu(resumed, {**config, "acting_device": first}, "gpu", {"acting_device": then})
+    _same(there, resumed(config, "cpu"))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "most"), [("qmix", (8, 16, 0)), ("ippo", (6, 20, 2)), ("coma", (8, 16, 0)), ("pqn_vdn", (2, 28, 0))]
+)
+def test_acting_on_the_cpu_waits_for_the_card_once_a_rollout(algorithm, most):
+    """For the weights; and rollouts, or samples, go there in one copy."""
+    found = on_gpu(waits_and_sends, config_of(algorithm))
+    assert all(figure <= limit for figure, limit in zip(found, most, strict=True)), found
 
 
 @pytest.mark.parametrize(("algorithm", "acting_device"), [("qmix", "cuda"), ("iqn", "cpu")])
@@ -61,7 +112,7 @@ def test_collectors_act_for_a_learner_there(algorithm, acting_device):
     [
         ("qmix", "cuda:0", "cuda:1"),
         ("iqn", "cuda:1", "cuda:0"),
-        ("enn_ppo", "cuda:1", "auto"),
+        ("enn_ppo", "cuda:1", "cuda:1"),
         ("ippo", "cuda:1", "cuda:0"),
     ],
 )
@@ -76,20 +127,21 @@ def test_learning_and_acting_on_two_cards(algorithm, learner, acting):
 )
 def test_a_run_is_resumed_on_another_device(algorithm, first, then):
     config = config_of(algorithm)
-    there = on_gpu(resumed, {**config, "learner_device": first}, "gpu", {"learner_device": then})
-    _same(there, resumed(config, "cpu"))
+    before, after = ({"learner_device": device, "acting_device": device} for device in (first, then))
+    _same(on_gpu(resumed, {**config, **before}, "gpu", after), resumed(config, "cpu"))
 
 
 @pytest.mark.parametrize("algorithm", ["qmix", "ippo", "iqn"])
 def test_a_model_of_one_device_plays_on_the_other_and_is_recorded(algorithm, tmp_path):
     config = config_of(algorithm, "racing" if algorithm == "iqn" else "two_step")
     of_cpu = modelled(config, "cpu", str(tmp_path / "cpu"))
-    of_gpu = on_gpu(modelled, config, "gpu", str(tmp_path / "gpu"))
+    of_gpu = on_gpu(modelled, on_card(config), "gpu", str(tmp_path / "gpu"))
     here = evaluated(config, of_cpu, "cpu", str(tmp_path / "a"))
     assert here[1] >= 1
-    assert on_gpu(evaluated, config, of_cpu, "gpu", str(tmp_path / "b")) == pytest.approx(here, rel=1e-3)
-    assert evaluated(config, of_gpu, "cpu", str(tmp_path / "c")) == pytest.approx(here, rel=1e-3)
-    assert on_gpu(evaluated, config, of_gpu, "gpu", str(tmp_path / "d")) == pytest.approx(here, rel=1e-3)
+    assert evaluated(config, of_gpu, "cpu", str(tmp_path / "b")) == pytest.approx(here, rel=1e-3)
+    for number, (there, models) in enumerate(product((on_card(config), config), (of_cpu, of_gpu))):
+        found = on_gpu(evaluated, there, models, "gpu", str(tmp_path / str(number)))
+        assert found == pytest.approx(here, rel=1e-3)
 
 
 def test_an_operation_on_two_devices_is_refused_as_by_a_gpu():
@@ -135,7 +187,7 @@ COUNTS = {
 
 @pytest.mark.parametrize("algorithm", COUNTS)
 def test_nothing_waits_for_the_card_more_often_than_it_did(algorithm):
-    waits, sends, of_update = on_gpu(waits_and_sends, config_of(algorithm))
+    waits, sends, of_update = on_gpu(waits_and_sends, on_card(config_of(algorithm)))
     most_waits, most_sends, most_of_update = COUNTS[algorithm]
     assert waits <= most_waits
     assert sends <= most_sends
@@ -153,7 +205,7 @@ def test_nothing_waits_for_the_card_more_often_than_it_did(algorithm):
     ids=["episode", "batched", "continuous", "rollout"],
 )
 def test_a_decision_sends_once_and_waits_once(algorithm, changes):
-    calls, decisions, waits, sends = on_gpu(of_playing, config_of(algorithm, **changes))
+    calls, decisions, waits, sends = on_gpu(of_playing, on_card(config_of(algorithm, **changes)))
     assert waits == decisions > calls
     assert sends <= decisions + calls  # a call of the runner ends with what its last decision led to
 
@@ -170,13 +222,14 @@ def test_a_decision_sends_once_and_waits_once(algorithm, changes):
 def test_a_buffer_on_the_card_changes_no_figure_and_hardly_waits(algorithm, changes, most):
     """Samples of priorities wait twice an update, wherever the buffer is: to give the priorities back."""
     config = config_of(algorithm, **changes, buffer_cpu_only=False)
-    _same(on_gpu(trained, config, "gpu"), trained(config, "cpu"))
-    assert all(found <= limit for found, limit in zip(on_gpu(waits_and_sends, config), most, strict=True))
+    there = on_card(config)
+    _same(on_gpu(trained, there, "gpu"), trained(config, "cpu"))
+    assert all(found <= limit for found, limit in zip(on_gpu(waits_and_sends, there), most, strict=True))
 
 
 def test_steps_that_are_left_out_at_the_end_are_reported():
     """Nobody looks between two statistics: the run does, before it ends."""
-    said, weights_are_finite = on_gpu(_ends_with_nan, config_of("qmix", learner_log_interval=10**6))
+    said, weights_are_finite = on_gpu(_ends_with_nan, on_card(config_of("qmix", learner_log_interval=10**6)))
     assert [line for line in said if line.startswith("Updates at the end of training were left out: loss (nan)")]
     assert weights_are_finite
 

@@ -60,7 +60,8 @@ class WithUnits:
 
     def insert(self, batch: EpisodeBatch, source: int = 0) -> int:
         self._store.info.source = source
-        return self._buffer.insert(self._store(batch), source)
+        seen = batch.on(self.taken_on) if self.taken_on else batch
+        return self._buffer.insert(self._store(seen), source)
 
     def take_live(self, key: str, value: Any) -> None:
         """See `experiment.live`."""
