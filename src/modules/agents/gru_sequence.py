@@ -3,7 +3,7 @@
 import torch as th
 import torch.nn as nn
 
-from modules.agents.gru_on_gpu import GRUOnGPU, states_on_gpu
+from modules.agents.gru_on_gpu import states_on_gpu
 from modules.unshared import AgentGRUCell
 
 # Rows of a block of steps: the gates of 64 hidden units are then 400 kB, which fits a core's cache
@@ -36,10 +36,7 @@ def gru_sequence(cell: nn.GRUCell | AgentGRUCell, x: th.Tensor, sizes: list[int]
 def _on_gpu(x: th.Tensor, hidden: th.Tensor, weights: tuple, sizes: list[int]) -> th.Tensor:
     """In float32 also where other layers have less precision: what errors of many steps add up to stays small."""
     with th.autocast(x.device.type, enabled=False):
-        x, hidden = x.to(weights[0].dtype), hidden.to(weights[0].dtype)
-        if th.is_grad_enabled():
-            return GRUOnGPU.apply(x, hidden, *weights, sizes)
-        return states_on_gpu(x, hidden, weights, sizes)
+        return states_on_gpu(x.to(weights[0].dtype), hidden.to(weights[0].dtype), weights, sizes)
 
 
 def _step_by_step(cell: nn.GRUCell, x: th.Tensor, sizes: list[int], hidden: th.Tensor) -> th.Tensor:
