@@ -1,15 +1,18 @@
 """Rows of arrays, divided among threads of this process."""
 
 import os
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from queue import SimpleQueue
 from typing import Any
 
-# by their number of threads; a process has one of each, whatever it has of environments
-_POOLS: dict[int, ThreadPoolExecutor] = {}
+# of the threads there are, what each does next; they serve every environment of the process, and end with it. Futures
+# would take ten times as long as these queues to hand over work.
+_TASKS: list[SimpleQueue] = []
+_STARTING = threading.Lock()
 if hasattr(os, "register_at_fork"):  # a forked child has none of its parent's threads
-    os.register_at_fork(after_in_child=_POOLS.clear)
+    os.register_at_fork(after_in_child=_TASKS.clear)
 
 
 class ThreadShares:
@@ -37,17 +40,38 @@ class ThreadShares:
 
         It pays for work that releases Python's lock, as compiled kernels do. The first error is raised.
         """
-        others = [_pool(len(self) - 1).submit(work, *one) for one in arguments[1:]]
+        ended: SimpleQueue = SimpleQueue()
+        for k, tasks in enumerate(_threads(len(arguments) - 1), start=1):
+            tasks.put((work, arguments[k], k, ended))
         try:
             work(*arguments[0])
         finally:  # nobody writes into the arrays any more
-            errors = [other.exception() for other in others]
-        for error in errors:
+            errors = dict(ended.get() for _ in arguments[1:])
+        for _, error in sorted(errors.items()):
             if error is not None:
                 raise error
 
 
-def _pool(threads: int) -> ThreadPoolExecutor:
-    if threads not in _POOLS:
-        _POOLS[threads] = ThreadPoolExecutor(threads, "copies")
-    return _POOLS[threads]
+def _threads(count: int) -> list[SimpleQueue]:
+    """The tasks of so many threads."""
+    if len(_TASKS) < count:
+        with _STARTING:
+            while len(_TASKS) < count:
+                tasks: SimpleQueue = SimpleQueue()
+                threading.Thread(target=_serve, args=(tasks,), name=f"copies_{len(_TASKS)}", daemon=True).start()
+                _TASKS.append(tasks)
+    return _TASKS[:count]
+
+
+def _serve(tasks: SimpleQueue) -> None:
+    while True:
+        work, arguments, k, ended = tasks.get()
+        error = None
+        try:
+            work(*arguments)
+        except BaseException as raised:
+            error = raised
+        # an array that is kept here would live until the next task
+        work = arguments = None
+        ended.put((k, error))
+        error = ended = None
