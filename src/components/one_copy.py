@@ -8,7 +8,9 @@ import numpy as np
 import torch as th
 
 from components.pinned_memory import PinnedMemory
+from utils.cores import usable_cores
 from utils.devices import same_device
+from utils.thread_shares import ThreadShares
 
 # bytes between beginnings of arrays: more than any type needs
 ALIGNMENT = 16
@@ -26,8 +28,11 @@ def sent(arrays: Sequence[np.ndarray], dtypes: Sequence[th.dtype], device: str |
     begins = list(accumulate((-(-size // ALIGNMENT) * ALIGNMENT for size in sizes), initial=0))
     pinned = PINNED.room(begins[-1], device)
     packed = np.empty(begins[-1], dtype=np.uint8) if pinned is None else pinned
-    for array, kind, begin, size in zip(arrays, types, begins, sizes, strict=False):
-        packed[begin : begin + size].view(kind).reshape(array.shape)[...] = array
+    places = [
+        packed[begin : begin + size].view(kind).reshape(array.shape)
+        for array, kind, begin, size in zip(arrays, types, begins, sizes, strict=False)
+    ]
+    _fill(places, arrays)
     there = on_its_way(th.from_numpy(packed), device) if pinned is None else PINNED.fetch(len(packed), device)
     return [
         there[begin : begin + size].view(_type_there(kind)).view(array.shape).to(dtype)
@@ -35,6 +40,27 @@ def sent(arrays: Sequence[np.ndarray], dtypes: Sequence[th.dtype], device: str |
         else th.empty(array.shape, dtype=dtype, device=device)
         for array, dtype, kind, begin, size in zip(arrays, dtypes, types, begins, sizes, strict=False)
     ]
+
+
+def _fill(places: Sequence[np.ndarray], arrays: Sequence[np.ndarray]) -> None:
+    """Copy each array to its place; large ones in threads, which have a share of the rows of each."""
+    large = []
+    for place, array in zip(places, arrays, strict=True):
+        if place.nbytes < LARGE:
+            place[...] = array
+        else:
+            large.append((place, array))
+    if not large:
+        return
+    pieces = sum(place.nbytes for place, _ in large) // LARGE
+    threads = min(usable_cores(), pieces, *(len(place) for place, _ in large))
+    shares = [ThreadShares(len(place), threads).slices for place, _ in large]
+
+    def fill(thread: int) -> None:
+        for (place, array), rows in zip(large, shares, strict=True):
+            place[rows[thread]] = array[rows[thread]]
+
+    ThreadShares(threads, threads).do(fill, [(thread,) for thread in range(threads)])
 
 
 def received(tensors: Sequence[th.Tensor]) -> list[np.ndarray]:

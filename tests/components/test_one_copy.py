@@ -25,6 +25,17 @@ def test_arrays_arrive_in_the_types_that_are_asked_for(fields):
         np.testing.assert_array_equal(back, array)
 
 
+@pytest.mark.parametrize("cores", [1, 3])
+def test_large_arrays_arrive_whole_from_any_number_of_threads(cores, monkeypatch):
+    monkeypatch.setattr(one_copy, "LARGE", 64)
+    monkeypatch.setattr(one_copy, "usable_cores", lambda: cores)
+    arrays = [np.arange(7 * 40.0).reshape(7, 40)[:, ::2], np.arange(3), np.arange(5 * 90).reshape(5, 9, 10)]
+    types = [th.float32, th.int64, th.int32]
+    for tensor, array, dtype in zip(sent(arrays, types, "cpu"), arrays, types, strict=True):
+        assert tensor.dtype == dtype
+        np.testing.assert_array_equal(tensor.numpy(), array)
+
+
 def test_tensors_of_the_cpu_are_not_copied():
     tensors = [th.ones(3), th.zeros(2, dtype=th.int64)]
     arrays = received(tensors)
