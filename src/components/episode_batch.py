@@ -1,6 +1,6 @@
 """Episodes as tensors: `EpisodeBatch` (PyMARL's contract)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -139,8 +139,16 @@ class EpisodeBatch:
         if str(self.device) == "cpu":
             return self
         if self._course is None:
-            self._course = self[_course_keys(self.scheme)].on("cpu")
+            self.brought_with_course([])
         return self._course
+
+    def brought_with_course(self, tensors: Sequence[th.Tensor]) -> list[th.Tensor]:
+        """Tensors of a GPU in main memory, in one copy with its `course`, which is known from then on."""
+        fields = {} if self._course is not None else self[_course_keys(self.scheme)].data.transition_data
+        brought = moved([*tensors, *fields.values()], "cpu")
+        if self._course is None:
+            self.know_course(dict(zip(fields, brought[len(tensors) :], strict=True)))
+        return brought[: len(tensors)]
 
     def know_course(self, fields: Mapping[str, th.Tensor]) -> None:
         """Take these, which are in main memory, for its `course`."""

@@ -13,8 +13,10 @@ def first_non_finite(batch: Any) -> str | None:
     """The place, in words, of the first value that is NaN, or infinite where the scheme does not allow it."""
     fields = (*batch.data.transition_data.items(), *batch.data.episode_data.items())
     floats = [(key, tensor) for key, tensor in fields if tensor.is_floating_point()]
-    if str(batch.device) != "cpu" and _sums_are_finite([tensor for _, tensor in floats]):
-        return None
+    if str(batch.device) != "cpu" and floats:
+        (finite,) = batch.brought_with_course([_sums_are_finite([tensor for _, tensor in floats])])
+        if finite:
+            return None
     for key, tensor in floats:
         if _surely_finite(tensor):
             continue
@@ -27,9 +29,9 @@ def first_non_finite(batch: Any) -> str | None:
     return None
 
 
-def _sums_are_finite(tensors: list[th.Tensor]) -> bool:
-    """What `_surely_finite` finds of all of them, for which the program waits for a GPU only once."""
-    return not tensors or bool(th.stack([tensor.sum().float() for tensor in tensors]).isfinite().all())
+def _sums_are_finite(tensors: list[th.Tensor]) -> th.Tensor:
+    """What `_surely_finite` finds of all of them, bool `[]` where they are."""
+    return th.stack([tensor.sum().float() for tensor in tensors]).isfinite().all()
 
 
 def _surely_finite(x: th.Tensor) -> bool:

@@ -136,7 +136,8 @@ def to_device(tensor: Any, device: Any) -> Any:
 
     torch reads main memory before it returns, unless that is pinned; what comes back from a card must be waited for.
     """
-    return tensor.to(device, non_blocking=kind_of(device) == CUDA and kind_of(tensor.device) == CPU)
+    leaves = kind_of(device) == CUDA and kind_of(tensor.device) == CPU
+    return tensor.to(device, non_blocking=leaves and not tensor.is_pinned())
 
 
 def move_to(device: str, part: Any) -> None:

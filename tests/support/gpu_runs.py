@@ -5,10 +5,11 @@ import os
 import sys
 import tempfile
 import traceback
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch as th
@@ -20,6 +21,8 @@ from forked import CONTEXT, start_forked
 from learners import REGISTRY as learners
 from run import run
 from small_training import SETTINGS, SHORT, needs_continuous_actions, preset_on_lbf, sees_entities, suited
+
+NO_STATISTICS = dict.fromkeys(("test_interval", "log_interval", "learner_log_interval", "runner_log_interval"), 10**9)
 
 
 def config_of(algorithm: str, environment: str = "", **changes: Any) -> dict[str, Any]:
@@ -137,45 +140,76 @@ def evaluated(config: dict[str, Any], models: str, on: str, folder: str) -> tupl
     return mean, len(list(Path(folder, "replays").rglob("*.jsonl")))
 
 
-def waits_and_sends(config: dict[str, Any]) -> tuple[int, int, float]:
-    """Of a run on the pretend GPU: waits and sends of 40 more steps, and waits of an update after the first ones."""
+class Counted(NamedTuple):
+    """Of the second half of a run on the pretend GPU: how often the card must answer, and how often it is sent to.
+
+    Each is (answers, sends): of playing, by decision; of an update; of the rest of a round (storing, sampling).
+    `blocking`: lines of src/ that waited until the card had what they sent.
+    """
+
+    decision: tuple[float, float]
+    update: tuple[float, float]
+    rest: tuple[float, float]
+    blocking: set[str]
+
+
+def waits_and_sends(config: dict[str, Any]) -> Counted:
+    """Of a run without tests and statistics."""
     import pretend_gpu
+    from controllers.decisions import Decider
 
-    never = dict.fromkeys(("test_interval", "log_interval", "learner_log_interval", "runner_log_interval"), 10**9)
-    update, of_updates, found = TrainingLoop._update, [], []
+    counts, rounds, now = pretend_gpu.counts, [], Counter()
+    counts.places = Counter()
 
-    def counted(loop, *arguments):
-        before = pretend_gpu.counts.waits()
-        update(loop, *arguments)
-        of_updates.append(pretend_gpu.counts.waits() - before)
+    def counted(name, function):
+        def called(*arguments, **named):
+            before = counts.answers(), counts.sends()
+            try:
+                return function(*arguments, **named)
+            finally:
+                now.update({name: 1, (name, 0): counts.answers() - before[0], (name, 1): counts.sends() - before[1]})
 
-    TrainingLoop._update = counted
+        return called
+
+    def of_a_round(loop):
+        now.clear()
+        loop.acting.take = counted("play", loop.acting.take)
+        gather_and_learn(loop)
+        del loop.acting.take
+        rounds.append((Counter(now), Counter(counts.places)))
+
+    kept = TrainingLoop._gather_and_learn, TrainingLoop._update, Decider.decide
+    gather_and_learn = counted("round", kept[0])
+    TrainingLoop._gather_and_learn = of_a_round
+    TrainingLoop._update, Decider.decide = counted("update", kept[1]), counted("decide", kept[2])
     try:
-        for t_max in (40, 80):
-            pretend_gpu.counts.clear()
-            of_updates.clear()
-            trained({**config, **never, "t_max": t_max, "test_nepisode": 0}, "gpu")
-            found.append((pretend_gpu.counts.waits(), pretend_gpu.counts.sends()))
+        trained({**config, **NO_STATISTICS, "t_max": 80, "test_nepisode": 0}, "gpu")
     finally:
-        TrainingLoop._update = update
-    later = of_updates[len(of_updates) // 2 :]
-    (waits, sends), (more_waits, more_sends) = found
-    return more_waits - waits, more_sends - sends, sum(later) / len(later)
+        TrainingLoop._gather_and_learn, TrainingLoop._update, Decider.decide = kept
+        places, counts.places = counts.places, None
+    half = len(rounds) // 2
+    later = sum((found for found, _ in rounds[half:]), Counter())
+    rest = [later["round", kind] - later["play", kind] - later["update", kind] for kind in (0, 1)]
+    return Counted(
+        tuple(later["play", kind] / later["decide"] for kind in (0, 1)),
+        tuple(later["update", kind] / later["update"] for kind in (0, 1)),
+        tuple(of_rest / later["round"] for of_rest in rest),
+        {line for what, line in places - rounds[half - 1][1] if what in pretend_gpu.BLOCKING},
+    )
 
 
 def of_playing(config: dict[str, Any]) -> tuple[int, int, int, int]:
-    """Of the runner's calls of training after the first: these, their decisions, waits and sends."""
+    """Of the runner's calls of training after the first: these, their decisions, answers of the card and sends."""
     import pretend_gpu
     from controllers.decisions import Decider
     from runners.playing import EpisodesRunner
 
-    never = dict.fromkeys(("test_interval", "log_interval", "learner_log_interval", "runner_log_interval"), 10**9)
     play, decide, decisions, found = EpisodesRunner.run, Decider.decide, [], []
 
     def counted(runner, test_mode=False):
-        before = len(decisions), pretend_gpu.counts.waits(), pretend_gpu.counts.sends()
+        before = len(decisions), pretend_gpu.counts.answers(), pretend_gpu.counts.sends()
         batch = play(runner, test_mode)
-        now = len(decisions), pretend_gpu.counts.waits(), pretend_gpu.counts.sends()
+        now = len(decisions), pretend_gpu.counts.answers(), pretend_gpu.counts.sends()
         found.append([b - a for a, b in zip(before, now, strict=True)])
         return batch
 
@@ -185,7 +219,7 @@ def of_playing(config: dict[str, Any]) -> tuple[int, int, int, int]:
 
     EpisodesRunner.run, Decider.decide = counted, noted
     try:
-        trained({**config, **never, "t_max": 60, "test_nepisode": 0}, "gpu")
+        trained({**config, **NO_STATISTICS, "t_max": 60, "test_nepisode": 0}, "gpu")
     finally:
         EpisodesRunner.run, Decider.decide = play, decide
     return len(found) - 1, *(sum(kind) for kind in zip(*found[1:], strict=True))
