@@ -1,5 +1,6 @@
 """Runs on a GPU, which tests/support/pretend_gpu.py pretends to have, beside the same runs on the CPU."""
 
+from dataclasses import dataclass
 from itertools import product
 
 import pytest
@@ -169,29 +170,85 @@ def _mistaken():
     return found
 
 
-# waits for the card and copies to it in 40 more steps of all copies, and waits of an update: these may only fall
+def test_what_a_gpu_is_waited_for_is_counted():
+    """By torch.cuda.set_sync_debug_mode on an H200, all of these wait but copies with `non_blocking`."""
+    blocking = {"to", "as_tensor", "list as index", "index of the CPU"}
+    for name, (answers, waits, sends) in on_gpu(_waiting).items():
+        assert (answers, waits, sends) == (
+            (0, 0, 1) if name == "sent" else (0, 1, 1) if name in blocking else (1, 1, 0)
+        )
+
+
+def _waiting():
+    import torch as th
+
+    import pretend_gpu
+
+    there, here = th.arange(4.0, device="cuda"), th.arange(4)
+    mask, counts, found = there > 1, pretend_gpu.counts, {}
+    for name, function in {
+        "sent": lambda: here.to("cuda", non_blocking=True),
+        "to": lambda: here.to("cuda"),
+        "as_tensor": lambda: th.as_tensor([1, 2], device="cuda"),
+        "list as index": lambda: there[[0, 1]],
+        "index of the CPU": lambda: there[here],
+        "cpu": there.cpu,
+        "item": there[0].item,
+        "bool": lambda: bool(mask[0]),
+        "nonzero": mask.nonzero,
+        "mask as index": lambda: there[mask],
+        "repeats": lambda: there.repeat_interleave(mask.long()),
+    }.items():
+        counts.clear()
+        function()
+        found[name] = counts.answers(), counts.waits(), counts.sends()
+    return found
+
+
+@dataclass(frozen=True)
+class Most:
+    """How often the card may have to answer, and may be sent to: at a decision, in an update, in the rest of a round.
+
+    A rollout ends with what its last decision led to, which is sent, too. In the rest of a round a rollout comes into
+    main memory, or where its steps are; then a sample goes to the card.
+    """
+
+    decision: tuple[float, float] = (1, 1.2)
+    update: tuple[float, float] = (0, 1)
+    rest: tuple[float, float] = (1, 2)
+
+
+# a rollout of one step
+ONE_STEP = Most(decision=(1, 2.25))
+# the best episodes of a rollout are looked for in main memory, before the rest comes there
+KEEPS_BEST = Most(decision=(1.13, 1.2), update=(0, 3))
+# each minibatch sends its rows, and where its steps are
+MINIBATCHES = Most(update=(0, 10))
+# the same, and of two recurrent networks
+TWO_NETWORKS = Most(update=(0, 50))
 COUNTS = {
-    "qmix": (56, 72, 0),
-    "qtran": (56, 64, 0),
-    "coma": (56, 72, 0),
-    "ippo": (72, 84, 2),
-    "mappo": (72, 82, 2),
-    "enn_ppo": (390, 630, 32),
-    "pqn_vdn": (68, 92, 0),
-    "masac": (80, 112, 0),
-    "sac_discrete": (80, 100, 0),
-    "ddpg": (120, 140, 0),
-    "iqn": (60, 90, 0),
+    **dict.fromkeys(("ddpg", "td3", "maddpg", "sac", "sac_discrete", "sac_v1", "masac"), ONE_STEP),
+    **dict.fromkeys(("c51", "qr_dqn", "iqn", "iqn_race", "iqn_race_pictures", "iqn_mini_race"), KEEPS_BEST),
+    **dict.fromkeys(("ippo", "mappo", "ppo", "pqn_vdn", "pqn_qmix"), MINIBATCHES),
+    **{f"epymarl_{name}": MINIBATCHES for name in ("ippo", "ippo_ns", "mappo", "mappo_ns")},
+    **dict.fromkeys(("ippo_smac", "mappo_smac"), TWO_NETWORKS),
+    # networks are laid out by numbers of a frame, which come back before each decision; indices are sent one by one
+    "enn_ppo": Most(decision=(2, 10.3), update=(0, 48)),
 }
 
 
-@pytest.mark.parametrize("algorithm", COUNTS)
-def test_nothing_waits_for_the_card_more_often_than_it_did(algorithm):
-    waits, sends, of_update = on_gpu(waits_and_sends, on_card(config_of(algorithm)))
-    most_waits, most_sends, most_of_update = COUNTS[algorithm]
-    assert waits <= most_waits
-    assert sends <= most_sends
-    assert of_update <= most_of_update
+@pytest.mark.parametrize("algorithm", config_names("algs"))
+def test_no_preset_waits_for_the_card_or_sends_to_it_more_often_than_that(algorithm):
+    """Statistics and an optimiser's first step apart. `components/one_copy.py` has sends of its own."""
+    _require_at_most(COUNTS.get(algorithm, Most()), on_gpu(waits_and_sends, on_card(config_of(algorithm))))
+
+
+def _require_at_most(most, found):
+    for part in ("decision", "update", "rest"):
+        answers, sends = getattr(found, part)
+        assert answers <= getattr(most, part)[0], part
+        assert sends <= getattr(most, part)[1], part
+    assert [line for line in found.blocking if not line.startswith("components/one_copy.py")] == []
 
 
 @pytest.mark.parametrize(
@@ -205,26 +262,27 @@ def test_nothing_waits_for_the_card_more_often_than_it_did(algorithm):
     ids=["episode", "batched", "continuous", "rollout"],
 )
 def test_a_decision_sends_once_and_waits_once(algorithm, changes):
-    calls, decisions, waits, sends = on_gpu(of_playing, on_card(config_of(algorithm, **changes)))
-    assert waits == decisions > calls
+    calls, decisions, answers, sends = on_gpu(of_playing, on_card(config_of(algorithm, **changes)))
+    assert answers == decisions > calls
     assert sends <= decisions + calls  # a call of the runner ends with what its last decision led to
 
 
 @pytest.mark.parametrize(
     ("algorithm", "changes", "most"),
     [
-        ("qmix", {}, (64, 160, 1)),
-        ("iqn", {"priority_alpha": 0.6}, (84, 278, 2)),
-        ("masac", {}, (80, 280, 0)),
+        # where a sample's steps are comes back
+        ("qmix", {}, Most(update=(1, 1))),
+        # the new priorities come back
+        ("iqn", {"priority_alpha": 0.6}, Most(decision=(1.13, 1.2), update=(1, 3), rest=(1, 6.8))),
+        ("masac", {}, ONE_STEP),
     ],
     ids=str,
 )
 def test_a_buffer_on_the_card_changes_no_figure_and_hardly_waits(algorithm, changes, most):
-    """Samples of priorities wait twice an update, wherever the buffer is: to give the priorities back."""
     config = config_of(algorithm, **changes, buffer_cpu_only=False)
     there = on_card(config)
     _same(on_gpu(trained, there, "gpu"), trained(config, "cpu"))
-    assert all(found <= limit for found, limit in zip(on_gpu(waits_and_sends, there), most, strict=True))
+    _require_at_most(most, on_gpu(waits_and_sends, there))
 
 
 def test_steps_that_are_left_out_at_the_end_are_reported():

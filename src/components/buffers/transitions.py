@@ -16,6 +16,7 @@ from components.buffers.transition_journal import TransitionJournal
 from components.buffers.transition_room import device_of, require_room
 from components.buffers.waiting import WaitingSteps
 from components.episode_batch import EpisodeBatch
+from components.one_copy import received
 from components.sampling.drawn import Drawn
 from components.sizing import REPLAY, SAMPLE, batch_bytes
 from components.update_plan import Supply
@@ -242,7 +243,8 @@ class TransitionReplay:
         """Give transitions the priorities `values`, 0 or more, to the power `priority_alpha` (`PrioritisedBuffer`)."""
         if self._tree is None:
             return
-        numbers, priorities = ids.cpu().numpy(), values.detach().double().cpu().numpy() + self.args.priority_epsilon
+        numbers, priorities = received([ids, values.double()])
+        priorities = priorities + self.args.priority_epsilon
         places = numbers % self.ring.capacity
         here = numbers >= self.ring.first
         self._tree.put(places[here], priorities[here] ** self.args.priority_alpha)
