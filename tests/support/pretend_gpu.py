@@ -190,7 +190,8 @@ def _compute(func, args, kwargs):
         on_card, card = _is_card(kwargs["device"]), _card_of(kwargs["device"])
         kwargs["device"] = th.device("cpu")
         kwargs.pop("pin_memory", None)
-    counts.note("by_size", on_card and func in BY_SIZE)
+    # who says how many there will be need not ask
+    counts.note("by_size", on_card and func in BY_SIZE and kwargs.get("output_size") is None)
     if func is aten._thnn_fused_gru_cell.default:
         return tuple(CardTensor(x, card) for x in _gru_cell(*args))
     if func is aten._thnn_fused_gru_cell_backward.default:
