@@ -15,7 +15,7 @@ from checks.plugins import import_plugins
 from checks.registries import chosen, chosen_entry, chosen_name
 from checks.teams import of_team
 from components.buffers.contract import Buffer
-from components.buffers.transition_room import device_of
+from components.buffers.transition_room import device_of, room_of
 from components.buffers.with_units import build_buffer
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
@@ -35,7 +35,7 @@ from runners import REGISTRY as r_REGISTRY
 from utils import lazy_dynamo
 from utils.available_memory import require_memory
 from utils.config import with_defaults
-from utils.devices import acting_device, collector_device, device_memory, move_to
+from utils.devices import CPU, acting_device, collector_device, device_memory, move_to
 from utils.errors import ConfigError
 from utils.random_streams import GlobalGenerators, RandomStream
 from vector_envs.instances import TEST_SEED_OFFSET, prepare_environments
@@ -152,7 +152,7 @@ def assemble_players(args: SimpleNamespace, logger: Logger, learns: bool = True)
         # before the runner asks for the memory that agents begin with, and for whatever else their networks make
         move_to(args.device, mac)
         if hasattr(runner, "side_by_side"):
-            runner.side_by_side = _stored_as_played(teams)
+            runner.side_by_side = _stored_as_played(teams, scheme, groups, preprocess)
         runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=acting_mac)
     except BaseException:
         runner.close_env()
@@ -233,7 +233,7 @@ def _add_learner(team: Member, scheme: dict, players: Players, columns: int, log
         _compile(team.learner)
 
 
-def _stored_as_played(teams: list[Member]) -> bool:
+def _stored_as_played(teams: list[Member], scheme: dict, groups: dict, preprocess: dict) -> bool:
     """Whether rollouts go as they are into a buffer that keeps the fields of a step side by side in main memory."""
     team = teams[0]
     if len(teams) > 1 or team.view is not None:
@@ -241,7 +241,8 @@ def _stored_as_played(teams: list[Member]) -> bool:
     entry = chosen_entry(vars(team.args), "buffer")
     if entry is None or entry.traits.get("stores") != "records":
         return False
-    return device_of(with_defaults(team.args, entry.defaults)) == "cpu"
+    args = with_defaults(team.args, entry.defaults)
+    return device_of(args, room_of(scheme, groups, preprocess, args.buffer_size))[0] == CPU
 
 
 def _require_memory_for_networks(

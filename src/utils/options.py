@@ -88,6 +88,8 @@ class Option:
             return self._checked_schedule(key, value)
         if isinstance(value, bool) and {"on", "off"} <= {*self.choices}:
             value = "on" if value else "off"
+        if any(value is choice for choice in self.choices if isinstance(choice, bool)):
+            return value
         if (self.schedule or self.driven) and isinstance(value, str) and value.startswith("["):
             # the command line takes Python's literals, in which names have quotes
             example = f"'{key}=[\"staircase\", [0, 0.1], [1000, 0.01]]'"

@@ -270,8 +270,7 @@ def test_a_decision_sends_once_and_waits_once(algorithm, changes):
 @pytest.mark.parametrize(
     ("algorithm", "changes", "most"),
     [
-        # where a sample's steps are comes back
-        ("qmix", {}, Most(update=(1, 1))),
+        ("qmix", {}, Most()),
         # the new priorities come back
         ("iqn", {"priority_alpha": 0.6}, Most(decision=(1.13, 1.2), update=(1, 3), rest=(1, 6.8))),
         ("masac", {}, ONE_STEP),

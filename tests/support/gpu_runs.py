@@ -48,8 +48,12 @@ def config_of(algorithm: str, environment: str = "", **changes: Any) -> dict[str
 
 
 def on_card(config: dict[str, Any]) -> dict[str, Any]:
-    """The config of a run that acts on the card, too: `auto` would choose the CPU for runs as small as these."""
-    return {**config, "acting_device": "cuda"}
+    """The config of a run that acts on the card, and keeps its experience elsewhere, if the config does not say where.
+
+    For runs as small as these, `auto` would choose the opposite.
+    """
+    chosen = {"acting_device": "cuda", "buffer_cpu_only": True}
+    return config | {key: value for key, value in chosen.items() if config[key] == "auto"}
 
 
 def trained(config: dict[str, Any], on: str, log: Any = None) -> dict[str, list[float]]:

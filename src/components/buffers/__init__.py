@@ -36,7 +36,13 @@ CAPACITY = {
         resume=EXPERIENCE,
         driven=True,
     ),
-    "buffer_cpu_only": Option(SHARED, "keep the replay buffer in main memory even when training on a GPU", resume=FREE),
+    "buffer_cpu_only": Option(
+        SHARED,
+        "keep the replay buffer in main memory even when training on a GPU; auto: unless it fits in half of the GPU's "
+        "free memory",
+        choices=("auto", True, False),
+        resume=FREE,
+    ),
     "buffer_dtype": Option(
         SHARED,
         "how the buffer keeps obs and state: float32, or float16 (half the memory; 3 digits, up to 65504)",

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from components.buffers.episode_journal import EpisodeJournal
+from components.buffers.place import place_of
 from components.buffers.replay_buffer import ReplayBuffer
 from components.episode_batch import EpisodeBatch
 from components.sizing import REPLAY, SAMPLE, batch_bytes
@@ -28,10 +29,13 @@ class EpisodeReplay:
     ) -> None:
         self._batch_size, self._device = args.batch_size, args.device
         self.taken_on = "cpu"
-        self.kept_on = device = "cpu" if args.buffer_cpu_only else args.device
-        size = _require_memory(scheme, groups, columns, preprocess, args, device)
+        episode = batch_bytes(scheme, groups, preprocess, 1, columns, kind=ReplayBuffer)
+        size = args.buffer_size * episode
+        device, told = place_of(args.buffer_cpu_only, args.device, size)
+        self.kept_on = device
+        _require_memory(scheme, groups, columns, preprocess, args, device, episode)
         figures = f"{args.buffer_size} episodes, up to {readable_size(size)}"
-        logger.console_logger.info(f"Replay buffer: {figures}")
+        logger.console_logger.info(f"Replay buffer: {figures}{told}")
         sample = batch_bytes(scheme, groups, preprocess, args.batch_size, columns)
         self.takes = [(REPLAY, device, size), (SAMPLE, args.device, sample)]
         self.episodes = ReplayBuffer(scheme, groups, args.buffer_size, columns, preprocess=preprocess, device=device)
@@ -75,14 +79,13 @@ class EpisodeReplay:
 
 
 def _require_memory(
-    scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, device: str
-) -> int:
-    """Bytes of the buffer when it is full.
+    scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, device: str, episode: int
+) -> None:
+    """Refuse a buffer of episodes of so many bytes, or a sample of it, that is larger than the memory there is.
 
     Raises:
-        MusterError: they, or those of a sample, are more than there are.
+        MusterError: one of them is.
     """
-    episode = batch_bytes(scheme, groups, preprocess, 1, columns, kind=ReplayBuffer)
     choices = ["a smaller buffer_size"]
     if args.buffer_dtype == "float32":
         choices.append("buffer_dtype=float16")
@@ -100,4 +103,3 @@ def _require_memory(
         device_memory(args.device),
         "Choose a smaller batch_size.",
     )
-    return args.buffer_size * episode

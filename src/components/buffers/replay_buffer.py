@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch as th
 
-from components.episode_batch import EpisodeBatch
+from components.episode_batch import COURSE, EpisodeBatch
 from components.one_copy import moved
 from components.storage import lazy_zeros, require_range, storage_dtype
 
@@ -46,8 +46,8 @@ class ReplayBuffer(EpisodeBatch):
         self.edits = 0
         # called before episodes are overwritten, with the number of the first one that stays
         self.before_overwrite: Callable[[int], None] = lambda first_kept: None
-        # of a buffer on a GPU, where it is filled: uint8 in main memory, from the first look on
-        self._filled_here: th.Tensor | None = None
+        # of a buffer on a GPU, the stored fields by which programs branch, in main memory, from the first look on
+        self._course_fields: dict[str, th.Tensor] | None = None
         # beyond this step, an episode's place was never written and is still zero
         self.written_steps = np.zeros(buffer_size, dtype=np.int64)
 
@@ -131,8 +131,8 @@ class ReplayBuffer(EpisodeBatch):
         filled_steps = (ep_batch["filled"] != 0).flatten(2).any(2).any(0).nonzero()
         length = int(filled_steps.max()) + 1 if len(filled_steps) else 0
         before = int(self.written_steps[rows].max())
-        if self._filled_here is not None:
-            self._filled_here[rows] = 0
+        for here in (self._course_fields or {}).values():
+            here[rows] = 0
         for key, stored in self.data.transition_data.items():
             start = length if key in ep_batch.data.transition_data else 0
             if start < before:  # zeros written over zeros would take memory
@@ -156,12 +156,16 @@ class ReplayBuffer(EpisodeBatch):
                     values = self._where_derived(key, theirs)
                 require_range(key, values, ours[key].dtype)
                 written.append((ours[key], place, values.to(ours[key].dtype)))
-        if self._filled_here is not None and "filled" in batch.data.transition_data:
-            rows_here = rows.cpu() if isinstance(rows, th.Tensor) else rows
-            self._filled_here[rows_here, steps] = batch.data.transition_data["filled"].to("cpu", th.uint8)
+        if self._course_fields is not None:
+            self._store_course(batch.course(), rows.cpu() if isinstance(rows, th.Tensor) else rows, steps)
         there = moved([values for _, _, values in written], self.device)
         for (stored, place, _), values in zip(written, there, strict=True):
             stored[place] = values
+
+    def _store_course(self, course: EpisodeBatch, rows: slice | th.Tensor, steps: slice) -> None:
+        for key, here in self._course_fields.items():
+            if key in course.data.transition_data:
+                here[rows, steps] = course.data.transition_data[key].to(here.dtype)
 
     def _where_derived(self, key: str, tensors: Mapping[str, th.Tensor]) -> th.Tensor:
         """Where the derived field `key` is not all zeros: uint8, with a last axis of size 1."""
@@ -194,17 +198,22 @@ class ReplayBuffer(EpisodeBatch):
             rows = th.as_tensor(np.random.choice(self.episodes_in_buffer, batch_size, replace=False))
         steps = self.max_seq_length
         if trimmed:
-            steps = int(self._filled()[rows].sum(1).max())
-        return self[rows, :steps]
+            steps = int(self._stored_course()["filled"][rows].sum(1).max())
+        sample = self[rows, :steps]
+        if self._course_fields is not None:
+            course = {key: here[rows, :steps] for key, here in self._course_fields.items()}
+            sample.know_course({key: x.to(self.scheme[key].get("dtype", th.float32)) for key, x in course.items()})
+        return sample
 
-    def _filled(self) -> th.Tensor:
-        """Where it is filled, in main memory."""
-        stored = self.data.transition_data["filled"]
-        if stored.device.type == "cpu":
+    def _stored_course(self) -> Mapping[str, th.Tensor]:
+        """The stored fields by which programs branch, in main memory."""
+        stored = self.data.transition_data
+        if stored["filled"].device.type == "cpu":
             return stored
-        if self._filled_here is None:
-            self._filled_here = stored.cpu()
-        return self._filled_here
+        if self._course_fields is None:
+            keys = [key for key in COURSE if key in stored and key not in self._rebuilt]
+            self._course_fields = dict(zip(keys, moved([stored[key] for key in keys], "cpu"), strict=True))
+        return self._course_fields
 
     def __repr__(self) -> str:
         return (

@@ -4,11 +4,12 @@ import shutil
 from math import prod
 from typing import Any
 
+from components.buffers.place import place_of
 from components.scheme import shape_at_a_step
 from components.sizing import batch_bytes
 from components.storage import storage_dtype
 from utils.available_memory import require_memory
-from utils.devices import device_memory
+from utils.devices import CPU, device_memory
 from utils.errors import ConfigError, MusterError
 from utils.sizes import readable_size
 
@@ -16,15 +17,26 @@ from utils.sizes import readable_size
 BYTES_BESIDE = 30
 
 
-def device_of(args: Any) -> str:
-    """Where the buffer keeps its fields; a folder is mapped into main memory."""
-    return "cpu" if args.buffer_cpu_only or args.buffer_folder else args.device
+def device_of(args: Any, size: int) -> tuple[str, str]:
+    """See `place_of`; a folder is mapped into main memory."""
+    return (CPU, "") if args.buffer_folder else place_of(args.buffer_cpu_only, args.device, size)
+
+
+def room_of(scheme: dict, groups: dict, preprocess: dict, capacity: int) -> int:
+    """Bytes of a buffer of `capacity` steps when it is full."""
+    derived = {new for new, _ in preprocess.values()}
+    step = sum(
+        prod(shape_at_a_step(info, groups)) * storage_dtype(key, info).itemsize
+        for key, info in scheme.items()
+        if key not in derived and not info.get("episode_const", False)
+    )
+    return capacity * (step + BYTES_BESIDE)
 
 
 def require_room(
     scheme: dict, groups: dict, columns: int, preprocess: dict, args: Any, device: str, capacity: int
-) -> int:
-    """Bytes of the buffer of `capacity` steps when it is full.
+) -> None:
+    """Refuse a buffer of `capacity` steps that there is no room for, or that has none for a rollout.
 
     Raises:
         ConfigError, MusterError: see `TransitionReplay`.
@@ -33,17 +45,13 @@ def require_room(
     rollout = args.batch_size_run * (columns + 1)
     if capacity < rollout:
         raise ConfigError(f"buffer_size={capacity} does not hold a rollout, which takes up to {rollout} steps.")
-    derived = {new for new, _ in preprocess.values()}
-    step = sum(
-        prod(shape_at_a_step(info, groups)) * storage_dtype(key, info).itemsize
-        for key, info in scheme.items()
-        if key not in derived and not info.get("episode_const", False)
-    )
-    size, what = capacity * (step + BYTES_BESIDE), f"The replay buffer ({capacity} steps)"
+    size = room_of(scheme, groups, preprocess, capacity)
+    what = f"The replay buffer ({capacity} steps)"
     if args.buffer_folder:
         _require_disk(what, size, args.buffer_folder)
     else:
         smaller = ", buffer_dtype=float16" if args.buffer_dtype == "float32" else ""
+        step = size // capacity - BYTES_BESIDE
         advice = (
             f"A step takes {readable_size(step)}. Choose a smaller buffer_size{smaller} or a buffer_folder on a disk."
         )
@@ -54,7 +62,6 @@ def require_room(
         device_memory(args.device),
         "Choose a smaller batch_size.",
     )
-    return size
 
 
 def _require_disk(what: str, size: int, folder: str) -> None:

@@ -13,7 +13,7 @@ from components.buffers.frame_ring import FrameRing
 from components.buffers.number_queue import NumberQueue
 from components.buffers.sum_tree import SumTree
 from components.buffers.transition_journal import TransitionJournal
-from components.buffers.transition_room import device_of, require_room
+from components.buffers.transition_room import device_of, require_room, room_of
 from components.buffers.waiting import WaitingSteps
 from components.episode_batch import EpisodeBatch
 from components.one_copy import received
@@ -52,11 +52,12 @@ class TransitionReplay:
         self, scheme: dict, groups: dict, columns: int, preprocess: dict, args: SimpleNamespace, logger: Any
     ) -> None:
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
-        self.taken_on = "cpu"
-        self.kept_on = device = device_of(args)
+        size = room_of(scheme, groups, preprocess, args.buffer_size)
+        device, told = device_of(args, size)
+        self.kept_on, self.taken_on = device, "cpu"
         self._room = partial(require_room, scheme, groups, columns, preprocess, args, device)
-        size = self._room(args.buffer_size)
-        logger.console_logger.info(f"Replay buffer: {args.buffer_size} steps, up to {readable_size(size)}")
+        self._room(args.buffer_size)
+        logger.console_logger.info(f"Replay buffer: {args.buffer_size} steps, up to {readable_size(size)}{told}")
         sample = batch_bytes(scheme, groups, preprocess, args.batch_size, 2)
         self.takes = [(REPLAY, device, size), (SAMPLE, args.device, sample)]
         self.ring = FrameRing(scheme, groups, preprocess, args.buffer_size, device, args.buffer_folder)
@@ -66,8 +67,7 @@ class TransitionReplay:
         # by source, whether the stretches that continue in the rows of its rollouts are held out
         self._row_held_out: dict[int, np.ndarray] = {}
         self._tree = SumTree(args.buffer_size) if args.priority_alpha else None
-        self._largest_priority = 1.0
-        self._new = 0
+        self._largest_priority, self._new = 1.0, 0
         self.journal = TransitionJournal(self)
 
     @property

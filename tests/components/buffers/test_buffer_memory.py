@@ -122,6 +122,32 @@ def test_episodes_over_longer_ones_are_sampled_at_their_own_length():
     assert on_gpu(lengths_of_samples, "cuda") == lengths_of_samples("cpu") == [6, 3]
 
 
+@pytest.mark.slow
+def test_programs_branch_by_samples_of_a_buffer_on_a_gpu_without_waiting():
+    """Samples come with what main memory knows of them, also where shorter episodes overwrote longer ones."""
+    waits, same = on_gpu(courses_of_samples)
+    assert waits == 0
+    assert same
+
+
+def courses_of_samples():
+    import pretend_gpu
+
+    buffer, same = make_buffer(4, device="cuda"), []
+    for steps in (6, 3, 5):
+        for number in range(3):
+            episode = make_episode(number, max(1, steps - number), number != 1)
+            buffer.insert_episode_batch(as_batch({number: episode}, T))
+        buffer.sample(2, trimmed=True)  # from here on, main memory knows
+        pretend_gpu.counts.clear()
+        sample = buffer.sample(3, trimmed=True)
+        course = sample.course()
+        waits = pretend_gpu.counts.waits()
+        same += [course[key].equal(sample[key].cpu()) for key in course.scheme]
+        same += [set(course.scheme) == {"filled", "terminated", "truncated"} and not course["filled"].is_cuda]
+    return waits, all(same)
+
+
 def lengths_of_samples(device):
     buffer, lengths = make_buffer(2, device=device), []
     for steps in (6, 3):

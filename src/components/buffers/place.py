@@ -1,0 +1,29 @@
+"""Where a replay buffer keeps its fields: in main memory, or where the learner computes (`buffer_cpu_only`)."""
+
+from utils.devices import AUTO, CPU, device_memory
+from utils.sizes import readable_size
+
+# the part of the free memory that the buffer may take: networks, samples and what comes of them need the rest
+SHARE = 0.5
+
+
+def place_of(cpu_only: bool | str, learner: str, size: int) -> tuple[str, str]:
+    """The device of a buffer that takes up to `size` bytes when it is full.
+
+    Args:
+        cpu_only: the value of `buffer_cpu_only`.
+        learner: the device of the learner.
+
+    Returns:
+        the device, and the end of a sentence about the buffer: where it is and why, if `buffer_cpu_only=auto` chose
+        that.
+    """
+    if learner == CPU or cpu_only != AUTO:
+        return CPU if cpu_only else learner, ""
+    free = device_memory(learner)
+    if free is None:
+        return CPU, f", in main memory: how much {learner} has free is unknown (buffer_cpu_only=auto)"
+    there = f"half of the {readable_size(free)} that are free on {learner}"
+    if size <= free * SHARE:
+        return learner, f", on {learner}: {there} are enough (buffer_cpu_only=auto)"
+    return CPU, f", in main memory: {there} are too few (buffer_cpu_only=auto)"
