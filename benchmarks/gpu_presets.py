@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_map
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
-from gpu_runs import config_of  # the same short runs that the tests play on a pretend GPU
+from gpu_runs import config_of, on_card  # the same short runs that the tests play on a pretend GPU
 from run import run
 from small_training import needs_continuous_actions, preset_on_lbf, sees_entities
 
@@ -75,7 +75,8 @@ def first_figures(preset: str, device: str, changes: dict[str, Any], same_draws:
     th.backends.cudnn.allow_tf32 = th.backends.cuda.matmul.allow_tf32 = False
     sacred_run = SimpleNamespace(info={}, _id=None, log_scalar=lambda *_: None)
     with tempfile.TemporaryDirectory() as folder, SameDraws() if same_draws else nullcontext():
-        config = {**small_run(preset), "local_results_path": folder, "use_cuda": device != "cpu", **changes}
+        config = small_run(preset) if device == "cpu" else on_card(small_run(preset))
+        config |= {"local_results_path": folder, "use_cuda": device != "cpu", **changes}
         run(config, sacred_run, logging.Logger("quiet"))
     return {key: values for key, values in sacred_run.info.items() if isinstance(values, list) and values}
 

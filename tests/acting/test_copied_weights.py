@@ -6,6 +6,8 @@ import pytest
 import torch as th
 
 from acting.in_turn import InTurn
+from experiment.loop import TrainingLoop
+from experiment.state import LoopState
 from fakes import RecordingLogger
 from gpu_runs import config_of, on_gpu
 
@@ -69,3 +71,13 @@ def test_controllers_that_are_no_networks_are_always_asked():
     acting._update_weights()
     acting._update_weights()
     assert len(loads) == 2
+
+
+def test_an_update_tells_acting_that_weights_have_changed():
+    """Whatever torch's counts say: fused optimisers leave them as they are."""
+    loop = TrainingLoop.__new__(TrainingLoop)
+    loop.state, loop.acting = LoopState(), SimpleNamespace(weights_changed=False)
+    loop.parts = SimpleNamespace(diagnostics=SimpleNamespace())
+    learner = SimpleNamespace(train=lambda *_: None, skipped_updates=0)
+    loop._update(SimpleNamespace(learner=learner), SimpleNamespace(scheme={}), 0)
+    assert loop.acting.weights_changed and loop.state.updates == 1

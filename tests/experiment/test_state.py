@@ -7,6 +7,7 @@ from dataclasses import fields
 from types import SimpleNamespace
 
 import pytest
+import torch.nn as nn
 
 from acting import REGISTRY as ways_of_acting
 from acting import lag_of
@@ -251,3 +252,17 @@ def test_attributes_that_appear_while_training_are_reported_once_and_not_saved(c
         "_Counter.late is set for the first time while training: checkpoints do not keep it, and a resumed run starts "
         "without it. Set it in __init__."
     ]
+
+
+@pytest.mark.parametrize("had_a_copy", [True, False])
+def test_a_copy_that_the_run_lacked_takes_the_state_of_its_original(had_a_copy):
+    """Such as the controller that acts, of a run that is resumed where acting computes elsewhere."""
+    old, copied, new, other = (nn.Linear(2, 2) for _ in range(4))
+    first, second = RunState(CONSOLE), RunState(CONSOLE)
+    first.register("mac", old)
+    first.register("acting_mac", copied if had_a_copy else None, optional=True, like="mac")
+    second.register("mac", new)
+    second.register("acting_mac", other, optional=True, like="mac")
+    second.restore(first.capture())
+    assert new.weight.equal(old.weight)
+    assert other.weight.equal(copied.weight if had_a_copy else old.weight)

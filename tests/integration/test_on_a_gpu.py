@@ -52,21 +52,22 @@ def test_acting_ahead_and_on_another_device(algorithm, acting, device):
     _same(on_gpu(trained, {**config, "acting_device": device}, "gpu"), trained(config, "cpu"))
 
 
-ON_THE_CPU = {
-    "qmix": {},
-    "vdn": {"runner": "batched", "batch_size_run": 2, "batched_mode": "continuous"},
-    "coma": {},
-    "ippo": {"keep_memory": True, "normalise_observations": True},
-    "mappo": {"batch_size_run": 2},
-    "pqn_vdn": {"store_units": ["normalise"]},
-    "ppo": {"critic": "trunk"},
-    "iql": {"acting": "ahead"},
-}
+ON_THE_CPU = [
+    ("qmix", {}),
+    ("vdn", {"runner": "batched", "batch_size_run": 2, "batched_mode": "continuous"}),
+    ("coma", {}),
+    ("ippo", {"keep_memory": True, "normalise_observations": True}),
+    ("mappo", {"batch_size_run": 2}),
+    ("pqn_vdn", {"store_units": ["normalise"]}),
+    ("ppo", {"critic": "trunk"}),
+    ("iql", {"acting": "ahead"}),
+    ("qmix", {"acting": "collectors", "collectors": {"processes": 1, "deterministic": True}}),
+]
 
 
-@pytest.mark.parametrize("algorithm", ON_THE_CPU)
-def test_small_decisions_are_made_on_the_cpu_and_change_no_figure(algorithm):
-    config = config_of(algorithm, **ON_THE_CPU[algorithm])
+@pytest.mark.parametrize(("algorithm", "changes"), ON_THE_CPU)
+def test_small_decisions_are_made_on_the_cpu_and_change_no_figure(algorithm, changes):
+    config = config_of(algorithm, **changes)
     found, said = on_gpu(_trained_and_said, config)
     assert [line for line in said if line.startswith("Acting on the CPU, learning on cuda (acting_device=auto)")]
     _same(found, trained(config, "cpu"))
