@@ -55,9 +55,8 @@ def _there_and_back():
     tensors = sent(arrays, [th.float32, th.bool, th.int64], "cuda")
     back = received([*tensors, th.ones(2)])
     same = all(map(np.array_equal, back, [*arrays, np.ones(2)]))
-    return (pretend_gpu.counts.sends(), pretend_gpu.counts.answers()), same and all(
-        tensor.is_cuda for tensor in tensors
-    )
+    counts = pretend_gpu.counts.sends(), pretend_gpu.counts.answers()
+    return counts, same and all(tensor.is_cuda for tensor in tensors)
 
 
 @pytest.mark.slow
