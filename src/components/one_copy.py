@@ -9,7 +9,7 @@ import torch as th
 
 from components.pinned_memory import PinnedMemory
 from utils.cores import usable_cores
-from utils.devices import same_device
+from utils.devices import same_device, to_device
 from utils.thread_shares import ThreadShares
 
 # bytes between beginnings of arrays: more than any type needs
@@ -33,7 +33,7 @@ def sent(arrays: Sequence[np.ndarray], dtypes: Sequence[th.dtype], device: str |
         for array, kind, begin, size in zip(arrays, types, begins, sizes, strict=False)
     ]
     _fill(places, arrays)
-    there = on_its_way(th.from_numpy(packed), device) if pinned is None else PINNED.fetch(len(packed), device)
+    there = to_device(th.from_numpy(packed), device) if pinned is None else PINNED.fetch(len(packed), device)
     return [
         there[begin : begin + size].view(_type_there(kind)).view(array.shape).to(dtype)
         if size
@@ -82,22 +82,15 @@ def moved(tensors: Sequence[th.Tensor], device: str | th.device) -> list[th.Tens
     away = [i for i, tensor in enumerate(there) if not same_device(tensor.device, device)]
     small = [i for i in away if there[i].nbytes < LARGE]
     if len(small) < 2:
-        return [on_its_way(tensor, device) for tensor in there]
+        return [to_device(tensor, device) for tensor in there]
     # each begins at a multiple of its numbers' size if those of larger numbers come first
     small.sort(key=lambda i: -there[i].element_size())
     sizes = [there[i].nbytes for i in small]
     packed = th.cat([there[i].contiguous().view(-1).view(th.uint8) for i in small])
-    packed = on_its_way(packed, device)
+    packed = to_device(packed, device)
     for i, piece in zip(small, packed.split(sizes), strict=True):
         there[i] = piece.view(there[i].dtype).view(there[i].shape)
-    return [on_its_way(tensor, device) for tensor in there]
-
-
-def on_its_way(tensor: th.Tensor, device: str | th.device) -> th.Tensor:
-    """The tensor on the device; CUDA has read it by then, unless it is pinned, but the program does not wait for its
-    arrival."""
-    to_cuda = tensor.device.type == "cpu" and th.device(device).type == "cuda"
-    return tensor.to(device, non_blocking=to_cuda and not tensor.is_pinned())
+    return [to_device(tensor, device) for tensor in there]
 
 
 def _received(tensors: Sequence[th.Tensor]) -> list[np.ndarray]:

@@ -8,7 +8,7 @@ import warnings
 
 import torch as th
 
-from components.one_copy import on_its_way
+from utils.devices import to_device
 
 # sequences from which on our derivative is faster
 MANY = 2048
@@ -37,7 +37,7 @@ def _by_cudnn(x: th.Tensor, hidden: th.Tensor, weights: tuple[th.Tensor, ...], s
 
 def _places(sizes: list[int], device: th.device) -> th.Tensor:
     """Where packed steps are among those of as many sequences in each step: int64 `[P]`, t * sizes[0] + sequence."""
-    of_step = on_its_way(th.tensor(sizes), device)
+    of_step = to_device(th.tensor(sizes), device)
     # by how much each place is behind that of packed steps
     behind = th.arange(len(sizes), device=device) * sizes[0] - (of_step.cumsum(0) - of_step)
     packed = th.arange(sum(sizes), device=device)
