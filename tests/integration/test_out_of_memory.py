@@ -9,7 +9,7 @@ import torch as th
 from components.buffers.replay_buffer import ReplayBuffer
 from controllers.basic_controller import BasicMAC
 from experiment.out_of_memory import explanation
-from gpu_runs import config_of, on_gpu, trained
+from gpu_runs import config_of, on_card, on_gpu, trained
 from learners.q_learner import QLearner
 from utils.errors import MusterError
 
@@ -51,7 +51,7 @@ def fault_of(config, place, on, error, after=0):
     ],
 )
 def test_a_full_card_ends_a_run_with_sizes_keys_and_how_to_resume(place, after, remedies, kept):
-    config = config_of("qmix", buffer_cpu_only=False)
+    config = on_card(config_of("qmix", buffer_cpu_only=False))
     said = on_gpu(fault_of, config, place, "gpu", th.OutOfMemoryError(CUDA), after)
     assert said.startswith(
         "There is not enough memory on cuda (2.00 GiB were asked for, 8.0 GiB of 79.11 GiB are free)."
