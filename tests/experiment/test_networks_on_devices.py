@@ -70,5 +70,8 @@ def test_networks_are_where_they_compute_before_a_runner_asks_for_their_memory(
     )
     config["env_args"]["seed"] = 1
     changes = {"acting": acting, "acting_device": acting_device, "device": learner}
+    args = SimpleNamespace(**{**config, **changes})
     with pytest.raises(_SeenError, match=expected):
-        door(SimpleNamespace(**{**config, **changes}))
+        door(args)
+    if door is _load:  # one controller, which is the one that gets the saved weights
+        assert args.device == expected
