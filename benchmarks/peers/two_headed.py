@@ -26,7 +26,8 @@ class TwoHeadedAgent(RNNAgent):
         (policy, _, logits), (value, _, number) = self.fc2, self.value
         first = th.cat([policy.weight, value.weight]), th.cat([policy.bias, value.bias])
         second = th.block_diag(logits.weight, number.weight), th.cat([logits.bias, number.bias])
-        parts = [F.linear(F.linear(rows, *first).relu_(), *second) for rows in hidden.split(CACHED_ROWS)]
+        blocks = [hidden] if hidden.is_cuda else hidden.split(CACHED_ROWS)
+        parts = [F.linear(F.linear(rows, *first).relu_(), *second) for rows in blocks]
         return parts[0] if len(parts) == 1 else th.cat(parts)
 
 

@@ -152,7 +152,7 @@ def assemble_players(args: SimpleNamespace, logger: Logger, learns: bool = True)
         # before the runner asks for the memory that agents begin with, and for whatever else their networks make
         move_to(args.device, mac)
         if hasattr(runner, "side_by_side"):
-            runner.side_by_side = _stored_as_played(teams, scheme, groups, preprocess)
+            runner.side_by_side = _stored_as_played(teams, scheme, groups, runner.args.rollout_steps + 1, preprocess)
         runner.setup(scheme=scheme, groups=groups, preprocess=preprocess, mac=acting_mac)
     except BaseException:
         runner.close_env()
@@ -233,7 +233,7 @@ def _add_learner(team: Member, scheme: dict, players: Players, columns: int, log
         _compile(team.learner)
 
 
-def _stored_as_played(teams: list[Member], scheme: dict, groups: dict, preprocess: dict) -> bool:
+def _stored_as_played(teams: list[Member], scheme: dict, groups: dict, columns: int, preprocess: dict) -> bool:
     """Whether rollouts go as they are into a buffer that keeps the fields of a step side by side in main memory."""
     team = teams[0]
     if len(teams) > 1 or team.view is not None:
@@ -242,7 +242,7 @@ def _stored_as_played(teams: list[Member], scheme: dict, groups: dict, preproces
     if entry is None or entry.traits.get("stores") != "records":
         return False
     args = with_defaults(team.args, entry.defaults)
-    return device_of(args, room_of(scheme, groups, preprocess, args.buffer_size))[0] == CPU
+    return device_of(args, columns, room_of(scheme, groups, preprocess, args.buffer_size))[0] == CPU
 
 
 def _require_memory_for_networks(

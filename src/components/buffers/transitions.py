@@ -53,7 +53,7 @@ class TransitionReplay:
     ) -> None:
         self.args = args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         size = room_of(scheme, groups, preprocess, args.buffer_size)
-        device, told = device_of(args, size)
+        device, told = device_of(args, columns, size)
         self.kept_on, self.taken_on = device, "cpu"
         self._room = partial(require_room, scheme, groups, columns, preprocess, args, device)
         self._room(args.buffer_size)

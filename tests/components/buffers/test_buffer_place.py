@@ -1,12 +1,14 @@
 """Where a replay buffer is kept, and what the console is told."""
 
 import logging
+from types import SimpleNamespace
 
 import pytest
 
 from checks import check_config
 from checks.options import Option
 from components.buffers.place import place_of
+from components.buffers.transition_room import device_of
 from gpu_runs import config_of, on_gpu, resumed, trained
 from utils.config import default_config
 from utils.errors import ConfigError
@@ -116,3 +118,12 @@ def test_a_run_is_resumed_with_its_buffer_elsewhere(algorithm, first, then):
     assert there.keys() == here.keys()
     for key in here:
         assert there[key] == pytest.approx(here[key], rel=1e-3, abs=1e-5, nan_ok=True), key
+
+
+@pytest.mark.parametrize(("columns", "place"), [(2, "cpu"), (3, "cuda")])
+def test_transitions_of_one_step_rollouts_stay_in_main_memory(columns, place, free):
+    free(cuda=1000)
+    args = SimpleNamespace(buffer_folder=None, buffer_cpu_only="auto", device="cuda")
+    assert device_of(args, columns, 500)[0] == place
+    args.buffer_cpu_only = False
+    assert device_of(args, columns, 500)[0] == "cuda"
