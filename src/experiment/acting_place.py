@@ -9,10 +9,10 @@ from controllers.prepared import acts_prepared
 from experiment.teams import Member
 from utils.devices import AUTO, CPU
 
-# Agents of all copies up to which the CPU decides for them. On an H200 a decision for 64 agents took 1.0 ms and one for
-# 320 took 1.7 ms, nearly all of it launches and Python; by prepared passes on a core beside it 0.2 and 0.6 ms, which
-# grow with the number.
-SMALL = 512
+# Agents of all copies up to which the CPU decides for them. On an H200 with 16 cores, decisions for 64 agents there made
+# runs of qmix_fast 1.7 times as fast as those on the card, most of which are launches; for 320, ippo was as fast either
+# way.
+SMALL = 256
 # parts that may count on acting and learning being on one device, unless they are Muster's own
 TOGETHER = ("runner", "acting", "mac", "agent", "action_selector", "buffer", "learner")
 

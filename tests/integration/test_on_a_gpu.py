@@ -97,7 +97,7 @@ def test_acting_on_the_cpu_waits_for_the_card_once_a_rollout(algorithm):
     """For the weights; and rollouts, or samples, go there in one copy."""
     config = config_of(algorithm)
     decisions = config["rollout_steps"] if config["runner"] == "rollout" else config["env_args"]["time_limit"] + 1
-    most = Most(decision=(1.01 / decisions, 0), update=COUNTS.get(algorithm, Most()).update, rest=(0, 1))
+    most = Most(decision=(1.01 / decisions, 0), update=COUNTS.get(algorithm, Most()).update, rest=(0, 2))
     _require_at_most(most, on_gpu(waits_and_sends, config))
 
 
@@ -226,7 +226,7 @@ KEEPS_BEST = Most(decision=(1.25, 1.25), update=(0, 3), rest=(1, 3))
 # each minibatch sends its rows, where its steps are, and how many each step has
 MINIBATCHES = Most(update=(0, 18))
 # the same, and of two recurrent networks
-TWO_NETWORKS = Most(update=(0, 60))
+TWO_NETWORKS = Most(update=(0, 85))
 COUNTS = {
     **dict.fromkeys(("ddpg", "td3", "maddpg", "sac", "sac_discrete", "sac_v1", "masac"), ONE_STEP),
     **dict.fromkeys(
