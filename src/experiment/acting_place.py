@@ -9,9 +9,9 @@ from controllers.prepared import acts_prepared
 from experiment.teams import Member
 from utils.devices import AUTO, CPU
 
-# Agents of all copies up to which the CPU decides for them. On an H200 with 16 cores, decisions for 64 agents there made
-# runs of qmix_fast 1.7 times as fast as those on the card, most of which are launches; for 320, ippo was as fast either
-# way.
+# Agents of all copies up to which the CPU decides for them. On an H200 with 16 cores, deciding for 64 agents on the CPU
+# made runs of qmix_fast 1.7 times as fast as on the card, where launches take longer; for 320, ippo was as fast
+# either way.
 SMALL = 256
 # parts that may count on acting and learning being on one device, unless they are Muster's own
 TOGETHER = ("runner", "acting", "mac", "agent", "action_selector", "buffer", "learner")
