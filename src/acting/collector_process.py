@@ -19,8 +19,10 @@ from acting.weights import SharedWeights
 from checkpoints.parts import load_state, state_of
 from components.batch_state import batch_arrays
 from records.logger import Logger
+from utils.available_memory import memory_errors_explained
 from utils.errors import MusterError
 from utils.live_parts import parts_that_act, set_live
+from utils.plain_values import shown
 from utils.random_streams import global_generators, seed_everything, set_global_generators
 from utils.shared_memory import NamelessMemory
 from utils.stopping import StopPlaying, request_stop
@@ -85,9 +87,11 @@ def collect(connection: Connection, job: Job, weights: NamelessMemory, board: Na
     logging.getLogger("muster.collector").setLevel(logging.WARNING)  # each would say the rest of it
     try:
         try:
-            collector = Collector(connection, job, weights, board)
-            while collector.answer(*connection.recv()):
-                pass
+            # another process in its place would need as much
+            with memory_errors_explained(_explanation):
+                collector = Collector(connection, job, weights, board)
+                while collector.answer(*connection.recv()):
+                    pass
         except MusterError as error:  # its message is enough, without a traceback
             connection.send((FAILED, (str(error), True)))
         except (EOFError, ConnectionError):
@@ -96,6 +100,13 @@ def collect(connection: Connection, job: Job, weights: NamelessMemory, board: Na
             connection.send((FAILED, (traceback.format_exc(), False)))
     except (EOFError, ConnectionError):
         pass  # the learner is gone
+
+
+def _explanation(reason: str) -> str:
+    return (
+        f"There is not enough memory for it: {shown(reason, 300)}. Choose fewer collectors.processes, a smaller "
+        "batch_size_run, or acting_device=cpu if a GPU is full."
+    )
 
 
 class Collector:

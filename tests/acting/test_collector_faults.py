@@ -43,9 +43,16 @@ class TestFaults:
                 made.take()
                 time.sleep(0.02)
 
-    def test_what_is_hopeless_stops_the_run_at_once(self):
-        stopped = pytest.raises(MusterError, match="Collector 0: the track is gone")
-        with closing(collectors(new_logger(), faults={"collector-0": (0, "refuse", "")})) as made, stopped:
+    @pytest.mark.parametrize(
+        ("what", "said"),
+        [
+            ("refuse", "Collector 0: the track is gone"),
+            ("take", "Collector 0: There is not enough memory for it: the track is gone. Choose fewer"),
+        ],
+    )
+    def test_what_is_hopeless_stops_the_run_at_once(self, what, said):
+        stopped = pytest.raises(MusterError, match=said)
+        with closing(collectors(new_logger(), faults={"collector-0": (0, what, "")})) as made, stopped:
             for _ in range(2000):
                 made.take()
                 time.sleep(0.02)

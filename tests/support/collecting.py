@@ -88,7 +88,8 @@ class RunnerOfNothing:
             os._exit(3)
         if what == "hang":
             time.sleep(1000)
-        raise (MusterError if what == "refuse" else RuntimeError)("the track is gone")
+        kinds = {"refuse": MusterError, "take": MemoryError}
+        raise kinds.get(what, RuntimeError)("the track is gone")
 
     def state_dict(self):
         return {"count": self.count}
