@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 
 from acting.contract import Experience, Opponents
-from acting.weights import weights_of
+from acting.controller_weights import weights_of
 from utils.random_streams import RandomStream
 
 

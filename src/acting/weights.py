@@ -3,13 +3,12 @@
 import contextlib
 import fcntl
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch as th
-import torch.nn as nn
 
+from acting.controller_weights import weights_of
 from components.one_copy import moved
 from utils.shared_memory import NamelessMemory
 
@@ -98,17 +97,6 @@ class SharedWeights:
             yield
         finally:
             fcntl.lockf(self.memory.descriptor, fcntl.LOCK_UN)
-
-
-def weights_of(mac: Any) -> list[th.Tensor]:
-    """All tensors that `load_state` would copy: parameters, and buffers such as running means."""
-    if hasattr(mac, "teams"):
-        return list(chain.from_iterable(weights_of(team.mac) for team in mac.teams.values()))
-    networks = [value for value in vars(mac).values() if isinstance(value, nn.Module)]
-    found = {id(weight): weight for weight in mac.parameters()}
-    for network in networks:
-        found |= {id(weight): weight for weight in (*network.parameters(), *network.buffers())}
-    return [weight.detach() for weight in found.values()]
 
 
 @th.no_grad()

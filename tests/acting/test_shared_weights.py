@@ -10,7 +10,8 @@ import torch as th
 import torch.nn as nn
 
 from acting.collector_board import CollectorBoard
-from acting.weights import SharedWeights, weights_of
+from acting.controller_weights import weights_of
+from acting.weights import SharedWeights
 from components.batch_state import batch_arrays, batch_of_arrays
 from helpers import empty_batch, random_batch
 from utils.child_process import CONTEXT, ChildProcess

@@ -25,7 +25,7 @@ MUTANTS = (
         "collectors: the newest first", "rollout = member.rollouts.popleft()", "rollout = member.rollouts.pop()", QUEUE
     ),
     Edit("weights: no lock to write", "with self._locked(fcntl.LOCK_EX):", "if True:", WEIGHTS),
-    Edit("weights: published in any case", "new = self.changed\n", "new = True\n", WEIGHTS),
+    Edit("weights: published in any case", "new = self._have_changed(weights)\n", "new = True\n", WEIGHTS),
     Edit(
         "weights: running means stay behind",
         "(*network.parameters(), *network.buffers())",
