@@ -8,15 +8,13 @@ import numpy as np
 import torch as th
 
 from components.batch_items import check_safe_view, indexed_shape, is_index, num_items, select
+from components.course import course_keys
 from components.finite_values import first_non_finite
 from components.one_copy import moved
 from components.trajectories import MASKS, masks, trajectory_keys
 from utils.devices import to_device
-from utils.schemes import placing_fields
 
 NO_ARRAY = (None, None)
-# fields by which programs branch: where steps are, episodes begin and end, and agents are there
-COURSE = ("filled", "terminated", "truncated", "starts", "begins", "present", "agents/terminated", "agents/truncated")
 
 
 class EpisodeBatch:
@@ -144,7 +142,7 @@ class EpisodeBatch:
 
     def brought_with_course(self, tensors: Sequence[th.Tensor]) -> list[th.Tensor]:
         """Tensors of a GPU in main memory, in one copy with its `course`, which is known from then on."""
-        fields = {} if self._course is not None else self[_course_keys(self.scheme)].data.transition_data
+        fields = {} if self._course is not None else self[course_keys(self.scheme)].data.transition_data
         brought = moved([*tensors, *fields.values()], "cpu")
         if self._course is None:
             self.know_course(dict(zip(fields, brought[len(tensors) :], strict=True)))
@@ -160,7 +158,7 @@ class EpisodeBatch:
         """What is known of its course in main memory: of a batch that is there, the tensors themselves."""
         if str(self.device) != "cpu":
             return self._course
-        keys = _course_keys(self.scheme)
+        keys = course_keys(self.scheme)
         return EpisodeBatch._select_keys(self, keys) if keys else None
 
     def _data_on(self, device: str | th.device) -> SimpleNamespace:
@@ -343,10 +341,6 @@ class EpisodeBatch:
             f"EpisodeBatch. Batch Size:{self.batch_size} Max_seq_len:{self.max_seq_length} "
             f"Keys:{self.scheme.keys()} Groups:{self.groups.keys()}"
         )
-
-
-def _course_keys(scheme: Mapping[str, dict]) -> tuple[str, ...]:
-    return (*(key for key in COURSE if key in scheme), *placing_fields(scheme))
 
 
 def _on_gpu(item: Any) -> bool:

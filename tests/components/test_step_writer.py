@@ -83,3 +83,19 @@ def test_tensors_that_are_not_in_main_memory():
     StepWriter(other).write(step, np.array([0, 2]), 1, mark_filled=True)
     for key in other.scheme:
         assert th.equal(target[key], other[key]), key
+
+
+def test_fields_are_cleared_with_what_derives_from_them_and_no_others():
+    made, everyone = batch(), np.arange(B)
+    writer = StepWriter(made)
+    for t in range(T):
+        writer.write(values(np.random.default_rng(t)) | {"reward": np.ones((B, 1))}, everyone, t)
+    before = {key: x.clone() for key, x in made.data.transition_data.items()}
+    writer.clear(np.array([1, 3]), 1, ("actions", "nothing of the batch"))
+    for key, x in made.data.transition_data.items():
+        if key in ("actions", "actions_onehot"):
+            assert before[key].any()
+            before[key][[1, 3], 1] = 0
+        assert th.equal(x, before[key]), key
+    writer.clear(np.array([0]), 2)
+    assert not any(x[0, 2].any() for x in made.data.transition_data.values())

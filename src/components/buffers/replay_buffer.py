@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import torch as th
 
-from components.episode_batch import COURSE, EpisodeBatch
+from components.course import course_keys
+from components.episode_batch import EpisodeBatch
 from components.one_copy import moved
 from components.storage import lazy_zeros, require_range, storage_dtype
 
@@ -211,7 +212,7 @@ class ReplayBuffer(EpisodeBatch):
         if stored["filled"].device.type == "cpu":
             return stored
         if self._course_fields is None:
-            keys = [key for key in COURSE if key in stored and key not in self._rebuilt]
+            keys = [key for key in course_keys(self.scheme) if key in stored and key not in self._rebuilt]
             self._course_fields = dict(zip(keys, moved([stored[key] for key in keys], "cpu"), strict=True))
         return self._course_fields
 
