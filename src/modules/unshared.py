@@ -58,7 +58,7 @@ class AgentLayerNorm(PerAgent):
 
     def __init__(self, layers: list[nn.LayerNorm]):
         super().__init__(layers)
-        self._eps = layers[0].eps
+        self.eps = layers[0].eps
 
     def forward(self, x: th.Tensor) -> th.Tensor:
         if self.axis == FIRST and x.dim() > 2:
@@ -66,7 +66,7 @@ class AgentLayerNorm(PerAgent):
         return self._of_rows(x)
 
     def _of_rows(self, x: th.Tensor) -> th.Tensor:
-        rows = F.layer_norm(x, x.shape[-1:], eps=self._eps).reshape(-1, self.n_agents, x.size(-1))
+        rows = F.layer_norm(x, x.shape[-1:], eps=self.eps).reshape(-1, self.n_agents, x.size(-1))
         return (rows * self.weight + self.bias).reshape(x.shape)
 
 

@@ -16,10 +16,10 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.modules import module as torch_module
 
-from modules.unshared import AgentGRUCell, AgentLinear
+from modules.unshared import AgentGRUCell, AgentLayerNorm, AgentLinear
 
 SHARED = (nn.Linear, nn.GRUCell, nn.LayerNorm)
-UNSHARED = (AgentLinear, AgentGRUCell)
+UNSHARED = (AgentLinear, AgentGRUCell, AgentLayerNorm)
 
 
 class PreparedStep:
@@ -101,11 +101,14 @@ def through(layer: nn.Module, x: th.Tensor, out: th.Tensor, of: str = "") -> th.
     return (th.mm if weight.dim() == 2 else th.bmm)(weight, x, out=out).add_(bias)
 
 
-def normed(norm: nn.LayerNorm | None, x: th.Tensor) -> th.Tensor:
+def normed(norm: nn.Module | None, x: th.Tensor) -> th.Tensor:
     """Normalised features, which stand first; without a norm as they are."""
     if norm is None:
         return x
-    return F.layer_norm(x.mT, norm.normalized_shape, norm.weight, norm.bias, norm.eps).mT
+    if isinstance(norm, nn.LayerNorm):
+        return F.layer_norm(x.mT, norm.normalized_shape, norm.weight, norm.bias, norm.eps).mT
+    rows = F.layer_norm(x.mT, (x.size(-2),), eps=norm.eps)
+    return rows.mul_(norm.weight.unsqueeze(1)).add_(norm.bias.unsqueeze(1)).mT
 
 
 class GRUStep:
