@@ -29,7 +29,8 @@ ITS_NETWORK = (
     "batch_size_run=128 rollout_steps=128 epochs=4 minibatches=4 "
     "obs_agent_id=False values_from_acting=True keep_memory=True"
 )
-CLEANRLS = "batch_size_run=4 rollout_steps=128 epochs=4 minibatches=4"
+# tests, which CleanRL has none of, play their 20 episodes side by side
+CLEANRLS = "batch_size_run=4 rollout_steps=128 epochs=4 minibatches=4 test_batch_size=20"
 
 
 def ours(words: str, steps: int, threads: int) -> float:

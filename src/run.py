@@ -267,7 +267,7 @@ def evaluate_sequential(args: SimpleNamespace, runner: Any) -> None:
 
     `--evaluate` and `evaluate=True` play `experiment.evaluation` instead, which also keeps a table of the episodes.
     """
-    for _ in range(-(-args.test_nepisode // runner.batch_size)):
+    for _ in range(-(-args.test_nepisode // getattr(runner, "test_batch_size", runner.batch_size))):
         runner.run(test_mode=True)
     if args.save_replay:
         runner.save_replay()

@@ -102,6 +102,7 @@ def play(
         "load_step": step,
         "local_results_path": str(results),
         "test_nepisode": episodes * environments,
+        "test_batch_size": 0,
         "replay_episodes": episodes,
         "save_model": False,
         "use_tensorboard": False,

@@ -52,7 +52,7 @@ class InTurn:
         if self.opponents is not None:
             self.opponents.rest()
         runner = self._runner
-        planned = -(-runner.args.test_nepisode // runner.batch_size)
+        planned = -(-runner.args.test_nepisode // getattr(runner, "test_batch_size", runner.batch_size))
         # episodes whose environment crashed do not count, so there may be more than planned
         while played < planned or getattr(runner, "test_unfinished", False):
             with stream.active():

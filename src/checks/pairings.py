@@ -3,7 +3,7 @@
 from checks.registries import AUTO, REGISTRIES, chosen_entry, chosen_name, looked_up, reads
 from checks.streams import check_streams
 from envs import batched_names, has_batched_form
-from runners.sources import source_of, why_whole
+from runners.sources import source_of, why_as_many_tests, why_whole
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
@@ -211,6 +211,11 @@ def _check_sizes(config: dict, traits: dict) -> None:
             f"runner={config['runner']} runs {most} environment, not batch_size_run={environments}. "
             "Use runner=parallel for more."
         )
+    if config["test_batch_size"] not in (0, environments):
+        if most is not None:
+            raise ConfigError(f"test_batch_size: runner={config['runner']} runs {most} environment. Leave it at 0.")
+        if why := why_as_many_tests(config, source_of(config, traits["runner"].get("lives", ""))):
+            raise ConfigError(f"test_batch_size={config['test_batch_size']}: {why}. Leave it at 0.")
 
 
 def _check_buffer(config: dict, traits: dict) -> None:

@@ -38,7 +38,7 @@ def advisor(config: Mapping[str, Any]) -> Iterator["Advisor"]:
     """
     console = logging.getLogger("muster.advising")
     console.setLevel(logging.WARNING)
-    alone = {"evaluate": True, "batch_size_run": 1, "vector_env": "auto", **ON_CPU}
+    alone = {"evaluate": True, "batch_size_run": 1, "test_batch_size": 0, "vector_env": "auto", **ON_CPU}
     checked = check_config(recursive_dict_update(default_config(), {**config, **alone}))
     model, step, _ = model_to_play(checked["checkpoint_path"], checked["load_step"])
     seed_everything(checked["seed"])

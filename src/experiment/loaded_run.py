@@ -45,7 +45,7 @@ class LoadedRun:
 
     def play(self) -> Iterator[Any]:
         """Play `test_nepisode` test episodes at least: the batches of episodes, one after another."""
-        for _ in range(-(-self.args.test_nepisode // self.args.batch_size_run)):
+        for _ in range(-(-self.args.test_nepisode // (self.args.test_batch_size or self.args.batch_size_run))):
             with self.stream.active(), th.no_grad():
                 batch = self.runner.run(test_mode=True)
             yield batch

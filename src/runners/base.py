@@ -30,6 +30,8 @@ class BaseRunner:
         self.args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         self.logger = logger
         self.batch_size = self.args.batch_size_run
+        # how many a call with `test_mode` plays side by side
+        self.test_batch_size = self.args.test_batch_size or self.batch_size
         self.t = 0
         self.t_env = 0
         # how far a training call takes the count of episodes
@@ -61,7 +63,9 @@ class BaseRunner:
             MusterError: a batch of whole episodes does not fit the memory there is.
         """
         device = acting_device(self.args)
-        self._require_memory(scheme, groups, preprocess, self.episode_limit + 1)
+        self._require_memory(
+            scheme, groups, preprocess, self.episode_limit + 1, rows=max(self.batch_size, self.test_batch_size)
+        )
         self.new_batch = partial(
             EpisodeBatch,
             scheme,
@@ -74,15 +78,20 @@ class BaseRunner:
         self.mac, self.scheme, self.groups, self.preprocess = mac, scheme, groups, preprocess
         self.best_episodes = best_episodes_of(self.args, scheme)
 
-    def _require_memory(self, scheme, groups, preprocess, columns: int, batches: int = 1) -> None:
-        """Refuse batches of so many columns if they do not fit the memory; `batches`: their number at a time."""
+    def _require_memory(self, scheme, groups, preprocess, columns: int, batches: int = 1, rows: int = 0) -> None:
+        """Refuse batches of so many columns if they do not fit the memory.
+
+        `batches`: their number at a time; `rows` of each, 0: as many as training plays.
+        """
+        rows = rows or self.batch_size
+        key = "batch_size_run" if rows == self.batch_size else "test_batch_size"
         batches += self.args.acting != "in_turn"  # the runner plays one while the learner trains on the last one
-        size = batches * batch_bytes(scheme, groups, preprocess, self.batch_size, columns)
+        size = batches * batch_bytes(scheme, groups, preprocess, rows, columns)
         require_memory(
-            f"The batch of runner={self.args.runner} ({self.batch_size} episodes of up to {columns} steps)",
+            f"The batch of runner={self.args.runner} ({rows} episodes of up to {columns} steps)",
             size,
             device_memory(acting_device(self.args)),
-            "Choose a smaller batch_size_run, shorter episodes or smaller observations.",
+            f"Choose a smaller {key}, shorter episodes or smaller observations.",
         )
 
     def state_dict(self) -> dict:

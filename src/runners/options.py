@@ -16,6 +16,13 @@ OPTIONS = {
     "separate_test_env": Option(
         SHARED, "tests play on separate environments and do not change training", resume=EXPERIENCE
     ),
+    "test_batch_size": Option(
+        SHARED,
+        "number of environments that tests play side by side, on separate ones of this process; 0: batch_size_run",
+        at_least=0,
+        at_most=COPIES,
+        resume=EXPERIENCE,
+    ),
     "test_nepisode": Option(
         SHARED, "number of episodes of one test, exactly; 0: no tests", at_least=0, at_most=EPISODES, resume=FREE
     ),

@@ -240,11 +240,12 @@ class EpisodesRunner(BaseRunner):
         An episode that is lost to a fault leaves nothing behind: when the others have ended, another one is played
         into its row.
         """
-        env, listener, size = self.vector_env.play(test_mode), None, self.batch_size
+        copies = self.test_batch_size if test_mode else self.batch_size
+        env, listener, size = self.vector_env.play(test_mode), None, copies
         if test_mode and self.on_match_episode is None:
             size = min(size, self.args.test_nepisode - len(self.test_returns))
-        if size < self.batch_size:
-            env = FirstCopies(env, size, self.batch_size)
+        if size < copies:
+            env = FirstCopies(env, size, copies)
         if test_mode and self.recorder is not None:
             env, listener = self.recorder.watch(env, self.t_env)
         resumed = self.started is not None

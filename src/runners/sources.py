@@ -41,3 +41,12 @@ def why_whole(config: Mapping[str, Any], source: str) -> str:
     if config["teams"] or config["opponents"] != "newest":
         return "several teams or models play (teams, opponents)"
     return ""
+
+
+def why_as_many_tests(config: Mapping[str, Any], source: str) -> str:
+    """Why tests play on as many environments as training; "": they may have another number."""
+    if not config["separate_test_env"]:
+        return "with separate_test_env=False, tests play on the environments of training"
+    if source == "workers":
+        return "with vector_env=workers, each environment of a test is in the process of one of training"
+    return ""

@@ -53,6 +53,11 @@ def environment_factory(args: SimpleNamespace, index: int, test_mode: bool) -> C
     return partial(_make, factory, _seeded(args, env_parameters(factory), [index], test_mode))
 
 
+def copies_of(args: SimpleNamespace, test_mode: bool) -> int:
+    """How many environments training plays on, or separate ones of tests."""
+    return args.test_batch_size or args.batch_size_run if test_mode else args.batch_size_run
+
+
 def batched_environment_factory(
     args: SimpleNamespace, test_mode: bool, indices: Sequence[int] | None = None, threads: int | None = None
 ) -> Callable:
@@ -61,7 +66,7 @@ def batched_environment_factory(
 
     It gets the seeds as a list, one for each copy, and `threads`, unless it takes none (None).
     """
-    indices = range(args.batch_size_run) if indices is None else indices
+    indices = range(copies_of(args, test_mode)) if indices is None else indices
     factory = loaded(REGISTRY.entry(args.env).traits["batched"])
     env_args = _seeded(args, env_parameters(REGISTRY[args.env]), indices, test_mode)
     share = {} if threads is None else {"threads": threads}
@@ -126,6 +131,6 @@ def _places(args: SimpleNamespace, indices: Sequence[int], test_mode: bool) -> l
     collectors = args.collectors["processes"] if several else 0
     training = size * (collectors or 1)
     if test_mode or (collectors and collector is None):
-        return [[index, size, training + index] for index in indices]
+        return [[index, copies_of(args, test_mode), training + index] for index in indices]
     first = size * (collector or 0)
     return [[first + index, training, first + index] for index in indices]

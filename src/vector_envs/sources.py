@@ -11,7 +11,7 @@ from vector_envs import TRANSPORTS
 from vector_envs.contract import VectorEnv
 from vector_envs.faults import FaultPolicy
 from vector_envs.in_process import InProcessEnv
-from vector_envs.instances import batched_environment_factory, environment_factory
+from vector_envs.instances import batched_environment_factory, copies_of, environment_factory
 from vector_envs.native import NativeEnv
 from vector_envs.parts import InParts
 from vector_envs.split import SplitEnv
@@ -24,7 +24,7 @@ MODES = (False, True)
 
 
 def native(args: SimpleNamespace, parts: int = 1) -> VectorEnv:
-    """As one batch of `batch_size_run` copies, in this process or divided among `native_processes` others.
+    """As one batch for training and one for tests, in this process or divided among `native_processes` others.
 
     Args:
         parts: the number of batches that the copies of training are divided into, each with its own processes.
@@ -32,14 +32,14 @@ def native(args: SimpleNamespace, parts: int = 1) -> VectorEnv:
     Raises:
         MusterError: the processes would take more memory than is available.
     """
-    size = args.batch_size_run
-    processes = min(args.native_processes, size)
+    of = {mode: range(copies_of(args, mode)) for mode in MODES}
+    processes = min(args.native_processes, args.batch_size_run)
     threads = partial(threads_of, args, args.env_threads) if takes_threads(args.env) else _not_taken
     if processes > 1:
         _require_memory(args, processes, "Choose a smaller native_processes.")
-        make = {mode: _split(args, mode, processes, args.worker_timeout, range(size), threads) for mode in MODES}
+        make = {mode: _split(args, mode, processes, args.worker_timeout, of[mode], threads) for mode in MODES}
     else:
-        make = {mode: _whole(args, mode, range(size), threads) for mode in MODES}
+        make = {mode: _whole(args, mode, of[mode], threads) for mode in MODES}
     if parts > 1:
         make[False] = _in_parts(args, parts, processes, threads)
     return TrainAndTest(make, args.separate_test_env)
@@ -92,7 +92,7 @@ def _split(
 
 def in_process(args: SimpleNamespace) -> VectorEnv:
     """In this process."""
-    make = {mode: [environment_factory(args, b, mode) for b in range(args.batch_size_run)] for mode in MODES}
+    make = {mode: [environment_factory(args, b, mode) for b in range(copies_of(args, mode))] for mode in MODES}
     return TrainAndTest(
         {
             mode: lambda recreated, mode=mode: InProcessEnv([lambda one=one: one(recreated) for one in make[mode]])

@@ -138,3 +138,15 @@ def test_critics_that_do_not_fit(parts, message):
     usual = {"agent_output_type": "pi_logits", "action_selector": "soft_policies", "batch_size": 1, "buffer_size": 1}
     with pytest.raises(ConfigError, match=message):
         check_pairings(completed({**default_config(), **usual, **parts}))
+
+
+def test_tests_on_another_number_of_environments_need_separate_ones_of_this_process():
+    config = {**compose_config("ppo", "lbf").config, "batch_size_run": 4, "test_batch_size": 20}
+    check_pairings(completed({**config, "vector_env": "in_process"}))
+    with pytest.raises(ConfigError, match="test_batch_size=20: with separate_test_env=False, tests play on the"):
+        check_pairings(completed({**config, "vector_env": "in_process", "separate_test_env": False}))
+    with pytest.raises(ConfigError, match="test_batch_size=20: with vector_env=workers"):
+        check_pairings(completed({**config, "vector_env": "workers"}))
+    check_pairings(completed({**config, "vector_env": "workers", "test_batch_size": 4}))
+    with pytest.raises(ConfigError, match="test_batch_size: runner=episode runs 1 environment"):
+        check_pairings(completed({**default_config(), "test_batch_size": 2}))

@@ -136,7 +136,9 @@ def test_evaluate_needs_the_controller_only(trained, tmp_path, monkeypatch):
 
 def test_won_and_seed_of_each_episode():
     env_args = {"map_name": "3m", "seed": 5}
-    args = SimpleNamespace(env="skirmish", env_args=env_args, separate_test_env=True, batch_size_run=3)
+    args = SimpleNamespace(
+        env="skirmish", env_args=env_args, separate_test_env=True, batch_size_run=3, test_batch_size=0
+    )
     table = EpisodeTable(args)
     table.add(0, 3.5, 20, {"battle_won": True})
     table.add(2, 1, 30, {"battle_won": False})
