@@ -18,6 +18,7 @@ class PackedSteps:
 
     `rows`: int64 `[P]`, b * T + t of each of the P filled steps; `sizes`: at each step, how many sequences have it.
     `continued`: in a rollout, int64 `[S]`, the row b whose first column is the sequence's first step, or -1.
+    `in_place`: the filled steps are all of the batch's, in its order.
     """
 
     rows: th.Tensor
@@ -25,6 +26,7 @@ class PackedSteps:
     batch_size: int
     length: int
     continued: th.Tensor | None = None
+    in_place: bool = False
 
     @classmethod
     def of(cls, filled: th.Tensor) -> "PackedSteps | None":
@@ -52,7 +54,7 @@ class PackedSteps:
             return None
         if length == 1:
             every = th.arange(batch_size)
-            return cls(every, [batch_size], batch_size, length, every)
+            return cls(every, [batch_size], batch_size, length, every, in_place=True)
         begins = starts.clone()
         begins[:, 0] = True
         of_row, column = begins.nonzero(as_tuple=True)
@@ -64,7 +66,8 @@ class PackedSteps:
 
     def to(self, device: str | th.device) -> "PackedSteps":
         there = moved([self.rows] if self.continued is None else [self.rows, self.continued], device)
-        return PackedSteps(there[0], self.sizes, self.batch_size, self.length, *there[1:])
+        continued = None if self.continued is None else there[1]
+        return PackedSteps(there[0], self.sizes, self.batch_size, self.length, continued, self.in_place)
 
     def at_start(self, of_rows: th.Tensor | None, otherwise: th.Tensor) -> th.Tensor:
         """For every sequence, the value of its row of a rollout, `of_rows` `[B, ...]`, else `otherwise` `[S, ...]`."""
@@ -75,10 +78,14 @@ class PackedSteps:
 
     def take(self, x: th.Tensor) -> th.Tensor:
         """`[B, T, *shape]` -> `[P, *shape]`."""
+        if self.in_place:
+            return x.flatten(0, 1)
         return x.reshape(self.batch_size * self.length, *x.shape[2:]).index_select(0, self.rows)
 
     def spread(self, x: th.Tensor) -> th.Tensor:
         """`[P, *shape]` -> `[B, T, *shape]`, with zeros where nothing is filled."""
+        if self.in_place:
+            return x.unflatten(0, (self.batch_size, self.length))
         spread = x.new_zeros(self.batch_size * self.length, *x.shape[1:]).index_copy(0, self.rows, x)
         return spread.view(self.batch_size, self.length, *x.shape[1:])
 

@@ -11,6 +11,7 @@ from learners.gradients import clip_gradients, parameters_of, set_gradients
 from learners.non_finite import NonFiniteError, non_finite_figure
 from learners.steps_on_gpu import StepsOnGpu
 from utils.divided import dividing
+from utils.optimisers import make_step
 from utils.tensor_trees import map_tree
 from utils.timing import timed
 
@@ -68,7 +69,7 @@ class Descent:
             turned = non_finite_figure(loss.item(), norms[-1], parameters)
             if turned is None:
                 with timed("optimiser"):
-                    optimiser.step()
+                    make_step(optimiser)
             else:
                 self._leave_out(turned)
         if self._on_gpu.full:

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from learners.actor_critic import ActorCriticLearner
 from learners.evaluation import statistics
 from learners.figures import Figure, figure
+from learners.ppo_objective import clipped_surrogate, mean_square
 from learners.q_targets import masked_mean
 from utils.errors import ConfigError
 from utils.masked_rows import mean_where
@@ -78,6 +79,16 @@ class PPOLearner(ActorCriticLearner):
     def _has_moved(self, found: dict[str, float]) -> bool:
         return bool(self.args.target_kl) and found["approx_kl"] > self.args.target_kl
 
+    def _value_loss(self, values: th.Tensor, part, mask: th.Tensor, eps_clip: float) -> th.Tensor:
+        """The mean error of values `[B, T, n]`; with `value_clip`, of the worse of two values, one near the old one."""
+        if not self.args.value_clip and self.args.huber_delta is None:
+            return mean_square(values, part["returns"], mask)
+        errors = self._error(values, part["returns"])
+        if self.args.value_clip:
+            near = part["old_values"] + (values - part["old_values"]).clamp(-eps_clip, eps_clip)
+            errors = th.maximum(errors, self._error(near, part["returns"]))
+        return masked_mean(errors, mask)
+
     def _error(self, values: th.Tensor, returns: th.Tensor) -> th.Tensor:
         """Squared; beyond `huber_delta`, if there is one, linear with the same slope (Huber 1964)."""
         if self.args.huber_delta is None:
@@ -85,24 +96,18 @@ class PPOLearner(ActorCriticLearner):
         return 2 * F.huber_loss(values, returns, reduction="none", delta=self.args.huber_delta)
 
     def _update(self, part, eps_clip: float, entropy_coef: float, with_statistics: bool = True) -> dict[str, Figure]:
-        """One gradient step on some rows; returns "approx_kl" or, `with_statistics`, all that is logged."""
+        """One gradient step on some rows; returns "approx_kl" if needed or, `with_statistics`, all that is logged."""
         mask, choices, advantages = part["mask"], part["choices"], part["advantages"]
         if self.args.normalise_minibatches:
             advantages = _scaled(advantages, mask)
         now = self.evaluate(part)
-        log_ratio = (now.log_prob - part["old_log_prob"]).masked_fill(choices == 0, 0.0)
-        ratio = log_ratio.exp()
-        # the smaller of both: no reward for moving further (eq. 7)
-        gain = th.minimum(ratio * advantages, ratio.clamp(1 - eps_clip, 1 + eps_clip) * advantages)
+        pg_loss, ratio, log_ratio = clipped_surrogate(now.log_prob, part["old_log_prob"], advantages, choices, eps_clip)
         entropy = masked_mean(now.entropy, choices)
-        pg_loss = -masked_mean(gain, choices)
-        errors = self._error(now.values, part["returns"])
-        if self.args.value_clip:
-            near = part["old_values"] + (now.values - part["old_values"]).clamp(-eps_clip, eps_clip)
-            errors = th.maximum(errors, self._error(near, part["returns"]))
-        value_loss = masked_mean(errors, mask)
+        value_loss = self._value_loss(now.values, part, mask, eps_clip)
         loss = pg_loss - entropy_coef * entropy
         norms = self.step(loss, value_loss)
+        if not (with_statistics or self.args.target_kl):
+            return {}
         with th.no_grad():
             # the unbiased estimate of low variance (Schulman 2020)
             approx_kl = figure(self._kl_mean(ratio - 1 - log_ratio, choices))

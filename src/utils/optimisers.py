@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+import torch as th
 from torch.nn import Module
 from torch.optim import Adam, Optimizer, RAdam, RMSprop
 
@@ -19,6 +20,39 @@ def build_optimiser(params, lr: float, args) -> Optimizer:
     if args.optimizer == "radam":
         return RAdam(params, lr=lr, eps=args.optim_eps, foreach=True)
     raise ValueError(f"optimizer is 'rmsprop', 'adam' or 'radam', not '{args.optimizer}'")
+
+
+def make_step(optimiser: Optimizer) -> None:
+    """`optimiser.step()`; of fused Adam on the CPU without its checks, which take longer than a small step."""
+    plain = type(optimiser) is Adam and "step" not in vars(optimiser) and optimiser.state
+    if not plain or optimiser._optimizer_step_pre_hooks or optimiser._optimizer_step_post_hooks:
+        optimiser.step()
+        return
+    groups = [_fused_group(optimiser, group) for group in optimiser.param_groups]
+    if None in groups:
+        optimiser.step()
+        return
+    with th.no_grad():
+        for tensors, options in groups:
+            th._foreach_add_(tensors[-1], 1)
+            th._fused_adam_(*tensors, **options)
+
+
+def _fused_group(optimiser: Adam, group: dict) -> tuple[list[list[th.Tensor]], dict] | None:
+    """The arguments of torch's kernel; None: `step` has more to do than to call it."""
+    parameters = [p for p in group["params"] if p.grad is not None]
+    states = [optimiser.state.get(p) for p in parameters]
+    unusual = not group["fused"] or group["amsgrad"] or group["differentiable"] or group["decoupled_weight_decay"]
+    if unusual or isinstance(group["lr"], th.Tensor) or not parameters or not all(states):
+        return None
+    if not all(p.is_cpu and p.dtype is th.float32 and p.grad.layout is th.strided for p in parameters):
+        return None
+    moments = [[state[name] for state in states] for name in ("exp_avg", "exp_avg_sq")]
+    tensors = [parameters, [p.grad for p in parameters], *moments, [], [state["step"] for state in states]]
+    beta1, beta2 = group["betas"]
+    options = {"amsgrad": False, "lr": group["lr"], "beta1": beta1, "beta2": beta2, "eps": group["eps"]}
+    options |= {"weight_decay": group["weight_decay"], "maximize": group["maximize"]}
+    return tensors, options
 
 
 def parameter_names(optimiser: Optimizer, modules: Iterable[Module]) -> list[str]:
