@@ -7,6 +7,7 @@ import numpy as np
 
 from components.batch_state import batch_state, put_batch_state
 from components.episode_buffer import EpisodeBatch
+from components.recent_steps import RecentSteps
 from components.step_writer import StepWriter
 from runners.auto_reset import AutoResetPlay, FinishedEpisode
 from runners.started import kept
@@ -25,9 +26,9 @@ class EpisodeCollector:
     def __init__(self, play: AutoResetPlay, new_batch: Callable[[], EpisodeBatch]):
         self._play, self._new_batch = play, new_batch
         self._everyone = np.arange(play.size)
-        # row b: the episode that copy b plays now, so far
-        self._unfinished = new_batch()
-        self._store = StepWriter(self._unfinished, play.pending)
+        # the episodes that the copies play now, so far: of copy b the last `_t[b]` columns
+        self._recent = RecentSteps(new_batch())
+        self._store = StepWriter(self._recent.batch, play.pending)
         self._t = np.zeros(play.size, dtype=np.int64)
         self._closing: list[FinishedEpisode] = []
         self._gathered: list[FinishedEpisode] = []
@@ -41,9 +42,11 @@ class EpisodeCollector:
         """
         while not self._complete:
             before_step(int(np.count_nonzero(~self._play.closing)))
-            self._store.write(self._play.observed(), self._everyone, self._t, mark_filled=True)
+            column = self._recent.column
+            self._store.write(self._play.observed(), self._everyone, column)
             result = self._play.step(t_env)
-            self._store.write(result.values, self._everyone, self._t)
+            self._store.write(result.values, self._everyone, column)
+            self._recent.advance()
             self._take(self._closing)
             self._closing = result.finished
             self._t = np.where(result.closing | result.lost, 0, self._t + 1)
@@ -53,10 +56,11 @@ class EpisodeCollector:
     def cut_off(self, t_env: int) -> None:
         """Tests are about to play on these copies: drop the unfinished episodes; those that have ended are kept."""
         if self._closing:
-            rows = np.array([episode.row for episode in self._closing])
-            self._store.clear(rows, self._t[rows])
-            self._store.write(self._play.observed(), rows, self._t[rows], mark_filled=True)
-            self._store.write(self._play.decide(t_env), rows, self._t[rows])
+            rows, column = np.array([episode.row for episode in self._closing]), self._recent.column
+            self._store.clear(rows, column)
+            self._store.write(self._play.observed(), rows, column, mark_filled=True)
+            self._store.write(self._play.decide(t_env), rows, column)
+            self._recent.advance()
             self._take(self._closing)
             self._closing = []
         self._play.cut_off()
@@ -68,7 +72,7 @@ class EpisodeCollector:
         return {
             "play": self._play.state_dict(),
             "t": self._t,
-            "unfinished": batch_state(self._unfinished, steps=int(self._t.max())),
+            "unfinished": batch_state(self._unfinished(), steps=int(self._t.max())),
             "closing": [kept(episode) for episode in self._closing],
             "batches": [_batch_of(*one) for one in (*self._complete, (self._batch, self._gathered))],
         }
@@ -77,7 +81,7 @@ class EpisodeCollector:
         """Resume, after `__init__`, from where `state_dict` was taken; the environment must have resumed before."""
         self._play.load_state_dict(state["play"])
         self._t = state["t"]
-        put_batch_state(self._unfinished, state["unfinished"])
+        self._recent.copy_from(put_batch_state(self._new_batch(), state["unfinished"]), self._t)
         self._closing = [FinishedEpisode(**episode) for episode in state["closing"]]
         batches = [
             (put_batch_state(self._new_batch(), one["batch"]), [FinishedEpisode(**e) for e in one["episodes"]])
@@ -85,19 +89,25 @@ class EpisodeCollector:
         ]
         *self._complete, (self._batch, self._gathered) = batches
 
+    def _unfinished(self) -> EpisodeBatch:
+        """The episodes that the copies play now: row b is copy b's."""
+        batch = self._new_batch()
+        for copy, steps in enumerate(self._t.tolist()):
+            self._recent.copy_to(batch, copy, copy, steps, self._recent.column)
+        return batch
+
     def _take(self, episodes: list[FinishedEpisode]) -> None:
-        """Copy episodes, their closing states included, into the next rows of the batch."""
+        """Copy episodes, which end before the present column, into the next rows of the batch."""
         for episode in episodes:
-            self._play.pending.add(partial(self._copy, episode, self._batch, len(self._gathered)))
+            place = self._batch, len(self._gathered), episode.row, episode.length + 1, self._recent.column
+            self._play.pending.add(partial(self._copy, *place))
             self._gathered.append(episode)
             if len(self._gathered) == self._play.size:
                 self._complete.append((self._batch, self._gathered))
                 self._batch, self._gathered = self._new_batch(), []
 
-    def _copy(self, episode: FinishedEpisode, batch: EpisodeBatch, row: int, _: list) -> None:
-        source, columns = self._unfinished.data.transition_data, slice(episode.length + 1)
-        for key, target in batch.data.transition_data.items():
-            target[row, columns] = source[key][episode.row, columns]
+    def _copy(self, batch: EpisodeBatch, row: int, copy: int, steps: int, end: int, _: list) -> None:
+        self._recent.copy_to(batch, row, copy, steps, end)
 
 
 def _batch_of(batch: EpisodeBatch, episodes: list[FinishedEpisode]) -> dict:

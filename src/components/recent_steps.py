@@ -1,0 +1,71 @@
+"""The last steps of episodes that are played side by side, each at its own step, in memory that is ordered by time.
+
+All of them write into the same column, side by side in memory, whichever step each has come to; an episode is read from
+the column in which it began.
+"""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from components.episode_batch import EpisodeBatch
+
+
+class RecentSteps:
+    """The columns of the last T steps of B copies, a ring.
+
+    Args:
+        like: a batch of B episodes and T columns, whose fields and device are taken.
+
+    Attributes:
+        batch: the columns, for a `StepWriter`; `filled` is 1 everywhere, as nobody reads what was not written.
+        column: the present one.
+    """
+
+    def __init__(self, like: EpisodeBatch):
+        data = SimpleNamespace(
+            transition_data={
+                key: tensor.new_zeros((tensor.size(1), tensor.size(0), *tensor.shape[2:])).transpose(0, 1)
+                for key, tensor in like.data.transition_data.items()
+            },
+            episode_data=like.data.episode_data,
+        )
+        data.transition_data["filled"].fill_(1)
+        sizes = like.batch_size, like.max_seq_length
+        self.batch = EpisodeBatch(
+            like.scheme, like.groups, *sizes, data=data, preprocess=like.preprocess, device=like.device
+        )
+        self.column, self._columns = 0, like.max_seq_length
+        self._source = fields_of(self.batch)
+
+    def advance(self) -> None:
+        """Let the next column be the present one."""
+        self.column = (self.column + 1) % self._columns
+
+    def copy_to(self, batch: EpisodeBatch, row: int, copy: int, steps: int, end: int) -> None:
+        """Copy the `steps` columns before the column `end` of one copy to the beginning of a row of a batch."""
+        first = (end - steps) % self._columns
+        until_end = min(steps, self._columns - first)
+        targets = fields_of(batch)
+        for key, source in self._source.items():
+            target = targets[key]
+            target[row, :until_end] = source[copy, first : first + until_end]
+            if until_end < steps:
+                target[row, until_end:steps] = source[copy, : steps - until_end]
+
+    def copy_from(self, batch: EpisodeBatch, steps: np.ndarray) -> None:
+        """Take the first `steps[b]` columns of row b for the last ones of copy b; the present column is then behind
+        them all."""
+        self.column = int(steps.max()) % self._columns
+        fields = fields_of(batch)
+        for copy, count in enumerate(steps.tolist()):
+            places = np.arange(self.column - count, self.column) % self._columns
+            for key, target in self._source.items():
+                target[copy, places] = fields[key][copy, :count]
+
+
+def fields_of(batch: EpisodeBatch) -> dict[str, Any]:
+    """The fields of steps: as arrays on their memory if that is the CPU's, else as tensors."""
+    tensors = batch.data.transition_data
+    return dict(zip(tensors, batch.arrays(tensors), strict=True)) if str(batch.device) == "cpu" else tensors
