@@ -8,6 +8,7 @@ import torch as th
 
 from components.episode_buffer import EpisodeBatch
 from components.pending_writes import PendingWrites
+from components.transforms import OneHot
 
 
 class StepWriter:
@@ -49,8 +50,7 @@ class StepWriter:
         for key, value in self._fields(values):
             self._put(key, value, rows, t)
             if key in self._preprocess:
-                new_key, derived = self._derived(key, th.as_tensor(value))
-                self._put(new_key, derived.numpy(), rows, t)
+                self._put(*self._derived_array(key, value), rows, t)
 
     def _fields(self, values: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
         """What the batch has of these."""
@@ -68,6 +68,12 @@ class StepWriter:
         for transform in transforms:
             derived = transform.transform(derived)
         return new_key, derived
+
+    def _derived_array(self, key: str, value: np.ndarray) -> tuple[str, np.ndarray]:
+        new_key, transforms = self._preprocess[key]
+        if value.dtype.kind == "i" and len(transforms) == 1 and type(transforms[0]) is OneHot:
+            return new_key, transforms[0].of_array(value)
+        return new_key, self._derived(key, th.as_tensor(value))[1].numpy()
 
     def clear(self, rows: np.ndarray, t: int | np.ndarray, keys: Iterable[str] | None = None) -> None:
         """Let the fields `keys` and what derives from them (None: every field) be 0 at step `t` of the episodes `rows`;

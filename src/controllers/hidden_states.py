@@ -37,6 +37,10 @@ def reset_where(which: th.Tensor, hidden: Tree, initial: Tree) -> Tree:
         fits = first.shape[: which.dim()] == which.shape
         shape = first.shape if fits else (*which.shape, -1)
         first_rows, rows = first.reshape(shape), now.reshape(shape)
+        if which.is_cpu and rows.dtype == first.dtype and not (rows.requires_grad or first.requires_grad):
+            rows = rows.clone()  # keeps that order, and takes a third of the time
+            rows[which] = first_rows[which]
+            return rows.reshape(first.shape)
         mask = which.view(*which.shape, *[1] * (rows.dim() - which.dim()))
         return th.where(mask, first_rows, rows).reshape(first.shape)
 
