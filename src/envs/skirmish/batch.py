@@ -85,7 +85,9 @@ class BatchedSkirmish:
         self.battles = allocate_battles(batch_size, self.n_agents, self.n_enemies)
         self.outputs = allocate_outputs(batch_size, self.scenario)
         self._parts = self._shares.cut(self.battles)  # the battles of each thread
+        self._points = np.array(self.map.enemy_points or [(0.0, 0.0)])  # where the enemies go
         self._opening = self._find_opening()
+        self._opening_reward = None if self._opening is None else self._max_reward(self._opening)
         self.seed(self.options.seed)
 
     def seed(self, seed: int | Sequence[int] | None) -> None:
@@ -120,20 +122,18 @@ class BatchedSkirmish:
 
     def _place_units(self, which: np.ndarray) -> None:
         rows = np.flatnonzero(which)
+        if self._opening is not None and len(self._points) == 1:  # all is known
+            self.battles.units[rows], self.battles.battle["max_reward"][rows] = self._opening, self._opening_reward
+            return
         if self._opening is not None:
-            self.battles.units[rows] = self._opening
-            worth = self._worth(self._opening)
+            units = np.repeat(self._opening[None], rows.size, axis=0)
         else:
             units = self._blank_units(rows.size)
             for k, b in enumerate(rows):
                 self._place_drawn_units(b, units[k])
-            self.battles.units[rows] = self._with_figures_of_their_types(units)
-            worth = self._worth(units)
-        options = self.options
-        self.battles.battle["max_reward"][rows] = (
-            options.reward_win + self.n_enemies * options.reward_death_value + worth
-        )
-        self._give_enemies_their_order(rows)
+            units = self._with_figures_of_their_types(units)
+        self._give_enemies_their_order(units, rows)
+        self.battles.units[rows], self.battles.battle["max_reward"][rows] = units, self._max_reward(units)
 
     def _blank_units(self, battles: int) -> np.ndarray:
         units = np.zeros((battles, self.n_agents + self.n_enemies), dtype=self.battles.units.dtype)
@@ -149,10 +149,11 @@ class BatchedSkirmish:
             units[name] = kinds[name]
         return units
 
-    def _worth(self, units: np.ndarray) -> np.ndarray:
-        """Health and shields of the enemies, `[...]` for units `[..., U]`."""
-        enemies = units[..., self.n_agents :]
-        return (enemies["health"] + enemies["shield"]).sum(axis=-1)
+    def _max_reward(self, units: np.ndarray) -> np.ndarray:
+        """The most that a battle of these units brings, `[...]` for units `[..., U]`."""
+        options, enemies = self.options, units[..., self.n_agents :]
+        worth = (enemies["health"] + enemies["shield"]).sum(axis=-1)
+        return options.reward_win + self.n_enemies * options.reward_death_value + worth
 
     def _find_opening(self) -> np.ndarray | None:
         """The units `[U]` at the start of every episode on a SMAC map; SMACv2 draws them."""
@@ -161,7 +162,10 @@ class BatchedSkirmish:
         units = self._blank_units(1)
         units["kind"], places = starting_units(self.map, self.game.types, self.scenario.open)
         units["x"], units["y"] = places.T
-        return self._with_figures_of_their_types(units)[0]
+        units = self._with_figures_of_their_types(units)
+        if len(self._points) == 1:
+            self._give_enemies_their_order(units, np.zeros(1, dtype=np.int64))
+        return units[0]
 
     def _place_drawn_units(self, b: int, units: np.ndarray) -> None:
         """SMACv2: teams and places come from the episode's own generator."""
@@ -177,18 +181,19 @@ class BatchedSkirmish:
         if drawn.enemy_mask is not None:
             self.battles.vision[b] |= np.where(drawn.enemy_mask, MASKED, 0).astype(np.uint8)
 
-    def _give_enemies_their_order(self, rows: np.ndarray) -> None:
-        enemies = self.battles.units[:, self.n_agents :]
+    def _give_enemies_their_order(self, units: np.ndarray, rows: np.ndarray) -> None:
+        """To the enemies among the units `[b, U]` of the battles `rows`."""
+        enemies = units[:, self.n_agents :]
         if self.scenario.enemy_order == HOLD:
-            enemies["order"][rows] = IDLE
+            enemies["order"] = IDLE
             return
-        enemies["order"][rows] = ATTACK_MOVE
-        points = np.array(self.map.enemy_points or [(0.0, 0.0)])
+        enemies["order"] = ATTACK_MOVE
+        first, last = self._points[0], self._points[-1]
         share = np.zeros(rows.size)
-        if len(points) > 1:  # anywhere between the two points
+        if len(self._points) > 1:  # anywhere between the two points
             share = np.array([uniform(self.battles.battle[b]) for b in rows])
-        goals = points[0] + share[:, None] * (points[-1] - points[0])
-        enemies["goal_x"][rows], enemies["goal_y"][rows] = goals[:, :1], goals[:, 1:]
+        goals = first + share[:, None] * (last - first)
+        enemies["goal_x"], enemies["goal_y"] = goals[:, :1], goals[:, 1:]
 
     def step(self, actions: np.ndarray, outputs: Outputs | None = None) -> Outputs:
         """One environment step of all battles; one that has ended stays as it is until it is reset.
