@@ -38,12 +38,15 @@ PARTS = ("presets", "runs", "updates", "simulator", "options")
 # without a card: most battles of a run
 FEW = 64
 # what only a card runs, or runs otherwise: a run by preset and map, words, and how near its figures are to the plain
-# path's; captured graphs will have a line here
+# path's
 OPTIONS = (
     ("qmix_fast", "8m", "precision=bfloat16", 0.1),
     ("ippo", "2s3z", "precision=bfloat16", 0.1),
     ("qmix_fast", "8m", "compile=on", 1e-3),
     ("mappo", "27m_vs_30m", "compile=on", 1e-3),
+    ("ippo", "2s3z", "cuda_graphs=on", 1e-2),
+    ("mappo", "27m_vs_30m", "cuda_graphs=on", 1e-2),
+    ("pqn_vdn", "8m", "cuda_graphs=on", 1e-2),
 )
 
 

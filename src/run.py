@@ -23,6 +23,7 @@ from checks.recorded import statement_of
 from checks.teams import team_config
 from experiment.out_of_memory import explanation
 from experiment.session import train_or_play
+from learners.captured_updates import why_nothing_is_captured
 from learners.data_parallel import undivided
 from records.best_model import best_of
 from records.console_log import get_logger
@@ -125,6 +126,8 @@ def _complete(config: dict, log: logging.Logger, resume: Resumption | None) -> t
     if config.get("seed") is None:
         config["seed"] = int.from_bytes(os.urandom(4), "little") // 4
     config = args_sanity_check(copy.deepcopy(config), log)
+    if config["cuda_graphs"] == "on" and (reason := why_nothing_is_captured(config)):
+        log.warning(f"cuda_graphs=on has no effect: {reason} (docs/performance.md).")
     if config["data_parallel"] and (count := cards() if config["use_cuda"] else 0) < 2:
         log.warning(f"data_parallel has no effect: the run can use {count} GPUs, and it needs two.")
     elif config["data_parallel"] and (part := undivided(config)):

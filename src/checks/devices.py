@@ -39,11 +39,13 @@ def check_machine(config: dict) -> None:
 
 
 def check_compiler(config: dict) -> None:
-    """Refuse `compile=on` where torch.compile would find no C++ compiler.
+    """Refuse `compile=on` where torch.compile would find no C++ compiler, and with captured graphs.
 
     Raises:
-        ConfigError: there is neither `$CXX`, nor g++, nor clang++.
+        ConfigError: there is neither `$CXX`, nor g++, nor clang++; or `cuda_graphs` is on, too.
     """
+    if config["compile"] == "on" and config["cuda_graphs"] == "on":
+        raise ConfigError("compile=on and cuda_graphs=on were never tried together. Use one of them.")
     if config["compile"] == "on" and not any(map(shutil.which, (os.environ.get("CXX") or "g++", "g++", "clang++"))):
         raise ConfigError("compile=on needs a C++ compiler: g++ or clang++ on the PATH, or another one named by $CXX.")
 

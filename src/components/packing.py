@@ -27,6 +27,8 @@ class PackedSteps:
     length: int
     continued: th.Tensor | None = None
     in_place: bool = False
+    # where memories start within a sequence: nowhere
+    starts = None
 
     @classmethod
     def of(cls, filled: th.Tensor) -> "PackedSteps | None":
@@ -88,6 +90,34 @@ class PackedSteps:
             return x.unflatten(0, (self.batch_size, self.length))
         spread = x.new_zeros(self.batch_size * self.length, *x.shape[1:]).index_copy(0, self.rows, x)
         return spread.view(self.batch_size, self.length, *x.shape[1:])
+
+
+@dataclass
+class RolloutSteps:
+    """Every step of B rows of T columns, time first: all in shapes that no value decides, as graphs of a GPU need them.
+
+    A row is a sequence, in which memories start where `starts` is true, bool `[B, T]` or by agent `[B, T, n]`.
+    """
+
+    starts: th.Tensor
+    batch_size: int
+    length: int
+
+    @property
+    def sizes(self) -> list[int]:
+        return [self.batch_size] * self.length
+
+    def at_start(self, of_rows: th.Tensor, otherwise: th.Tensor) -> th.Tensor:
+        """For every sequence, the value of its row, `of_rows` `[B, ...]`."""
+        return of_rows
+
+    def take(self, x: th.Tensor) -> th.Tensor:
+        """`[B, T, *shape]` -> `[T * B, *shape]`."""
+        return x.transpose(0, 1).flatten(0, 1)
+
+    def spread(self, x: th.Tensor) -> th.Tensor:
+        """`[T * B, *shape]` -> `[B, T, *shape]`."""
+        return x.unflatten(0, (self.length, self.batch_size)).transpose(0, 1)
 
 
 def _pack(first: th.Tensor, lengths: th.Tensor) -> tuple[th.Tensor, list[int], th.Tensor]:

@@ -8,6 +8,7 @@ from typing import Any
 import torch as th
 
 from components.action_selectors import REGISTRY as action_REGISTRY
+from components.fixed_batch import FixedBatch
 from components.packing import PackedSteps
 from controllers import REGISTRY
 from controllers.agent_form import find_own_rows, wants_agent_axis
@@ -16,7 +17,7 @@ from controllers.hidden_states import for_all_agents
 from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.one_network import OneNetwork
 from controllers.prepared import PreparedPasses
-from controllers.unroll import unroll_by_steps
+from controllers.unroll import all_steps, sequences_with_starts, unroll_by_steps
 from envs.fields import EXPLORES
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.distributions import Categorical, Joint
@@ -168,6 +169,8 @@ class BasicMAC(OneNetwork):
         """Inputs for `unroll_packed`; None if these agents cannot be unrolled so, or if steps are missing."""
         if not self.supports_packing or not self._agent_supports_packing():
             return None
+        if isinstance(ep_batch, FixedBatch):
+            return self.inputs.packed(ep_batch, all_steps(ep_batch))
         course = ep_batch.course()
         if is_rollout(ep_batch):
             starts = memory_starts(course)
@@ -190,9 +193,14 @@ class BasicMAC(OneNetwork):
             avail_actions: of those steps, `[P, n, A]`.
         """
         self.init_hidden(inputs.steps.sizes[0])
-        self.hidden_states = inputs.hidden_at_start(self.hidden_states)
+        initial = self.hidden_states
+        self.hidden_states = inputs.hidden_at_start(initial)
         sizes = [size * self.n_agents for size in inputs.steps.sizes]
-        outs, hidden = self._sequences(self.agent.encode(inputs.parts), sizes)
+        encoded = self.agent.encode(inputs.parts)
+        if inputs.steps.starts is None:
+            outs, hidden = self._sequences(encoded, sizes)
+        else:
+            outs, hidden = sequences_with_starts(self.agent, encoded, inputs.steps.starts, self.hidden_states, initial)
         outs, hidden = map_tree(lambda x: x.unflatten(0, (-1, self.n_agents)), (outs, hidden))
         return self._finish_outputs(outs, avail_actions, test_mode), hidden
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from types import SimpleNamespace
 from typing import Any
 
 import torch as th
 import torch.nn as nn
 
 from components.episode_batch import EpisodeBatch
-from components.packing import PackedSteps
+from components.fixed_batch import FixedBatch
+from components.packing import PackedSteps, RolloutSteps
 from components.sampling.listed import listed_names
 from components.sampling.parts import before_columns
 from controllers.hidden_states import fields_before, memory_before
@@ -99,7 +99,7 @@ class PackedInputs:
     """The inputs of agents at the P filled `steps` of a batch: `parts`, of P * n agents."""
 
     batch: EpisodeBatch
-    steps: PackedSteps
+    steps: PackedSteps | RolloutSteps
     parts: StepInputs
 
     def hidden_at_start(self, initial: Tree) -> Tree:
@@ -166,9 +166,10 @@ class AgentInputs:
         """Part by part at all steps, time first: of T * B * n agents."""
         return self._parts(_AllSteps(batch))
 
-    def packed(self, batch: EpisodeBatch, steps: PackedSteps) -> PackedInputs:
-        """Part by part at the P filled steps of a batch."""
-        return PackedInputs(batch, steps, self._parts(_FilledSteps(batch, steps)))
+    def packed(self, batch: EpisodeBatch, steps: PackedSteps | RolloutSteps) -> PackedInputs:
+        """Part by part at the P filled steps of a batch, or at all of them."""
+        kind = _EveryStep if isinstance(steps, RolloutSteps) else _FilledSteps
+        return PackedInputs(batch, steps, self._parts(kind(batch, steps)))
 
     def _rows(self, steps: "_OneStep | _AllSteps") -> th.Tensor:
         observations = [_in_one_axis(x, steps) for x in self._observations(steps).values()]
@@ -197,33 +198,12 @@ class AgentInputs:
 
     def _ids(self, steps: "_OneStep | _AllSteps | _FilledSteps") -> th.Tensor:
         """Agent ids, one-hot: `[*steps.lead, n, n]`."""
+        if steps.captured:  # a graph keeps nothing of another one, nor gives to it
+            return th.eye(self.n_agents, device=steps.device).expand(*steps.lead, -1, -1)
         if (steps.lead, steps.device) != self._ids_of:  # of acting, they are the same at every step
             self._ids_of = (steps.lead, steps.device)
             self._last_ids = th.eye(self.n_agents, device=steps.device).expand(*steps.lead, -1, -1)
         return self._last_ids
-
-
-def behind_a_column(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
-    """A rollout behind one more column: every step then has the actions before it, as in a batch of whole episodes.
-
-    A controller of any kind finds them in the column before: those before the rollout in the new one, and zeros before
-    the start of an episode, `starts` (bool `[B, T]`).
-    """
-    data = SimpleNamespace(transition_data={}, episode_data={})
-    actions = action_fields(batch.scheme)
-    for key, info in batch.scheme.items():
-        tensor = batch[key]
-        if info.get("episode_const", False):
-            data.episode_data[key] = tensor
-            continue
-        longer = th.cat([th.zeros_like(tensor[:, :1]), tensor], dim=1)
-        if key in actions:
-            longer[:, 0] = batch[field_before(key)]
-            longer[:, :-1][starts] = 0
-        data.transition_data[key] = longer
-    return EpisodeBatch(
-        batch.scheme, batch.groups, batch.batch_size, batch.max_seq_length + 1, data=data, device=batch.device
-    )
 
 
 def actions_before(batch: EpisodeBatch, key: str) -> th.Tensor:
@@ -239,6 +219,7 @@ class _OneStep:
     """Fields `[B, n, ...]` at step `t`, and the actions before it."""
 
     def __init__(self, batch: EpisodeBatch, t: int):
+        self.captured = isinstance(batch, FixedBatch)
         self._batch, self._t = batch, t
         self.lead, self.device = (batch.batch_size,), batch["filled"].device
 
@@ -252,6 +233,8 @@ class _OneStep:
 
 class _AllSteps:
     """Fields `[T, B, n, ...]` at all steps of whole episodes, and the actions before each."""
+
+    captured = False
 
     def __init__(self, batch: EpisodeBatch):
         self._batch = batch
@@ -268,9 +251,11 @@ class _AllSteps:
 class _FilledSteps:
     """Fields `[P, n, ...]` at the filled steps of a batch, and the actions before each."""
 
+    captured = False
+
     def __init__(self, batch: EpisodeBatch, steps: PackedSteps):
         self._batch, self._steps = batch, steps
-        self.lead, self.device = (len(steps.rows),), batch["filled"].device
+        self.lead, self.device = (sum(steps.sizes),), batch["filled"].device
 
     def now(self, key: str) -> th.Tensor:
         return self._steps.take(self._batch[key])
@@ -282,6 +267,15 @@ class _FilledSteps:
         before = self._batch[field_before(key)] if steps.continued is not None else None
         at_start = steps.at_start(before, flat.new_zeros(first, *flat.shape[1:]))
         return th.cat([at_start, flat.index_select(0, steps.rows[first:] - 1)])
+
+
+class _EveryStep(_FilledSteps):
+    """The same at all steps, as graphs see them."""
+
+    captured = True
+
+    def before(self, key: str) -> th.Tensor:
+        return self._steps.take(actions_before(self._batch, key))
 
 
 def _in_one_axis(x: th.Tensor, steps: "_OneStep | _AllSteps | _FilledSteps") -> th.Tensor:

@@ -1,12 +1,16 @@
 """One way to run any controller over a whole batch."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import torch as th
 
-from components.packing import AllSteps
+from components.episode_batch import EpisodeBatch
+from components.packing import AllSteps, RolloutSteps
 from controllers.hidden_states import by_agent, has_rows, memory_before, reset_where
-from controllers.inputs import behind_a_column
+from controllers.inputs import field_before
 from utils.rl_utils import memory_starts
-from utils.schemes import is_rollout
+from utils.schemes import action_fields, is_rollout
 from utils.tensor_trees import Tree, map_tree
 
 
@@ -56,8 +60,57 @@ def unroll_rollout_by_steps(mac, batch, **options) -> tuple[th.Tensor, Tree]:
     return th.stack(outputs, dim=1), _stacked(hidden)
 
 
+def all_steps(batch: EpisodeBatch) -> RolloutSteps:
+    """Where all steps of a batch are: of a rollout, or of whole episodes."""
+    filled = batch["filled"]
+    starts = memory_starts(batch) if is_rollout(batch) else th.zeros_like(filled.squeeze(2), dtype=th.bool)
+    return RolloutSteps(starts, *filled.shape[:2])
+
+
+def sequences_with_starts(
+    agent: Any, encoded: th.Tensor, starts: th.Tensor, hidden: Tree, initial: Tree
+) -> tuple[th.Tensor, Tree]:
+    """An agent's `sequence` over T steps of all N agents of B rows, whose memory starts again within them.
+
+    Args:
+        encoded: `[T * N, H]`.
+        starts: where memories are `initial`, bool `[B, T]` or by agent `[B, T, n]`.
+        hidden: before the first step; leaves `[B, n, ...]`, as those of `initial`.
+    """
+    outputs, states = [], []
+    for t, x in enumerate(encoded.chunk(starts.size(1))):
+        # a copy, because agents may overwrite it
+        of_step, hidden = agent.sequence(x.clone(), [len(x)], reset_where(starts[:, t], hidden, initial))
+        outputs.append(of_step)
+        states.append(hidden)
+    return th.cat(outputs), map_tree(lambda *leaves: th.cat(leaves), *states)
+
+
 def _stacked(states: list[Tree]) -> Tree:
     return map_tree(lambda *leaves: th.stack(leaves, dim=1), *states)
+
+
+def behind_a_column(batch: EpisodeBatch, starts: th.Tensor) -> EpisodeBatch:
+    """A rollout behind one more column: every step then has the actions before it, as in a batch of whole episodes.
+
+    A controller of any kind finds them in the column before: those before the rollout in the new one, and zeros before
+    the start of an episode, `starts` (bool `[B, T]`).
+    """
+    data = SimpleNamespace(transition_data={}, episode_data={})
+    actions = action_fields(batch.scheme)
+    for key, info in batch.scheme.items():
+        tensor = batch[key]
+        if info.get("episode_const", False):
+            data.episode_data[key] = tensor
+            continue
+        longer = th.cat([th.zeros_like(tensor[:, :1]), tensor], dim=1)
+        if key in actions:
+            longer[:, 0] = batch[field_before(key)]
+            longer[:, :-1][starts] = 0
+        data.transition_data[key] = longer
+    return EpisodeBatch(
+        batch.scheme, batch.groups, batch.batch_size, batch.max_seq_length + 1, data=data, device=batch.device
+    )
 
 
 class BatchUnroll:

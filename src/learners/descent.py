@@ -5,6 +5,7 @@ from typing import Any
 
 import torch as th
 
+from learners.captured_updates import CapturedUpdates, MadeNumbers
 from learners.data_parallel import in_parallel, parallel_devices
 from learners.figures import Figure
 from learners.gradients import clip_gradients, parameters_of, set_gradients
@@ -22,12 +23,16 @@ class Descent:
     Attributes:
         skipped_updates: left out because a value was not finite (`on_non_finite=skip`).
         turned_non_finite: the last such value.
+        made: brings numbers that were made in main memory to the learner's device.
+        captured: calls methods that make steps, by captured graphs if `cuda_graphs` is on.
     """
 
     def __init__(self, args: Any):
         self.args = args
         self.skipped_updates, self.turned_non_finite = 0, ""
         self._on_gpu = StepsOnGpu()
+        self.made = MadeNumbers()
+        self.captured = CapturedUpdates(self, self._on_gpu, self.made)
 
     def _forward(self, network: Callable, *inputs: Any) -> Any:
         """`network(*inputs)`, computed in `precision`; the outputs are float32 in any case."""

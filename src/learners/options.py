@@ -24,6 +24,12 @@ OPTIONS = {
         "divide the rows of the learner's networks among all GPUs (docs/performance.md)",
         resume=FREE,
     ),
+    "cuda_graphs": Option(
+        SHARED,
+        "on a GPU, repeat updates as captured graphs: off or on (docs/performance.md)",
+        choices=("off", "on"),
+        resume=FREE,
+    ),
     "on_non_finite": Option(
         SHARED,
         "a loss, gradient or observation that is NaN or infinite: stop, or skip (leave the update out)",

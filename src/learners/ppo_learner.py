@@ -68,7 +68,7 @@ class PPOLearner(ActorCriticLearner):
     def _epoch(self, sample, eps_clip: float, entropy_coef: float, stats: dict[str, list] | None) -> bool:
         """One pass over all rows; whether the policy is still near the one that acted. Adds to `stats`, if there is."""
         for part in self._minibatches(sample):
-            found = self._update(part, eps_clip, entropy_coef, stats is not None)
+            found = self.captured(self._update, part, eps_clip, entropy_coef, stats is not None)
             if stats is not None:
                 for key, value in found.items():
                     stats[key].append(value)

@@ -47,7 +47,8 @@ class PQNLearner(BaseLearner):
         stats, due = defaultdict(list), self._log_due(t_env)
         for part in passes(rows(batch), self.args.epochs, self.args.minibatches):
             there = to_device(part, targets.device)
-            for key, value in self._update(batch[part], targets[there], mask[there], due).items():
+            found = self.captured(self._update, batch[part], targets[there], mask[there], due)
+            for key, value in found.items():
                 stats[key].append(value)
         if due:
             self._log({key: sum(values) / len(values) for key, values in stats.items()}, t_env)

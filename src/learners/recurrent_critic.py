@@ -5,6 +5,7 @@ from typing import Any
 
 import torch as th
 
+from components.fixed_batch import FixedBatch
 from components.packing import PackedSteps
 from components.sampling.parts import before_columns
 from modules.agents.gru_sequence import gru_sequence
@@ -28,6 +29,9 @@ def unroll(
     """
     if before is None and BEFORE in batch.scheme:
         before = batch[BEFORE]
+    if isinstance(batch, FixedBatch):
+        starts = episode_starts(batch) if is_rollout(batch) else th.zeros_like(batch["filled"][:, :, 0], dtype=th.bool)
+        return _by_steps(critic, critic.encode(field, 2), starts, before)
     course = batch.course()
     starts, filled = episode_starts(course), course["filled"]
     steps = PackedSteps.of_rollout(filled, starts) if is_rollout(batch) else PackedSteps.of(filled)

@@ -1,5 +1,8 @@
 """Steps of optimisers on a GPU, which are left out there if a value is not finite: the program does not wait for it."""
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
 import torch as th
 
 from components.one_copy import received
@@ -52,6 +55,19 @@ class StepsOnGpu:
             th._foreach_sub_(group, old)
             th._foreach_mul_(group, finite.to(group[0].dtype))
             th._foreach_add_(group, old)
+
+    @contextmanager
+    def apart(self) -> Iterator[list[tuple[th.optim.Optimizer, th.Tensor]]]:
+        """Steps that are made in this block are only listed, with their losses and norms."""
+        made, self._made = self._made, []
+        try:
+            yield self._made
+        finally:
+            self._made = made
+
+    def remember(self, made: Iterable[tuple[th.optim.Optimizer, th.Tensor]]) -> None:
+        """These steps were made, too."""
+        self._made += made
 
     def left_out(self) -> list[tuple[float, float]]:
         """The loss and the norm of each step since the last call that was left out; waits for the GPU, once."""

@@ -39,6 +39,10 @@ class Normaliser(nn.Module):
 
     def _scale(self) -> tuple[th.Tensor, th.Tensor]:
         """Mean and deviation; computed when the buffers have changed, as acting asks at every step."""
+        if next(iter(self._buffers.values())).is_cuda and th.cuda.is_current_stream_capturing():
+            # a graph computes them at each replay, and keeps them to itself
+            mean, var = self.running_mean_var()
+            return mean, var.sqrt()
         version = [(buffer._version, buffer.device) for buffer in self._buffers.values()]
         if version != self._scale_of[0]:
             mean, var = self.running_mean_var()

@@ -6,6 +6,8 @@ import torch as th
 from torch.nn import Module
 from torch.optim import Adam, Optimizer, RAdam, RMSprop
 
+from utils.devices import CUDA, kind_of
+
 
 def build_optimiser(params, lr: float, args) -> Optimizer:
     """RMSprop (PyMARL's), Adam or RAdam over `params`, by `args.optimizer`.
@@ -13,13 +15,29 @@ def build_optimiser(params, lr: float, args) -> Optimizer:
     Raises:
         ValueError: another name.
     """
+    capturable = args.cuda_graphs == "on" and kind_of(args.device) == CUDA
     if args.optimizer == "rmsprop":
-        return RMSprop(params, lr=lr, alpha=args.optim_alpha, eps=args.optim_eps, foreach=True)
-    if args.optimizer == "adam":
-        return Adam(params, lr=lr, eps=args.optim_eps, fused=True)
-    if args.optimizer == "radam":
-        return RAdam(params, lr=lr, eps=args.optim_eps, foreach=True)
-    raise ValueError(f"optimizer is 'rmsprop', 'adam' or 'radam', not '{args.optimizer}'")
+        more = {"alpha": args.optim_alpha, "foreach": True}
+        optimiser = RMSprop(params, lr=lr, eps=args.optim_eps, capturable=capturable, **more)
+    elif args.optimizer == "adam":
+        optimiser = Adam(params, lr=lr, eps=args.optim_eps, fused=True, capturable=capturable)
+    elif args.optimizer == "radam":
+        optimiser = RAdam(params, lr=lr, eps=args.optim_eps, foreach=True, capturable=capturable)
+    else:
+        raise ValueError(f"optimizer is 'rmsprop', 'adam' or 'radam', not '{args.optimizer}'")
+    optimiser.register_load_state_dict_post_hook(_stay_capturable)
+    return optimiser
+
+
+def _stay_capturable(optimiser: Optimizer) -> None:
+    """Count steps where this run needs it, whatever the run did that saved the state."""
+    capturable = optimiser.defaults["capturable"]
+    for group in optimiser.param_groups:
+        group["capturable"] = capturable
+        for parameter in group["params"]:
+            state = optimiser.state.get(parameter, {})
+            if "step" in state and not group.get("fused"):
+                state["step"] = state["step"].to(parameter.device if capturable else "cpu")
 
 
 def make_step(optimiser: Optimizer) -> None:

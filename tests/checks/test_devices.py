@@ -121,3 +121,9 @@ def test_bfloat16_is_tried_once_and_only_if_asked_for(tried):
 def test_the_trial_itself(tried):
     """Where it succeeds, so does computing in this process."""
     assert check_config(recursive_dict_update(default_config(), BFLOAT16))["precision"] == "bfloat16"
+
+
+def test_captured_graphs_exclude_compiling():
+    both = {"compile": "on", "cuda_graphs": "on"}
+    with pytest.raises(ConfigError, match="never tried together"):
+        check_config(recursive_dict_update(default_config(), both))

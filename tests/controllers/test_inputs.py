@@ -8,8 +8,8 @@ from components.episode_buffer import EpisodeBatch
 from components.packing import PackedSteps
 from components.transforms import OneHot
 from controllers.basic_controller import BasicMAC
-from controllers.inputs import AgentInputs, behind_a_column, field_before
-from controllers.unroll import BatchUnroll, unroll_mac
+from controllers.inputs import AgentInputs, field_before
+from controllers.unroll import BatchUnroll, behind_a_column, unroll_mac
 from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent

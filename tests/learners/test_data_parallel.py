@@ -142,7 +142,8 @@ def test_runs_of_which_nothing_is_divided_say_so(changes, warned, monkeypatch, c
     monkeypatch.setattr(th.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(th.cuda, "is_available", lambda: True)
     monkeypatch.setattr("run.seed_everything", lambda seed: 1 // 0)
-    config = {"seed": 1, "use_cuda": True, "data_parallel": True, "mixer": None, "learner": "x", "mac": "basic_mac"}
+    config = {"seed": 1, "use_cuda": True, "data_parallel": True, "mixer": None, "cuda_graphs": "off"}
+    config |= {"learner": "x", "mac": "basic_mac"}
     with caplog.at_level("WARNING"), pytest.raises(ZeroDivisionError):
         _complete({**config, **changes}, LOG, None)
     assert warned in caplog.text and bool(warned) == bool(caplog.text)

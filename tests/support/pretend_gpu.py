@@ -8,7 +8,8 @@
 - is counted if a program would wait for a real GPU, or would send it data: see `COUNTED`.
 
 The numbers are the CPU's to the last bit, except in the cell of GRUs, where they are equal up to rounding. What it
-cannot show: speed, memory, streams, captured graphs, and kernels that compute otherwise than the CPU's.
+cannot show: speed, memory, streams, and kernels that compute otherwise than the CPU's. Captured graphs are those of
+`pretend_graphs`.
 
 How: a wrapper subclass with `__torch_dispatch__` on torch's spare device (PrivateUse1; a torch built for CPUs lacks
 what autograd needs of `cuda`), and two modes. `_Kernels` sees operations that make tensors, `_Calls` those that C++
@@ -29,6 +30,8 @@ from torch.utils import backend_registration
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
+
+import pretend_graphs
 
 # what the card must answer: a number taken from it, a copy from it, and results whose size it decides
 ANSWERS = ("item", "to_cpu", "by_size", "index_by_mask")
@@ -61,6 +64,7 @@ class Counts(Counter):
     def note(self, what: str, times: bool | int = 1) -> None:
         if not times:
             return
+        pretend_graphs.refuse_if_capturing(what)
         self[what] += int(times)
         if self.places is not None:
             self.places[what, _place()] += int(times)
@@ -99,6 +103,7 @@ class CardTensor(th.Tensor):
     is_cuda = property(lambda self: True)
     is_cpu = property(lambda self: False)
     device = property(lambda self: th.device("cuda", self.card or 0))
+    data_ptr = lambda self: self.inner.data_ptr()  # noqa: E731
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -123,9 +128,10 @@ def install() -> None:
     """Make torch, in this process, believe in two GPUs, for good."""
     facts = {"is_available": True, "is_initialized": False, "device_count": CARDS, "current_device": 0}
     facts |= {"mem_get_info": (8 << 30, 8 << 30), "get_device_name": "pretend GPU"}
-    ignored = ("_lazy_init", "synchronize", "empty_cache", "manual_seed", "manual_seed_all")
+    ignored = ("_lazy_init", "empty_cache", "manual_seed", "manual_seed_all")
     for name, value in {**facts, **dict.fromkeys(ignored)}.items():
         setattr(th.cuda, name, lambda *_, _value=value, **__: _value)
+    pretend_graphs.install()
     # a network that moves keeps its weights' objects, which its optimiser has
     th.__future__.set_swap_module_params_on_conversion(True)
     # wrapper subclasses cannot be made in it
@@ -181,7 +187,7 @@ def _compute(func, args, kwargs):
         blocking = not (kwargs.get("non_blocking") or args[2:3] == (True,))
         counts.note("to_card" if blocking else SENT, there and not here and args[1].dim() > 0)
         counts.note("to_cpu", here and not there)
-        func(*tree_map(_inner, args), **kwargs)
+        pretend_graphs.execute(func, args, kwargs)
         return args[0]
     if on_card:
         _require_one_device(func, args, tensors)
@@ -193,11 +199,11 @@ def _compute(func, args, kwargs):
     # who says how many there will be need not ask
     counts.note("by_size", on_card and func in BY_SIZE and kwargs.get("output_size") is None)
     if func is aten._thnn_fused_gru_cell.default:
-        return tuple(CardTensor(x, card) for x in _gru_cell(*args))
+        return tuple(CardTensor(x, card) for x in pretend_graphs.execute(_gru_cell, args, {}))
     if func is aten._thnn_fused_gru_cell_backward.default:
-        return tuple(None if x is None else CardTensor(x, card) for x in _gru_cell_backward(*args))
-    inner_args, inner_kwargs = tree_map(_inner, (args, kwargs))
-    out = func(*inner_args, **inner_kwargs)
+        found = pretend_graphs.execute(_gru_cell_backward, args, {})
+        return tuple(None if x is None else CardTensor(x, card) for x in found)
+    out = pretend_graphs.execute(func, args, kwargs)
     if not on_card:
         return out
     if th.Tag.inplace_view in func.tags:
@@ -219,7 +225,7 @@ def _copied(tensor, kwargs, from_card):
     counts.note("to_cpu", from_card and not to_card)
     counts.note(SENT if kwargs.get("non_blocking") else "to_card", to_card and not from_card)
     kwargs.pop("pin_memory", None)
-    out = aten._to_copy.default(_inner(tensor), **kwargs)
+    out = pretend_graphs.execute(aten._to_copy.default, (tensor,), kwargs)
     card = tensor.card if target is None and from_card else _card_of(target) if target is not None else None
     return CardTensor(out, card) if to_card else out
 
@@ -309,15 +315,11 @@ def _card_of(device):
     return (device.index or 0) if device.type == "cuda" else None
 
 
-def _inner(x):
-    return x.inner if isinstance(x, CardTensor) else x
-
-
 def _gru_cell(input_gates, hidden_gates, hx, input_bias=None, hidden_bias=None):
     """torch's cell on a GPU, which has other operations than the CPU's: the new memory, and what `backward` needs."""
-    i, h, x = input_gates.inner, hidden_gates.inner, hx.inner
+    i, h, x = input_gates, hidden_gates, hx
     if input_bias is not None:
-        i, h = i + input_bias.inner, h + hidden_bias.inner
+        i, h = i + input_bias, h + hidden_bias
     (ir, iz, i_n), (hr, hz, hn) = i.chunk(3, 1), h.chunk(3, 1)
     r, z = th.sigmoid(ir + hr), th.sigmoid(iz + hz)
     n = th.tanh(i_n + r * hn)
@@ -325,8 +327,8 @@ def _gru_cell(input_gates, hidden_gates, hx, input_bias=None, hidden_bias=None):
 
 
 def _gru_cell_backward(grad, workspace, has_bias):
-    g = grad.inner
-    r, z, n, x, hn = workspace.inner.chunk(5, 1)
+    g = grad
+    r, z, n, x, hn = workspace.chunk(5, 1)
     gz, gn = g * (x - n) * (1 - z) * z, g * (1 - z) * (1 - n * n)
     gr = gn * hn * (1 - r) * r
     gi, gh = th.cat([gr, gz, gn], 1), th.cat([gr, gz, gn * r], 1)
