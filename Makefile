@@ -1,4 +1,4 @@
-# make train    set up .venv and train QMIX on Skirmish's 3m, three marines against three (about a minute after installing)
+# make train    set up .venv and train MAPPO on Skirmish's 3m, three marines against three (half a minute after installing)
 # make test     set up everything and run all checks: lint, import rules, tests
 #               (make test-fast: without the tests that are marked slow)
 # make browse   open the runs in results/ in the web browser (RESULTS=folder for another folder)
@@ -19,8 +19,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: train race browse test test-fast lint format check-tests check-fast reference
 
 train: $(VENV)/.core
-	$(BIN)/python src/main.py --config=qmix_fast --env-config=skirmish with env_args.map_name=3m \
-		t_max=180000 test_interval=10000 log_interval=40000 seed=1 \
+	$(BIN)/python src/main.py --config=mappo --env-config=skirmish with env_args.map_name=3m batch_size_run=32 \
+		lr=0.001 critic_lr=0.001 t_max=150000 test_interval=10000 log_interval=40000 seed=1 \
 		save_model=True save_replay=True use_tensorboard=True
 
 race: $(VENV)/.core
