@@ -4,8 +4,9 @@ An agent's class has a prepared form if it declares `prepared` itself: one that 
 
     prepared(inputs, n_agents) -> PreparedStep
 
-Numbers stand features first: `[F, N]` of N = B * n agents, or `[n, F, B]` where each agent has weights of its own. So
-each gate of a recurrent cell is contiguous. NumPy's tanh is several times as fast as torch's on small tensors.
+Numbers of recurrent cells stand features first: `[F, N]` of N = B * n agents, or `[n, F, B]` where each agent has
+weights of its own. So each gate is contiguous. NumPy's tanh is several times as fast as torch's on small tensors.
+Networks without a cell take rows, `[N, F]` or `[n, B, F]`: products of few rows are up to five times as fast so.
 """
 
 from typing import Any
@@ -70,6 +71,18 @@ class PreparedStep:
         """`[N, F]` -> a view `[F, N]` or `[n, F, B]`."""
         return rows.unflatten(0, (self._rows, self._n_agents)).permute(1, 2, 0) if self._lead else rows.t()
 
+    def _row_buffer(self, features: int) -> th.Tensor:
+        """`[N, F]` or `[n, B, F]`."""
+        return th.empty(*self._lead, self._rows, features)
+
+    def _by_agent(self, rows: th.Tensor) -> th.Tensor:
+        """`[N, F]` as it is, or a view `[n, B, F]`."""
+        return rows.unflatten(0, (self._rows, self._n_agents)).transpose(0, 1) if self._lead else rows
+
+    def _together(self, rows: th.Tensor) -> th.Tensor:
+        """The reverse; of agents with weights of their own, a copy."""
+        return rows.transpose(0, 1).flatten(0, 1) if self._lead else rows
+
     def _rows_first(self, features: th.Tensor) -> th.Tensor:
         """The reverse; of agents with weights of their own, a copy."""
         return features.permute(2, 0, 1).flatten(0, 1) if self._lead else features.t()
@@ -81,7 +94,7 @@ class PreparedStep:
         out = (th.mm if weight.dim() == 2 else th.bmm)(weight, features)
         rows = th.empty(*self._lead, self._rows, out.size(-2))
         th.add(out.mT, bias.unsqueeze(-2), out=rows)
-        return rows.transpose(0, 1).flatten(0, 1) if self._lead else rows
+        return self._together(rows)
 
 
 def has_prepared_form(agent: Any) -> bool:
@@ -101,14 +114,27 @@ def through(layer: nn.Module, x: th.Tensor, out: th.Tensor, of: str = "") -> th.
     return (th.mm if weight.dim() == 2 else th.bmm)(weight, x, out=out).add_(bias)
 
 
+def rows_through(layer: nn.Module, x: th.Tensor, out: th.Tensor | None = None) -> th.Tensor:
+    """A linear layer's outputs of rows `[N, F]` or `[n, B, F]`, as its module gives them; `out`: where to, if known."""
+    weight, bias = layer._parameters["weight"], layer._parameters["bias"]
+    if weight.dim() == 2:
+        return th.addmm(bias, x, weight.t(), out=out)
+    return th.baddbmm(bias.unsqueeze(1), x, weight.mT, out=out)
+
+
 def normed(norm: nn.Module | None, x: th.Tensor) -> th.Tensor:
     """Normalised features, which stand first; without a norm as they are."""
+    return x if norm is None else normed_rows(norm, x.mT).mT
+
+
+def normed_rows(norm: nn.Module | None, x: th.Tensor) -> th.Tensor:
+    """Normalised rows; without a norm as they are."""
     if norm is None:
         return x
     if isinstance(norm, nn.LayerNorm):
-        return F.layer_norm(x.mT, norm.normalized_shape, norm.weight, norm.bias, norm.eps).mT
-    rows = F.layer_norm(x.mT, (x.size(-2),), eps=norm.eps)
-    return rows.mul_(norm.weight.unsqueeze(1)).add_(norm.bias.unsqueeze(1)).mT
+        return F.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+    rows = F.layer_norm(x, (x.size(-1),), eps=norm.eps)
+    return rows.mul_(norm.weight.unsqueeze(1)).add_(norm.bias.unsqueeze(1))
 
 
 class GRUStep:
