@@ -34,6 +34,15 @@ class ActorMAC(PolicyMAC):
         ConfigError: an agent with a memory, inputs from the step before, or noise that does not suit the actions.
     """
 
+    supports_prepared = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A subclass with its own inputs or outputs acts by these."""
+        if "supports_prepared" not in vars(cls):
+            own = ("forward", "outputs_at", "_build_inputs", "_initial")
+            cls.supports_prepared = all(getattr(cls, name) is getattr(ActorMAC, name) for name in own)
+        super().__init_subclass__(**options)
+
     def __init__(self, scheme, groups, args):
         args = with_defaults(args, REGISTRY.defaults_of(type(self)))
         if args.obs_last_action:
@@ -74,7 +83,7 @@ class ActorMAC(PolicyMAC):
     def decide(self, batch, t: int, t_env: int, rows=slice(None), test_mode: bool = False) -> Decision:
         """Actions at step `t` of the episodes `rows`."""
         fresh = self.hidden_states["acted"].view(batch.batch_size, self.n_agents, 1)[rows] == 0
-        outputs = self.forward(batch, t, test_mode=test_mode)[rows]
+        outputs = self._acting_outputs(batch, t, test_mode)[rows]
         masks = {mask: batch[mask][rows, t] for mask in self.policy.masks}
         policy = self.distribution(outputs, masks)
         if test_mode:
@@ -91,11 +100,20 @@ class ActorMAC(PolicyMAC):
 
     def forward(self, ep_batch, t: int, test_mode: bool = False) -> th.Tensor:
         """Outputs at step `t`, `[B, n, size]`; from now on every episode has begun."""
-        self.hidden_states = {
-            "agent": self.hidden_states["agent"],
-            "acted": th.ones_like(self.hidden_states["acted"]),
-        }
+        self._note_acted()
         return self.outputs_at(ep_batch, t)
+
+    def _acting_outputs(self, batch: Any, t: int, test_mode: bool) -> th.Tensor:
+        """As `forward`, by the prepared pass of the network if it has one."""
+        advanced = self._prepared.step(batch, t, self.hidden_states["agent"])
+        if advanced is None:
+            return self.forward(batch, t, test_mode=test_mode)
+        self._note_acted()
+        return advanced[0]
+
+    def _note_acted(self) -> None:
+        acted = th.ones_like(self.hidden_states["acted"])
+        self.hidden_states = {"agent": self.hidden_states["agent"], "acted": acted}
 
     def outputs_at(self, batch: Any, t: int) -> th.Tensor:
         """Outputs at step `t`, `[B, n, size]`, for learning: nothing is remembered."""

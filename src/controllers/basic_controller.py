@@ -138,7 +138,7 @@ class BasicMAC(OneNetwork):
 
     def _acting_outputs(self, batch, t: int, test_mode: bool) -> th.Tensor:
         """As `forward`, by the prepared pass of the network if it has one (`controllers.prepared`)."""
-        advanced = self._prepared.step(batch, t)
+        advanced = self._prepared.step(batch, t, self.hidden_states)
         if advanced is None:
             return self.forward(batch, t, test_mode=test_mode)
         outputs, self.hidden_states = advanced

@@ -43,8 +43,9 @@ class PreparedPasses:
     def __setstate__(self, state: dict) -> None:
         self.__init__(state["_mac"])
 
-    def step(self, batch: Any, t: int) -> tuple[th.Tensor, th.Tensor] | None:
-        """Outputs `[B, n, A]` at step `t` and the memory after it; None: the controller's `forward` has to be asked."""
+    def step(self, batch: Any, t: int, hidden: Any) -> tuple[th.Tensor, th.Tensor] | None:
+        """From the memory `hidden`, outputs `[B, n, A]` at step `t` and the memory after it; None: the controller's
+        `forward` has to be asked."""
         mac = self._mac
         if mac.agent is not self._agent:
             self._agent, self._by_episodes, self._possible = mac.agent, {}, _is_possible(mac)
@@ -53,7 +54,7 @@ class PreparedPasses:
         prepared = self._by_episodes.get(batch.batch_size)
         if prepared is None:
             prepared = self._by_episodes[batch.batch_size] = _Pass(mac, batch.batch_size)
-        return prepared.step(batch, t, mac.hidden_states)
+        return prepared.step(batch, t, hidden)
 
 
 def acts_prepared(mac: Any, scheme: Mapping[str, dict]) -> bool:

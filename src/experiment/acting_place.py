@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 
 from checks.registries import chosen_entry
+from controllers.actor_controller import ActorMAC
 from controllers.prepared import acts_prepared
 from experiment.teams import Member
 from utils.devices import AUTO, CPU
@@ -49,6 +50,8 @@ def _reason_to_stay(teams: list[Member], scheme: Mapping[str, dict], agents: int
             entry = chosen_entry(vars(team.args), key)
             if entry is not None and not entry.declared:
                 return f"{key}={vars(team.args)[key]} is your own, and may count on it"
+        if isinstance(team.mac, ActorMAC):
+            return f"the weights of mac={team.args.mac} change too often to be copied to the CPU"
         if not acts_prepared(team.mac, team.scheme(scheme)):
             return f"mac={team.args.mac} with agent={team.args.agent} has no fast way of acting on the CPU"
     return ""

@@ -1,9 +1,12 @@
 """The controller of off-policy actor-critics: how it acts, in training and in tests."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch as th
 
+from controllers.actor_controller import ActorMAC
 from off_policy import DDPG, DISCRETE, HIGH, LOW, SAC, agent_outputs, make_learner, make_sample, numeric, units_of
 from utils.errors import ConfigError
 
@@ -144,3 +147,37 @@ def test_agents_know_their_number_and_have_their_own_weights():
 def test_what_does_not_go_together_is_refused(choices, changes, message):
     with pytest.raises(ConfigError, match=message):
         make_learner(choices=choices, **{**SAC, **changes})
+
+
+class _OwnOutputs(ActorMAC):
+    def outputs_at(self, batch, t):
+        return -super().outputs_at(batch, t)
+
+
+@pytest.mark.parametrize(
+    "kind", [{**DDPG, "noise": "ou"}, {**DDPG, "noise": "epsilon"}, SAC, {**DISCRETE, "choices": 4}]
+)
+def test_the_prepared_pass_is_that_of_the_modules(kind):
+    mac, batch = acting(4, n_agents=2, **kind)
+    plain = copy.deepcopy(mac)
+    plain.agent.register_forward_hook(lambda *_: None)
+    with th.no_grad():
+        assert mac._prepared.step(batch, 0, mac.hidden_states["agent"]) is not None
+        assert plain._prepared.step(batch, 0, plain.hidden_states["agent"]) is None
+    for t in (0, 1):
+        found, expected = (_decided(x, batch, t) for x in (mac, plain))
+        th.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    assert all(th.equal(mac.hidden_states[key], x) for key, x in plain.hidden_states.items())
+    for other in (mac, plain):
+        other.agent.load_state_dict({key: 2 * x for key, x in other.agent.state_dict().items()})
+    th.testing.assert_close(_decided(mac, batch, 1), _decided(plain, batch, 1), rtol=1e-5, atol=1e-5)
+
+
+def test_outputs_of_ones_own_are_asked():
+    assert ActorMAC.supports_prepared and not _OwnOutputs.supports_prepared
+    assert type("_Renamed", (ActorMAC,), {}).supports_prepared
+
+
+def _decided(mac, batch, t):
+    th.manual_seed(3)
+    return mac.decide(batch, t, 0).actions["actions"]

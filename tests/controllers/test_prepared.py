@@ -46,7 +46,7 @@ def make_mac(cls=BasicMAC, batch=None, **changes):
 
 @th.no_grad()
 def uses_prepared(mac, batch):
-    return mac._prepared.step(batch, 1) is not None
+    return mac._prepared.step(batch, 1, mac.hidden_states) is not None
 
 
 def plain(mac):

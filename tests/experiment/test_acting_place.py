@@ -60,6 +60,13 @@ def test_networks_without_a_prepared_pass_stay_with_the_learner():
     assert line.endswith("mac=basic_mac with agent=iqn has no fast way of acting on the CPU.")
 
 
+def test_weights_that_change_after_each_step_stay_with_the_learner():
+    """The network has a prepared pass, but its weights would come from the GPU before each decision."""
+    place, line = _choice(config_of("sac_discrete"))
+    assert place == "cuda:1"
+    assert line.endswith("the weights of mac=actor_mac change too often to be copied to the CPU.")
+
+
 def test_pictures_have_no_prepared_pass():
     """The network has one, but its inputs are numbers of another type."""
     with assembled(config_of("qmix")) as parts:
