@@ -8,7 +8,8 @@ import torch.nn.functional as F
 
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
-from modules.agents.prepared import PreparedStep, normed_rows, rows_through
+from modules.agents.prepared import PreparedStep, through
+from modules.agents.prepared import normed as normed_rows
 from modules.layer_norms import normed
 from utils.config import with_defaults
 
@@ -59,12 +60,11 @@ class FFAgent(Agent):
 class _Step(PreparedStep):
     def __init__(self, agent: FFAgent, inputs: th.Tensor, n_agents: int):
         super().__init__(agent, inputs, n_agents)
-        self._seen = self._by_agent(inputs)
-        self._hidden = [(f"fc{i}", f"norm{i}", self._row_buffer(agent.args.rnn_hidden_dim)) for i in agent._hidden]
+        self._hidden = [(f"fc{i}", f"norm{i}", self._buffer(agent.args.rnn_hidden_dim)) for i in agent._hidden]
         self._last = f"fc{len(self._hidden) + 1}"
 
     def __call__(self, hidden: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-        x, layers = self._seen, self._layers
+        x, layers = self._inputs, self._layers
         for layer, norm, buffer in self._hidden:
-            x = normed_rows(layers.get(norm), rows_through(layers[layer], x, buffer)).relu_()
-        return self._together(rows_through(layers[self._last], x)), hidden
+            x = normed_rows(layers.get(norm), through(layers[layer], x, buffer)).relu_()
+        return self._together(through(layers[self._last], x)), hidden

@@ -4,9 +4,9 @@ An agent's class has a prepared form if it declares `prepared` itself: one that 
 
     prepared(inputs, n_agents) -> PreparedStep
 
-Numbers of recurrent cells stand features first: `[F, N]` of N = B * n agents, or `[n, F, B]` where each agent has
-weights of its own. So each gate is contiguous. NumPy's tanh is several times as fast as torch's on small tensors.
-Networks without a cell take rows, `[N, F]` or `[n, B, F]`: products of few rows are up to five times as fast so.
+Numbers stand in rows: `[N, F]` of N = B * n agents, or `[n, B, F]` where each agent has weights of its own. Products
+of fewer than 16 rows take up to five times as long with features first. NumPy's tanh is several times as fast as
+torch's on small tensors.
 """
 
 from typing import Any
@@ -42,10 +42,10 @@ class PreparedStep:
         self._layers = dict(agent._modules)
         self._modules = [agent, *(layer for layer in self._layers.values() if layer is not None)]
         own = any(type(layer) in UNSHARED for layer in self._modules[1:])
-        # the axes of a buffer of some features
+        # the axes of a buffer of some features, but for these
         self._lead, self._rows = ((n_agents,), len(inputs) // n_agents) if own else ((), len(inputs))
         self._n_agents = n_agents
-        self._inputs = self._features_first(inputs)
+        self._inputs = self._by_agent(inputs)
 
     def fits(self) -> bool:
         """Whether the network is what it was when it was prepared, on the CPU, in float32, and nobody hooks into it."""
@@ -65,14 +65,6 @@ class PreparedStep:
         raise NotImplementedError
 
     def _buffer(self, features: int) -> th.Tensor:
-        return th.empty(*self._lead, features, self._rows)
-
-    def _features_first(self, rows: th.Tensor) -> th.Tensor:
-        """`[N, F]` -> a view `[F, N]` or `[n, F, B]`."""
-        return rows.unflatten(0, (self._rows, self._n_agents)).permute(1, 2, 0) if self._lead else rows.t()
-
-    def _row_buffer(self, features: int) -> th.Tensor:
-        """`[N, F]` or `[n, B, F]`."""
         return th.empty(*self._lead, self._rows, features)
 
     def _by_agent(self, rows: th.Tensor) -> th.Tensor:
@@ -82,19 +74,6 @@ class PreparedStep:
     def _together(self, rows: th.Tensor) -> th.Tensor:
         """The reverse; of agents with weights of their own, a copy."""
         return rows.transpose(0, 1).flatten(0, 1) if self._lead else rows
-
-    def _rows_first(self, features: th.Tensor) -> th.Tensor:
-        """The reverse; of agents with weights of their own, a copy."""
-        return features.permute(2, 0, 1).flatten(0, 1) if self._lead else features.t()
-
-    def _outputs(self, layer: nn.Module, features: th.Tensor) -> th.Tensor:
-        """Of the last layer, `[N, A]`."""
-        weight, bias = layer._parameters["weight"], layer._parameters["bias"]
-        # actions are few: features first, this is several times as fast
-        out = (th.mm if weight.dim() == 2 else th.bmm)(weight, features)
-        rows = th.empty(*self._lead, self._rows, out.size(-2))
-        th.add(out.mT, bias.unsqueeze(-2), out=rows)
-        return self._together(rows)
 
 
 def has_prepared_form(agent: Any) -> bool:
@@ -108,26 +87,21 @@ def has_prepared_form(agent: Any) -> bool:
     return all(layer in SHARED for layer in layers) or all(layer in UNSHARED for layer in layers)
 
 
-def through(layer: nn.Module, x: th.Tensor, out: th.Tensor, of: str = "") -> th.Tensor:
-    """A linear layer's outputs, features first; `of`: which weights, "_ih" or "_hh" of a recurrent cell."""
-    weight, bias = layer._parameters[f"weight{of}"], layer._parameters[f"bias{of}"].unsqueeze(-1)
-    return (th.mm if weight.dim() == 2 else th.bmm)(weight, x, out=out).add_(bias)
+def through(layer: nn.Module, x: th.Tensor, out: th.Tensor | None = None, of: str = "") -> th.Tensor:
+    """A linear layer's outputs.
 
-
-def rows_through(layer: nn.Module, x: th.Tensor, out: th.Tensor | None = None) -> th.Tensor:
-    """A linear layer's outputs of rows `[N, F]` or `[n, B, F]`, as its module gives them; `out`: where to, if known."""
-    weight, bias = layer._parameters["weight"], layer._parameters["bias"]
+    Args:
+        x: rows `[N, F]` or `[n, B, F]`.
+        out: where they go; None: into memory of their own.
+        of: which weights, "_ih" or "_hh" of a recurrent cell.
+    """
+    weight, bias = layer._parameters[f"weight{of}"], layer._parameters[f"bias{of}"]
     if weight.dim() == 2:
         return th.addmm(bias, x, weight.t(), out=out)
     return th.baddbmm(bias.unsqueeze(1), x, weight.mT, out=out)
 
 
 def normed(norm: nn.Module | None, x: th.Tensor) -> th.Tensor:
-    """Normalised features, which stand first; without a norm as they are."""
-    return x if norm is None else normed_rows(norm, x.mT).mT
-
-
-def normed_rows(norm: nn.Module | None, x: th.Tensor) -> th.Tensor:
     """Normalised rows; without a norm as they are."""
     if norm is None:
         return x
@@ -142,22 +116,22 @@ class GRUStep:
 
     Args:
         cell: of H units.
-        hidden: a buffer for H features, by which those of the gates are made.
+        hidden: a buffer for rows of H numbers, by which those of the gates are made.
     """
 
     def __init__(self, cell: nn.Module, hidden: th.Tensor):
         self._cell, self._hidden = cell, hidden
-        size = hidden.size(-2)
-        axes = (*hidden.shape[:-2], 3 * size, hidden.size(-1))
+        size = hidden.size(-1)
+        axes = (*hidden.shape[:-1], 3 * size)
         self._from_x, self._from_h = th.empty(axes), th.empty(axes)
-        self._gates, self._new_of_x = self._from_x.split((2 * size, size), dim=-2)
-        self._gates_of_h, self._new = self._from_h.split((2 * size, size), dim=-2)
-        self._r, self._z = self._gates.chunk(2, dim=-2)
+        self._gates, self._new_of_x = self._from_x.split((2 * size, size), dim=-1)
+        self._gates_of_h, self._new = self._from_h.split((2 * size, size), dim=-1)
+        self._r, self._z = self._gates.chunk(2, dim=-1)
         # the same memory
         self._array = self._new.numpy()
 
     def __call__(self, x: th.Tensor, hidden: th.Tensor) -> th.Tensor:
-        """The new memory, in memory of its own; all features first."""
+        """The new memory, in memory of its own."""
         # a copy, so that sums are always in the same order, however the tensor lies in memory
         before = self._hidden.copy_(hidden)
         through(self._cell, x, self._from_x, "_ih")

@@ -8,7 +8,7 @@ from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
 from modules.agents.prepared import GRUStep, PreparedStep, through
-from modules.agents.prepared import normed as normed_features
+from modules.agents.prepared import normed as normed_rows
 from modules.layer_norms import layer_norms, normed
 from utils.config import with_defaults
 
@@ -80,9 +80,10 @@ class _Step(PreparedStep):
 
     def __call__(self, hidden: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
         layers = self._layers
-        x = normed_features(layers.get("norm1"), through(layers["fc1"], self._inputs, self._encoded)).relu_()
+        x = normed_rows(layers.get("norm1"), through(layers["fc1"], self._inputs, self._encoded)).relu_()
         if self._cell is not None:
-            after = self._cell(x, self._features_first(hidden.reshape(-1, self._width)))
+            after = self._cell(x, self._by_agent(hidden.reshape(-1, self._width)))
         else:
-            after = through(layers["rnn"], x, self._buffer(self._width)).relu_()
-        return self._outputs(layers["fc2"], normed_features(layers.get("norm2"), after)), self._rows_first(after)
+            after = through(layers["rnn"], x).relu_()
+        outputs = through(layers["fc2"], normed_rows(layers.get("norm2"), after))
+        return self._together(outputs), self._together(after)
