@@ -8,6 +8,7 @@ from checks.registries import chosen_entry
 from controllers.actor_controller import ActorMAC
 from controllers.prepared import acts_prepared
 from experiment.teams import Member
+from modules.agents.iqn_agent import IQNAgent
 from utils.devices import AUTO, CPU
 
 # Agents of all copies up to which the CPU decides for them. On an H200 with 16 cores, deciding for 64 agents on the CPU
@@ -54,4 +55,6 @@ def _reason_to_stay(teams: list[Member], scheme: Mapping[str, dict], agents: int
             return f"the weights of mac={team.args.mac} change too often to be copied to the CPU"
         if not acts_prepared(team.mac, team.scheme(scheme)):
             return f"mac={team.args.mac} with agent={team.args.agent} has no fast way of acting on the CPU"
+        if isinstance(team.mac.agent, IQNAgent) and team.mac.agent.implicit:
+            return f"agent={team.args.agent} looks at {team.args.acting_quantiles} fractions for each agent"
     return ""

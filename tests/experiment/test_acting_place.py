@@ -55,9 +55,16 @@ def test_as_many_agents_as_the_cpu_is_faster_for():
 
 
 def test_networks_without_a_prepared_pass_stay_with_the_learner():
+    place, line = _choice(config_of("qmix", agent="lstm"))
+    assert place == "cuda:1"
+    assert line.endswith("mac=basic_mac with agent=lstm has no fast way of acting on the CPU.")
+
+
+def test_random_fractions_are_many_rows_for_each_agent():
     place, line = _choice(config_of("iqn"))
     assert place == "cuda:1"
-    assert line.endswith("mac=basic_mac with agent=iqn has no fast way of acting on the CPU.")
+    assert line.endswith("agent=iqn looks at 32 fractions for each agent.")
+    assert _choice(config_of("qr_dqn"))[0] == "cpu"
 
 
 def test_weights_that_change_after_each_step_stay_with_the_learner():

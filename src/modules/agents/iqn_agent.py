@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.cnn_agent import require_pixels
+from modules.agents.prepared import PreparedStep, through
 from modules.initialisation import orthogonal_layer
 from modules.pictures import convolutions, features, smallest, with_channels_first
 from utils.config import with_defaults
@@ -106,6 +107,10 @@ class IQNAgent(Agent):
             taus = mirrored_fractions(th.rand(self.args.acting_quantiles // 2, len(encoded), device=encoded.device))
         return self.mean(self.quantiles_of(encoded, taus)), hidden_state
 
+    def prepared(self, inputs: th.Tensor, n_agents: int) -> PreparedStep:
+        """The step of N agents on the CPU, see `modules.agents.prepared`; `inputs` `[N, I]`."""
+        return _Step(self, inputs, n_agents)
+
     def mean(self, outputs: th.Tensor) -> th.Tensor:
         """Expected returns `[..., A]` by what `quantiles_of` returns, `[Q, ..., A]`."""
         if self.atoms is None:
@@ -150,6 +155,51 @@ class IQNAgent(Agent):
         return outputs.squeeze(0).unflatten(-1, (-1, self.outputs)).permute(2, 0, 1)
 
 
+class _Step(PreparedStep):
+    """Without pictures. Only the mean is asked, so a head's last layer sees the mean of its first over Q fractions."""
+
+    def __init__(self, agent: IQNAgent, inputs: th.Tensor, n_agents: int):
+        super().__init__(agent, inputs, n_agents)
+        args, self._outputs, self._atoms = agent.args, agent.outputs, agent.atoms
+        # several rows for each agent: one for each fraction
+        self._fractions = args.acting_quantiles if agent.implicit else 1
+        self._first, self._features = (self._buffer(args.rnn_hidden_dim) for _ in range(2))
+        size = args.tau_features if agent.implicit else 0
+        self._cosines, self._embedded, self._head = (
+            th.empty(*self._lead, self._fractions * self._rows, of) for of in (size, args.rnn_hidden_dim, args.head_dim)
+        )
+        self._order = math.pi * th.arange(1, size + 1)
+
+    def __call__(self, hidden: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
+        layers = self._layers
+        x = _leaky_(through(layers["fc1"], self._inputs, self._first))
+        x = _leaky_(through(layers["fc2"], x, self._features))
+        if layers.get("embedding") is not None:
+            x = self._by_fraction(x)
+        values = self._of_head("advantage", x).unflatten(-1, (-1, self._outputs))
+        if layers.get("value1") is not None:
+            values = self._of_head("value", x).unsqueeze(-2) + values - values.mean(dim=-2, keepdim=True)
+        values = values.mean(dim=-1) if self._atoms is None else values.softmax(dim=-1) @ self._atoms
+        return self._together(values), hidden
+
+    def _by_fraction(self, features: th.Tensor) -> th.Tensor:
+        """Features `[..., rows, F]` at random fractions, `[..., Q * rows, F]`."""
+        taus = mirrored_fractions(th.rand(self._fractions // 2, self._rows * (self._n_agents if self._lead else 1)))
+        if self._lead:
+            taus = taus.unflatten(1, (self._rows, self._n_agents)).permute(2, 0, 1)
+        th.mul(taus.reshape(*self._lead, -1, 1), self._order, out=self._cosines).cos_()
+        embedded = _leaky_(through(self._layers["embedding"], self._cosines, self._embedded))
+        embedded.unflatten(-2, (self._fractions, self._rows)).mul_(features.unsqueeze(-3))
+        return embedded
+
+    def _of_head(self, head: str, x: th.Tensor) -> th.Tensor:
+        """The mean over fractions `[..., rows, outputs]`."""
+        known = _leaky_(through(self._layers[f"{head}1"], x, self._head))
+        if self._fractions > 1:
+            known = known.unflatten(-2, (self._fractions, self._rows)).mean(dim=-3)
+        return through(self._layers[f"{head}2"], known)
+
+
 def mirrored_fractions(uniform: th.Tensor) -> th.Tensor:
     """Fractions tau of Q quantiles `[Q, ...]`: (k + U) / Q for k < Q / 2, and 1 - tau of each of these.
 
@@ -169,3 +219,7 @@ def fixed_fractions(number: int) -> th.Tensor:
 
 def _leaky(x: th.Tensor) -> th.Tensor:
     return F.leaky_relu(x, LEAK)
+
+
+def _leaky_(x: th.Tensor) -> th.Tensor:
+    return F.leaky_relu_(x, LEAK)

@@ -83,7 +83,9 @@ def has_prepared_form(agent: Any) -> bool:
     """
     if not isinstance(agent, nn.Module) or "prepared" not in vars(type(agent)):
         return False
-    layers = [type(layer) for layer in agent._modules.values() if layer is not None]
+    # without pictures, there are none of the layers that see them
+    none = lambda layer: layer is None or (type(layer) is nn.ModuleDict and not layer)  # noqa: E731
+    layers = [type(layer) for layer in agent._modules.values() if not none(layer)]
     return all(layer in SHARED for layer in layers) or all(layer in UNSHARED for layer in layers)
 
 
