@@ -5,7 +5,7 @@ An agent's class has a prepared form if it declares `prepared` itself: one that 
     prepared(inputs, n_agents) -> PreparedStep
 
 Numbers stand in rows: `[N, F]` of N = B * n agents, or `[n, B, F]` where each agent has weights of its own. Products
-of fewer than 16 rows take up to five times as long with features first. NumPy's tanh is several times as fast as
+of fewer than 16 rows take up to seven times as long with features first. NumPy's tanh is several times as fast as
 torch's on small tensors.
 """
 
