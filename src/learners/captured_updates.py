@@ -19,7 +19,7 @@ from utils.devices import CUDA, cards, kind_of, learner_device, to_device
 
 Make = Callable[[], np.ndarray]
 # learners whose batches have the same shapes each time, and that call their steps by `captured`
-CAPTURED = ("ppo_learner", "pqn_learner")
+CAPTURED = ("ppo_learner", "pqn_learner", "sac_learner", "ddpg_learner")
 
 
 class MadeNumbers:
@@ -75,7 +75,7 @@ class CapturedUpdates:
         self._networks: list[th.Tensor] = []
 
     def __call__(self, method: Callable, *arguments: Any) -> Any:
-        if not (captures_updates(self._learner.args) and has_fixed_shapes(self._learner.mac)):
+        if not (captures_updates(self._learner.args) and has_fixed_shapes(self._learner)):
             return method(*arguments)
         given = _Arguments(arguments)
         form = method.__name__, given.form
@@ -132,9 +132,10 @@ def captures_updates(args: SimpleNamespace) -> bool:
     return not parallel_devices(args) and args.acting != "ahead"
 
 
-def has_fixed_shapes(mac: Any) -> bool:
-    """Whether a controller can be unrolled over a batch in shapes that its values do not decide."""
-    return getattr(mac, "supports_packing", False) and mac._agent_supports_packing()
+def has_fixed_shapes(learner: Any) -> bool:
+    """Whether a learner calls networks in shapes that the values of a batch do not decide."""
+    mac = learner.mac
+    return not learner.unrolls or (getattr(mac, "supports_packing", False) and mac._agent_supports_packing())
 
 
 def why_nothing_is_captured(config: Mapping[str, Any]) -> str:
@@ -147,7 +148,7 @@ def why_nothing_is_captured(config: Mapping[str, Any]) -> str:
     if config["data_parallel"] and cards() > 1:
         return "data_parallel=True divides updates among several GPUs"
     if config["learner"] not in CAPTURED and not config["teams"]:
-        return f"updates of learner={config['learner']} are not captured, but those of {' and '.join(CAPTURED)} are"
+        return f"updates of learner={config['learner']} are not captured, but those of {', '.join(CAPTURED)} are"
     return ""
 
 

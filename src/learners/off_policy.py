@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from learners.base import BaseLearner
 from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
-from utils.devices import to_device
 from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
 from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
@@ -42,6 +41,8 @@ class OffPolicyLearner(BaseLearner):
     state, terminated ones end.
     """
 
+    unrolls = False
+
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         if not hasattr(mac, "policy_at"):
@@ -62,20 +63,22 @@ class OffPolicyLearner(BaseLearner):
         """One update of the critic, and every `policy_delay` of them one of the policy and the targets."""
         if self.mac.normalisers:
             self.mac.take_in(batch[:, :1], batch["filled"][:, :1])
-        now, log = self.transitions(batch), self._log_due(t_env)
-        logged = self._learn(now, log)
+        log, policy = self._log_due(t_env), (self.critic_updates + 1) % self.args.policy_delay == 0
+        logged, self.new_priorities = self.captured(self._update, batch, log, policy)
+        self.critic_updates += 1
+        if policy:
+            self._targets_follow(self.args.target_update_interval_or_tau, self.args.target_update_every)
         if log:
             self._log(logged, t_env)
 
-    def _learn(self, now: Transitions, log: bool) -> dict[str, Any]:
-        """All steps of an update; returns its statistics."""
+    def _update(self, batch: Any, log: bool, policy: bool) -> tuple[dict[str, Any], th.Tensor | None]:
+        """All steps of an update; returns its statistics and new priorities."""
+        logged = self._learn(self.transitions(batch), log, policy)
+        return logged, self.new_priorities
+
+    def _learn(self, now: Transitions, log: bool, policy: bool) -> dict[str, Any]:
         logged = self._learn_values(now, log)
-        self.critic_updates += 1
-        if self.critic_updates % self.args.policy_delay == 0:
-            logged |= self._learn_policy(now)
-            pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every
-            self._targets_follow(pace, every)
-        return logged
+        return logged | self._learn_policy(now) if policy else logged
 
     def targets_of(self, now: Transitions) -> th.Tensor:
         """What the critics learn, `[B, n]`."""
@@ -152,8 +155,8 @@ class OffPolicyLearner(BaseLearner):
 
     def _noise(self, like: th.Tensor) -> th.Tensor:
         """Standard normal numbers of the shape of `like`."""
-        numbers = np.random.standard_normal(tuple(like.shape)).astype(np.float32)
-        return to_device(th.from_numpy(numbers), like.device)
+        shape = tuple(like.shape)
+        return self.made(lambda: np.random.standard_normal(shape).astype(np.float32), like.device)
 
     @contextmanager
     def _critic_at_rest(self) -> Iterator[None]:

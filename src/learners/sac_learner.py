@@ -11,7 +11,6 @@ from learners.off_policy import OffPolicyLearner, Transitions
 from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.distributions import Drawn
-from utils.devices import to_device
 from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
 
@@ -85,12 +84,17 @@ class SACLearner(OffPolicyLearner):
         """The choices of all agents that central critics see at column `t`: those taken, or later ones drawn now."""
         if t == 0 or not self.critic.central:
             return now.taken
-        race = th.from_numpy(np.random.exponential(size=tuple(probs.shape)).astype(np.float32))
-        drawn = (probs / to_device(race, probs.device)).argmax(dim=-1)
+        shape = tuple(probs.shape)
+        race = self.made(lambda: np.random.exponential(size=shape).astype(np.float32), probs.device)
+        drawn = (probs / race).argmax(dim=-1)
         return nn.functional.one_hot(drawn, probs.size(-1)).float()
 
-    def _learn(self, now: Transitions, log: bool) -> dict[str, Any]:
-        return self._learn_at_once(now, log) if self.args.losses_first else super()._learn(now, log)
+    def _learn(self, now: Transitions, log: bool, policy: bool) -> dict[str, Any]:
+        return self._learn_at_once(now, log) if self.args.losses_first else super()._learn(now, log, policy)
+
+    def _log(self, stats: dict[str, Any], t_env: int) -> None:
+        # not of a captured update: it is a constant of the CPU if it is not tuned
+        super()._log(stats | {"entropy_weight": self.entropy_weight} if "entropy" in stats else stats, t_env)
 
     def _learn_at_once(self, now: Transitions, log: bool) -> dict[str, Any]:
         """One step of all networks down losses of the same weights, by one action in each state."""
@@ -107,11 +111,10 @@ class SACLearner(OffPolicyLearner):
         if self.args.tune_entropy:
             losses[self.entropy_optimiser] = self._entropy_loss(logged["entropy"])
         norms = dict(zip(losses, self._steps(losses), strict=True))
-        self.critic_updates += 1
-        pace, every = self.args.target_update_interval_or_tau, self.args.target_update_every
-        self._targets_follow(pace, every)
-        logged |= {"critic_grad_norm": norms[self.critic_optimiser], "agent_grad_norm": norms[self.agent_optimiser]}
-        return logged | {"entropy_weight": self.entropy_weight}
+        return logged | {
+            "critic_grad_norm": norms[self.critic_optimiser],
+            "agent_grad_norm": norms[self.agent_optimiser],
+        }
 
     def _learn_values(self, now: Transitions, log: bool = True) -> dict[str, Any]:
         logged = super()._learn_values(now, log)
@@ -131,7 +134,7 @@ class SACLearner(OffPolicyLearner):
         logged = self._policy_statistics(now, loss, entropy) | {"agent_grad_norm": norm}
         if self.args.tune_entropy:
             self._step(self.entropy_optimiser, self._entropy_loss(logged["entropy"]))
-        return logged | {"entropy_weight": self.entropy_weight}
+        return logged
 
     def _policy_statistics(self, now: Transitions, loss: th.Tensor, entropy: th.Tensor) -> dict[str, Any]:
         return {"pg_loss": loss.detach(), "entropy": masked_mean(entropy, now.mask)}

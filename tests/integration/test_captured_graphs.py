@@ -13,6 +13,13 @@ CAPTURED = [
     ("pqn_qmix", {"obs_last_action": True}),
     ("ppo", {}),
     ("ippo_smac", {"chunk_length": 4}),
+    ("sac", {}),
+    ("sac", {"losses_first": True, "value_network": True}),
+    ("masac", {}),
+    ("sac_discrete", {"tune_entropy": True}),
+    ("ddpg", {}),
+    ("td3", {}),
+    ("maddpg", {}),
 ]
 LONGER = {"t_max": 120, "epochs": 4, "rollout_steps": 8}
 
