@@ -19,7 +19,7 @@ from utils.devices import CUDA, cards, kind_of, learner_device, to_device
 
 Make = Callable[[], np.ndarray]
 # learners whose batches have the same shapes each time, and that call their steps by `captured`
-CAPTURED = ("ppo_learner", "pqn_learner", "sac_learner", "ddpg_learner")
+CAPTURED = ("ppo_learner", "pqn_learner", "sac_learner", "ddpg_learner", "iqn_learner")
 
 
 class MadeNumbers:

@@ -10,12 +10,11 @@ import torch as th
 
 from learners.averages import AveragedWeights
 from learners.base import BaseLearner
-from learners.figures import figure
+from learners.figures import Figure, figure
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from learners.quantile_loss import SelfLossScale, projected, quantile_huber
 from learners.soft_reset import SoftReset
 from modules.agents.iqn_agent import IQNAgent, fixed_fractions, mirrored_fractions
-from utils.devices import to_device
 from utils.errors import ConfigError
 from utils.optimisers import build_optimiser
 from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
@@ -48,6 +47,8 @@ class IQNLearner(BaseLearner):
         ConfigError: another agent, an odd number of random quantiles, or self-loss scaling without quantiles.
     """
 
+    unrolls = False
+
     def __init__(self, mac, scheme, logger, args):
         super().__init__(mac, scheme, logger, args)
         if not isinstance(getattr(mac, "agent", None), IQNAgent):
@@ -73,13 +74,11 @@ class IQNLearner(BaseLearner):
 
     def train(self, batch, t_env: int, episode_num: int) -> None:
         """One update from a batch of two columns, a step and what follows it."""
-        now = self.distributions(batch)
-        losses = self._losses(now)
-        weights = batch["weights"].unsqueeze(1) if "weights" in batch.scheme else 1.0
-        scale = 1.0
-        if self.args.self_loss_scaling and now.taus is not None:
-            scale = self.self_loss_scale(now.targets, now.target_taus, self.args.kappa)
-        grad_norm = self._step(self.optimiser, (losses * scale * weights * now.mask).sum())
+        due, scale = self._log_due(t_env), self.self_loss_scale
+        means = scale.means(batch["filled"].device) if self.args.self_loss_scaling else ()
+        figures, self.new_priorities, after = self.captured(self._update, batch, due, *means)
+        if after:
+            scale.mean, scale.divisor_mean = after
         self._shrink_weights()
         if self.reset.due(batch.batch_size, self.args.reset_interval, self.args.reset_now):
             self.reset.mix(self.mac.agent, self.args.reset_share, self.args.reset_last_share)
@@ -89,10 +88,27 @@ class IQNLearner(BaseLearner):
         self.trained += 1
         if self.trained % self.args.target_update_every == 0:
             self._update_targets_every(*self.targets.paced(self.args.target_update_interval_or_tau, 0, 0))
+        if due:
+            self._log(figures, t_env)
+
+    def _update(
+        self, batch: Any, log: bool, *means: Figure
+    ) -> tuple[dict[str, Figure], th.Tensor | None, tuple[Figure, ...]]:
+        """A gradient step; returns its statistics, new priorities, and the self-loss's running means after `means`."""
+        now = self.distributions(batch)
+        losses = self._losses(now)
+        weights = batch["weights"].unsqueeze(1) if "weights" in batch.scheme else 1.0
+        scale = 1.0
+        if means and now.taus is not None:
+            self.self_loss_scale.mean, self.self_loss_scale.divisor_mean = means
+            scale = self.self_loss_scale(now.targets, now.target_taus, self.args.kappa)
+            means = self.self_loss_scale.mean, self.self_loss_scale.divisor_mean
+        grad_norm = self._step(self.optimiser, (losses * scale * weights * now.mask).sum())
         errors = (now.means - now.target_means).abs()
+        priorities, found = None, {}
         if "weights" in batch.scheme:
-            self.new_priorities = ((errors * now.mask).sum(dim=1) / now.mask.sum(dim=1).clamp(min=1)).detach()
-        if self._log_due(t_env):
+            priorities = ((errors * now.mask).sum(dim=1) / now.mask.sum(dim=1).clamp(min=1)).detach()
+        if log:
             figures = {
                 "loss": losses,
                 "td_error_abs": errors,
@@ -101,8 +117,9 @@ class IQNLearner(BaseLearner):
             }
             if now.taus is not None:
                 figures["quantile_spread"] = now.values.std(dim=0)
-            means = {key: figure(masked_mean(x.detach(), now.mask)) for key, x in figures.items()}
-            self._log({**means, "grad_norm": grad_norm}, t_env)
+            found = {key: figure(masked_mean(x.detach(), now.mask)) for key, x in figures.items()}
+            found["grad_norm"] = grad_norm
+        return found, priorities, means
 
     def save_models(self, path: str) -> None:
         """See `BaseLearner`; agent.th has the weights that tests play with."""
@@ -154,12 +171,14 @@ class IQNLearner(BaseLearner):
         n, size, agent = self.args.n_agents, batch.batch_size, mac.agent
         taus = None
         if agent.implicit:
-            uniform = np.random.random((agent.args.quantiles // 2, size * n)).astype(np.float32)
-            taus = mirrored_fractions(to_device(th.from_numpy(uniform), batch["filled"].device))
+            shape = (agent.args.quantiles // 2, size * n)
+            uniform = self.made(lambda: np.random.random(shape).astype(np.float32), batch["filled"].device)
+            taus = mirrored_fractions(uniform)
         inputs = mac.inputs.parts_at(batch, t)
         outputs = self._forward(lambda: agent.quantiles_of(agent.encode(inputs), taus))
         if taus is None and agent.atoms is None:
-            taus = to_device(fixed_fractions(agent.outputs), outputs.device).unsqueeze(1).expand(-1, size * n)
+            fixed = self.made(lambda: fixed_fractions(agent.outputs).numpy(), outputs.device)
+            taus = fixed.unsqueeze(1).expand(-1, size * n)
         shaped = outputs.unflatten(1, (size, n))
         return shaped, None if taus is None else taus.unflatten(1, (size, n))
 

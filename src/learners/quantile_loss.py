@@ -68,12 +68,17 @@ class SelfLossScale:
         self.divisor_mean = _running(self.divisor_mean, float(divisor.mean()))
         return self.divisor_mean / divisor
 
+    def means(self, device: th.device) -> tuple[Figure, Figure]:
+        """The running means: numbers, or on a GPU float64 `[]`."""
+        means = self.mean, self.divisor_mean
+        if device.type == "cpu":
+            return means
+        there = (x if isinstance(x, th.Tensor) else th.full((), x, dtype=th.float64, device=device) for x in means)
+        return tuple(there)
+
     def _on_gpu(self, width: th.Tensor) -> th.Tensor:
         """The same without asking whether all targets so far are points."""
-        before, divisor_before = (
-            x if isinstance(x, th.Tensor) else th.full((), x, dtype=th.float64, device=width.device)
-            for x in (self.mean, self.divisor_mean)
-        )
+        before, divisor_before = self.means(width.device)
         self.mean = _running_there(before, width.mean().double())
         points = self.mean == 0.0
         divisor = width.clamp(min=(self.mean / LEAST).to(width.dtype))

@@ -20,6 +20,10 @@ CAPTURED = [
     ("ddpg", {}),
     ("td3", {}),
     ("maddpg", {}),
+    ("iqn", {"self_loss_scaling": True}),
+    ("qr_dqn", {}),
+    # RAdam counts its steps in float32 there, which moves the first ones
+    ("c51", {"optimizer": "adam"}),
 ]
 LONGER = {"t_max": 120, "epochs": 4, "rollout_steps": 8}
 
