@@ -114,12 +114,21 @@ def test_probabilities_make_the_same_choice():
     assert float(d.entropy()) == pytest.approx(-sum(p * math.log(p) for p in (0.5, 0.3, 0.2)))
 
 
-def test_samples_are_drawn_by_torchs_exponential_numbers():
-    policy = Categorical(th.randn(50, 3, 9))
+@pytest.mark.parametrize("masked", [None, 0, 1])
+def test_a_mask_without_zeros_changes_nothing(masked):
+    logits, mask = th.randn(4, 3), th.ones(4, 3, dtype=th.uint8)
+    if masked is not None:
+        mask[2, masked] = 0
+    assert th.equal(Categorical(logits, mask).log_probs, th.log_softmax(logits.masked_fill(mask == 0, -1e10), dim=-1))
+
+
+@pytest.mark.parametrize("rows", [50, 2])
+def test_samples_are_drawn_by_torchs_exponential_numbers(rows):
+    policy = Categorical(th.randn(rows, 3, 9))
     th.manual_seed(1)
     found, after = policy.sample(), th.rand(1)
     th.manual_seed(1)
-    assert th.equal(found, (policy.probs / th.empty(50, 3, 9).exponential_()).argmax(dim=-1))
+    assert th.equal(found, (policy.probs / th.empty(rows, 3, 9).exponential_()).argmax(dim=-1))
     assert th.equal(after, th.rand(1))
 
 
