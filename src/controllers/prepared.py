@@ -75,13 +75,13 @@ class _Pass:
 
     def __init__(self, mac: Any, episodes: int):
         inputs, n_agents = mac.inputs, mac.n_agents
-        self._normalisers = inputs.normalisers
         self._rows = th.zeros(episodes * n_agents, inputs.size)
         self._shape = (episodes, n_agents, -1)
         observed, acted, id_size = inputs.order
         # where the fields go: views of the rows
         *places, ids = self._rows.view(self._shape).split([*observed.values(), *acted.values(), id_size], dim=-1)
-        self._observed = list(zip(observed, places, strict=False))
+        normalisers = dict(inputs.normalisers.items())
+        self._observed = [(key, place, normalisers.get(key)) for key, place in zip(observed, places, strict=False)]
         self._acted = list(zip(acted, places[len(observed) :], strict=True))
         ids.copy_(th.eye(n_agents)[:, :id_size])
         self._network: PreparedStep = mac.agent.prepared(self._rows, n_agents)
@@ -97,13 +97,21 @@ class _Pass:
 
     def _write(self, batch: Any, t: int) -> bool:
         """Write the inputs at step `t`. Returns whether they are of types that can be copied."""
-        for key, place in self._observed:
+        for key, place, normaliser in self._observed:
             seen = batch[key]
             if seen.dtype not in COPIED or not seen.is_cpu:
                 return False
+            if seen.dim() == 4 and (normaliser is None or seen.dtype is th.float32):
+                # arrays of few numbers are copied in a fraction of the time that tensors take
+                array, there = seen.numpy()[:, t], place.numpy()
+                if normaliser is None:
+                    there[...] = array
+                else:
+                    normaliser.normalize_into(array, there)
+                continue
             seen = seen[:, t]
-            if key in self._normalisers:
-                seen = self._normalisers[key].normalize(as_numbers(seen))
+            if normaliser is not None:
+                seen = normaliser.normalize(as_numbers(seen))
             place.copy_(seen if seen.dim() == 3 else seen.flatten(2))
         for key, place in self._acted:
             done = batch[key]

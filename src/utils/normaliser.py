@@ -32,6 +32,17 @@ class Normaliser(nn.Module):
         normalised = (self._as_tensor(input_vector) - mean) / deviation
         return normalised if self.clip is None else normalised.clamp(-self.clip, self.clip)
 
+    def normalize_into(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Write what `normalize` makes of float32 values into a float32 array, both of one shape; only on the CPU.
+
+        Of few values, NumPy takes a fraction of the time that tensors take.
+        """
+        mean, deviation = self._scale()
+        np.subtract(values, mean.numpy(), out=out)
+        np.divide(out, deviation.numpy(), out=out)
+        if self.clip is not None:
+            np.minimum(np.maximum(out, -self.clip, out=out), self.clip, out=out)
+
     def denormalize(self, input_vector: Any) -> th.Tensor:
         """The inverse of `normalize`, except for clipping."""
         mean, deviation = self._scale()

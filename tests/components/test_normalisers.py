@@ -11,6 +11,19 @@ from hypothesis import strategies as st
 from components.normalisers import ReturnScale, RunningNorm
 
 
+@pytest.mark.parametrize("clip", [None, 1.5])
+def test_arrays_become_what_tensors_become(clip):
+    norm = RunningNorm(3, clip, first_count=1e-4)
+    norm.update(th.randn(50, 3) * 4 + 2)
+    values = np.random.default_rng(0).normal(2, 9, (20, 2, 3)).astype(np.float32)
+    values[3, 1, 2], values[4, 0, 0] = np.nan, np.inf
+    found = np.zeros((20, 2, 5), dtype=np.float32)  # part of a larger array
+    norm.normalize_into(values, found[..., 1:4])
+    wanted = norm.normalize(values).numpy()
+    assert np.array_equal(found[..., 1:4], wanted, equal_nan=True)
+    assert not found[..., [0, 4]].any()
+
+
 def test_by_hand_and_padding_is_not_seen():
     """Values 1, 3 and 5, 7, 9 in two updates: mean 5, variance (16 + 4 + 0 + 4 + 16) / 5 = 8."""
     norm = RunningNorm()
