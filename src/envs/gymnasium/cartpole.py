@@ -31,6 +31,13 @@ def is_cartpole(
     return key in registry and registry[key].vector_entry_point == VECTOR_FORM and not {*(kwargs or {})} - KWARGS
 
 
+class _AnyActions:
+    """In place of the space that each step would look actions up in: whoever plays has checked them."""
+
+    def contains(self, actions: np.ndarray) -> bool:
+        return True
+
+
 class CartPoleBatch:
     """B copies as one environment (`vector_envs.contract.BatchedEnv`), on arrays of Gymnasium's `CartPoleVectorEnv`.
 
@@ -66,6 +73,7 @@ class CartPoleBatch:
         single.close()
         self._env = CartPoleVectorEnv(batch_size, self.episode_limit, **{**tasks.task_of(key).kwargs, **(kwargs or {})})
         self._env.reset(seed=0)  # makes the arrays; every copy is reset before its first step
+        self._env.action_space = _AnyActions()
         self._generators = [np_random(one)[0] for one in seed or [None] * batch_size]
         self._playing = np.zeros(batch_size, dtype=bool)
         self._terminated, self._truncated = np.zeros((2, batch_size), dtype=bool)
