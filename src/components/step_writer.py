@@ -45,12 +45,16 @@ class StepWriter:
         if not self._views:
             self._add(dict(self._fields(values)), rows, t, mark_filled)
             return
+        some = len(rows) < len(self._ones)
+        place = (rows, t) if some or not isinstance(t, int) else (slice(None), t)
         if mark_filled:
-            self._put("filled", self._ones, rows, t)
+            self._views["filled"][place] = 1
         for key, value in self._fields(values):
-            self._put(key, value, rows, t)
+            value = value[rows] if some else value
+            self._views[key][place] = value
             if key in self._preprocess:
-                self._put(*self._derived_array(key, value), rows, t)
+                derived_key, derived = self._derived_array(key, value)
+                self._views[derived_key][place] = derived
 
     def _fields(self, values: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
         """What the batch has of these."""
@@ -97,11 +101,6 @@ class StepWriter:
         place = _place(places, t)
         for name in names:
             self._tensors[name][place] = 0
-
-    def _put(self, key: str, value: np.ndarray, rows: np.ndarray, t: int | np.ndarray) -> None:
-        all_rows = len(rows) == len(value)
-        value = value if all_rows else value[rows]
-        self._views[key][slice(None) if all_rows and isinstance(t, int) else rows, t] = value
 
     def _add(self, values: dict[str, np.ndarray], rows: np.ndarray, t: int | np.ndarray, mark_filled: bool) -> None:
         """All fields, and their places, with what else waits for one copy to the batch's device."""

@@ -134,11 +134,11 @@ class RolloutRunner(EpisodesRunner):
 
         def take(part: Part, t: int, result: StepResult) -> None:
             stores[part.number].write(result.values, part.everyone, t)
-            if result.lost.any():
+            if np.count_nonzero(result.lost):
                 _cut_before(views[part.number], result.lost, t)
             rollout.finished += result.finished
             rollout.ends |= {(episode.row, t): episode.info for episode in result.finished}
-            rollout.steps += int((~result.closing & ~result.lost).sum())
+            rollout.steps += int(part.play.size - np.count_nonzero(result.closing | result.lost))
             rollout.t += part is parts[-1]
 
         try:
