@@ -38,6 +38,9 @@ class RecentSteps:
         )
         self.column, self._columns = 0, like.max_seq_length
         self._source = fields_of(self.batch)
+        # the batch to which episodes were copied last: its fields, and those here
+        self._target: EpisodeBatch | None = None
+        self._pairs: list[tuple[Any, Any]] = []
 
     def advance(self) -> None:
         """Let the next column be the present one."""
@@ -47,11 +50,13 @@ class RecentSteps:
         """Copy the `steps` columns before the column `end` of one copy to the beginning of a row of a batch."""
         first = (end - steps) % self._columns
         until_end = min(steps, self._columns - first)
-        targets = fields_of(batch)
-        for key, source in self._source.items():
-            target = targets[key]
+        if batch is not self._target:
+            self._target, targets = batch, fields_of(batch)
+            self._pairs = [(targets[key], source) for key, source in self._source.items()]
+        for target, source in self._pairs:
             target[row, :until_end] = source[copy, first : first + until_end]
-            if until_end < steps:
+        if until_end < steps:
+            for target, source in self._pairs:
                 target[row, until_end:steps] = source[copy, : steps - until_end]
 
     def copy_from(self, batch: EpisodeBatch, steps: np.ndarray) -> None:

@@ -26,7 +26,7 @@ class StepWriter:
     def __init__(self, batch: EpisodeBatch, pending: PendingWrites | None = None):
         self._tensors = batch.data.transition_data
         self._preprocess = batch.preprocess
-        self._ones = np.ones((batch.batch_size, 1))
+        self._size = batch.batch_size
         # of values without the last axis
         self._axes = {key: tensor.dim() - 2 for key, tensor in self._tensors.items()}
         self._sends_at_once = pending is None
@@ -45,7 +45,7 @@ class StepWriter:
         if not self._views:
             self._add(dict(self._fields(values)), rows, t, mark_filled)
             return
-        some = len(rows) < len(self._ones)
+        some = len(rows) < self._size
         place = (rows, t) if some or not isinstance(t, int) else (slice(None), t)
         if mark_filled:
             self._views["filled"][place] = 1
@@ -104,7 +104,7 @@ class StepWriter:
 
     def _add(self, values: dict[str, np.ndarray], rows: np.ndarray, t: int | np.ndarray, mark_filled: bool) -> None:
         """All fields, and their places, with what else waits for one copy to the batch's device."""
-        all_rows = len(rows) == len(self._ones)
+        all_rows = len(rows) == self._size
         arrays = [value if all_rows else value[rows] for value in values.values()]
         places = self._places(rows, t)
         types = [*(self._tensors[key].dtype for key in values), *[th.int64] * len(places)]
@@ -116,7 +116,7 @@ class StepWriter:
         """The indices of `rows` and their steps, as far as they are no slices."""
         if not isinstance(t, int):
             return [rows, t]
-        return [] if len(rows) == len(self._ones) else [rows]
+        return [] if len(rows) == self._size else [rows]
 
     def _write_there(self, keys: list[str], t: int | np.ndarray, mark_filled: bool, there: list[th.Tensor]) -> None:
         place = _place(there[len(keys) :], t)

@@ -27,6 +27,7 @@ class OneHot(Transform):
 
     def __init__(self, out_dim: int):
         self.out_dim = out_dim
+        self._choices = np.arange(out_dim)
 
     def transform(self, tensor: th.Tensor) -> th.Tensor:
         one_hot = tensor.new_zeros(*tensor.shape[:-1], self.out_dim, dtype=th.float32)
@@ -34,7 +35,7 @@ class OneHot(Transform):
 
     def of_array(self, values: np.ndarray) -> np.ndarray:
         """The same of an array of integers, as bool `[..., out_dim]`, in a fifth of the time."""
-        return values == np.arange(self.out_dim)
+        return values == self._choices
 
     def infer_output_info(self, vshape_in: tuple, dtype_in: th.dtype) -> tuple:
         return (self.out_dim,), th.float32

@@ -142,6 +142,8 @@ class BasicMAC(OneNetwork):
         if advanced is None:
             return self.forward(batch, t, test_mode=test_mode)
         outputs, self.hidden_states = advanced
+        if self.agent_output_type != "pi_logits" and type(self)._finish_outputs is BasicMAC._finish_outputs:
+            return outputs  # as they are
         return self._finish_outputs(outputs, self._legal(batch, t), test_mode)
 
     def unroll(self, ep_batch, test_mode: bool = False) -> tuple[th.Tensor, Tree]:

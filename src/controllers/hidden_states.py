@@ -39,7 +39,11 @@ def reset_where(which: th.Tensor, hidden: Tree, initial: Tree) -> Tree:
         first_rows, rows = first.reshape(shape), now.reshape(shape)
         if which.is_cpu and rows.dtype == first.dtype and not (rows.requires_grad or first.requires_grad):
             rows = rows.clone()  # keeps that order, and takes a third of the time
-            rows[which] = first_rows[which]
+            if rows.dtype is th.float32:  # NumPy takes less time for a few rows
+                chosen_rows = which.numpy()
+                rows.numpy()[chosen_rows] = first_rows.numpy()[chosen_rows]
+            else:
+                rows[which] = first_rows[which]
             return rows.reshape(first.shape)
         mask = which.view(*which.shape, *[1] * (rows.dim() - which.dim()))
         return th.where(mask, first_rows, rows).reshape(first.shape)

@@ -8,6 +8,7 @@ for rounding.
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch as th
 
 from controllers.inputs import AgentInputs
@@ -76,19 +77,22 @@ class _Pass:
     def __init__(self, mac: Any, episodes: int):
         inputs, n_agents = mac.inputs, mac.n_agents
         self._rows = th.zeros(episodes * n_agents, inputs.size)
-        self._shape = (episodes, n_agents, -1)
+        self._agents, self._shape = episodes * n_agents, (episodes, n_agents, -1)
         observed, acted, id_size = inputs.order
         # where the fields go: views of the rows
         *places, ids = self._rows.view(self._shape).split([*observed.values(), *acted.values(), id_size], dim=-1)
-        normalisers = dict(inputs.normalisers.items())
-        self._observed = [(key, place, normalisers.get(key)) for key, place in zip(observed, places, strict=False)]
-        self._acted = list(zip(acted, places[len(observed) :], strict=True))
+        arrays, normalisers = [place.numpy() for place in places], dict(inputs.normalisers.items())
+        self._observed = [
+            (key, place, array, normalisers.get(key))
+            for key, place, array in zip(observed, places, arrays, strict=False)
+        ]
+        self._acted = list(zip(acted, arrays[len(observed) :], strict=True))
         ids.copy_(th.eye(n_agents)[:, :id_size])
         self._network: PreparedStep = mac.agent.prepared(self._rows, n_agents)
 
     def step(self, batch: Any, t: int, hidden: Any) -> tuple[th.Tensor, th.Tensor] | None:
         of_rows = isinstance(hidden, th.Tensor) and hidden.is_cpu and hidden.dtype is th.float32
-        if not of_rows or hidden.numel() != len(self._rows) * hidden.size(-1):
+        if not of_rows or hidden.numel() != self._agents * hidden.size(-1):
             return None
         if not self._network.fits() or not self._write(batch, t):
             return None
@@ -97,29 +101,29 @@ class _Pass:
 
     def _write(self, batch: Any, t: int) -> bool:
         """Write the inputs at step `t`. Returns whether they are of types that can be copied."""
-        for key, place, normaliser in self._observed:
+        for key, place, array, normaliser in self._observed:
             seen = batch[key]
             if seen.dtype not in COPIED or not seen.is_cpu:
                 return False
-            if seen.dim() == 4 and (normaliser is None or seen.dtype is th.float32):
-                # arrays of few numbers are copied in a fraction of the time that tensors take
-                array, there = seen.numpy()[:, t], place.numpy()
-                if normaliser is None:
-                    there[...] = array
-                else:
-                    normaliser.normalize_into(array, there)
-                continue
-            seen = seen[:, t]
-            if normaliser is not None:
-                seen = normaliser.normalize(as_numbers(seen))
-            place.copy_(seen if seen.dim() == 3 else seen.flatten(2))
-        for key, place in self._acted:
+            if normaliser is None:
+                _copy(seen, t, array)
+            elif seen.dim() == 4 and seen.dtype is th.float32:
+                normaliser.normalize_into(seen.numpy()[:, t], array)
+            else:
+                seen = normaliser.normalize(as_numbers(seen[:, t]))
+                place.copy_(seen if seen.dim() == 3 else seen.flatten(2))
+        for key, array in self._acted:
             done = batch[key]
             if done.dtype not in COPIED or not done.is_cpu:
                 return False
             if t > 0:
-                done = done[:, t - 1]
-                place.copy_(done if done.dim() == 3 else done.flatten(2))
+                _copy(done, t - 1, array)
             else:
-                place.zero_()
+                array.fill(0)
         return True
+
+
+def _copy(field: th.Tensor, t: int, place: np.ndarray) -> None:
+    """Copy step `t` of a field `[B, T, n, ...]` to `[B, n, I]`. NumPy takes less than half of torch's time."""
+    values = field.numpy()[:, t]
+    place[...] = values if values.ndim == 3 else values.reshape(*values.shape[:2], -1)

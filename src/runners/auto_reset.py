@@ -84,7 +84,7 @@ class AutoResetPlay:
         # the fields of the last decision, all that is in the first column; None: not known
         self._decided: tuple[str, ...] | None = None
         size = self.size = acting.batch_size
-        self._everyone = np.arange(size)
+        self._everyone, self._nobody = np.arange(size), np.zeros(size, dtype=bool)
         self.hidden_states = self._initial_hidden()
         self._require_memory()
         self.closing = np.zeros(size, dtype=bool)
@@ -138,35 +138,35 @@ class AutoResetPlay:
         (closing, decisions), self._under_way = self._under_way, None
         env, playing = self._env, ~closing
         self._lengths += playing
-        lost = outcome.lost & playing
         rows = np.flatnonzero(playing) if np.count_nonzero(closing) else self._everyone
         self._checks.stepped(outcome, rows, self._lengths)
-        if np.count_nonzero(lost):
+        lost = self._nobody
+        if np.count_nonzero(outcome.lost):
+            lost = outcome.lost & playing
             playing &= ~lost
             rows = np.flatnonzero(playing)
         terminated, truncated = outcome.terminated & playing, outcome.truncated & playing
         self._returns.add(outcome.values, rows)
         ended, finished = terminated | truncated, []
-        over = ended | lost
+        over = ended if lost is self._nobody else ended | lost
         if np.count_nonzero(over):
             finished = self._finished(env, np.flatnonzero(ended))
             self._returns.clear(over)
             self._lengths[over] = 0
         # lost copies restart at once, as do those that were closing
-        self.closing = closing | lost
+        self.closing = closing if lost is self._nobody else closing | lost
         self.begin_next()
         self.closing = ended
-        values = {path: self._of_playing(value, playing) for path, value in outcome.values.items()}
-        values |= {"terminated": terminated, "truncated": truncated}
-        return StepResult({**decisions, **values}, closing, lost, finished)
+        of_playing = {}
+        for path, value in outcome.values.items():
+            of_playing[path] = value * (playing if value.ndim == 1 else playing.reshape(-1, *[1] * (value.ndim - 1)))
+        values = {**decisions, **of_playing, "terminated": terminated, "truncated": truncated}
+        return StepResult(values, closing, lost, finished)
 
     def _finished(self, env: VectorEnv, rows: np.ndarray) -> list[FinishedEpisode]:
         totals, lengths, of_groups = self._returns.totals[rows], self._lengths[rows], self._returns.of_groups(rows)
         columns = (self._first + rows).tolist(), totals.tolist(), lengths.tolist(), infos_of(env, rows), of_groups
         return [FinishedEpisode(*episode) for episode in zip(*columns, strict=True)]
-
-    def _of_playing(self, value: np.ndarray, playing: np.ndarray) -> np.ndarray:
-        return value * playing.reshape(-1, *[1] * (value.ndim - 1))
 
     def state_dict(self) -> dict:
         """The state of the copies, without that of the environment itself."""

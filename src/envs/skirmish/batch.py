@@ -10,7 +10,7 @@ from envs.skirmish.contract import make_scenario
 from envs.skirmish.formation import numbered_units, starting_units
 from envs.skirmish.jit import KERNEL
 from envs.skirmish.kernel.chance import uniform
-from envs.skirmish.kernel.entry import illegal_action, step_in_turn, write_views
+from envs.skirmish.kernel.entry import begin_episodes, illegal_action, step_if_legal, step_in_turn, write_views
 from envs.skirmish.maps import load_map
 from envs.skirmish.options import Options
 from envs.skirmish.state import (
@@ -105,13 +105,17 @@ class BatchedSkirmish:
         """
         outputs = self.outputs = outputs or self.outputs
         which = np.ones(self.batch_size, dtype=bool) if which is None else np.asarray(which, dtype=bool)
+        shared = len(self._shares) > 1 and np.count_nonzero(which) >= SHARED_VIEWS
+        if self._opening is not None and len(self._points) == 1 and not shared:  # all is known
+            begin_episodes(self.battles, which, self._opening, self._opening_reward, self.game, outputs)
+            return outputs
         battle = self.battles.battle
         battle["episode"][which] += 1
         for name in ("draws", "step", "ended"):
             battle[name][which] = 0
         self.battles.vision[which] = 0
         self._place_units(which)
-        if len(self._shares) == 1 or np.count_nonzero(which) < SHARED_VIEWS:
+        if not shared:
             write_views(self.battles, which, self.game, outputs)
         else:
             views = zip(self._parts, self._shares.slices, self._shares.cut(outputs), strict=True)
@@ -211,13 +215,13 @@ class BatchedSkirmish:
         actions = np.ascontiguousarray(actions, dtype=np.int64)
         if actions.shape != (self.batch_size, self.n_agents):
             raise ValueError(f"actions have the shape {actions.shape}, not {(self.batch_size, self.n_agents)}.")
-        b, agent = illegal_action(self.battles, self.game, actions, self.outputs.avail_actions)
+        asked, into = (self.battles, self.game, actions, self.outputs.avail_actions), outputs or self.outputs
+        alone = len(self._shares) == 1
+        b, agent = step_if_legal(*asked, into) if alone else illegal_action(*asked)
         if b >= 0:
             raise ValueError(self._refusal(b, agent, int(actions[b, agent])))
-        outputs = self.outputs = outputs or self.outputs
-        if len(self._shares) == 1:
-            step_in_turn(self.battles, self.game, actions, outputs)
-        else:  # no battle knows of another
+        outputs = self.outputs = into
+        if not alone:  # no battle knows of another
             steps = zip(self._parts, self._shares.slices, self._shares.cut(outputs), strict=True)
             self._shares.do(step_in_turn, [(part, self.game, actions[rows], out) for part, rows, out in steps])
         return outputs
@@ -276,3 +280,6 @@ def compile_all() -> None:
     battles._set_up(batch_size=1, threads=1, loops_per_second=GAME_CLOCK, jitter=True)
     battles.reset()
     battles.step(np.ones((1, battles.n_agents), dtype=int))
+    # episodes that begin alike, as on other maps
+    everyone = np.ones(1, dtype=bool)
+    begin_episodes(battles.battles, everyone, battles._opening, 0.0, battles.game, battles.outputs)

@@ -63,7 +63,7 @@ class SkirmishBatch(SkirmishEnv):
         outputs = self.battles.step(actions)
         if first_plays:
             self._recorder.add(outputs.reward[0], self._info(0))
-        truncated = outputs.truncated if self.options.continuing_episode else np.zeros_like(outputs.truncated)
+        truncated = outputs.truncated if self.options.continuing_episode else np.zeros(len(actions), dtype=bool)
         return outputs.reward, outputs.terminated, truncated
 
     def observed(self) -> dict[str, np.ndarray]:

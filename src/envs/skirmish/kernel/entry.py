@@ -42,13 +42,42 @@ def step_in_turn(battles, game, actions, outputs):
 
 
 @compiled()
+def write_view_of(b, battles, game, outputs):
+    """Legal actions, observations and state of battle b as it is."""
+    view = (outputs.avail_actions[b], outputs.obs[b], outputs.state[b])
+    write_view(battles.battle[b], battles.units[b], battles.vision[b], game.types, game.scenario[0], *view)
+
+
+@compiled()
 def write_views(battles, which, game, outputs):
     """Legal actions, observations and state of the battles `which[b]`."""
     for b in range(battles.battle.size):
         if which[b]:
-            view = (outputs.avail_actions[b], outputs.obs[b], outputs.state[b])
-            u, vision = battles.units[b], battles.vision[b]
-            write_view(battles.battle[b], u, vision, game.types, game.scenario[0], *view)
+            write_view_of(b, battles, game, outputs)
+
+
+@compiled()
+def begin_episodes(battles, which, units, max_reward, game, outputs):
+    """Begin the next episode of the battles `which[b]`, all of them with the same `units` `[U]`, and write its view."""
+    for b in range(battles.battle.size):
+        if not which[b]:
+            continue
+        battle = battles.battle[b]
+        battle.episode += 1
+        battle.draws = 0
+        battle.step = 0
+        battle.ended = 0
+        battle.max_reward = max_reward
+        battles.vision[b] = 0
+        for k in range(units.size):
+            battles.units[b, k] = units[k]
+        write_view_of(b, battles, game, outputs)
+        outputs.reward[b] = 0.0
+        outputs.terminated[b] = False
+        outputs.truncated[b] = False
+        outputs.battle_won[b] = False
+        outputs.dead_allies[b] = 0
+        outputs.dead_enemies[b] = 0
 
 
 @compiled()
@@ -63,3 +92,13 @@ def illegal_action(battles, game, actions, avail_actions):
             if action < 0 or action >= n_actions or avail_actions[b, i, action] == 0:
                 return b, i
     return -1, -1
+
+
+@compiled()
+def step_if_legal(battles, game, actions, avail_actions, outputs):
+    """One environment step of all battles, unless an action is illegal: then nothing happens. Returns as
+    `illegal_action`."""
+    b, agent = illegal_action(battles, game, actions, avail_actions)
+    if b < 0:
+        step_in_turn(battles, game, actions, outputs)
+    return b, agent
