@@ -18,7 +18,7 @@ warnings.filterwarnings("ignore", "RNN module weights are not part of single con
 
 def states_on_gpu(x: th.Tensor, hidden: th.Tensor, weights: tuple[th.Tensor, ...], sizes: list[int]) -> th.Tensor:
     """As `gru_sequence`; `weights`: of x, of the state, and the biases of both."""
-    if len(sizes) == 1 and th.cuda.is_current_stream_capturing():
+    if len(sizes) == 1 and x.is_cuda and th.cuda.is_current_stream_capturing():
         # graphs have sequences of one step, for which cuDNN does more than a cell
         return th.gru_cell(x, hidden.contiguous(), *weights)
     if th.is_grad_enabled() and sizes[0] >= MANY:
