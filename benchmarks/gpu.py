@@ -47,6 +47,7 @@ OPTIONS = (
     ("ippo", "2s3z", "cuda_graphs=on", 1e-2),
     ("mappo", "27m_vs_30m", "cuda_graphs=on", 1e-2),
     ("pqn_vdn", "8m", "cuda_graphs=on", 1e-2),
+    ("sac_discrete", "3m", "cuda_graphs=on", 1e-2),
 )
 
 
