@@ -14,9 +14,8 @@ from vector_envs.instances import batched_environment_factory, environment_facto
 
 
 def args(**env_args):
-    return SimpleNamespace(
-        env="racing", batch_size_run=3, env_args={"seed": 1, "metres": 60.0, "map_cycle": ["seeds:1-4"], **env_args}
-    )
+    track = {"seed": 1, "metres": 60.0, "map_cycle": ["seeds:1-4"]}
+    return SimpleNamespace(env="racing", batch_size_run=3, test_batch_size=0, env_args={**track, **env_args})
 
 
 @pytest.mark.parametrize("test_mode", [False, True])
