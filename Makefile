@@ -1,4 +1,4 @@
-# make train    set up .venv and train MAPPO on Skirmish's 3m, three marines against three (half a minute after installing)
+# make train    set up .venv and train MAPPO on Skirmish's 3m, three marines against three (half a minute, and as long once to compile Skirmish)
 # make test     set up everything and run all checks: lint, import rules, tests
 #               (make test-fast: without the tests that are marked slow)
 # make browse   open the runs in results/ in the web browser (RESULTS=folder for another folder)
