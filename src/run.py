@@ -31,6 +31,7 @@ from records.layout import BEST, MLFLOW, MODELS, REPLAYS, RUNS, SACRED, TB_LOGS,
 from records.logger import Logger
 from records.run_folder import RunFolder
 from records.tokens import map_of, run_token
+from runners.base import calls_of_a_test
 from utils.allocation import keep_freed_memory
 from utils.available_memory import memory_errors_explained
 from utils.config import default_config, recursive_dict_update
@@ -270,7 +271,7 @@ def evaluate_sequential(args: SimpleNamespace, runner: Any) -> None:
 
     `--evaluate` and `evaluate=True` play `experiment.evaluation` instead, which also keeps a table of the episodes.
     """
-    for _ in range(-(-args.test_nepisode // getattr(runner, "test_batch_size", runner.batch_size))):
+    for _ in range(calls_of_a_test(runner, args.test_nepisode)):
         runner.run(test_mode=True)
     if args.save_replay:
         runner.save_replay()

@@ -7,6 +7,7 @@ import torch as th
 
 from acting.contract import Experience, Opponents
 from acting.controller_weights import weights_of
+from runners.base import calls_of_a_test
 from utils.random_streams import RandomStream
 
 
@@ -52,7 +53,7 @@ class InTurn:
         if self.opponents is not None:
             self.opponents.rest()
         runner = self._runner
-        planned = -(-runner.args.test_nepisode // getattr(runner, "test_batch_size", runner.batch_size))
+        planned = calls_of_a_test(runner, runner.args.test_nepisode)
         # episodes whose environment crashed do not count, so there may be more than planned
         while played < planned or getattr(runner, "test_unfinished", False):
             with stream.active():

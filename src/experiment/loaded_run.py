@@ -14,6 +14,7 @@ from experiment.assembly import assemble_players
 from experiment.teams import Member
 from learners.non_finite import require_finite
 from records.logger import Logger
+from runners.base import calls_of_a_test
 from utils.devices import acting_device
 from utils.plain_values import problem_of
 from utils.random_streams import RandomStream
@@ -45,7 +46,7 @@ class LoadedRun:
 
     def play(self) -> Iterator[Any]:
         """Play `test_nepisode` test episodes at least: the batches of episodes, one after another."""
-        for _ in range(-(-self.args.test_nepisode // (self.args.test_batch_size or self.args.batch_size_run))):
+        for _ in range(calls_of_a_test(self.runner, self.args.test_nepisode)):
             with self.stream.active(), th.no_grad():
                 batch = self.runner.run(test_mode=True)
             yield batch

@@ -54,6 +54,7 @@ REGISTRY.declare(
     mixes=("nothing", "chosen_values"),
     on_policy=True,
     buffers=("rollout",),
+    captured=True,
     options={
         **MIXER,
         **TD_LAMBDA,
@@ -74,6 +75,7 @@ REGISTRY.declare(
     "learners.ppo_learner:PPOLearner",
     "PPO: clipped policy gradients in several epochs: IPPO, MAPPO, on-policy",
     **POLICY_GRADIENTS,
+    captured=True,
     options=PPO,
 )
 REGISTRY.declare(
@@ -95,6 +97,7 @@ REGISTRY.declare(
     controllers=("basic_mac",),
     agents=("iqn",),
     needs_acting=("action_was_greedy", "q_values"),
+    captured=True,
     options={**DOUBLE_Q, **IQN},
 )
 
@@ -111,6 +114,7 @@ REGISTRY.declare(
     "deterministic policy gradients: DDPG, TD3, MADDPG, off-policy",
     takes=("agent_rewards", "continuous", "branches"),
     **FROM_TRANSITIONS,
+    captured=True,
     options=DETERMINISTIC,
 )
 REGISTRY.declare(
@@ -119,6 +123,7 @@ REGISTRY.declare(
     "soft actor-critic, for continuous actions and choices: SAC, MASAC, off-policy",
     takes=("agent_rewards", "continuous", "branches", "other_actions"),
     **FROM_TRANSITIONS,
+    captured=True,
     options=SOFT,
 )
 

@@ -12,14 +12,13 @@ import torch.nn as nn
 from components.episode_batch import EpisodeBatch
 from components.fixed_batch import FixedBatch, tensors_of
 from components.one_copy import sent
+from learners import REGISTRY
 from learners.data_parallel import parallel_devices
 from learners.steps_on_gpu import StepsOnGpu
 from utils.captured import Captured
 from utils.devices import CUDA, cards, kind_of, learner_device, to_device
 
 Make = Callable[[], np.ndarray]
-# learners whose batches have the same shapes each time, and that call their steps by `captured`
-CAPTURED = ("ppo_learner", "pqn_learner", "sac_learner", "ddpg_learner", "iqn_learner")
 
 
 class MadeNumbers:
@@ -147,8 +146,11 @@ def why_nothing_is_captured(config: Mapping[str, Any]) -> str:
         return "acting=ahead draws random numbers while graphs would be captured"
     if config["data_parallel"] and cards() > 1:
         return "data_parallel=True divides updates among several GPUs"
-    if config["learner"] not in CAPTURED and not config["teams"]:
-        return f"updates of learner={config['learner']} are not captured, but those of {', '.join(CAPTURED)} are"
+    # the trait: batches have the same shapes each time, and `CapturedUpdates` calls what makes steps
+    captured = [name for name in REGISTRY if REGISTRY.entry(name).traits.get("captured")]
+    learner = REGISTRY.entry(config["learner"])
+    if learner.declared and config["learner"] not in captured and not config["teams"]:
+        return f"updates of learner={config['learner']} are not captured, but those of {', '.join(captured)} are"
     return ""
 
 

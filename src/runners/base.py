@@ -23,6 +23,11 @@ COUNTS = (
 ).split()
 
 
+def calls_of_a_test(runner: Any, episodes: int) -> int:
+    """How many calls of a runner with `test_mode` play so many episodes; it may be PyMARL's, or as PyMARL's."""
+    return -(-episodes // getattr(runner, "test_batch_size", runner.batch_size))
+
+
 class BaseRunner:
     """Keeps the step count `t_env` and the statistics of finished episodes, under PyMARL's names."""
 

@@ -1,6 +1,5 @@
 """The common part of all built-in runners, which play on a source of environments (`vector_envs`)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -319,7 +318,7 @@ class EpisodesRunner(BaseRunner):
             lengths[playing] += 1
             checks.stepped(outcome, playing, lengths)
             started.returns.add(outcome.values, playing)
-            store.write(outcome_fields(outcome, copied=pending.wait), playing, self.t)
+            store.write(outcome.fields(copied=pending.wait), playing, self.t)
             self.t += 1
             observed = env.observed()
             checks.observed(observed, playing, self.t)
@@ -343,9 +342,3 @@ def _of_all_rows(values: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
     placed = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
     placed[rows] = values
     return placed
-
-
-def outcome_fields(outcome: Any, copied: bool) -> Mapping[str, np.ndarray]:
-    """A step's outcome by the fields of a batch; `copied`: the environment may be called before they are read."""
-    fields = {**outcome.values, "terminated": outcome.terminated, "truncated": outcome.truncated}
-    return {key: value.copy() for key, value in fields.items()} if copied else fields

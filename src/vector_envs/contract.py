@@ -23,6 +23,11 @@ class StepOutcome(NamedTuple):
     truncated: np.ndarray
     lost: np.ndarray
 
+    def fields(self, copied: bool) -> dict[str, np.ndarray]:
+        """By the fields of a batch; `copied`: the environment may be called before they are read."""
+        fields = {**self.values, "terminated": self.terminated, "truncated": self.truncated}
+        return {key: value.copy() for key, value in fields.items()} if copied else fields
+
 
 class VectorEnv(Protocol):
     """B copies of one environment. Copy b plays as a single one with the same seed does, in any process."""

@@ -18,12 +18,12 @@ def shuffled_minibatches(batch: EpisodeBatch, info: Any, parts: int, epochs: int
 
 def recurrent_minibatches(batch: EpisodeBatch, info: Any, parts: int, epochs: int = 1) -> Minibatches:
     """`epochs` passes over the rows of a batch, each a whole sequence, in `parts` batches each."""
-    return Minibatches(_in_turn(batch, epochs, parts))
+    return Minibatches(_parts(batch, epochs, parts))
 
 
-def _in_turn(batch: EpisodeBatch, epochs: int, parts: int) -> Iterator[EpisodeBatch]:
+def _parts(batch: EpisodeBatch, epochs: int, parts: int) -> Iterator[EpisodeBatch]:
     """The parts of all passes: rows are copied into their order once a pass, and parts are views of that copy."""
-    for (order,) in (list(passes(rows(batch), 1, 1)) for _ in range(epochs)):
+    for order in passes(rows(batch), epochs, 1):
         shuffled, start = batch[order], 0
         for part in order.tensor_split(parts):
             if len(part):
