@@ -110,8 +110,10 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     # older code has one team
     runner, team = parts.runner, parts.teams[0] if hasattr(parts, "teams") else parts
     buffer, learner = team.buffer, team.learner
+    # a runner of one environment has that as `env`, as PyMARL's has
+    copies = runner.vector_env.play(False) if hasattr(runner, "vector_env") else runner.env
     for name in ("reset", "step"):
-        timed(runner.env, name, "env")
+        timed(copies, name, "env")
     # older code has no decisions
     timed(runner.mac, "decide" if hasattr(runner.mac, "decide") else "select_actions", "acting")
     timed(buffer, "insert" if hasattr(buffer, "insert") else "insert_episode_batch", "insert")
