@@ -48,6 +48,13 @@ def test_captured_updates_change_no_figure(algorithm, changes):
     _same(found, on_gpu(trained, config, "gpu"))
 
 
+def test_learners_that_declare_it_are_those_tested_here():
+    from learners import REGISTRY
+
+    declared = {name for name in REGISTRY if REGISTRY.entry(name).traits.get("captured")}
+    assert {_config(algorithm, {})["learner"] for algorithm, _ in CAPTURED} == declared
+
+
 @pytest.mark.parametrize(("first", "then"), [("on", "on"), ("on", "off"), ("off", "on")])
 def test_a_run_with_captured_updates_is_resumed(first, then):
     config = _config("ippo", {})

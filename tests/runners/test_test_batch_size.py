@@ -1,10 +1,13 @@
 """Tests on another number of environments than training has."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from experiment.assembly import assemble
 from fakes import RecordingLogger
 from helpers import make_args
+from runners.base import calls_of_a_test
 from utils.random_streams import seed_everything
 
 
@@ -44,3 +47,9 @@ def test_these_are_the_environments_that_a_larger_batch_has():
 def test_fewer_than_training_has():
     _, episodes = results_of_tests("native", calls=2, batch_size_run=4, test_batch_size=1, test_nepisode=2)
     assert [copy for copy, _ in episodes] == [0, 0]
+
+
+def test_a_test_takes_as_many_calls_as_its_episodes_need():
+    ours, as_pymarls = SimpleNamespace(batch_size=2, test_batch_size=8), SimpleNamespace(batch_size=2)
+    assert [calls_of_a_test(ours, episodes) for episodes in (0, 8, 20)] == [0, 1, 3]
+    assert [calls_of_a_test(as_pymarls, episodes) for episodes in (0, 8, 19)] == [0, 4, 10]

@@ -8,7 +8,7 @@ import pytest
 from envs.validation import InvalidEnvironmentError
 from fakes import CountingBatch, CountingEnv
 from vector_envs import TRANSPORTS
-from vector_envs.contract import infos_of
+from vector_envs.contract import StepOutcome, infos_of
 from vector_envs.faults import EnvironmentWorkerError, FaultPolicy
 from vector_envs.first_copies import FirstCopies
 from vector_envs.in_process import InProcessEnv
@@ -280,3 +280,16 @@ def test_breaches_of_the_contract_are_refused_on_every_source(make, way):
     play.step(acting(play))
     with pytest.raises((InvalidEnvironmentError, EnvironmentWorkerError), match=r"Broken, in step 2: get_obs\(\)"):
         play.step(acting(play))
+
+
+def test_an_outcome_that_is_read_later_is_a_copy():
+    ends = np.array([[True, False], [False, False], [False, True]])
+    outcome = StepOutcome({"reward": np.array([1.0, 2.0])}, *ends)
+    later, now = outcome.fields(copied=True), outcome.fields(copied=False)
+    outcome.values["reward"][:] = 0
+    ends[:] = True
+    assert {key: value.tolist() for key, value in later.items()} == {
+        "reward": [1.0, 2.0], "terminated": [True, False], "truncated": [False, False]
+    }  # fmt: skip
+    assert now["reward"].tolist() == [0.0, 0.0]
+    assert now["truncated"].all()

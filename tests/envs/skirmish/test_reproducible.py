@@ -95,6 +95,25 @@ def test_a_reset_leaves_the_other_battles_alone():
     assert after["battles.battle"]["step"].tolist() == [20, 0, 20]
 
 
+@pytest.mark.parametrize("name", ["3m", "10gen_zerg"])
+def test_nothing_of_an_ended_battle_is_left_after_a_reset(name):
+    """Maps that open alike start by another call than those whose units are drawn."""
+    battles = BatchedSkirmish(3, seed=[1, 2, 3], map_name=name)
+    battles.reset()
+    ended = np.zeros(3, dtype=bool)
+    for step in range(battles.episode_limit):
+        outputs = battles.step(choose(battles.outputs.avail_actions, [1, 2, 3], step))
+        ended = outputs.terminated | outputs.truncated
+        if ended.any():
+            break
+    assert outputs.dead_allies[ended].any() or outputs.dead_enemies[ended].any()
+    battles.reset(ended.copy())
+    for field in ("reward", "terminated", "truncated", "battle_won", "dead_allies", "dead_enemies"):
+        assert not getattr(outputs, field)[ended].any(), field
+    for field in ("step", "ended"):
+        assert not battles.battles.battle[field][ended].any(), field
+
+
 def test_plain_python_plays_the_same():
     """NUMBA_DISABLE_JIT=1 runs the same code uncompiled, for debugging."""
     script = (
