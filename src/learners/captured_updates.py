@@ -124,7 +124,7 @@ class CapturedUpdates:
 def captures_updates(args: SimpleNamespace) -> bool:
     """Whether updates are to be captured.
 
-    Not those of several GPUs; nor where acting, which draws random numbers, goes on in another thread meanwhile.
+    Not those of several GPUs; nor where another thread acts meanwhile, which draws random numbers.
     """
     if args.cuda_graphs != "on" or kind_of(args.device) != CUDA:
         return False

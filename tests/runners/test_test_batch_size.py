@@ -31,7 +31,7 @@ def results_of_tests(source: str, calls: int, batch_size_run: int, **changes) ->
 
 
 @pytest.mark.parametrize("source", ["native", "in_process"])
-def test_tests_play_on_as_many_environments_as_they_are_told(source):
+def test_tests_play_on_test_batch_size_environments(source):
     stats, episodes = results_of_tests(source, calls=2, batch_size_run=2, test_batch_size=4, test_nepisode=6)
     assert [copy for copy, _ in episodes] == [0, 1, 2, 3, 0, 1], "the second call needs two episodes only"
     assert stats["test_return_mean"][-1][1] == pytest.approx(sum(one for _, one in episodes) / 6)
