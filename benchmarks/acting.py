@@ -38,8 +38,8 @@ def measure(src: str, env: str, shape: str, name: str, count: str, options: argp
 
     from checks import check_config
     from cli.compose import compose_config
-    from utils.config import recursive_dict_update
-    from utils.random_streams import seed_everything
+    from utils.config.merging import recursive_dict_update
+    from utils.numbers.random_streams import seed_everything
 
     th.set_num_threads(1)
     environments, (runner, _, variant) = int(count), name.partition(" ")

@@ -32,7 +32,7 @@ from checkpoints.writer import CheckpointWriter
 from components.buffers.episodes import EpisodeReplay
 from components.episode_buffer import EpisodeBatch, ReplayBuffer
 from components.scheme import scheme_of
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 
 SHAPE = {"n_agents": 27, "n_actions": 36, "obs_shape": 285, "state_shape": 1170}
 STEPS, EPISODES = 181, 64

@@ -27,7 +27,7 @@ def measure(config: str, environment: str, seconds: float, changes: dict) -> dic
     from cli.compose import compose_config
     from experiment.loop import TrainingLoop
     from run import run
-    from utils.config import recursive_dict_update
+    from utils.config.merging import recursive_dict_update
 
     found: dict = {}
     original = TrainingLoop._gather_and_learn

@@ -79,9 +79,9 @@ def assembled(options: argparse.Namespace, name: str, battles: int, side: str) -
     from checks import check_config
     from cli.compose import compose_config
     from experiment.assembly import assemble
-    from utils.allocation import keep_freed_memory
-    from utils.config import recursive_dict_update
-    from utils.random_streams import seed_everything
+    from utils.config.merging import recursive_dict_update
+    from utils.numbers.random_streams import seed_everything
+    from utils.processes.allocation import keep_freed_memory
 
     own = {"batch_size_run": battles, "double_buffering": side, "seed": 1, "use_cuda": options.device == "cuda"}
     config = recursive_dict_update(compose_config(options.config, "skirmish").config, own)

@@ -26,8 +26,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
+from envs.contract.seeds import copies_seeds
 from envs.entities.batch import EntityBatch
-from envs.seeds import copies_seeds
 from vector_envs.split import SplitEnv
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -177,7 +177,7 @@ def fingerprints(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
     from cli.compose import compose_config
     from learners import REGISTRY as learners
     from run import run
-    from utils.config import recursive_dict_update
+    from utils.config.merging import recursive_dict_update
 
     log = logging.getLogger("muster")
     log.addHandler(logging.StreamHandler(sys.stderr))

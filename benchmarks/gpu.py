@@ -31,7 +31,7 @@ from gpu_presets import comparison, first_figures
 from gpu_report import markdown
 from gpu_speed import RUNS, SIMULATED, UPDATED, Run, cpu_name, rate, simulated, update
 
-from utils.config import config_names
+from utils.config.merging import config_names
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("presets", "runs", "updates", "simulator", "options")

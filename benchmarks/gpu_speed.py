@@ -23,10 +23,10 @@ from records.diagnosis import diagnosed
 from records.diagnosis_text import text_of
 from records.diagnostics import CALLS, LONGEST, TIMES
 from records.metric_rows import Rows
-from utils.allocation import keep_freed_memory
-from utils.config import recursive_dict_update
-from utils.random_streams import seed_everything
-from utils.stop_signals import StopSignals
+from utils.config.merging import recursive_dict_update
+from utils.numbers.random_streams import seed_everything
+from utils.processes.allocation import keep_freed_memory
+from utils.processes.stop_signals import StopSignals
 from utils.timing import Timer, timed, timing
 
 # 8 threads of torch in the columns of 8, as docs/performance.md says

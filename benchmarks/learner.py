@@ -24,11 +24,11 @@ from free_shapes import SHAPES
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
 from controllers.basic_controller import BasicMAC
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from learners import REGISTRY as LEARNERS
-from utils.allocation import keep_freed_memory
-from utils.config import config_path, default_config, recursive_dict_update
-from utils.yaml_files import load_yaml
+from utils.config.merging import config_path, default_config, recursive_dict_update
+from utils.files.yaml_files import load_yaml
+from utils.processes.allocation import keep_freed_memory
 
 ALGORITHMS = {"qmix": "qmix_smac", "vdn": "vdn_smac", "coma": "coma_smac"}
 EPISODES, COLUMNS = 32, 61

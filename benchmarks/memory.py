@@ -36,7 +36,7 @@ def fill(name: str, layout: str, episodes: int) -> None:
 
     from components.episode_buffer import EpisodeBatch, ReplayBuffer
     from components.scheme import scheme_of
-    from envs.fields import pymarl_spec
+    from envs.contract.fields import pymarl_spec
 
     sizes = MAPS[name]
     length = sizes["episode_limit"] + 1

@@ -6,7 +6,7 @@ A plugin: it registers itself as `point`.
 import numpy as np
 
 from envs import REGISTRY
-from envs.fields import AGENTS, FieldSpec
+from envs.contract.fields import AGENTS, FieldSpec
 
 
 class PointEnv:

@@ -12,8 +12,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from envs import REGISTRY
-from utils.config import config_path
-from utils.yaml_files import load_yaml
+from utils.config.merging import config_path
+from utils.files.yaml_files import load_yaml
 
 
 def random_returns(env_config: str, settings: dict[str, str], episodes: int, seed: int) -> np.ndarray:

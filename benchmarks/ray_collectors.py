@@ -31,7 +31,7 @@ def measure(config: str, environment: str, seconds: float, changes: dict) -> dic
     from cli.compose import compose_config
     from experiment.loop import TrainingLoop
     from run import run
-    from utils.config import recursive_dict_update
+    from utils.config.merging import recursive_dict_update
 
     found = {"rollouts": 0, "episodes": 0, "bytes": 0, "waited": 0.0, "lag": 0, "begun": 0.0}
     take, gather = Collectors.take, TrainingLoop._gather_and_learn

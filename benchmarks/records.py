@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from sacred.observers import FileStorageObserver
 
-from browser.records import Results
+from browser.reading import Results
 from records.metric_log import MetricLog
 from records.metric_rows import MetricRow
 from records.sacred_files import RunRecorder
-from utils.config import default_config
+from utils.config.merging import default_config
 
 METRICS, POINTS, NEW = 40, 50_000, 10
 RUNS, CURVES, CURVE_POINTS, STATISTICS = 1000, 100, 2000, 20

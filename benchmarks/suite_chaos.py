@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 from records.metric_rows import read_metric_log  # noqa: E402
-from records.suite_state import DONE, FAILED, SuiteFolder  # noqa: E402
+from suites.state.state import DONE, FAILED, SuiteFolder  # noqa: E402
 
 LEASE = 8
 SUITE = """

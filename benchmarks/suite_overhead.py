@@ -20,12 +20,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from records.suite_state import DONE, Attempt, SuiteFolder, SuiteRun  # noqa: E402
-from suites.claims import Claims  # noqa: E402
-from suites.launcher import Work  # noqa: E402
-from suites.local import LocalLauncher  # noqa: E402
-from suites.resources import Machine  # noqa: E402
-from suites.starter import Starter, serve  # noqa: E402
+from suites.launch.claims import Claims  # noqa: E402
+from suites.launch.launcher import Work  # noqa: E402
+from suites.launch.local import LocalLauncher  # noqa: E402
+from suites.launch.starter import Starter, serve  # noqa: E402
+from suites.plan.resources import Machine  # noqa: E402
+from suites.state.state import DONE, Attempt, SuiteFolder, SuiteRun  # noqa: E402
 
 SUITE = """
 algorithms: qmix

@@ -68,14 +68,14 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
 
     from checks import check_config
     from cli.compose import compose_config
-    from utils.config import recursive_dict_update
-    from utils.random_streams import seed_everything
+    from utils.config.merging import recursive_dict_update
+    from utils.numbers.random_streams import seed_everything
 
     try:
         from experiment.loop import TrainingLoop
     except ImportError:  # code whose modules lay beside the packages
         from training import TrainingLoop
-    from utils.stop_signals import StopSignals
+    from utils.processes.stop_signals import StopSignals
 
     now = time.process_time if options.cpu_time else time.perf_counter
     config = compose_config("qmix_smac", "skirmish").config
@@ -87,7 +87,7 @@ def measure(src: str, map_name: str, schedule: str, options: argparse.Namespace)
     seed_everything(1)
     th.set_num_threads(config["torch_threads"])
     with contextlib.suppress(ImportError):  # older code does not
-        from utils.allocation import keep_freed_memory
+        from utils.processes.allocation import keep_freed_memory
 
         keep_freed_memory()
     args = SimpleNamespace(**config, device="cpu", unique_token="benchmark")

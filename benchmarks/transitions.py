@@ -38,7 +38,7 @@ def ours(rounds: int) -> dict[str, float]:
     from components.record_batch import RecordBatch
     from components.scheme import scheme_of
     from components.step_records import step_layout
-    from envs.fields import EnvSpec, FieldSpec
+    from envs.contract.fields import EnvSpec, FieldSpec
 
     th.set_num_threads(1)
     logger = SimpleNamespace(console_logger=SimpleNamespace(info=lambda text: None))

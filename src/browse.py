@@ -14,11 +14,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _browse(argv: list[str]) -> None:
     from browser.packages import require
-    from browser.page.arguments import parse_arguments
+    from browser.page.server.arguments import parse_arguments
 
     options = parse_arguments(argv)
     require("browse.py", "scipy", "plotly", "dash", "dash_ag_grid")
-    from browser.page.serving import serve
+    from browser.page.server.serving import serve
 
     try:
         serve(options)

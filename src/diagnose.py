@@ -37,7 +37,7 @@ def _print(options: argparse.Namespace) -> None:
     from records.layout import DIAGNOSTICS
     from records.metric_rows import read_rows, whole_lines
     from utils.errors import ConfigError
-    from utils.regular_files import open_regular
+    from utils.files.regular_files import open_regular
 
     found = find_run(options.run, options.results)
     path = found.folder / DIAGNOSTICS

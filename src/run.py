@@ -32,13 +32,13 @@ from records.logger import Logger
 from records.run_folder import RunFolder
 from records.tokens import map_of, run_token
 from runners.base import calls_of_a_test
-from utils.allocation import keep_freed_memory
-from utils.available_memory import memory_errors_explained
-from utils.config import default_config, recursive_dict_update
-from utils.devices import cards, learner_device, uses_cards
+from utils.config.merging import default_config, recursive_dict_update
 from utils.errors import ConfigError, MusterError
-from utils.random_streams import seed_everything
-from utils.stop_signals import StopSignals
+from utils.numbers.random_streams import seed_everything
+from utils.processes.allocation import keep_freed_memory
+from utils.processes.available_memory import memory_errors_explained
+from utils.processes.stop_signals import StopSignals
+from utils.tensors.devices import cards, learner_device, uses_cards
 
 # what PyMARL's `run` adds to the config before it calls `run_sequential`
 ADDED_TO_ARGS = ("device", "unique_token")

@@ -11,7 +11,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from cli.command import run_command
 
     def dispatch() -> None:
-        from cli.suite import dispatch
+        from suites.command.main import dispatch
 
         dispatch(words)
 
@@ -22,13 +22,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _task() -> None:
-    from cli.suite_slurm import task
+    from suites.command.slurm import task
 
     task(sys.argv[2:])
 
 
 def _keep() -> None:
-    from cli.suite_ray import keep
+    from suites.command.ray import keep
 
     keep(sys.argv[2:])
 
@@ -38,7 +38,7 @@ if __name__ == "__main__":
 
     match sys.argv[1:2]:
         case ["serve"]:
-            from cli.suite_starter import serve
+            from suites.command.starter import serve
 
             sys.exit(serve(sys.argv[2:]))
         case ["task"]:

@@ -64,7 +64,7 @@ def _watch(options: argparse.Namespace) -> None:
     from cli.settings import check_settings
     from records.find_run import find_run
     from replays.best_model import find_model
-    from utils.config import recursive_dict_update
+    from utils.config.merging import recursive_dict_update
 
     found = find_run(options.run, options.results)
     config = found.config()
@@ -137,7 +137,7 @@ def show(results: Path, replay: Path, open_browser: bool = True) -> None:
     except ConfigError as error:  # the recording exists all the same
         print(error)
         return
-    from browser.page.opening import open_page, replay_path
+    from browser.page.server.opening import open_page, replay_path
 
     path = replay_path(replay.parent.name, replay.name)
     with contextlib.suppress(KeyboardInterrupt):

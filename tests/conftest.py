@@ -17,7 +17,8 @@ from hypothesis import settings
 import forked
 import parsed_once  # noqa: F401
 import unrecorded_sources  # noqa: F401
-from utils import child_process, lazy_dynamo
+from utils.processes import child_process
+from utils.tensors import lazy_dynamo
 
 # the key of own results (records.own_marks) is not that of whoever runs the tests; children of tests take it over
 STATE = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="muster-state-")

@@ -1,7 +1,7 @@
 """SAC in its first form, with the settings of Digideep's sac_params; its panel chooses the environment"""
 
-from envs.asking import ask_environment
-from utils.digideep_panel import ELSEWHERE, FORMER, environment_of, off_policy_params, rates, stays
+from envs.contract.asking import ask_environment
+from utils.config.digideep_panel import ELSEWHERE, FORMER, environment_of, off_policy_params, rates, stays
 
 cpanel = {
     "number_epochs": 1000,

@@ -1,7 +1,7 @@
 """SAC in its second form, with the settings of Digideep's sacv2_params; its panel chooses the environment"""
 
-from envs.asking import ask_environment
-from utils.digideep_panel import ELSEWHERE, FORMER, environment_of, off_policy_params, rates
+from envs.contract.asking import ask_environment
+from utils.config.digideep_panel import ELSEWHERE, FORMER, environment_of, off_policy_params, rates
 
 cpanel = {
     "number_epochs": 1000,

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from envs import REGISTRY
-from envs.two_step import TwoStepGame
+from envs.small.two_step import TwoStepGame
 from learners import REGISTRY as LEARNERS
 from learners.q_learner import QLearner
 from utils.monitoring import monitor

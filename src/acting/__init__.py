@@ -3,9 +3,9 @@
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from utils.options import FREE, SHARED, Option
-from utils.reach import NOWHERE
-from utils.registry import Registry
+from utils.config.options import FREE, SHARED, Option
+from utils.config.reach import NOWHERE
+from utils.config.registry import Registry
 
 if TYPE_CHECKING:  # which import torch
     from acting.contract import Acting

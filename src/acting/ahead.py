@@ -8,7 +8,7 @@ import torch as th
 from acting.contract import Experience
 from acting.in_turn import InTurn
 from components.batch_state import batch_from_state, batch_state
-from utils.stopping import StopPlaying
+from utils.processes.stopping import StopPlaying
 from utils.timing import timed
 
 

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from utils.shared_memory import NamelessMemory
+from utils.processes.shared_memory import NamelessMemory
 
 STARTING, WAITING, PLAYING, SENDING = range(4)
 WORDS = {STARTING: "starts", WAITING: "waits for its turn", PLAYING: "plays", SENDING: "waits to deliver a rollout"}

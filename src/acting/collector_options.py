@@ -1,7 +1,7 @@
 """The keys below `collectors`."""
 
-from utils.options import COPIES, SECONDS, STEPS, Option
-from utils.reach import ADDRESS, NOWHERE
+from utils.config.options import COPIES, SECONDS, STEPS, Option
+from utils.config.reach import ADDRESS, NOWHERE
 
 OPTIONS = {
     "processes": Option(2, "number of collectors", at_least=1, at_most=1024),

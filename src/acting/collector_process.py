@@ -19,13 +19,13 @@ from acting.weights import SharedWeights
 from checkpoints.parts import load_state, state_of
 from components.batch_state import batch_arrays
 from records.logger import Logger
-from utils.available_memory import memory_errors_explained
+from utils.config.live_parts import parts_that_act, set_live
 from utils.errors import MusterError
-from utils.live_parts import parts_that_act, set_live
+from utils.numbers.random_streams import global_generators, seed_everything, set_global_generators
 from utils.plain_values import shown
-from utils.random_streams import global_generators, seed_everything, set_global_generators
-from utils.shared_memory import NamelessMemory
-from utils.stopping import StopPlaying, request_stop
+from utils.processes.available_memory import memory_errors_explained
+from utils.processes.shared_memory import NamelessMemory
+from utils.processes.stopping import StopPlaying, request_stop
 from vector_envs.worker import show_messages
 
 # messages to a collector: (PLAY, steps of the run so far), (STATE, None), (LOAD, pickled state),

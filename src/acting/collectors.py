@@ -18,7 +18,7 @@ from acting.transport import transport_of
 from acting.weights import SharedWeights
 from components.batch_state import batch_of_arrays
 from utils.errors import MusterError
-from utils.stopping import GRACE, stop_requested
+from utils.processes.stopping import GRACE, stop_requested
 
 
 class Collectors(InTurn):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from components.episode_batch import EpisodeBatch
-from utils.random_streams import RandomStream
+from utils.numbers.random_streams import RandomStream
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Acting(Protocol):
         """The next rollout. Its log entries are written now; a fault in it is raised here.
 
         Raises:
-            StopPlaying: that was requested (`utils.stopping`).
+            StopPlaying: that was requested (`utils.processes.stopping`).
         """
 
     def begin_next(self) -> None:

@@ -17,9 +17,9 @@ from acting.collector_board import STARTING, WORDS
 from acting.collector_process import CLOSE, FAILED, FETCHED, PLAY, ROLLOUT, Job, Rollout
 from acting.transport import InProcesses, Transport
 from acting.weights import SharedWeights
-from utils.child_process import CLOSE_TIMEOUT
 from utils.errors import MusterError
-from utils.stopping import heed_stop
+from utils.processes.child_process import CLOSE_TIMEOUT
+from utils.processes.stopping import heed_stop
 
 # seconds from one report about a queue that brings nothing to the next
 REPORT_EVERY = 60.0

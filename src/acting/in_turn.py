@@ -8,7 +8,7 @@ import torch as th
 from acting.contract import Experience, Opponents
 from acting.controller_weights import weights_of
 from runners.base import calls_of_a_test
-from utils.random_streams import RandomStream
+from utils.numbers.random_streams import RandomStream
 
 
 class InTurn:

@@ -3,7 +3,7 @@
 import pickle
 from multiprocessing.connection import Connection
 
-from utils.shared_memory import NamelessMemory
+from utils.processes.shared_memory import NamelessMemory
 
 
 def collect_pickled(connection: Connection, job: bytes, weights: NamelessMemory, board: NamelessMemory) -> None:

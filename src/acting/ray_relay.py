@@ -40,8 +40,8 @@ class Relay:
         sys.path[:0] = [one for one in path if one not in sys.path]
         from acting.collector_board import CollectorBoard
         from acting.ray_child import collect_pickled
-        from utils.child_process import CONTEXT, ChildProcess
-        from utils.shared_memory import NamelessMemory
+        from utils.processes.child_process import CONTEXT, ChildProcess
+        from utils.processes.shared_memory import NamelessMemory
 
         main = vars(sys.modules["__main__"])
         if os.path.basename(main.get("__file__") or "") == PROGRAM:

@@ -20,8 +20,8 @@ from acting import ray_relay
 from acting.collector_board import PLAYING, SENDING, STARTING, CollectorBoard
 from acting.collector_process import FAILED, PLAY, Job
 from acting.weights import SharedWeights
-from utils.child_process import CLOSE_TIMEOUT
-from utils.ray_cluster import RayCluster
+from utils.processes.child_process import CLOSE_TIMEOUT
+from utils.processes.ray_cluster import RayCluster
 
 SOURCE = str(Path(__file__).resolve().parents[1])
 # calls that an actor answers beside `heard`, which waits for its collector

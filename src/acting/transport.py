@@ -10,7 +10,7 @@ import numpy as np
 from acting.collector_board import CollectorBoard
 from acting.collector_process import Job, collect
 from acting.weights import SharedWeights
-from utils import child_process
+from utils.processes import child_process
 
 
 class Transport(Protocol):
@@ -25,7 +25,7 @@ class Transport(Protocol):
     def start(self, job: Job) -> tuple[Any, Any]:
         """Start a collector: returns what has `send`, `recv`, `poll` and `close` of a connection, and its process.
 
-        The process has `died`, `hangs`, `end` and `kill` of `utils.child_process.ChildProcess`.
+        The process has `died`, `hangs`, `end` and `kill` of `utils.processes.child_process.ChildProcess`.
         """
 
     def publish(self) -> None:

@@ -10,7 +10,7 @@ import torch as th
 
 from acting.controller_weights import weights_of
 from components.one_copy import moved
-from utils.shared_memory import NamelessMemory
+from utils.processes.shared_memory import NamelessMemory
 
 ALIGNED = 64
 # of the memory: the version, int64

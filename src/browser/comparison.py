@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from browser.records import Curve, Lineage, Results, varying_keys
-from browser.records.configs import value_of
-from browser.records.record import MAP_KEYS
+from browser.reading import Curve, Lineage, Results, varying_keys
+from browser.reading.configs import value_of
+from browser.reading.record import MAP_KEYS
 from browser.stats import (
     AGGREGATES,
     Band,

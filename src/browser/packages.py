@@ -3,7 +3,7 @@
 import importlib.util
 
 from utils.errors import ConfigError
-from utils.interpreter import lacking, without_package
+from utils.processes.interpreter import lacking, without_package
 
 REQUIREMENTS = "requirements-browser.txt"
 

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from browser.records import Lineage, Results
+from browser.reading import Lineage, Results
 from records.limits import MOST_METRICS
 
 # the statistics that people compare by, best first

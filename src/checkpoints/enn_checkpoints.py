@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from utils.errors import ConfigError
-from utils.message_pack import unpacked
+from utils.files.message_pack import unpacked
+from utils.files.regular_files import read_regular
+from utils.files.ron_files import Struct, load_ron
 from utils.plain_values import shown
-from utils.regular_files import read_regular
-from utils.ron_files import Struct, load_ron
 
 STATE = "state.ron"
 # file of a saved model -> field of their state

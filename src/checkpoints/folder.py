@@ -15,10 +15,10 @@ from checkpoints.errors import CheckpointError
 from records.layout import MANIFEST
 from records.limits import LARGEST
 from records.tokens import is_token
-from utils.folders import sync
+from utils.files.folders import sync
+from utils.files.regular_files import open_regular, read_regular
+from utils.files.whole_files import set_aside
 from utils.plain_values import problem_of, shown
-from utils.regular_files import open_regular, read_regular
-from utils.whole_files import set_aside
 
 FORMAT = 4
 # the file with all state of a checkpoint but its models' and buffers'

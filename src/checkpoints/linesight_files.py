@@ -11,7 +11,7 @@ import numpy as np
 
 from checkpoints.plain_files import load_plain, not_finite
 from utils.errors import ConfigError
-from utils.regular_files import read_regular
+from utils.files.regular_files import read_regular
 
 WEIGHTS, OPTIMISER, STATISTICS = "weights1.torch", "optimizer1.torch", "accumulated_stats.joblib"
 NORMALISATION = "state_normalization.py"

@@ -18,7 +18,7 @@ from records.best_model import RankedModel, SavedModel, best_of, reason_to_play,
 from records.layout import BEST
 from records.recorded import manifests
 from utils.errors import ConfigError
-from utils.folders import replace_folder
+from utils.files.folders import replace_folder
 from utils.plain_values import shown
 
 

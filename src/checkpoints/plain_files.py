@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from utils.regular_files import open_regular
+from utils.files.regular_files import open_regular
 
 NOT_PLAIN = "it is damaged, or holds more than plain values and tensors: code, say, which is never run"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from checkpoints.store import Checkpoint, newest_checkpoint
 from records.find_run import find_run
 from records.run_folder import RunFolder
-from utils.code_version import differences
+from utils.processes.code_version import differences
 
 
 @dataclass

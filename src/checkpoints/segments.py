@@ -16,7 +16,7 @@ import numpy as np
 
 from checkpoints.errors import CheckpointError
 from checkpoints.journal import Journal
-from utils.regular_files import open_regular
+from utils.files.regular_files import open_regular
 
 LARGEST_LINE = 2**20
 PREFIX, SUFFIX = "buffer-", ".bin"

@@ -7,9 +7,9 @@ from typing import Any
 from checks.effects import own_keys_read
 from checks.options import declared
 from checks.teams import team_config
-from utils.config import flatten
+from utils.config.merging import flatten
+from utils.config.options import FREE
 from utils.errors import ConfigError
-from utils.options import FREE
 
 
 def check_changes(before: dict, after: dict) -> None:

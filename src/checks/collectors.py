@@ -9,7 +9,7 @@ from checks.registries import REGISTRIES
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import shown
-from utils.ray_cluster import require_ray
+from utils.processes.ray_cluster import require_ray
 
 COLLECTORS = "collectors"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from checks.registries import REGISTRIES, chosen_entry, reads
-from envs.fields import EnvSpec
+from envs.contract.fields import EnvSpec
 from utils.errors import ConfigError
 
 # Features that PyMARL's environments lack, and the parts that must take them: those that are built in, or

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import utils
 from records.machine import require_packages
-from utils.devices import DEVICE_KEYS, learner_device, require_device, uses_cards
 from utils.errors import ConfigError
+from utils.tensors.devices import DEVICE_KEYS, learner_device, require_device, uses_cards
 
 # seconds; it takes about three, most of them to import torch
 TRIAL_TIMEOUT = 120
@@ -22,7 +22,7 @@ def check_devices(config: dict) -> None:
     """Refuse a device that this machine does not have; `auto` and `use_cuda` take an existing one.
 
     Raises:
-        ConfigError: see `utils.devices.require_device`.
+        ConfigError: see `utils.tensors.devices.require_device`.
     """
     for key in DEVICE_KEYS:
         require_device(key, config[key])

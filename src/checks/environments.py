@@ -7,11 +7,11 @@ from typing import Any
 from checks.registries import reads
 from checks.values import require_bounded
 from envs import REGISTRY, live_options
+from utils.config.options import converted
 from utils.errors import ConfigError, MusterError
 from utils.nearest import suggestion
-from utils.options import converted
+from utils.numbers.schedules import Schedule
 from utils.plain_values import shown
-from utils.schedules import Schedule
 from vector_envs.instances import constructor_of, env_parameters
 
 

@@ -1,6 +1,6 @@
 """The config keys of the experiment itself: its parts, its length, and its files."""
 
-from utils.options import (
+from utils.config.options import (
     COPIES,
     EPISODES,
     EXPERIENCE,
@@ -13,7 +13,7 @@ from utils.options import (
     STEPS,
     Option,
 )
-from utils.reach import MODULE, NOWHERE, READ_ONLY
+from utils.config.reach import MODULE, NOWHERE, READ_ONLY
 
 OPTIONS = {
     "name": Option(

@@ -6,8 +6,8 @@ from pathlib import Path
 from checks.effects import inert_keys, own_keys_read
 from checks.options import declared
 from checks.registries import has_foreign_part
-from utils.config import flatten
-from utils.enn_trainer_keys import counterpart
+from utils.config.enn_trainer_keys import counterpart
+from utils.config.merging import flatten
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 

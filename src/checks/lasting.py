@@ -6,12 +6,12 @@ from typing import Any
 from checks.options import options_of_keys
 from checks.plugins import lasting_plugins
 from envs import reaches_of
-from utils.config import config_names
-from utils.reach import NOWHERE, whole_path
+from utils.config.merging import config_names
+from utils.config.reach import NOWHERE, whole_path
 
 
 def lasting(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A checked config with the whole paths of its files, as its options declare them (`utils.reach`)."""
+    """A checked config with the whole paths of its files, as its options declare them (`utils.config.reach`)."""
     made = _lasting_keys(config)
     if made.get("plugins"):
         made["plugins"] = lasting_plugins(made["plugins"])

@@ -8,9 +8,9 @@ from typing import Any
 from checks.experiment_options import OPTIONS as OF_EXPERIMENTS
 from checks.registries import REGISTRIES, chosen_entry, has_foreign_part, reads
 from records.options import OPTIONS as OF_RECORDS
-from utils.config import shared_defaults
+from utils.config.merging import shared_defaults
+from utils.config.options import SHAPES, SHARED, WIDTH, Option
 from utils.errors import ConfigError
-from utils.options import SHAPES, SHARED, WIDTH, Option
 
 ROOMS = {"experiment": OF_EXPERIMENTS, "records": OF_RECORDS}
 _ADDED = Option(SHARED, "")  # a user may have added lines to config/default.yaml

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from checks.registries import chosen
-from utils.registry import loaded
+from utils.config.registry import loaded
 
 
 def check_parts(config: Mapping) -> None:

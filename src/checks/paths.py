@@ -6,7 +6,7 @@ from records.find_run import LATEST
 from records.layout import NAMED_BY_TOKEN
 from records.tokens import is_token
 from utils.errors import ConfigError
-from utils.file_names import require_plain_name
+from utils.files.file_names import require_plain_name
 from utils.plain_values import shown
 
 # a name in a path has at most 255 bytes, a path 4096; names of runs and of their files come below it

@@ -7,11 +7,11 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from utils.config.registry import note_plugin
+from utils.config.user_modules import imported
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.registry import note_plugin
-from utils.user_modules import imported
 
 
 def joined(*places: Any) -> Any:

@@ -1,7 +1,7 @@
 """Effects of a recorded config outside of its results, which may come from others.
 
-Each option declares what its values may do (`utils.reach`), and so do the arguments of environments (`envs.reaches`).
-One that declares nothing counts as one that may.
+Each option declares what its values may do (`utils.config.reach`), and so do the arguments of environments
+(`envs.contract.reaches`). One that declares nothing counts as one that may.
 """
 
 import json
@@ -15,12 +15,12 @@ from checks.options import options_of_keys
 from checks.registries import has_foreign_part
 from checks.teams import OWN as OWN_OF_TEAMS
 from envs import reaches_of
-from envs.reaches import OF_ALL
+from envs.contract.reaches import OF_ALL
 from records.own_marks import is_own
-from utils.config import config_names, recursive_dict_update
+from utils.config.merging import config_names, recursive_dict_update
+from utils.config.reach import UNDECLARED, Reach, holds_text
 from utils.errors import ConfigError
 from utils.plain_values import shown
-from utils.reach import UNDECLARED, Reach, holds_text
 
 # settings that playing a recorded model does not use: statistics go nowhere, and replays to the results
 UNUSED_IN_PLAY = ("mongo_url", "mlflow_uri", "wandb_mode", "env_args.replay_dir")

@@ -15,7 +15,7 @@ from modules.critics import REGISTRY as critics
 from modules.mixers import REGISTRY as mixers
 from runners import REGISTRY as runners
 from runners.sources import source_of
-from utils.registry import Entry, Registry
+from utils.config.registry import Entry, Registry
 from vector_envs import REGISTRY as sources
 from vector_envs import TRANSPORTS
 

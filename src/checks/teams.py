@@ -18,12 +18,12 @@ from checks.options import completed
 from checks.pairings import check_pairings
 from checks.registries import REGISTRIES, reads
 from checks.values import normalised
-from utils.config import CHOOSING, config_path
+from utils.config.merging import CHOOSING, config_path
 from utils.errors import ConfigError
-from utils.file_names import require_plain_name
+from utils.files.file_names import require_plain_name
+from utils.files.yaml_files import load_yaml
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
-from utils.yaml_files import load_yaml
 
 # keys of a team alone: its groups, its preset, its saved weights, and whether they stay frozen
 OWN = {"groups": [], "config": "", "checkpoint_path": "", "load_step": 0, "frozen": False}

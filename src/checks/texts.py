@@ -7,8 +7,8 @@ from typing import Any
 
 from checks.options import declared
 from envs import REGISTRY
-from utils.config import recursive_dict_update
-from utils.options import Option
+from utils.config.merging import recursive_dict_update
+from utils.config.options import Option
 from vector_envs.instances import env_parameters
 
 

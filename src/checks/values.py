@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from checks.options import declared
-from utils.config import flatten
+from utils.config.merging import flatten
 from utils.errors import ConfigError
 from utils.plain_values import shown
 

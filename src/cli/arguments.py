@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from utils.config import CHOOSING, config_names, config_path, flatten, parameter_names, recursive_dict_update
+from utils.config.merging import CHOOSING, config_names, config_path, flatten, parameter_names, recursive_dict_update
 from utils.errors import ConfigError
+from utils.files.written_numbers import with_texts
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.written_numbers import with_texts
 
 # our options that take a name, and an example of one
 NAMED = {

@@ -61,12 +61,12 @@ def clone(options: argparse.Namespace) -> None:
     from records.layout import MODELS
     from records.logger import Logger
     from records.tokens import map_of, run_token
-    from utils.config import config_names, recursive_dict_update
-    from utils.devices import CPU, ON_CPU
+    from utils.config.merging import config_names, recursive_dict_update
     from utils.errors import ConfigError
     from utils.nearest import suggestion
+    from utils.numbers.random_streams import seed_everything
     from utils.plain_values import shown
-    from utils.random_streams import seed_everything
+    from utils.tensors.devices import CPU, ON_CPU
 
     settings, recording = check_settings(options.words), read_recording(options.recording)
     if recording.env not in config_names("envs"):

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from utils.console import fitted, terminal_width
 from utils.errors import ConfigError, MusterError
-from utils.interpreter import REQUIRED, without_package
 from utils.plain_values import escaped
-from utils.stop_signals import Interrupted
+from utils.processes.interpreter import REQUIRED, without_package
+from utils.processes.stop_signals import Interrupted
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 

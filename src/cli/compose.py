@@ -14,7 +14,7 @@ from checks.teams import of_team
 from checks.texts import as_written
 from cli.config_files import load_config_file, name_in_records, read_algorithm
 from cli.parameter_files import load_parameters
-from utils.config import (
+from utils.config.merging import (
     CHOOSING,
     CONFIG_DIR,
     config_names,
@@ -24,9 +24,9 @@ from utils.config import (
     recursive_dict_update,
 )
 from utils.errors import ConfigError
+from utils.files.written_numbers import plain, texts_of
+from utils.files.yaml_files import load_yaml
 from utils.plain_values import shown
-from utils.written_numbers import plain, texts_of
-from utils.yaml_files import load_yaml
 
 
 @dataclass

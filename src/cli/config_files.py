@@ -11,10 +11,10 @@ from cli.linesight_config import ENVIRONMENT as LINESIGHTS_ENVIRONMENT
 from cli.linesight_config import linesight_config, linesight_values
 from cli.parameter_files import load_parameters
 from cli.trainer_files import is_trainer_file, trainer_config
-from utils.config import CHOOSING, CONFIG_DIR, config_path, shared_defaults
+from utils.config.merging import CHOOSING, CONFIG_DIR, config_path, shared_defaults
 from utils.errors import ConfigError
+from utils.files.yaml_files import load_written, load_yaml
 from utils.plain_values import shown
-from utils.yaml_files import load_written, load_yaml
 
 
 @dataclass

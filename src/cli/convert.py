@@ -62,11 +62,11 @@ def convert(options: argparse.Namespace) -> None:
     from experiment.linesight_model import sizes_of
     from records.layout import MODELS
     from records.tokens import map_of, run_token
-    from utils.config import flatten, recursive_dict_update
-    from utils.devices import CPU, ON_CPU
+    from utils.config.merging import flatten, recursive_dict_update
     from utils.errors import ConfigError
+    from utils.numbers.random_streams import seed_everything
     from utils.plain_values import shown
-    from utils.random_streams import seed_everything
+    from utils.tensors.devices import CPU, ON_CPU
 
     if not options.folder.is_dir():
         raise ConfigError(f"{shown(str(options.folder), 300)}: there is no such folder.")

@@ -27,10 +27,10 @@ from cli.digideep_leaves import (
     SAC,
     WRAPPERS,
 )
-from envs.asking import ask_environment
-from envs.fields import FieldSpec
-from utils.config import flatten
-from utils.digideep_panel import PAGE, RUNNER, WHOLE, environment_of
+from envs.contract.asking import ask_environment
+from envs.contract.fields import FieldSpec
+from utils.config.digideep_panel import PAGE, RUNNER, WHOLE, environment_of
+from utils.config.merging import flatten
 from utils.errors import ConfigError
 from utils.plain_values import shown
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints.enn_checkpoints import is_enn_checkpoint
-from utils.config import config_path
-from utils.enn_trainer_keys import KEYS, OLDER_POSITIONS, PAGE, VERSION
+from utils.config.enn_trainer_keys import KEYS, OLDER_POSITIONS, PAGE, VERSION
+from utils.config.merging import config_path
 from utils.errors import ConfigError
+from utils.files.ron_files import Struct, load_ron
+from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.ron_files import Struct, load_ron
-from utils.yaml_files import load_yaml
 
 PRESET = "enn_ppo"
 SECTIONS = ("env", "net", "optim", "ppo", "rollout", "eval", "vf_net")

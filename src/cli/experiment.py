@@ -36,10 +36,10 @@ from records.past_sacred import PastSacredError, past_sacred
 from records.sacred_files import RunRecorder, check_run_id
 from records.sacred_mongo import mongo_recorder
 from replays.best_model import find_model
-from utils.config import default_config, recursive_dict_update
-from utils.devices import without_missing_devices
+from utils.config.merging import default_config, recursive_dict_update
 from utils.errors import ConfigError, MusterError
-from utils.stop_signals import Interrupted, StopSignals
+from utils.processes.stop_signals import Interrupted, StopSignals
+from utils.tensors.devices import without_missing_devices
 
 # prints of this process go to the console and into cout.txt; output of environment processes goes to the console only
 SETTINGS.CAPTURE_MODE = "sys"

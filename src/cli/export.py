@@ -17,11 +17,11 @@ from records.console_log import get_logger
 from records.find_run import find_run
 from records.layout import MODELS
 from records.logger import Logger
-from utils.config import default_config, recursive_dict_update
-from utils.devices import CPU, ON_CPU
+from utils.config.merging import default_config, recursive_dict_update
 from utils.errors import ConfigError
+from utils.numbers.random_streams import seed_everything
 from utils.plain_values import shown
-from utils.random_streams import seed_everything
+from utils.tensors.devices import CPU, ON_CPU
 
 ENDING = ".onnx"
 # nothing is played and nothing else is written: one environment is asked for its fields

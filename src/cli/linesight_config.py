@@ -1,6 +1,6 @@
 """Linesight's `config_files/config.py` as an algorithm's config: `--config=linesight/config_files/config.py`.
 
-The file is read and not run (`utils.python_values`). The preset `linesight` has what it leaves out.
+The file is read and not run (`utils.config.python_values`). The preset `linesight` has what it leaves out.
 """
 
 import ast
@@ -12,13 +12,13 @@ from typing import Any
 
 from cli.linesight_keys import DIRECT, EVERY, FIXED, UNUSED
 from envs.racing.state import INPUTS
-from utils.config import config_path, recursive_dict_update
+from utils.config.merging import config_path, recursive_dict_update
+from utils.config.python_values import values_of
 from utils.errors import ConfigError
+from utils.files.regular_files import read_regular
+from utils.files.yaml_files import load_yaml
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
-from utils.python_values import values_of
-from utils.regular_files import read_regular
-from utils.yaml_files import load_yaml
 
 PRESET, ENVIRONMENT, DOCS = "linesight", "trackmania", "docs/trackmania.md#config-keys"
 KNOWN_BY = ("temporal_mini_race_duration_ms", "map_cycle")  # a file that assigns both is one of Linesight's

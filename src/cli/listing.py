@@ -5,11 +5,11 @@ import ast
 from checks.options import declared
 from checks.registries import REGISTRIES
 from cli.reference import as_word
-from utils.config import CONFIG_DIR, config_names, parameter_names
+from utils.config.merging import CONFIG_DIR, config_names, parameter_names
 from utils.errors import ConfigError
+from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.yaml_files import load_yaml
 from vector_envs.instances import constructor_of
 
 HEADINGS = {

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from utils.config.options import converted
 from utils.errors import ConfigError
+from utils.files.written_numbers import plain, written
 from utils.nearest import suggestion
-from utils.options import converted
 from utils.plain_values import problem_of, shown
-from utils.written_numbers import plain, written
 
 TUPLE, ARRAY = "__tuple__", "__numpy__"
 

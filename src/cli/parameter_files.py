@@ -1,8 +1,8 @@
 """Parameter files: configs in Python, which compute coupled values once.
 
 A parameter file is a module with `cpanel`, a dict of the values to choose, and `gen_params(cpanel) -> config`. It may
-ask a throw-away environment for its spaces (`envs.asking.ask_environment`). Files written for Digideep, which import
-from it and return its tree of parameters, are read, too (`cli.digideep_trees`).
+ask a throw-away environment for its spaces (`envs.contract.asking.ask_environment`). Files written for Digideep, which
+import from it and return its tree of parameters, are read, too (`cli.digideep_trees`).
 """
 
 import copy
@@ -16,11 +16,11 @@ import numpy as np
 
 from cli.digideep_trees import OPTIONAL, digideep_modules, is_theirs, is_tree, of_panel, taken_from
 from cli.panel import changed_panel, decoded, encoded, renamed
-from utils.config import config_path, recursive_dict_update
+from utils.config.merging import config_path, recursive_dict_update
+from utils.config.user_modules import line_of
 from utils.errors import ConfigError
+from utils.files.regular_files import read_regular
 from utils.plain_values import problem_of, shown
-from utils.regular_files import read_regular
-from utils.user_modules import line_of
 
 LARGEST_FILE = 2**17
 

@@ -11,11 +11,11 @@ from cli.recorded_runs import split_words, with_plugins
 from envs.entities.adapter import EntityEnv
 from envs.entities.games import GAMES
 from envs.entities.making import made
-from utils.config import config_path, recursive_dict_update
+from utils.config.merging import config_path, recursive_dict_update
 from utils.errors import ConfigError
+from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
 from utils.plain_values import counted, shown
-from utils.yaml_files import load_yaml
 
 ENTITIES = "entities"
 EPILOG = """\

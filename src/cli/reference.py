@@ -12,10 +12,10 @@ from typing import Any
 
 from checks.options import ROOMS, readings
 from checks.registries import AUTO, REGISTRIES
-from utils.config import CONFIG_DIR, shared_defaults
+from utils.config.merging import CONFIG_DIR, shared_defaults
+from utils.config.options import FREE, SHARED, Option
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
-from utils.options import FREE, SHARED, Option
 
 DEFAULTS, REFERENCE = CONFIG_DIR / "default.yaml", CONFIG_DIR.parent / "docs" / "reference.md"
 HEAD = """\

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from cli.digideep_options import refuse_digideeps
 from cli.settings import check_option, check_settings, texts_as_typed
 from cli.trainer_options import refuse_option
+from utils.config.imports import not_imported
 from utils.errors import ConfigError
-from utils.imports import not_imported
 from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import shown
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from cli.trainer_sections import TABLE, Section
 from cli.trainer_settings import of_whole_run
-from envs.asking import ask_environment
-from utils.config import recursive_dict_update
+from envs.contract.asking import ask_environment
+from utils.config.merging import recursive_dict_update
 from utils.errors import ConfigError
+from utils.files.written_numbers import plain
 from utils.plain_values import shown
-from utils.written_numbers import plain
 
 # what the files of ML-Agents leave out
 TRAINER = {

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from cli.trainer_sections import TABLE, Section
-from utils.devices import CPU, CUDA, is_name_of_device, named
 from utils.errors import ConfigError
 from utils.plain_values import shown
+from utils.tensors.devices import CPU, CUDA, is_name_of_device, named
 
 SECTIONS = [
     "behaviors",

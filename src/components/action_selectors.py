@@ -3,8 +3,8 @@
 import importlib
 from typing import Any
 
-from utils.options import SHARED, STEPS, Option
-from utils.registry import Registry, lazy_classes
+from utils.config.options import SHARED, STEPS, Option
+from utils.config.registry import Registry, lazy_classes
 
 EPSILON = {
     "epsilon_start": Option(SHARED, "exploration rate at step 0", at_least=0, at_most=1, live=True),

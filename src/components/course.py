@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from utils.schemes import placing_fields
+from utils.tensors.schemes import placing_fields
 
 # where steps are, episodes begin and end, and agents are there
 COURSE = ("filled", "terminated", "truncated", "starts", "begins", "present", "agents/terminated", "agents/truncated")

@@ -12,7 +12,7 @@ from components.course import course_keys
 from components.finite_values import first_non_finite
 from components.one_copy import moved
 from components.trajectories import MASKS, masks, trajectory_keys
-from utils.devices import to_device
+from utils.tensors.devices import to_device
 
 NO_ARRAY = (None, None)
 

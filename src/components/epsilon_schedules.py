@@ -1,4 +1,4 @@
-"""How exploration falls over a run, at PyMARL's path; `utils.schedules` has schedules of any shape."""
+"""How exploration falls over a run, at PyMARL's path; `utils.numbers.schedules` has schedules of any shape."""
 
 import math
 

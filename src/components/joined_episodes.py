@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from components.episode_batch import EpisodeBatch
-from utils.schemes import is_rollout
+from utils.tensors.schemes import is_rollout
 
 
 @dataclass

@@ -4,8 +4,8 @@ from typing import Any
 
 import torch as th
 
-from utils.devices import to_device
-from utils.schedules import Schedule
+from utils.numbers.schedules import Schedule
+from utils.tensors.devices import to_device
 
 KINDS = ("none", "gaussian", "ou", "epsilon")
 

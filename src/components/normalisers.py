@@ -5,11 +5,11 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
-from utils.devices import to_device
-from utils.masked_rows import mean_where
-from utils.normaliser import Normaliser
-from utils.recurrence import from_the_end
-from utils.running_moments import merged_moments
+from utils.numbers.normaliser import Normaliser
+from utils.numbers.running_moments import merged_moments
+from utils.tensors.devices import to_device
+from utils.tensors.masked_rows import mean_where
+from utils.tensors.recurrence import from_the_end
 
 LEAST_VARIANCE = 1e-8
 FIRST_COUNT = 1e-4

@@ -8,9 +8,9 @@ import numpy as np
 import torch as th
 
 from components.pinned_memory import PinnedMemory
-from utils.cores import usable_cores
-from utils.devices import same_device, to_device
-from utils.thread_shares import ThreadShares
+from utils.processes.cores import usable_cores
+from utils.processes.thread_shares import ThreadShares
+from utils.tensors.devices import same_device, to_device
 
 # bytes between beginnings of arrays: more than any type needs
 ALIGNMENT = 16

@@ -12,8 +12,8 @@ import torch as th
 
 from components.batch_state import batch_from_state, batch_state
 from components.episode_batch import EpisodeBatch
-from envs.stream_fields import PRESENT, StreamGroup
-from utils.devices import to_device
+from envs.contract.stream_fields import PRESENT, StreamGroup
+from utils.tensors.devices import to_device
 
 
 class OpenDecisions:

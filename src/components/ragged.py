@@ -1,11 +1,11 @@
-"""Ragged arrays of tensors: `RaggedTensor`; those of NumPy are `utils.ragged.Ragged`, which environments may import."""
+"""Ragged arrays of tensors: `RaggedTensor`; those of NumPy are `utils.ragged.arrays.Ragged`."""
 
 from typing import Any, Self
 
 import numpy as np
 import torch as th
 
-from utils.ragged import Ragged, cat
+from utils.ragged.arrays import Ragged, cat
 
 __all__ = ["Ragged", "RaggedTensor", "cat"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from components.episode_batch import EpisodeBatch
 from components.joined_episodes import JoinedEpisode, JoinedEpisodes
-from utils.schemes import shape_of
+from utils.tensors.schemes import shape_of
 
 # (row, column) of the last step of an episode -> its last info
 Infos = Mapping[tuple[int, int], Mapping[str, Any]]

@@ -8,8 +8,8 @@ import torch as th
 
 from components.storage import smallest_integer
 from components.transforms import OneHot
-from envs.fields import EnvSpec, FieldSpec
-from utils.schemes import shape_of
+from envs.contract.fields import EnvSpec, FieldSpec
+from utils.tensors.schemes import shape_of
 
 # PyMARL's sizes of the fields that its environments have, which may be a number or a shape
 PYMARL_SHAPES = {"obs": "obs_shape", "state": "state_shape"}

@@ -2,7 +2,7 @@
 
 import torch as th
 
-from utils.running_moments import RunningMoments
+from utils.numbers.running_moments import RunningMoments
 
 
 class RunningMeanStd(RunningMoments):

@@ -10,7 +10,7 @@ import torch as th
 
 from components.scheme import shape_at_a_step
 from components.storage import storage_dtype
-from utils.schemes import observed_fields, state_fields
+from utils.tensors.schemes import observed_fields, state_fields
 
 ENDS = ("terminated", "truncated")
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import torch as th
 
 from components.episode_batch import EpisodeBatch
-from envs.fields import AGENTS
-from envs.teams import own_path, owner
+from envs.contract.fields import AGENTS
+from envs.contract.teams import own_path, owner
 
 
 class TeamView:

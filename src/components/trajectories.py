@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 
 from utils.rl_utils import episode_starts
-from utils.schemes import AGENTS, BEFORE, MEMORY, is_rollout
+from utils.tensors.schemes import AGENTS, BEFORE, MEMORY, is_rollout
 
 MASKS = "/masks"
 

@@ -1,9 +1,9 @@
 """Multi-agent controllers (MACs): observations in, actions out."""
 
-from utils.normaliser_options import NORMALISER_COUNT
-from utils.options import EXPERIENCE, SHAPES, SHARED, STEPS, Option
-from utils.reach import NOWHERE
-from utils.registry import Registry, lazy_classes
+from utils.config.normaliser_options import NORMALISER_COUNT
+from utils.config.options import EXPERIENCE, SHAPES, SHARED, STEPS, Option
+from utils.config.reach import NOWHERE
+from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("controller")
 NOISE = {

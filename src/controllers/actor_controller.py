@@ -11,11 +11,11 @@ from controllers.hidden_states import for_all_agents
 from controllers.policy_controller import PolicyMAC
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.policy import plain
-from utils.config import with_defaults
-from utils.divided import divided
+from utils.config.merging import with_defaults
 from utils.errors import ConfigError
-from utils.schemes import action_fields
-from utils.tensor_trees import Tree
+from utils.tensors.divided import divided
+from utils.tensors.schemes import action_fields
+from utils.tensors.tensor_trees import Tree
 
 
 class ActorMAC(PolicyMAC):

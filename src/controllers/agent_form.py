@@ -12,7 +12,7 @@ from controllers.hidden_states import for_all_agents
 from controllers.inputs import StepInputs
 from modules.unshared import FIRST, LAST_BUT_ONE, PerAgent, rows_in, weights_of
 from utils.errors import ConfigError
-from utils.tensor_trees import leaves, map_tree
+from utils.tensors.tensor_trees import leaves, map_tree
 
 # of the trial; more than one, and odd, so that rows of episodes are not taken for those of agents
 EPISODES = 3

@@ -18,15 +18,15 @@ from controllers.inputs import AgentInputs, PackedInputs, RowInputs
 from controllers.one_network import OneNetwork
 from controllers.prepared import PreparedPasses
 from controllers.unroll import all_steps, sequences_with_starts, unroll_by_steps
-from envs.fields import EXPLORES
+from envs.contract.fields import EXPLORES
 from modules.agents import REGISTRY as agent_REGISTRY
 from modules.policies.distributions import Categorical, Joint
 from modules.unshared import unshare
-from utils.config import with_defaults
-from utils.divided import divided_sequences
+from utils.config.merging import with_defaults
 from utils.rl_utils import legal_policy, memory_starts
-from utils.schemes import is_rollout
-from utils.tensor_trees import Tree, is_tree, map_tree
+from utils.tensors.divided import divided_sequences
+from utils.tensors.schemes import is_rollout
+from utils.tensors.tensor_trees import Tree, is_tree, map_tree
 
 
 class BasicMAC(OneNetwork):

@@ -13,10 +13,10 @@ from components.episode_batch import EpisodeBatch
 from components.one_copy import received
 from controllers.hidden_states import memory_fields
 from controllers.stream_memory import own_memories
-from envs.stream_fields import BEGINS
+from envs.contract.stream_fields import BEGINS
 from utils.errors import ConfigError
 from utils.rl_utils import categorical_entropy
-from utils.schemes import AGENTS, MEMORY
+from utils.tensors.schemes import AGENTS, MEMORY
 
 Extra = th.Tensor | Callable[[], th.Tensor]
 

@@ -16,8 +16,8 @@ from modules.agents import REGISTRY as agent_REGISTRY
 from modules.critics.entity_values import take_in
 from modules.entities.fields import EntityFields, Field
 from modules.policies.distributions import ILLEGAL, Categorical, Joint
-from utils.config import with_defaults
-from utils.devices import to_device
+from utils.config.merging import with_defaults
+from utils.tensors.devices import to_device
 
 
 @dataclass

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch as th
 
-from utils.schemes import BEFORE, MEMORY
-from utils.tensor_trees import Tree, is_tree, leaves, map_tree
+from utils.tensors.schemes import BEFORE, MEMORY
+from utils.tensors.tensor_trees import Tree, is_tree, leaves, map_tree
 
 
 def for_all_agents(initial: Tree, batch_size: int, n_agents: int) -> Tree:

@@ -17,8 +17,17 @@ from components.sampling.parts import before_columns
 from controllers.hidden_states import fields_before, memory_before
 from modules.unshared import linear
 from utils.rl_utils import episode_starts
-from utils.schemes import AGENTS, BEFORE, action_fields, as_numbers, centred, is_rollout, observed_fields, shape_of
-from utils.tensor_trees import Tree, leaves, map_tree
+from utils.tensors.schemes import (
+    AGENTS,
+    BEFORE,
+    action_fields,
+    as_numbers,
+    centred,
+    is_rollout,
+    observed_fields,
+    shape_of,
+)
+from utils.tensors.tensor_trees import Tree, leaves, map_tree
 
 
 def field_before(key: str) -> str:

@@ -17,9 +17,9 @@ from controllers.one_network import copy_weights
 from modules.initialisation import orthogonal
 from modules.policies.distributions import Joint
 from modules.policies.policy import Policy
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 from utils.errors import ConfigError
-from utils.schemes import observed_fields
+from utils.tensors.schemes import observed_fields
 
 # normalised observations are kept between -10 and 10
 CLIP = 10.0

@@ -15,7 +15,7 @@ from controllers.basic_controller import BasicMAC
 from controllers.policy_controller import PolicyMAC
 from modules.policies.distributions import ILLEGAL, Categorical, Deterministic, Joint
 from utils.errors import ConfigError
-from utils.tensor_trees import Tree, is_tree, leaves, map_tree
+from utils.tensors.tensor_trees import Tree, is_tree, leaves, map_tree
 
 
 @dataclass
@@ -43,7 +43,7 @@ class PolicyStep(nn.Module):
 
     Args:
         mac: `BasicMAC`, `PolicyMAC` or `ActorMAC`, with the weights.
-        fields: of the environment as its team sees it: path -> `envs.fields.FieldSpec`.
+        fields: of the environment as its team sees it: path -> `envs.contract.fields.FieldSpec`.
         greedy: drawn actions are the greedy ones; so they are where nothing is drawn, and with `obs_last_action`, which
             has to know what was done.
 

@@ -13,7 +13,7 @@ import torch as th
 
 from controllers.inputs import AgentInputs
 from modules.agents.prepared import PreparedStep, has_prepared_form
-from utils.schemes import as_numbers
+from utils.tensors.schemes import as_numbers
 
 # types of fields that become inputs by a plain copy: pictures are scaled, and half precision stays what it is
 COPIED = frozenset({th.float32, th.int64, th.int32, th.int16, th.bool})

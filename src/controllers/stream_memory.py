@@ -1,4 +1,4 @@
-"""The memory of agents that are streams (`envs.stream_fields`): a row is an agent's from its beginning to its end."""
+"""The memory of agents that are streams (`envs.contract.stream_fields`): a row is one agent's, from start to end."""
 
 import contextlib
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from typing import Any
 
 from components.episode_batch import EpisodeBatch
 from controllers.hidden_states import reset_where
-from envs.stream_fields import BEGINS, PRESENT
-from utils.tensor_trees import is_tree
+from envs.contract.stream_fields import BEGINS, PRESENT
+from utils.tensors.tensor_trees import is_tree
 
 
 @contextlib.contextmanager

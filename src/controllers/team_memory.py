@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch as th
 
 from components.team_views import TeamView
-from utils.tensor_trees import Tree, map_tree
+from utils.tensors.tensor_trees import Tree, map_tree
 
 
 def memory_of_all(memories: Sequence[Tree], views: Sequence[TeamView], team: TeamView, episodes: int) -> Tree:

@@ -15,8 +15,8 @@ from controllers.decisions import Decider, Decision
 from controllers.hidden_states import reset_where
 from controllers.inputs import known_before
 from controllers.team_memory import memory_of_all, memory_of_some
-from utils.devices import to_device
-from utils.tensor_trees import Tree, map_tree
+from utils.tensors.devices import to_device
+from utils.tensors.tensor_trees import Tree, map_tree
 
 
 @dataclass

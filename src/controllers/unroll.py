@@ -10,8 +10,8 @@ from components.packing import AllSteps, RolloutSteps
 from controllers.hidden_states import by_agent, has_rows, memory_before, reset_where
 from controllers.inputs import field_before
 from utils.rl_utils import memory_starts
-from utils.schemes import action_fields, is_rollout
-from utils.tensor_trees import Tree, map_tree
+from utils.tensors.schemes import action_fields, is_rollout
+from utils.tensors.tensor_trees import Tree, map_tree
 
 
 def unroll_mac(mac, batch) -> tuple[th.Tensor, Tree]:

@@ -4,31 +4,35 @@ from collections.abc import Mapping
 from typing import Any
 
 from envs.multiagentenv import MultiAgentEnv
-from utils.options import Option
-from utils.reach import Reach
-from utils.registry import Registry, loaded
+from utils.config.options import Option
+from utils.config.reach import Reach
+from utils.config.registry import Registry, loaded
 
 REGISTRY = Registry("environment")
 # a step takes less time than a message to another process
 LIGHT = {"light": True}
 REGISTRY.declare(
     "two_step",
-    "envs.two_step:TwoStepGame",
+    "envs.small.two_step:TwoStepGame",
     "two-step cooperative matrix game of the QMIX paper",
-    reaches="envs.two_step:REACHES",
+    reaches="envs.small.two_step:REACHES",
     **LIGHT,
 )
 REGISTRY.declare(
     "matrix",
-    "envs.payoffs:MatrixGame",
+    "envs.small.payoffs:MatrixGame",
     "one-state matrix games: climbing, penalty, QTRAN's, your own",
-    reaches="envs.payoffs:REACHES",
+    reaches="envs.small.payoffs:REACHES",
     **LIGHT,
 )
 REGISTRY.declare(
-    "lbf", "envs.lbf:Foraging", "level-based foraging (package lbforaging)", reaches="envs.lbf:REACHES", **LIGHT
+    "lbf",
+    "envs.small.lbf:Foraging",
+    "level-based foraging (package lbforaging)",
+    reaches="envs.small.lbf:REACHES",
+    **LIGHT,
 )
-# `reaches`: what its arguments may do beyond the results of a run (`envs.reaches`); one that declares nothing may
+# `reaches`: what its arguments may do beyond the results of a run (`envs.contract.reaches`); one that declares none may
 # `batched`: the form of many copies; `batched_if`: says for which arguments it exists
 REGISTRY.declare(
     "pettingzoo",
@@ -72,7 +76,7 @@ REGISTRY.declare(
 # `has_best`: the last infos of episodes declare what makes one the best (`runners.best_episodes`)
 # `streams`: its agents are such (`stream_fields`)
 # `carries`: makes of its arguments those for other processes, which have not imported the plugins
-# `live`: the arguments that may change over a run (name -> `utils.options.Option`); its objects have a method
+# `live`: the arguments that may change over a run (name -> `utils.config.options.Option`); its objects have a method
 # `take_live(name, value)`
 # `greedy_by`: the argument by which it has the record `explores`, of who may explore (docs/fields.md)
 # `sole_if`: says for which arguments a run can have one only, on which training and tests take turns: a function of

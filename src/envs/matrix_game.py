@@ -1,4 +1,4 @@
-"""PyMARL2's path of the functions that print the values of a matrix game; the game itself is in envs/payoffs.py.
+"""PyMARL2's path of the functions that print the values of a matrix game; the game itself is in envs/small/payoffs.py.
 
 The two lie apart because PyMARL2's folder `matrix_game`, put beside this file, takes its place.
 """
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.payoffs import MatrixGame
+from envs.small.payoffs import MatrixGame
 
 __all__ = ["MatrixGame", "print_matrix_status"]
 

@@ -9,7 +9,7 @@ from controllers.actor_controller import ActorMAC
 from controllers.prepared import acts_prepared
 from experiment.teams import Member
 from modules.agents.iqn_agent import IQNAgent
-from utils.devices import AUTO, CPU
+from utils.tensors.devices import AUTO, CPU
 
 # Agents of all copies up to which the CPU decides for them. On an H200 with 16 cores, deciding for 64 agents on the CPU
 # made runs of qmix_fast 1.7 times as fast as on the card, where launches take longer; for 320, ippo was as fast

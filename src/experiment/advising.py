@@ -13,6 +13,7 @@ from checkpoints.model_files import model_to_play
 from checks import check_config
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
+from envs.contract.fields import declared_spec
 from envs.entities.actions import Action
 from envs.entities.batch import EntityBatch
 from envs.entities.cli_runner import Agent
@@ -20,13 +21,12 @@ from envs.entities.dispatch import actions_for
 from envs.entities.encoding import Encoder
 from envs.entities.numbering import EntityNumbering
 from envs.entities.observation import Observation
-from envs.fields import declared_spec
 from experiment.loaded_run import LoadedRun, loaded_run
 from records.logger import Logger
-from utils.config import default_config, recursive_dict_update
-from utils.devices import CPU, ON_CPU
+from utils.config.merging import default_config, recursive_dict_update
 from utils.errors import ConfigError
-from utils.random_streams import seed_everything
+from utils.numbers.random_streams import seed_everything
+from utils.tensors.devices import CPU, ON_CPU
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesFromTheStart, UsesPerTransition
 from controllers import REGISTRY as mac_REGISTRY
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from experiment.acting_place import acting_place
 from experiment.diagnostics import diagnostics_of
 from experiment.live import LiveChanges, live_changes, start_schedules
@@ -32,12 +32,12 @@ from learners import REGISTRY as le_REGISTRY
 from records.diagnostics import Diagnostics
 from records.logger import Logger
 from runners import REGISTRY as r_REGISTRY
-from utils import lazy_dynamo
-from utils.available_memory import require_memory
-from utils.config import with_defaults
-from utils.devices import CPU, acting_device, collector_device, device_memory, move_to
+from utils.config.merging import with_defaults
 from utils.errors import ConfigError
-from utils.random_streams import GlobalGenerators, RandomStream
+from utils.numbers.random_streams import GlobalGenerators, RandomStream
+from utils.processes.available_memory import require_memory
+from utils.tensors import lazy_dynamo
+from utils.tensors.devices import CPU, acting_device, collector_device, device_memory, move_to
 from vector_envs.instances import TEST_SEED_OFFSET, prepare_environments
 
 # keys of the parts with weights, and of those that read them

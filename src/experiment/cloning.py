@@ -15,8 +15,8 @@ from learners.q_targets import masked_mean
 from modules.policies.policy import plain
 from records.logger import Logger
 from utils.errors import ConfigError
-from utils.optimisers import build_optimiser
-from utils.schemes import choice_masks, chosen_fields
+from utils.tensors.optimisers import build_optimiser
+from utils.tensors.schemes import choice_masks, chosen_fields
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from records.diagnostics import Diagnostics
 from records.logger import Logger
 from records.machine import MachineSampler
-from utils.devices import acting_device, waiting_for
+from utils.tensors.devices import acting_device, waiting_for
 from utils.timing import Timer
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from acting.in_turn import InTurn
 from checkpoints.model_files import load_weights
-from envs.infos import is_true
+from envs.contract.infos import is_true
 from experiment.loaded_run import loaded_run
 from experiment.replay_recording import attach_recorder, mixes_chosen_values, save_replay
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from records.layout import EPISODES
 from records.logger import Logger
 from records.run_folder import RunFolder
-from utils.whole_files import write_whole
+from utils.files.whole_files import write_whole
 from vector_envs.instances import seed_of_environment
 
 COLUMNS = ("episode", "environment", "seed", "number", "return", "length", "won")

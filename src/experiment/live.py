@@ -12,13 +12,13 @@ from checks.registries import REGISTRIES
 from envs import live_options
 from experiment.teams import Member
 from records.layout import LIVE, RUNS
+from utils.config.live_parts import has_key, parts_that_act, put_value, set_live, value_of
+from utils.config.options import Option
 from utils.errors import ConfigError, MusterError
-from utils.live_parts import has_key, parts_that_act, put_value, set_live, value_of
+from utils.files.yaml_files import load_yaml
 from utils.nearest import did_you_mean
-from utils.options import Option
+from utils.numbers.schedules import Schedule
 from utils.plain_values import shown
-from utils.schedules import Schedule
-from utils.yaml_files import load_yaml
 
 
 def start_schedules(args: SimpleNamespace) -> dict[str, Any]:

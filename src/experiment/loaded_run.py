@@ -15,9 +15,9 @@ from experiment.teams import Member
 from learners.non_finite import require_finite
 from records.logger import Logger
 from runners.base import calls_of_a_test
-from utils.devices import acting_device
+from utils.numbers.random_streams import RandomStream
 from utils.plain_values import problem_of
-from utils.random_streams import RandomStream
+from utils.tensors.devices import acting_device
 from vector_envs.instances import TEST_SEED_OFFSET
 
 

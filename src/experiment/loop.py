@@ -24,10 +24,10 @@ from learners.non_finite import NonFiniteError, non_finite_part
 from records.layout import FAULTS, RUNS
 from records.logger import Logger
 from utils.errors import MusterError
-from utils.freed_memory import FreedMemory
 from utils.plain_values import counted
-from utils.stop_signals import Interrupted, StopSignals
-from utils.stopping import StopPlaying
+from utils.processes.freed_memory import FreedMemory
+from utils.processes.stop_signals import Interrupted, StopSignals
+from utils.processes.stopping import StopPlaying
 from utils.timehelper import time_str, time_to_go
 from utils.timing import timed
 

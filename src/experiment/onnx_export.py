@@ -16,8 +16,8 @@ import torch.nn as nn
 
 from controllers.policy_step import PolicyStep
 from utils.errors import ConfigError, MusterError
+from utils.files.whole_files import write_whole
 from utils.plain_values import shown
-from utils.whole_files import write_whole
 
 INSTALL = "pip install -r requirements-onnx.txt"
 # the newest operations that Barracuda reads, and the format of the files that ML-Agents writes

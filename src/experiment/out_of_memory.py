@@ -10,8 +10,11 @@ import torch as th
 
 from checks.options import layer_widths
 from checks.registries import reads
-from utils.available_memory import memory_reason
-from utils.devices import (
+from utils.errors import MusterError
+from utils.plain_values import shown
+from utils.processes.available_memory import memory_reason
+from utils.sizes import readable_size
+from utils.tensors.devices import (
     CPU,
     CUDA,
     MPS,
@@ -22,9 +25,6 @@ from utils.devices import (
     release_memory,
     same_device,
 )
-from utils.errors import MusterError
-from utils.plain_values import shown
-from utils.sizes import readable_size
 
 # in torch's messages
 ASKED = re.compile(r"tried to allocate (\d+ bytes|[\d.]+ ?[KMGT]?i?B)", re.IGNORECASE)
@@ -49,7 +49,7 @@ def explanation(args: SimpleNamespace, reason: str, parts: Any = None) -> str:
     """The message, in which the first line of torch's own is the last sentence.
 
     Args:
-        reason: this line (`utils.available_memory.memory_reason`).
+        reason: this line (`utils.processes.available_memory.memory_reason`).
         parts: of the run (`experiment.assembly.Parts`), if they have been made.
     """
     device = _device_of(reason, args)

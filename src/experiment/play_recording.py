@@ -8,10 +8,10 @@ import numpy as np
 
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
+from envs.contract.fields import declared_spec
 from envs.entities.batch import EntityBatch
 from envs.entities.encoding import Encoder
 from envs.entities.observation import Observation
-from envs.fields import declared_spec
 from experiment.recordings import RecordingWriter
 
 ENTITIES = "entities"

@@ -23,10 +23,10 @@ from experiment.loaded_run import LoadedRun
 from records.layout import RECORDINGS
 from records.own_marks import mark
 from utils.errors import ConfigError, MusterError
+from utils.files.regular_files import read_regular
+from utils.files.whole_files import write_whole
 from utils.plain_values import shown
-from utils.regular_files import read_regular
 from utils.rl_utils import valid_transitions
-from utils.whole_files import write_whole
 
 NOT_RECORDED = ("seed", "replay_dir")
 FORMAT, VERSION, HEADER, EPISODE = "muster-recording", 1, "recording.json", "episode"

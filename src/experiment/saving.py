@@ -16,8 +16,8 @@ from learners.non_finite import non_finite_part
 from records.logger import Logger
 from records.own_marks import is_own
 from records.run_folder import RunFolder
-from utils.code_version import code_version
 from utils.errors import MusterError
+from utils.processes.code_version import code_version
 
 # seconds before a checkpoint that could not be written is tried again; after the last, the run stops
 RETRY_AFTER = (10.0, 30.0, 60.0)

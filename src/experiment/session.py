@@ -18,7 +18,7 @@ from experiment.validation import validate as try_out
 from learners.non_finite import require_finite
 from records.logger import Logger
 from records.run_folder import RunFolder
-from utils.stop_signals import StopSignals
+from utils.processes.stop_signals import StopSignals
 
 
 def train_or_play(

@@ -16,8 +16,8 @@ from components.sampling.chain import Minibatches
 from components.team_views import TeamView
 from controllers.hidden_states import memory_fields
 from controllers.teams import Team, TeamControllers
-from envs.fields import AGENTS, EnvSpec
-from envs.teams import has_teams, team_spec
+from envs.contract.fields import AGENTS, EnvSpec
+from envs.contract.teams import has_teams, team_spec
 from experiment.state import RunState
 from learners.batch_fields import batch_fields
 from learners.non_finite import require_finite
@@ -25,7 +25,7 @@ from records.logger import Logger
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
-from utils.tensor_trees import is_tree
+from utils.tensors.tensor_trees import is_tree
 
 # sizes that parts written for PyMARL find in their arguments; None where an environment has no honest answer
 SIZES = ("n_agents", "n_actions", "state_shape", "episode_limit")

@@ -4,8 +4,8 @@ from learners.actor_critic_options import ACTOR_CRITIC, COMA, PPO
 from learners.iqn_options import IQN
 from learners.off_policy_options import DETERMINISTIC, SOFT
 from learners.options import DOUBLE_Q, EPOCHS, LR_FINISH, MIXER, OPTIONS, STANDARDISE, TARGETS, TD_LAMBDA
-from utils.options import Option
-from utils.registry import Registry, lazy_classes
+from utils.config.options import Option
+from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("learner", OPTIONS)
 REGISTRY.declare(

@@ -16,11 +16,11 @@ from learners.state_values import StateValues
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.policy import plain
 from utils.errors import ConfigError
-from utils.optimisers import build_optimiser
+from utils.numbers.schedules import Schedule
 from utils.rl_utils import memory_starts
-from utils.schedules import Schedule
-from utils.schemes import action_fields, choice_masks, chosen_fields, is_rollout, observed_fields, state_fields
-from utils.tensor_trees import map_tree
+from utils.tensors.optimisers import build_optimiser
+from utils.tensors.schemes import action_fields, choice_masks, chosen_fields, is_rollout, observed_fields, state_fields
+from utils.tensors.tensor_trees import map_tree
 from utils.timing import timed
 
 

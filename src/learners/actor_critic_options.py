@@ -1,9 +1,9 @@
 """The config keys of actor-critic learners."""
 
 from learners.options import EPOCHS, FOLLOW, LR_FINISH, STANDARDISE, TARGETS, TD_LAMBDA
-from utils.normaliser_options import NORMALISER_COUNT
-from utils.options import FREE, SHAPES, SHARED, STEPS, Option
-from utils.reach import NOWHERE
+from utils.config.normaliser_options import NORMALISER_COUNT
+from utils.config.options import FREE, SHAPES, SHARED, STEPS, Option
+from utils.config.reach import NOWHERE
 
 N_STEP = {
     "q_nstep": Option(

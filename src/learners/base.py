@@ -11,8 +11,8 @@ from learners import REGISTRY
 from learners.descent import Descent
 from learners.figures import Figure, numbers
 from learners.targets import Pairs, TargetNetworks
-from utils.config import with_defaults
-from utils.optimisers import parameter_names
+from utils.config.merging import with_defaults
+from utils.tensors.optimisers import parameter_names
 
 # learning rates of optimisers that do not have `lr`
 RATES = {"critic_opt": "critic_lr", "value_opt": "critic_lr", "entropy_opt": "entropy_lr"}

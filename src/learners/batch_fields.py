@@ -8,11 +8,11 @@ from typing import Any
 import torch as th
 
 from learners import REGISTRY
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
+from utils.config.registry import Registry
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
-from utils.registry import Registry
 
 ENTRIES = ("vshape", "group", "dtype")
 # fields of the trait `needs_acting`, which controllers offer with their decisions (`controllers.decisions`)

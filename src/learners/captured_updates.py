@@ -15,8 +15,8 @@ from components.one_copy import sent
 from learners import REGISTRY
 from learners.data_parallel import parallel_devices
 from learners.steps_on_gpu import StepsOnGpu
-from utils.captured import Captured
-from utils.devices import CUDA, cards, kind_of, learner_device, to_device
+from utils.tensors.captured import Captured
+from utils.tensors.devices import CUDA, cards, kind_of, learner_device, to_device
 
 Make = Callable[[], np.ndarray]
 

@@ -11,9 +11,9 @@ from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.distributions import LEAST_PROBABILITY
-from utils.optimisers import build_optimiser
+from utils.numbers.schedules import Schedule
 from utils.rl_utils import build_td_lambda_targets, legal_policy, terminations, valid_transitions
-from utils.schedules import Schedule
+from utils.tensors.optimisers import build_optimiser
 from utils.timing import timed
 
 # of a critic's step

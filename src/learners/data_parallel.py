@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
-from utils.devices import card_of, cards
+from utils.tensors.devices import card_of, cards
 
 # parts whose networks take more than rows of numbers
 UNDIVIDED = {"learner": ("iqn_learner",), "mac": ("entity_mac",)}
@@ -35,7 +35,7 @@ def in_parallel(network: Any, inputs: tuple, devices: list[int]) -> Any:
     """`network(*inputs)`, its rows divided among the devices; gradients come back to the network's own weights.
 
     Rows are divided along the first axis or, where that has one row, along the second. What is no network of tensors,
-    such as the unroll of agents over a batch, divides parts of its own (`utils.divided`).
+    such as the unroll of agents over a batch, divides parts of its own (`utils.tensors.divided`).
     """
     axis = _axis(inputs, len(devices)) if isinstance(network, nn.Module) else None
     if axis is None:

@@ -11,9 +11,9 @@ from learners.figures import Figure
 from learners.gradients import clip_gradients, parameters_of, set_gradients
 from learners.non_finite import NonFiniteError, non_finite_figure
 from learners.steps_on_gpu import StepsOnGpu
-from utils.divided import dividing
-from utils.optimisers import make_step
-from utils.tensor_trees import map_tree
+from utils.tensors.divided import dividing
+from utils.tensors.optimisers import make_step
+from utils.tensors.tensor_trees import map_tree
 from utils.timing import timed
 
 

@@ -16,8 +16,8 @@ from learners.quantile_loss import SelfLossScale, projected, quantile_huber
 from learners.soft_reset import SoftReset
 from modules.agents.iqn_agent import IQNAgent, fixed_fractions, mirrored_fractions
 from utils.errors import ConfigError
-from utils.optimisers import build_optimiser
 from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
+from utils.tensors.optimisers import build_optimiser
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """The config keys of learners of distributions."""
 
-from utils.options import COPIES, EPISODES, STEPS, Option
+from utils.config.options import COPIES, EPISODES, STEPS, Option
 
 IQN = {
     "kappa": Option(

@@ -13,8 +13,8 @@ from learners.base import BaseLearner
 from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
 from utils.errors import ConfigError
-from utils.optimisers import build_optimiser
 from utils.rl_utils import discount_of, rewards_of, terminations, valid_transitions
+from utils.tensors.optimisers import build_optimiser
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """The config keys of off-policy actor-critics."""
 
 from learners.options import FOLLOW_EVERY
-from utils.options import COPIES, EPISODES, SHAPES, SHARED, Option
-from utils.reach import NOWHERE
+from utils.config.options import COPIES, EPISODES, SHAPES, SHARED, Option
+from utils.config.reach import NOWHERE
 
 OFF_POLICY = {
     "critic": Option(

@@ -1,7 +1,7 @@
 """The config keys that every learner reads, and those that several of them share."""
 
-from utils.options import COPIES, EPISODES, FREE, SHAPES, SHARED, STEPS, Option
-from utils.reach import NOWHERE
+from utils.config.options import COPIES, EPISODES, FREE, SHAPES, SHARED, STEPS, Option
+from utils.config.reach import NOWHERE
 
 OPTIONS = {
     "gamma": Option(SHARED, "discount per step, 0 to 1", at_least=0, at_most=1, driven=True),

@@ -11,9 +11,9 @@ from learners.figures import Figure, figure
 from learners.ppo_objective import clipped_surrogate, mean_square
 from learners.q_targets import masked_mean
 from utils.errors import ConfigError
-from utils.masked_rows import mean_where
-from utils.schedules import Schedule
-from utils.schemes import entity_actions
+from utils.numbers.schedules import Schedule
+from utils.tensors.masked_rows import mean_where
+from utils.tensors.schemes import entity_actions
 
 
 class PPOLearner(ActorCriticLearner):

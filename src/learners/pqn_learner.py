@@ -10,10 +10,10 @@ from learners.base import BaseLearner
 from learners.figures import Figure, figure
 from learners.q_targets import gather_actions, legal_values, masked_mean, values_of_present
 from modules.mixers import build_mixer
-from utils.devices import to_device
-from utils.optimisers import build_optimiser
+from utils.numbers.schedules import Schedule
 from utils.rl_utils import rewards_of, td_lambda_returns, terminations, valid_transitions
-from utils.schedules import Schedule
+from utils.tensors.devices import to_device
+from utils.tensors.optimisers import build_optimiser
 
 
 class PQNLearner(BaseLearner):

@@ -12,8 +12,8 @@ from learners.standardisation import Standardisation
 from learners.targets import last_update
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from modules.mixers import build_mixer
-from utils.optimisers import build_optimiser
 from utils.rl_utils import discount_of, td_lambda_returns, terminations, valid_transitions
+from utils.tensors.optimisers import build_optimiser
 from utils.timing import timed
 
 

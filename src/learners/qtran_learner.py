@@ -11,9 +11,9 @@ from learners.figures import figure
 from learners.q_targets import gather_actions, legal_values, masked_mean
 from learners.targets import last_update
 from modules.mixers import build_mixer
-from utils.optimisers import build_optimiser
 from utils.rl_utils import discount_of, terminations, valid_transitions
-from utils.tensor_trees import leaves
+from utils.tensors.optimisers import build_optimiser
+from utils.tensors.tensor_trees import leaves
 
 
 class QLearner(BaseLearner):

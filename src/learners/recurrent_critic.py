@@ -9,9 +9,9 @@ from components.fixed_batch import FixedBatch
 from components.packing import PackedSteps
 from components.sampling.parts import before_columns
 from modules.agents.gru_sequence import gru_sequence
-from utils.devices import to_device
 from utils.rl_utils import episode_starts
-from utils.schemes import is_rollout
+from utils.tensors.devices import to_device
+from utils.tensors.schemes import is_rollout
 
 # the field with a critic's memory from before the first column of a rollout or a part of one, `[B, n, H]`
 BEFORE = "critic_before"

@@ -12,7 +12,7 @@ from learners.q_targets import masked_mean
 from modules.critics import REGISTRY as critic_REGISTRY
 from modules.policies.distributions import Drawn
 from utils.errors import ConfigError
-from utils.optimisers import build_optimiser
+from utils.tensors.optimisers import build_optimiser
 
 
 class Temperature(nn.Module):

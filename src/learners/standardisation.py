@@ -8,7 +8,7 @@ import torch.nn as nn
 
 from components.normalisers import Standardiser
 from utils.rl_utils import rewards_of
-from utils.schemes import shape_of
+from utils.tensors.schemes import shape_of
 
 
 class Standardisation:

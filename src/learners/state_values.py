@@ -14,8 +14,8 @@ from learners.evaluation import field_of
 from learners.recurrent_critic import CriticMemory
 from utils.errors import ConfigError
 from utils.rl_utils import memory_starts
-from utils.schemes import AGENTS, MEMORY, is_rollout
-from utils.tensor_trees import map_tree
+from utils.tensors.schemes import AGENTS, MEMORY, is_rollout
+from utils.tensors.tensor_trees import map_tree
 
 Field = Callable[[str], th.Tensor]
 

@@ -8,7 +8,7 @@ from collections import deque
 from contextlib import suppress
 
 from records.fault_notice import FaultNotice
-from utils.whole_files import set_aside
+from utils.files.whole_files import set_aside
 
 # neither following a foreign link, nor waiting for the reader of a pipe
 _APPENDING = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

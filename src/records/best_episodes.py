@@ -8,8 +8,8 @@ import numpy as np
 from records.layout import BEST_EPISODE
 from records.recorded import json_mapping
 from utils.errors import ConfigError
-from utils.folders import replaced_by
-from utils.npy_files import read_npy
+from utils.files.folders import replaced_by
+from utils.files.npy_files import read_npy
 
 MOST = 32  # of one run
 LARGEST_ARRAY = 2**28  # bytes

@@ -8,7 +8,7 @@ from typing import Any
 
 from records.layout import BEST, BEST_RECORD
 from records.recorded import json_mapping
-from utils.folders import replaced_by
+from utils.files.folders import replaced_by
 
 # the share of battles won counts first, where there is one; among equals the mean return
 RANKED_BY = ("test_battle_won_mean", "test_return_mean")

@@ -11,8 +11,8 @@ import time
 from collections.abc import Mapping
 
 from records.append_file import AppendFile
+from utils.files.regular_files import open_regular
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
-from utils.regular_files import open_regular
 
 _PREFIX = "events.out.tfevents."
 

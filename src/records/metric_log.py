@@ -6,7 +6,7 @@ import zlib
 
 from records.append_file import AppendFile
 from records.metric_lines import HEADER, MetricRow, parse_metric_log, quoted
-from utils.regular_files import open_regular
+from utils.files.regular_files import open_regular
 
 
 class MetricLog:

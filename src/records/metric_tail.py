@@ -6,7 +6,7 @@ from pathlib import Path
 from records.layout import METRICS, RUNS
 from records.metric_lines import parse_metric_log
 from records.tokens import is_token
-from utils.regular_files import open_regular
+from utils.files.regular_files import open_regular
 
 # bytes from the end; a line has at most a few hundred
 _TAIL = 2**14

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from records.sinks import ServiceSink, Value
-from utils.config import flatten
+from utils.config.merging import flatten
 
 INSTALL = "pip install -r requirements-mlflow.txt"
 # of MLflow: parameters in one call, characters of a parameter

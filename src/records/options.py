@@ -1,7 +1,7 @@
 """The config keys of the records of a run besides Sacred's files."""
 
-from utils.options import FREE, SECONDS, SHARED, Option
-from utils.reach import ADDRESS, NOWHERE, Reach
+from utils.config.options import FREE, SECONDS, SHARED, Option
+from utils.config.reach import ADDRESS, NOWHERE, Reach
 
 OPTIONS = {
     "mongo_url": Option(

@@ -12,8 +12,8 @@ import stat
 from pathlib import Path
 
 from records.layout import OWN
-from utils.regular_files import open_regular, read_regular
-from utils.whole_files import create_whole, write_whole
+from utils.files.regular_files import open_regular, read_regular
+from utils.files.whole_files import create_whole, write_whole
 
 KEY, KEY_BYTES = "key", 32
 # a line for each of the different settings that a run was resumed with

@@ -9,7 +9,7 @@ from typing import Any
 from records.layout import CHECKPOINTS, MANIFEST, RUNS, SACRED
 from records.limits import LARGEST
 from records.tokens import is_token
-from utils.regular_files import read_regular
+from utils.files.regular_files import read_regular
 
 
 def json_mapping(path: Path) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from records.layout import (
 )
 from records.own_marks import mark
 from utils.errors import ConfigError, MusterError
+from utils.files.regular_files import problem_of
+from utils.files.whole_files import write_whole
 from utils.plain_values import shown
-from utils.regular_files import problem_of
-from utils.whole_files import write_whole
 
 
 class RunFolder:

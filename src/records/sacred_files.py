@@ -19,7 +19,7 @@ from records.fault_notice import FaultNotice
 from records.past_sacred import past_sacred
 from records.thinning import ThinnedSeries, thinned_info
 from utils.errors import ConfigError, MusterError
-from utils.whole_files import write_whole
+from utils.files.whole_files import write_whole
 
 _PLAIN = {int, float, str, bool, type(None)}
 

@@ -9,7 +9,7 @@ from records.limits import LARGEST
 from records.metric_rows import read_rows, whole_lines
 from records.recorded import manifests
 from utils.errors import ConfigError
-from utils.regular_files import read_regular
+from utils.files.regular_files import read_regular
 
 BOTH = "--model=newest or load_step=STEP picks another"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from replays.writer import FORMAT, VERSION
 from utils.errors import ConfigError
-from utils.regular_files import read_regular
+from utils.files.regular_files import read_regular
 
 # an episode of 10,000 steps with a hundred units takes less
 LARGEST = 2**28

@@ -1,8 +1,8 @@
 """Runners: how experience is gathered."""
 
 from runners.options import OPTIONS
-from utils.options import EXPERIENCE, WIDTH, Option
-from utils.registry import Registry, lazy_classes
+from utils.config.options import EXPERIENCE, WIDTH, Option
+from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("runner", OPTIONS)
 REGISTRY.declare(

@@ -17,7 +17,7 @@ from controllers.inputs import known_before
 from runners.returns import EpisodeReturns
 from runners.step_checks import StepChecks
 from utils.errors import ConfigError
-from utils.tensor_trees import Tree, is_tree, map_tree
+from utils.tensors.tensor_trees import Tree, is_tree, map_tree
 from utils.timing import timed
 from vector_envs.contract import StepOutcome, VectorEnv, infos_of
 

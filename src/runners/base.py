@@ -8,13 +8,13 @@ import numpy as np
 
 from components.episode_buffer import EpisodeBatch
 from components.sizing import batch_bytes
-from envs.infos import is_true
+from envs.contract.infos import is_true
 from runners import REGISTRY
 from runners.best_episodes import BestEpisodes, best_episodes_of
 from runners.episode_figures import COUNT_OF, EPISODES, LENGTH, EpisodeFigures
-from utils.available_memory import require_memory
-from utils.config import with_defaults
-from utils.devices import acting_device, device_memory
+from utils.config.merging import with_defaults
+from utils.processes.available_memory import require_memory
+from utils.tensors.devices import acting_device, device_memory
 
 # attributes that a run resumes with
 COUNTS = (

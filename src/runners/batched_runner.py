@@ -3,7 +3,7 @@
 from runners import REGISTRY
 from runners.continuous_runner import ContinuousRunner
 from runners.playing import EpisodesRunner
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 
 
 def batched_runner(args, logger) -> EpisodesRunner:

@@ -13,10 +13,10 @@ import numpy as np
 from components.episode_batch import EpisodeBatch
 from components.joined_episodes import JoinedEpisodes
 from envs import REGISTRY as environments
-from envs.infos import warn_once
-from utils.file_names import is_folder_name
+from envs.contract.infos import warn_once
+from utils.files.file_names import is_folder_name
 from utils.plain_values import shown
-from utils.schemes import Scheme
+from utils.tensors.schemes import Scheme
 
 Q_VALUES = "q_values"
 # of the files that a run writes itself into the folder of an episode

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.infos import name_apart
+from envs.contract.infos import name_apart
 from records.limits import MOST_METRICS
 from utils.plain_values import RESERVED_KEYS, escaped, shown
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from runners.playing import EpisodesRunner
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 from vector_envs.contract import VectorEnv
 from vector_envs.in_process import InProcessEnv
 

@@ -1,7 +1,7 @@
 """The config keys that every runner reads."""
 
-from utils.options import COPIES, EPISODES, EXPERIENCE, FREE, SHARED, STEPS, Option
-from utils.reach import NOWHERE
+from utils.config.options import COPIES, EPISODES, EXPERIENCE, FREE, SHARED, STEPS, Option
+from utils.config.reach import NOWHERE
 
 OPTIONS = {
     "batch_size_run": Option(

@@ -14,8 +14,8 @@ import numpy as np
 import torch as th
 
 from runners.auto_reset import AutoResetPlay, StepResult
-from utils.cores import usable_cores
-from utils.tensor_trees import map_tree
+from utils.processes.cores import usable_cores
+from utils.tensors.tensor_trees import map_tree
 from utils.timing import timed
 from vector_envs.contract import StepOutcome
 from vector_envs.copies_state import cut, joined

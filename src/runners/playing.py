@@ -14,9 +14,9 @@ from runners.slow_rollout import SlowRollout
 from runners.sources import source_of
 from runners.started import StartedEpisodes
 from runners.step_checks import StepChecks
-from utils.config import with_defaults
-from utils.stopping import GRACE, StopPlaying, heed_stop
-from utils.tensor_trees import is_tree, map_tree
+from utils.config.merging import with_defaults
+from utils.processes.stopping import GRACE, StopPlaying, heed_stop
+from utils.tensors.tensor_trees import is_tree, map_tree
 from utils.timing import timed
 from vector_envs import REGISTRY as SOURCES
 from vector_envs.contract import VectorEnv, infos_of
@@ -102,7 +102,7 @@ class EpisodesRunner(BaseRunner):
         """Play, and return the batch.
 
         Raises:
-            StopPlaying: that was requested (`utils.stopping`). `state_dict` then has what was played, if the
+            StopPlaying: that was requested (`utils.processes.stopping`). `state_dict` then has what was played, if the
                 environments can be saved, and no step was given up; the next call ends that rollout.
         """
         self._in_play, self._paused = not test_mode, False

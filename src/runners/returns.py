@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from envs.fields import EnvSpec
+from envs.contract.fields import EnvSpec
 
 
 class EpisodeReturns:

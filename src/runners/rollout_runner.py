@@ -14,16 +14,16 @@ from components.record_batch import RecordBatch
 from components.step_records import step_layout
 from components.step_writer import StepWriter
 from components.stream_columns import by_stream
-from envs.fields import AGENTS
-from envs.stream_fields import stream_groups
-from envs.teams import owner
+from envs.contract.fields import AGENTS
+from envs.contract.stream_fields import stream_groups
+from envs.contract.teams import owner
 from runners.auto_reset import AutoResetPlay, StepResult
 from runners.play_in_parts import Part, PlayInParts
 from runners.playing import EpisodesRunner
 from runners.started import StartedRollout
 from runners.step_checks import StepChecks
-from utils.devices import acting_device
-from utils.stopping import StopPlaying
+from utils.processes.stopping import StopPlaying
+from utils.tensors.devices import acting_device
 
 
 class RolloutRunner(EpisodesRunner):
@@ -37,7 +37,7 @@ class RolloutRunner(EpisodesRunner):
     `hidden_before` `[B, n, H]`, its hidden states, and `last_actions_before` `[B, n, A]`, one-hot
     (`controllers.hidden_states.fields_before`, `controllers.inputs.field_before`).
 
-    Agents that are streams (`envs.stream_fields`) have columns of their own, as many as the longest needs
+    Agents that are streams (`envs.contract.stream_fields`) have columns of their own, as many as the longest needs
     (`components.stream_columns`); decisions that are open at the end come with the next call.
 
     Tests play whole episodes. With `separate_test_env=False` they play on the copies of training, and drop the episodes

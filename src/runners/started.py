@@ -9,10 +9,10 @@ import numpy as np
 from checkpoints.tree import tree_of_tensors
 from components.batch_state import batch_state, put_batch_state
 from components.episode_batch import EpisodeBatch
-from envs.fields import EnvSpec
+from envs.contract.fields import EnvSpec
 from runners.auto_reset import FinishedEpisode
 from runners.returns import EpisodeReturns
-from utils.tensor_trees import Tree
+from utils.tensors.tensor_trees import Tree
 
 
 class StartedEpisodes:

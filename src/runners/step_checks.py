@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import SHOWN, EnvSpec
-from envs.validation import FIRST_MOMENTS, NUMBERS, InvalidEnvironmentError, problem_of_mask
+from envs.contract.fields import SHOWN, EnvSpec
+from envs.contract.validation import FIRST_MOMENTS, NUMBERS, InvalidEnvironmentError, problem_of_mask
 from utils.errors import MusterError
 from vector_envs.contract import StepOutcome
 

@@ -4,8 +4,8 @@ import numpy as np
 import torch as th
 import torch.nn.functional as F
 
-from utils.recurrence import from_the_end
-from utils.running_moments import RunningMeanStd  # noqa: F401 - PyMARL2 has it here
+from utils.numbers.running_moments import RunningMeanStd  # noqa: F401 - PyMARL2 has it here
+from utils.tensors.recurrence import from_the_end
 
 
 def valid_transitions(batch, by_agent: bool = False) -> th.Tensor:

@@ -5,8 +5,8 @@ from typing import Any
 
 import torch as th
 
-from utils.masked_rows import mean_where
-from utils.normaliser import Normaliser
+from utils.numbers.normaliser import Normaliser
+from utils.tensors.masked_rows import mean_where
 
 LEAST_VARIANCE = 1e-2
 

@@ -1,8 +1,8 @@
 """Sources of environments: where they live. How they are played is the runners' matter."""
 
-from utils.options import COPIES, EPISODES, FREE, SECONDS, Option
-from utils.reach import NOWHERE
-from utils.registry import Registry, lazy_classes
+from utils.config.options import COPIES, EPISODES, FREE, SECONDS, Option
+from utils.config.reach import NOWHERE
+from utils.config.registry import Registry, lazy_classes
 
 WORKER_TIMEOUT = Option(
     300,

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import EnvSpec
-from envs.sizes import announced
-from envs.validation import FIRST_MOMENTS, InvalidEnvironmentError, shaped
+from envs.contract.fields import EnvSpec
+from envs.contract.sizes import announced
+from envs.contract.validation import FIRST_MOMENTS, InvalidEnvironmentError, shaped
 from replays.offered import offered
 from replays.plain import plain
 from utils.errors import ConfigError, MusterError
@@ -72,7 +72,7 @@ class HostedBatch:
         self._moments = 0
 
     def announced(self, _: Any) -> dict[str, Any]:
-        """Make the batch; return its declaration (`envs.sizes`), and whether its state has an entry for each copy."""
+        """Make the batch; return its declaration (`envs.contract.sizes`), and whether its state has entries by copy."""
         try:
             env = self._factory()
             self._env = NativeEnv(env, self._copies)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from envs.fields import EnvSpec
+from envs.contract.fields import EnvSpec
 
 
 class StepOutcome(NamedTuple):

@@ -1,13 +1,13 @@
-"""The row of an environment that declares its fields (`envs.fields`)."""
+"""The row of an environment that declares its fields (`envs.contract.fields`)."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from envs.fields import FieldSpec, count_of
-from envs.outcome import Outcome
-from envs.validation import FIRST_MOMENTS, InvalidEnvironmentError, as_numbers, info_of, is_end, shaped
+from envs.contract.fields import FieldSpec, count_of
+from envs.contract.outcome import Outcome
+from envs.contract.validation import FIRST_MOMENTS, InvalidEnvironmentError, as_numbers, info_of, is_end, shaped
 from vector_envs.environment_row import EnvironmentRow, require_mask
 from vector_envs.step_arrays import StepArrays
 

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from envs.outcome import Outcome, outcome_of
-from envs.validation import FIRST_MOMENTS, InvalidEnvironmentError, problem_of_mask, shaped
+from envs.contract.outcome import Outcome, outcome_of
+from envs.contract.validation import FIRST_MOMENTS, InvalidEnvironmentError, problem_of_mask, shaped
 from vector_envs.step_arrays import StepArrays
 
 
 class EnvironmentRow:
     """Row `row` of `arrays`, for one environment of PyMARL's contract; see `declared_row` for the other one.
 
-    Cheap checks run always, thorough ones in its first steps, see `envs.validation`.
+    Cheap checks run always, thorough ones in its first steps, see `envs.contract.validation`.
     """
 
     def __init__(self, arrays: StepArrays, row: int):

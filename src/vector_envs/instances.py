@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from envs import REGISTRY
-from envs.seeds import SEED_LIMIT, environment_seed, recreation_seed
-from utils.registry import loaded
+from envs.contract.seeds import SEED_LIMIT, environment_seed, recreation_seed
+from utils.config.registry import loaded
 
 # far above any number of parallel environments: test environments never repeat the seeds of training ones
 TEST_SEED_OFFSET = 1_000_003

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.sizes import spec_of
+from envs.contract.sizes import spec_of
 from replays.offered import offered
 from vector_envs.contract import StepOutcome, infos_of
 from vector_envs.copies_state import require_whole

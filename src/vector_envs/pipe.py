@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import EnvSpec
+from envs.contract.fields import EnvSpec
 from vector_envs.faults import Failure
 from vector_envs.process import Channel, WorkerProcess
 from vector_envs.step_arrays import StepArrays, span

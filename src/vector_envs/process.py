@@ -10,8 +10,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from utils.child_process import CLOSE_TIMEOUT, CONTEXT, ChildProcess
-from utils.stopping import give_up_late_step
+from utils.processes.child_process import CLOSE_TIMEOUT, CONTEXT, ChildProcess
+from utils.processes.stopping import give_up_late_step
 from vector_envs.faults import EnvironmentWorkerError, Failure, Fault
 from vector_envs.worker import WorkerPort
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import EnvSpec
+from envs.contract.fields import EnvSpec
 from utils.errors import ConfigError
-from utils.shared_memory import NamelessMemory
+from utils.processes.shared_memory import NamelessMemory
 from vector_envs.faults import Failure
 from vector_envs.process import BellChannel, WorkerProcess
 from vector_envs.step_arrays import ALIGNMENT, StepArrays

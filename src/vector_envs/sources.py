@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from utils.available_memory import available_memory, require_memory
+from utils.processes.available_memory import available_memory, require_memory
 from vector_envs import TRANSPORTS
 from vector_envs.contract import VectorEnv
 from vector_envs.faults import FaultPolicy

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import EnvSpec
-from envs.sizes import checked_spec
+from envs.contract.fields import EnvSpec
+from envs.contract.sizes import checked_spec
 from utils.errors import ConfigError, MusterError
-from utils.shared_memory import NamelessMemory
+from utils.processes.shared_memory import NamelessMemory
 from vector_envs.batch_worker import RESET, STEP, BatchPort, batch_worker, memory_size, step_memory, text_of
 from vector_envs.contract import StepOutcome
 from vector_envs.copies_state import for_parts, of_parts, other_processes

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import ENDS, SHOWN, EnvSpec
+from envs.contract.fields import ENDS, SHOWN, EnvSpec
 
 # every array in shared memory starts at a multiple of this many bytes, a cache line
 ALIGNMENT = 64

@@ -4,8 +4,8 @@ import inspect
 from types import SimpleNamespace
 
 from envs import REGISTRY
-from utils.cores import usable_cores
-from utils.registry import loaded
+from utils.config.registry import loaded
+from utils.processes.cores import usable_cores
 from vector_envs.instances import env_parameters
 
 # copies whose step takes long enough to wake a thread for them, unless the environment says another number

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from envs.saving import state_or_none
+from envs.contract.saving import state_or_none
 
 NAMES = {False: "training", True: "test"}
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import cloudpickle
 
-from envs.fields import EnvSpec
-from envs.infos import warn_once
+from envs.contract.fields import EnvSpec
+from envs.contract.infos import warn_once
 from utils.errors import MusterError
 from utils.plain_values import shown
 from vector_envs.faults import Failure

@@ -13,7 +13,7 @@ from acting.in_turn import InTurn
 from components.selectors.exploring import Exploring
 from helpers import empty_batch, make_args
 from records.logger import Logger
-from utils.random_streams import RandomStream
+from utils.numbers.random_streams import RandomStream
 
 CONSOLE = logging.getLogger("test")
 LIKE = empty_batch(2, 3)

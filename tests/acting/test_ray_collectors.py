@@ -16,7 +16,7 @@ from acting.ray_relay import Relay
 from collecting import collectors, learn, new_logger, seen
 from ray_standin import StandInActors
 from utils.errors import ConfigError, MusterError
-from utils.ray_cluster import RayCluster, note
+from utils.processes.ray_cluster import RayCluster, note
 
 pytestmark = pytest.mark.slow
 

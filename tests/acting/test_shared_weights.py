@@ -14,7 +14,7 @@ from acting.controller_weights import weights_of
 from acting.weights import SharedWeights
 from components.batch_state import batch_arrays, batch_of_arrays
 from helpers import empty_batch, random_batch
-from utils.child_process import CONTEXT, ChildProcess
+from utils.processes.child_process import CONTEXT, ChildProcess
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="locks of files"), pytest.mark.slow]
 

@@ -9,12 +9,12 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 
 from browser import cautions
 from browser.comparison import Comparison
-from browser.page import address
-from browser.page.comparing import compare
-from browser.page.context import Context
-from browser.page.views import compare as curves_view
-from browser.page.views import matrix as matrix_view
-from browser.records import Results
+from browser.page.compare import matrix_view as matrix_view
+from browser.page.compare import view as curves_view
+from browser.page.compare.comparing import compare
+from browser.page.parts import address
+from browser.page.parts.context import Context
+from browser.reading import Results
 from browser_folders import START, write_log, write_run
 
 WON = "test_battle_won_mean"

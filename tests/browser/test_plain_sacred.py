@@ -7,14 +7,14 @@ import pytest
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
 from browser.comparison import Comparison
-from browser.page.columns import definitions
-from browser.page.comparing import compare
-from browser.page.context import Context
-from browser.page.rows import RowTracker
-from browser.page.views import compare as curves_view
-from browser.page.views import matrix as matrix_view
-from browser.page.views import runs as runs_view
-from browser.records import Results
+from browser.page.compare import matrix_view as matrix_view
+from browser.page.compare import view as curves_view
+from browser.page.compare.comparing import compare
+from browser.page.parts.context import Context
+from browser.page.runs import view as runs_view
+from browser.page.runs.columns import definitions
+from browser.page.runs.rows import RowTracker
+from browser.reading import Results
 from browser.usual import usual_metrics
 from browser_folders import alive, write_log, write_run
 from plain_sacred import make_plain_runs

@@ -19,8 +19,8 @@ from checkpoints.model_files import find_checkpoint, load_weights, model_to_play
 from cli.enn_configs import load_enn_config
 from modules.entities.rogue_net import RogueNet
 from utils.errors import ConfigError
-from utils.message_pack import packed, unpacked
-from utils.optimisers import parameter_names
+from utils.files.message_pack import packed, unpacked
+from utils.tensors.optimisers import parameter_names
 
 FOLDER = Path(__file__).parents[1] / "support" / "enn_checkpoint"
 STEP = FOLDER / "latest-step000000000256"

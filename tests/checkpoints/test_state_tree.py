@@ -74,7 +74,7 @@ def test_arrays_of_records_and_conversion_to_plain_values(tmp_path):
 
 def test_the_generators_of_a_run(tmp_path):
     """After a round trip they continue as they would have."""
-    from utils.random_streams import global_generators, set_global_generators
+    from utils.numbers.random_streams import global_generators, set_global_generators
 
     save_tree(global_generators(), tmp_path / "x")
     expected = np.random.rand(), th.rand(1).item(), os.urandom(0)

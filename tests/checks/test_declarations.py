@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from checks.options import declared, readings
-from utils.config import default_config
-from utils.options import SHARED
+from utils.config.merging import default_config
+from utils.config.options import SHARED
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 # the user's bookkeeping; plugins and parameter files are read before there are arguments

@@ -4,7 +4,7 @@ import pytest
 
 from checks.demands import check_demands
 from cli.compose import compose_config
-from envs.fields import FieldSpec, pymarl_spec
+from envs.contract.fields import FieldSpec, pymarl_spec
 from utils.errors import ConfigError
 
 SIZES = {"n_agents": 2, "n_actions": 3, "obs_shape": 4, "state_shape": 5, "episode_limit": 6}

@@ -4,7 +4,7 @@ import pytest
 import torch as th
 
 from checks import check_config, devices
-from utils.config import default_config, recursive_dict_update
+from utils.config.merging import default_config, recursive_dict_update
 from utils.errors import ConfigError
 
 

@@ -14,7 +14,7 @@ from cli.compose import compose_config
 from controllers.basic_controller import BasicMAC
 from learners.q_learner import QLearner
 from run import run
-from utils.config import config_names, default_config
+from utils.config.merging import config_names, default_config
 from utils.errors import ConfigError
 
 POLICY = {"agent_output_type": "pi_logits", "action_selector": "multinomial"}

@@ -5,8 +5,8 @@ import pytest
 from checks import check_config
 from cli.compose import compose_config
 from envs import REGISTRY, MultiAgentEnv
+from utils.config.registry import Entry
 from utils.errors import ConfigError
-from utils.registry import Entry
 
 
 def env_args_of(environment, **changes):

@@ -7,7 +7,7 @@ import pytest
 from checks.changes import check_changes
 from checks.lasting import lasting
 from checks.plugins import import_plugins
-from utils.config import default_config
+from utils.config.merging import default_config
 from utils.errors import ConfigError
 
 

@@ -17,9 +17,9 @@ from learners import REGISTRY as LEARNERS
 from learners.q_learner import QLearner
 from main import main
 from run import run
-from utils.config import default_config
+from utils.config.merging import default_config
+from utils.config.options import FREE, SHARED, Option
 from utils.errors import ConfigError
-from utils.options import FREE, SHARED, Option
 from watched_training import assert_learnt, watch_updates
 
 FILE = """
@@ -34,7 +34,7 @@ class ToyLearner(QLearner):
 """
 REGISTRY_LINE = """
 from learners import REGISTRY
-from utils.options import FREE, Option
+from utils.config.options import FREE, Option
 
 REGISTRY.declare("toy_learner", "toy:ToyLearner", "Q-learning with a toy's keys", learns_from="q", mixes=("nothing",),
     reads=("mixer", "td_lambda", "double_q", "target_update_interval"),

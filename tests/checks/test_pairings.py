@@ -9,7 +9,7 @@ from checks.pairings import check_pairings
 from checks.registries import REGISTRIES, chosen_name
 from cli.compose import compose_config
 from run import run
-from utils.config import default_config
+from utils.config.merging import default_config
 from utils.errors import ConfigError
 from watched_training import assert_learnt, watch_updates
 

@@ -12,11 +12,11 @@ from envs import REGISTRY as environments
 from envs import reaches_of
 from learners import REGISTRY as learners
 from records.own_marks import mark
-from utils.config import CONFIG_DIR, config_names, default_config
+from utils.config.merging import CONFIG_DIR, config_names, default_config
+from utils.config.options import Option
+from utils.config.reach import MODULE, NOWHERE, UNDECLARED, Reach
 from utils.errors import ConfigError
-from utils.options import Option
-from utils.reach import MODULE, NOWHERE, UNDECLARED, Reach
-from utils.yaml_files import load_yaml
+from utils.files.yaml_files import load_yaml
 from vector_envs.instances import env_parameters
 
 PLAIN = {**default_config(), "env": "two_step", "env_args": {}}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from checks.options import completed, declared
 from checks.values import normalised
-from utils.config import default_config
+from utils.config.merging import default_config
 from utils.errors import ConfigError
 
 OPTIONS = declared()

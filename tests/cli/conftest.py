@@ -2,10 +2,10 @@
 
 import pytest
 
-from cli import suite_launch
 from suite import main
 from suite_children import start
-from suites import launcher as launchers
+from suites.command import launch as suite_launch
+from suites.launch import launcher as launchers
 from tiny_suite import TINY
 
 

@@ -15,8 +15,8 @@ import report
 import watch
 from cli.command import run_command
 from utils.errors import ConfigError, MusterError
-from utils.interpreter import REQUIRED
-from utils.stop_signals import Interrupted
+from utils.processes.interpreter import REQUIRED
+from utils.processes.stop_signals import Interrupted
 
 SRC = Path(__file__).parents[2] / "src"
 
@@ -98,7 +98,7 @@ def test_the_command_that_makes_a_missing_package_available(tmp_path, monkeypatc
     for name in files:
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("")
-    monkeypatch.setattr("utils.interpreter.ROOT", tmp_path)
+    monkeypatch.setattr("utils.processes.interpreter.ROOT", tmp_path)
     monkeypatch.setattr(sys, "prefix", prefix.format(root=tmp_path))
     monkeypatch.chdir(tmp_path)
     assert run_command(raising(ModuleNotFoundError("no", name="torch.nn")), "nothing.") == 2

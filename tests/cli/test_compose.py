@@ -6,7 +6,7 @@ import pytest
 
 from checks.plugins import import_plugins
 from cli.compose import compose_config, settled, with_own_defaults
-from utils.config import config_names
+from utils.config.merging import config_names
 from utils.errors import ConfigError
 
 EPSILON_GREEDY = {"epsilon_start": 1.0, "epsilon_finish": 0.05, "epsilon_anneal_time": 50000, "double_q": True}

@@ -15,8 +15,8 @@ from cli.digideep_options import INSTEAD, NEEDLESS
 from cli.parameter_files import load_parameters
 from main import main
 from refusals import refused
-from utils.config import CONFIG_DIR
-from utils.digideep_panel import LATER
+from utils.config.digideep_panel import LATER
+from utils.config.merging import CONFIG_DIR
 from utils.errors import ConfigError
 
 PANELS = json.loads(Path(__file__).with_name("digideep_panels.json").read_text())

@@ -12,8 +12,8 @@ from checks import check_config
 from cli.arguments import parse_arguments
 from cli.compose import compose_config, taken
 from cli.enn_configs import load_enn_config, read_theirs
-from utils.config import recursive_dict_update
-from utils.enn_trainer_keys import KEYS, counterpart
+from utils.config.enn_trainer_keys import KEYS, counterpart
+from utils.config.merging import recursive_dict_update
 from utils.errors import ConfigError
 
 OLD = """// an old config

@@ -11,7 +11,7 @@ from checks.options import completed
 from cli.compose import compose_config
 from cli.linesight_keys import DIRECT, EVERY, FIXED, FOLLOWS, TOGETHER, UNUSED
 from envs.racing.state import INPUTS
-from utils.config import flatten
+from utils.config.merging import flatten
 from utils.errors import ConfigError
 
 DOCS = Path(__file__).parents[2] / "docs" / "trackmania.md"

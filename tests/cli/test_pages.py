@@ -13,7 +13,7 @@ from cli.help import HELP
 from cli.listing import listing
 from envs.skirmish.maps import map_names
 from envs.skirmish.options import Options
-from utils.config import config_names
+from utils.config.merging import config_names
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 

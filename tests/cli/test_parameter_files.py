@@ -12,7 +12,7 @@ from cli.compose import compose_config, resumed_config
 from cli.panel import changed_panel, decoded, encoded
 from main import main
 from refusals import case, refused
-from utils.config import CONFIG_DIR, config_path, parameter_names
+from utils.config.merging import CONFIG_DIR, config_path, parameter_names
 from utils.errors import ConfigError
 
 FILE = """
@@ -143,8 +143,11 @@ FILES = {
     "panel": (RETURNS + "return {'cpanel': {}, 'env': 'two_step'}\n", "'cpanel' is added by Muster"),
     "no_env": (RETURNS + "return {}\n", "--env-config is missing", "chooses no environment"),
     "args": (RETURNS + "return {'env': 'two_step', 'env_args': 3}\n", "'env_args' must be a mapping"),
-    "unknown": (RETURNS + "from envs.asking import ask_environment as a; a('two_stpe')\n", "Did you mean 'two_step'?"),
-    "made": (RETURNS + "from envs.asking import ask_environment as a; a('two_step', x=1)\n", "cannot be made"),
+    "unknown": (
+        RETURNS + "from envs.contract.asking import ask_environment; ask_environment('two_stpe')\n",
+        "Did you mean 'two_step'?",
+    ),
+    "made": (RETURNS + "from envs.contract.asking import ask_environment as a; a('two_step', x=1)\n", "cannot be made"),
     "bytes": (b"\xff\xfe", "importing it failed"),
 }
 
@@ -162,7 +165,7 @@ def test_refused_files(name, capsys, tmp_path, monkeypatch):
 
 def test_two_files_of_one_name_are_refused(monkeypatch, tmp_path):
     shutil.copytree(CONFIG_DIR, tmp_path / "config")
-    monkeypatch.setattr("utils.config.CONFIG_DIR", tmp_path / "config")
+    monkeypatch.setattr("utils.config.merging.CONFIG_DIR", tmp_path / "config")
     (tmp_path / "config" / "algs" / "qmix.py").write_text(FILE)
     with pytest.raises(ConfigError, match=r"--config=qmix could mean two files.*qmix\.yaml or .*qmix\.py"):
         config_path("qmix", "algs")

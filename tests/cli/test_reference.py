@@ -12,9 +12,9 @@ from checks.registries import REGISTRIES
 from cli.listing import listing
 from cli.reference import all_keys, as_word, commented, option_help, reference
 from main import main
-from utils.config import CONFIG_DIR, default_config
+from utils.config.merging import CONFIG_DIR, default_config
+from utils.config.options import FREE, Option
 from utils.errors import ConfigError
-from utils.options import FREE, Option
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 PLUGIN = """
 open("imported", "a").write("x")
 from envs import REGISTRY
-from envs.two_step import TwoStepGame
+from envs.small.two_step import TwoStepGame
 REGISTRY["own"] = TwoStepGame
 """
 RUN = (

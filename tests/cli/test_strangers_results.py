@@ -11,7 +11,7 @@ import play
 import watch
 from checkpoints.writer import CheckpointWriter
 from main import main
-from utils.config import default_config
+from utils.config.merging import default_config
 
 CODE = "open({marker!r}, 'w').close()\n"
 # environment and its arguments; PROGRAM and MODULE leave a mark

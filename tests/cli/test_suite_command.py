@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from browser_folders import write_log, write_run
-from cli import suite_launch
-from records.suite_state import Attempt, SuiteFolder
 from suite_children import folder_in
+from suites.command import launch as suite_launch
+from suites.state.state import Attempt, SuiteFolder
 from tiny_suite import TINY, attempts
-from utils.config import CONFIG_DIR
-from utils.whole_files import write_whole
+from utils.config.merging import CONFIG_DIR
+from utils.files.whole_files import write_whole
 
 pytestmark = pytest.mark.slow
 

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from cli import suite_progress
-from cli.suite_progress import Progress
-from records.suite_state import Attempt
 from suite_children import folder_in, runs_of
+from suites.command import progress as suite_progress
+from suites.command.progress import Progress
+from suites.state.state import Attempt
 
 
 class Screen(io.StringIO):

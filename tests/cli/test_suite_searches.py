@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from browser_folders import write_log, write_run
-from records.suite_state import SuiteFolder
+from suites.state.state import SuiteFolder
 from tiny_suite import TINY
 
 pytestmark = pytest.mark.slow

@@ -8,9 +8,9 @@ from cli.compose import compose_config, taken
 from envs import REGISTRY
 from main import main
 from tiny_suite import TINY
-from utils.config import flatten
-from utils.written_numbers import plain, texts_of
-from utils.yaml_files import load_written, load_yaml
+from utils.config.merging import flatten
+from utils.files.written_numbers import plain, texts_of
+from utils.files.yaml_files import load_written, load_yaml
 
 WORDS = ["--config=vdn", "--env-config=two_step", "with"]
 WRITTEN = ("123_456", "20261126131207123456789", "0xdeef", "1e5", "1.50", "1,2", "True", "[1, 2]")

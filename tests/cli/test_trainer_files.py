@@ -11,9 +11,9 @@ from checks import check_config
 from cli import trainer_files
 from cli.arguments import parse_arguments
 from cli.compose import compose_config
-from cli.suite_runs import checked_runs, is_current
 from cli.trainer_options import INSTEAD, NEEDLESS
-from suites.suite_file import read_suite
+from suites.command.runs import checked_runs, is_current
+from suites.plan.suite_file import read_suite
 from utils.errors import ConfigError
 
 SIMULATORS = Path(__file__).parents[2] / "simulators"

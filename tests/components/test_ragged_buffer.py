@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragged_lists import nested
-from utils import ragged_buffer
-from utils.ragged_buffer import RaggedBuffer, RaggedBufferBool, RaggedBufferF32, RaggedBufferI64, translate_rotate
+from utils.ragged import buffer as ragged_buffer
+from utils.ragged.buffer import RaggedBuffer, RaggedBufferBool, RaggedBufferF32, RaggedBufferI64, translate_rotate
 
 CLASSES = {np.float32: RaggedBufferF32, np.int64: RaggedBufferI64, np.bool_: RaggedBufferBool}
 

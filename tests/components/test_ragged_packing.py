@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.ragged import Ragged, RaggedTensor, cat
-from utils.ragged_rows import pack
+from utils.ragged.rows import pack
 
 
 @pytest.mark.parametrize(

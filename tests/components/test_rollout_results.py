@@ -8,7 +8,7 @@ from cli.compose import compose_config
 from components.episode_batch import EpisodeBatch
 from components.rollout_results import RolloutResults
 from components.scheme import scheme_of
-from envs.fields import EnvSpec
+from envs.contract.fields import EnvSpec
 from envs.racing.batch import BatchedRaces
 from envs.racing.fields import fields_of
 from envs.racing.options import Options

@@ -6,7 +6,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
-from envs.fields import EnvSpec, FieldSpec
+from envs.contract.fields import EnvSpec, FieldSpec
 from helpers import random_batch
 from numbered_play import NumberedPlay
 

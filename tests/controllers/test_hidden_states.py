@@ -12,8 +12,8 @@ from helpers import fill, make_args, random_batch
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from small_training import SETTINGS, assembled, suited
-from utils.schemes import is_rollout
-from utils.tensor_trees import leaves
+from utils.tensors.schemes import is_rollout
+from utils.tensors.tensor_trees import leaves
 
 TREE = {"lstm": (th.arange(12.0).view(6, 2), th.arange(6.0).view(6, 1)), "age": th.arange(24.0).view(3, 2, 2, 2)}
 

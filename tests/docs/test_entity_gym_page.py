@@ -7,8 +7,8 @@ import sys
 
 from checkpoints.enn_checkpoints import PAGE as MODELS_AT
 from standins import ROOT
-from utils.enn_trainer_keys import KEYS
-from utils.enn_trainer_keys import PAGE as KEYS_AT
+from utils.config.enn_trainer_keys import KEYS
+from utils.config.enn_trainer_keys import PAGE as KEYS_AT
 
 TEXT = (ROOT / "docs" / "entity_gym.md").read_text()
 

@@ -13,8 +13,8 @@ from terminals import ROOT, Typed
 
 numba = pytest.importorskip("numba")
 
-from envs import compiling  # noqa: E402
-from envs.compiling import Kernel  # noqa: E402
+from envs.compiled import compiling  # noqa: E402
+from envs.compiled.compiling import Kernel  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

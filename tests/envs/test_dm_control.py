@@ -7,8 +7,8 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
+from envs.contract.sizes import spec_of
 from envs.gymnasium.environment import GymnasiumEnv
-from envs.sizes import spec_of
 from utils.errors import ConfigError
 
 

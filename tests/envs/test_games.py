@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from envs.matrix_game import MatrixGame
-from envs.two_step import TwoStepGame
+from envs.small.two_step import TwoStepGame
 from utils.errors import ConfigError
 
 

@@ -10,10 +10,10 @@ import pytest
 
 import gym_tasks
 from checks.recorded import reaching
-from envs.fields import FieldSpec
+from envs.contract.fields import FieldSpec
+from envs.contract.sizes import spec_of
 from envs.gymnasium.environment import GymnasiumEnv
-from envs.sizes import spec_of
-from utils.config import default_config
+from utils.config.merging import default_config
 from utils.errors import ConfigError
 
 MAIN = Path(__file__).parents[2] / "src" / "main.py"

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from envs.lbf import Foraging, LevelBasedForaging
-from envs.sizes import spec_of
+from envs.contract.sizes import spec_of
+from envs.small.lbf import Foraging, LevelBasedForaging
 from utils.errors import ConfigError
 
 LOAD = 5

@@ -6,12 +6,12 @@ import pytest
 from gymnasium import spaces
 
 import gym_tasks  # noqa: F401 - registers its environments
+from envs.contract.fields import FieldSpec
+from envs.contract.legal_actions import LegalActions
+from envs.contract.space_values import acted
+from envs.contract.validation import InvalidEnvironmentError
 from envs.entities.copies import Copy
-from envs.fields import FieldSpec
 from envs.gymnasium.environment import GymnasiumEnv
-from envs.legal_actions import LegalActions
-from envs.space_values import acted
-from envs.validation import InvalidEnvironmentError
 from experiment.assembly import assemble
 from fakes import RecordingLogger
 from helpers import make_args

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from envs import REGISTRY
-from envs.outcome import outcome_of
+from envs.contract.outcome import outcome_of
 from experiment.assembly import assemble
 from fakes import CountingEnv, RecordingLogger
 from helpers import make_args
 from odd_envs import FiveEnv
 from utils.errors import MusterError
-from utils.random_streams import seed_everything
+from utils.numbers.random_streams import seed_everything
 
 LIMIT = {"episode_limit": True}
 

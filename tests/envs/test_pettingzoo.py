@@ -6,10 +6,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from envs.contract.validation import InvalidEnvironmentError
 from envs.pettingzoo import environment
 from envs.pettingzoo.environment import PettingZoo
 from envs.pettingzoo.team import PettingZooEnv
-from envs.validation import InvalidEnvironmentError
 from parades import Parade, install
 from utils.errors import ConfigError
 
@@ -186,7 +186,7 @@ def test_arguments_reach_the_environment():
         ({"kwargs": {"endd": 1}}, "takes no 'endd'.* Did you mean 'end'"),
         ({"reward": "max"}, "Allowed: mean, sum"),
         ({"time_limit": 0}, "time_limit is 0"),
-        ({"key": "envs.two_step"}, r"envs/two_step.py\) has no parallel_env"),
+        ({"key": "envs.small.two_step"}, r"envs/small/two_step.py\) has no parallel_env"),
         ({"key": "parades.parade_v9"}, "No module named 'parades.parade_v9'"),
         (
             {"key": "no_such_package.game"},

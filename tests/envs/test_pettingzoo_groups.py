@@ -5,11 +5,11 @@ import pytest
 from gymnasium import spaces
 
 from envs import REGISTRY
-from envs.fields import FieldSpec
+from envs.contract.fields import FieldSpec
+from envs.contract.sizes import spec_of
 from envs.pettingzoo.declared import PettingZooGroups
 from envs.pettingzoo.groups import grouped
 from envs.pettingzoo.team import PettingZooEnv
-from envs.sizes import spec_of
 from parades import Parade, install
 from utils.errors import ConfigError
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from envs import REGISTRY
-from envs.sizes import check_sizes
+from envs.contract.sizes import check_sizes
 from experiment.assembly import assemble
 from fakes import CountingBatch, CountingEnv, RecordingLogger
 from helpers import make_args
 from odd_envs import Large, LargeBatch
 from utils.errors import MusterError
-from utils.shared_memory import NamelessMemory
+from utils.processes.shared_memory import NamelessMemory
 from vector_envs.step_arrays import StepArrays
 
 GOOD = {"n_agents": 2, "n_actions": np.int64(3), "episode_limit": 6, "obs_shape": (3, 4), "state_shape": [5]}
@@ -97,7 +97,7 @@ def test_a_step_that_does_not_fit_is_refused_before_anything_is_allocated(keys, 
 
     monkeypatch.setattr(NamelessMemory, "grow", never)
     monkeypatch.setattr(StepArrays, "allocate", never)
-    monkeypatch.setattr("envs.sizes.available_memory", lambda: 2**20)
+    monkeypatch.setattr("envs.contract.sizes.available_memory", lambda: 2**20)
     with pytest.raises(
         MusterError, match=r"One step of . environments? \(.*obs_shape=200000.* does not fit: .*1\.0 MiB"
     ):

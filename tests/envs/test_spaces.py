@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from envs.fields import EnvSpec, FieldSpec
-from envs.spaces import actions, observations, space_of
+from envs.contract.fields import EnvSpec, FieldSpec
+from envs.contract.spaces import actions, observations, space_of
 from utils.errors import ConfigError
 
 spaces = pytest.importorskip("gymnasium").spaces

@@ -13,8 +13,8 @@ from checkpoints.tree import load_tree, save_tree
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from entity_runs import parts_of
+from envs.contract.fields import declared_spec
 from envs.entities.batch import EntityBatch
-from envs.fields import declared_spec
 from experiment.cloning import _likelihood
 from experiment.recordings import read_recording, record, steps_of
 from modules.policies.distributions import Categorical, Joint

@@ -10,7 +10,7 @@ from modules.agents.ff_agent import FFAgent
 from small_training import assembled, suited
 from team_runs import config_of
 from utils.errors import ConfigError
-from utils.tensor_trees import leaves
+from utils.tensors.tensor_trees import leaves
 
 SMALL = {"batch_size_run": 3, "vector_env": "in_process", "minibatches": 1, "rnn_hidden_dim": 8, "rollout_steps": 7}
 

@@ -9,7 +9,7 @@ from cli.compose import compose_config
 from helpers import make_args
 from modules.agents import REGISTRY
 from small_training import UPDATES, train
-from utils.schedules import Schedule
+from utils.numbers.schedules import Schedule
 from watched_training import assert_learnt
 
 # its schedules: values at steps, the last ones beyond all points

@@ -13,7 +13,7 @@ from fakes import RecordingLogger
 from runners import REGISTRY
 from runners.rollout_runner import RolloutRunner
 from small_training import SETTINGS
-from utils.config import recursive_dict_update
+from utils.config.merging import recursive_dict_update
 
 GPU, CPU = "cuda", "cpu"
 

@@ -10,7 +10,7 @@ from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from controllers import REGISTRY
 from controllers.policy_step import PolicyStep
-from envs.fields import AGENTS, EnvSpec, FieldSpec, pymarl_spec
+from envs.contract.fields import AGENTS, EnvSpec, FieldSpec, pymarl_spec
 from experiment.onnx_export import FIRST, SECOND, exported
 from helpers import fill, make_args
 from modules.agents import REGISTRY as AGENT_REGISTRY

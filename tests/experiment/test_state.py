@@ -22,9 +22,9 @@ from learners import REGISTRY as learners
 from records.logger import Logger
 from small_training import needs_continuous_actions, preset_of, sees_entities, suited
 from trees import differences
-from utils.config import config_names
-from utils.random_streams import seed_everything
-from utils.stop_signals import StopSignals
+from utils.config.merging import config_names
+from utils.numbers.random_streams import seed_everything
+from utils.processes.stop_signals import StopSignals
 from utils.timing import timed
 
 pytestmark = pytest.mark.slow

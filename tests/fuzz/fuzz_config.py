@@ -20,9 +20,9 @@ with atheris.instrument_imports(include=["yaml", "utils", "checks", "cli"], enab
     from checks.options import declared
     from checks.registries import REGISTRIES
     from cli.settings import check_settings
-    from utils.config import config_names, config_path, default_config, recursive_dict_update
+    from utils.config.merging import config_names, config_path, default_config, recursive_dict_update
     from utils.errors import ConfigError
-    from utils.yaml_files import load_yaml
+    from utils.files.yaml_files import load_yaml
 
 KEYS = [*declared(), "env_args: {map_name", "env_args: {seed", "<<", "&x a", "? b"]
 VALUES = [

@@ -13,10 +13,10 @@ from checks.options import declared
 from checks.registries import REGISTRIES
 from cli.arguments import parse_arguments
 from cli.compose import compose_config
-from utils.config import config_names, default_config
+from utils.config.merging import config_names, default_config
 from utils.errors import ConfigError
+from utils.files.yaml_files import load_yaml
 from utils.plain_values import escaped
-from utils.yaml_files import load_yaml
 
 pytestmark = pytest.mark.slow
 

@@ -57,7 +57,7 @@ def play(config: dict, outcome: Path, resumed: bool, killed_after: float | None 
 def _outcome(loop) -> dict:
     from checkpoints.parts import state_of
     from checkpoints.tree import tree_of_tensors
-    from utils.random_streams import global_generators
+    from utils.numbers.random_streams import global_generators
 
     parts, teams = loop.parts, loop.parts.learning
     held = [[journal.first, list(journal.rows(journal.first, journal.stop))] for journal in parts.journals.values()]

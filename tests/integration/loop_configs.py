@@ -1,7 +1,7 @@
 """Configs of small training runs."""
 
-from utils.config import config_path, default_config, recursive_dict_update
-from utils.yaml_files import load_yaml
+from utils.config.merging import config_path, default_config, recursive_dict_update
+from utils.files.yaml_files import load_yaml
 
 
 def small_config(tmp_path, algorithm="vdn", environment="two_step", **changes):

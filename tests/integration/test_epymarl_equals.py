@@ -13,8 +13,8 @@ import yaml
 
 from checks.options import completed
 from epymarl_equals import ENDS, error_of, generated, ours, task_of, theirs
-from utils.config import config_names, config_path, default_config
-from utils.yaml_files import load_yaml
+from utils.config.merging import config_names, config_path, default_config
+from utils.files.yaml_files import load_yaml
 
 FAMILY = os.environ.get("MUSTER_FAMILY")
 pytestmark = [

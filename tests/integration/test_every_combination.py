@@ -25,7 +25,7 @@ from small_training import (
     sees_entities,
     train,
 )
-from utils.config import config_names
+from utils.config.merging import config_names
 from utils.errors import ConfigError
 from vector_envs.instances import constructor_of
 from watched_training import assert_learnt

@@ -12,7 +12,7 @@ from learners import REGISTRY as learners
 from runners import REGISTRY as runners
 from small_training import needs_continuous_actions, preset_of, sees_entities, suited
 from trees import differences
-from utils.config import config_names
+from utils.config.merging import config_names
 
 pytestmark = pytest.mark.slow
 

@@ -16,9 +16,9 @@ from helpers import fill_disk, small_disk
 from learners.q_learner import QLearner
 from main import main
 from run import run
-from utils.config import config_path, default_config, recursive_dict_update
+from utils.config.merging import config_path, default_config, recursive_dict_update
 from utils.errors import MusterError
-from utils.yaml_files import load_yaml
+from utils.files.yaml_files import load_yaml
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from utils.config import config_names
+from utils.config.merging import config_names
 
 pytestmark = pytest.mark.slow
 

@@ -92,7 +92,7 @@ def test_sigusr1_writes_a_checkpoint_and_training_continues(tmp_path):
 STUCK = """
 import time
 from envs import REGISTRY
-from envs.two_step import TwoStepGame
+from envs.small.two_step import TwoStepGame
 class Stuck(TwoStepGame):
     def step(self, actions):
         print("stuck now", flush=True)
@@ -217,7 +217,7 @@ def test_a_finished_run_can_be_made_longer(tmp_path):
 FRAIL = """
 import os
 from envs import REGISTRY
-from envs.two_step import TwoStepGame
+from envs.small.two_step import TwoStepGame
 class Frail(TwoStepGame):
     steps = 0
     def step(self, actions):
@@ -251,7 +251,7 @@ def test_a_fault_that_ends_a_run_leaves_a_checkpoint(tmp_path, runner):
 
 UNSAVABLE = """
 from envs import REGISTRY
-from envs.two_step import TwoStepGame
+from envs.small.two_step import TwoStepGame
 class Unsavable(TwoStepGame):
     def state_dict(self):
         return {"socket": object()}

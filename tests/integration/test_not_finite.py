@@ -14,7 +14,7 @@ from fakes import CountingEnv
 from learners import REGISTRY as learners
 from learners.q_learner import QLearner
 from run import run
-from utils.config import recursive_dict_update
+from utils.config.merging import recursive_dict_update
 from utils.errors import MusterError
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ from gpu_runs import (
     trained_with_children,
     waits_and_sends,
 )
-from utils.config import config_names
+from utils.config.merging import config_names
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ import torch as th
 from loop_configs import small_config
 
 from components.episode_buffer import EpisodeBatch
-from envs.two_step import TwoStepGame
+from envs.small.two_step import TwoStepGame
 from pymarl_names import NAMES
 from records.console_log import get_logger
 from records.logger import Logger
@@ -68,7 +68,7 @@ OVERRIDDEN = {
     "modules.critics.coma:COMACritic": ("critic", "coma", {}),
     "components.action_selectors:EpsilonGreedyActionSelector": ("action_selector", "qmix", {}),
     "components.action_selectors:MultinomialActionSelector": ("action_selector", "coma", {}),
-    "envs.two_step:TwoStepGame": ("env", "qmix", {"separate_test_env": False}),
+    "envs.small.two_step:TwoStepGame": ("env", "qmix", {"separate_test_env": False}),
 }
 REGISTRIES = {
     "runner": "runners",
@@ -87,8 +87,8 @@ ELSEWHERE |= {"get_obs_size", "get_state_size", "get_total_actions"}
 
 def _methods(path):
     module, name = path.split(":")
-    rows = NAMES["envs.multiagentenv"] if module == "envs.two_step" else NAMES[module]
-    prefix = "MultiAgentEnv." if module == "envs.two_step" else f"{name}."
+    rows = NAMES["envs.multiagentenv"] if module == "envs.small.two_step" else NAMES[module]
+    prefix = "MultiAgentEnv." if module == "envs.small.two_step" else f"{name}."
     names = [row.removeprefix(prefix).partition("(")[0] for row in rows if row.startswith(prefix)]
     return [name for name in names if not name.startswith("__") and name not in ELSEWHERE]
 

@@ -273,7 +273,7 @@ def test_the_newest_model_is_played_where_it_is_asked_for(trained, capsys):
 
 
 def test_plugins_are_kept_with_the_code_that_ran(here):
-    (here / "own.py").write_text("from envs import REGISTRY\nfrom envs.two_step import TwoStepGame\n")
+    (here / "own.py").write_text("from envs import REGISTRY\nfrom envs.small.two_step import TwoStepGame\n")
     assert main([*WORDS, "plugins=['own.py']"]) == 0
     ((path, stored),) = record(here)["run"]["resources"]
     assert path == str(here / "own.py")

@@ -81,7 +81,7 @@ def test_a_signal_at_any_moment_is_recorded(tmp_path, event, name, count, signum
 
 IMPATIENT = """
 from envs import REGISTRY
-from envs.two_step import TwoStepGame
+from envs.small.two_step import TwoStepGame
 class Impatient(TwoStepGame):
     def __init__(self, **env_args):
         super().__init__(**env_args)

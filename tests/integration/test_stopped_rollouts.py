@@ -21,8 +21,8 @@ from runners.playing import EpisodesRunner
 from small_training import suited
 from team_runs import alone
 from trees import differences
-from utils.config import recursive_dict_update
-from utils.stop_signals import Interrupted
+from utils.config.merging import recursive_dict_update
+from utils.processes.stop_signals import Interrupted
 
 pytestmark = pytest.mark.slow
 
@@ -71,7 +71,7 @@ CASES = {
 SLOW = """
 import time
 from envs import REGISTRY
-from envs.payoffs import MatrixGame
+from envs.small.payoffs import MatrixGame
 class Slow(MatrixGame):
     def step(self, actions):
         time.sleep(0.01)
@@ -217,7 +217,7 @@ def _state(resume):
 
 FORGETFUL = """
 from envs import REGISTRY
-from envs.payoffs import MatrixGame
+from envs.small.payoffs import MatrixGame
 class Forgetful(MatrixGame):
     def state_dict(self):
         raise NotImplementedError

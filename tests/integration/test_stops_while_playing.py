@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 SLOW = """
 import pathlib, time
 from envs import REGISTRY
-from envs.two_step import TwoStepGame
+from envs.small.two_step import TwoStepGame
 steps = 0
 class Slow(TwoStepGame):
     def step(self, actions):
@@ -30,8 +30,8 @@ REGISTRY["slow"] = Slow
 HANGING = (
     SLOW.replace("time.sleep(0.02)", "steps == 40 and time.sleep(1000)")
     + """
-import utils.stop_signals, utils.stopping
-utils.stop_signals.GRACE = utils.stopping.GRACE = 2.0
+import utils.processes.stop_signals, utils.processes.stopping
+utils.processes.stop_signals.GRACE = utils.processes.stopping.GRACE = 2.0
 """
 )
 COMMON = ["env=slow", "env_args={}", "plugins=['own.py']", "seed=7", "t_max=1000000", "batch_size_run=32"]

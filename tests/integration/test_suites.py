@@ -6,14 +6,14 @@ from functools import partial
 
 import pytest
 
-from cli.suite_runs import checked_runs
-from cli.suite_starter import starter
 from forked import run_command
 from records.metric_rows import read_metric_log
 from suite_children import folder_in, launcher
-from suites import launcher as launchers
-from suites.resources import Machine
-from suites.suite_file import read_suite
+from suites.command.runs import checked_runs
+from suites.command.starter import starter
+from suites.launch import launcher as launchers
+from suites.plan.resources import Machine
+from suites.plan.suite_file import read_suite
 
 SUITE = """
 algorithms: qmix

@@ -11,7 +11,7 @@ import torch.nn as nn
 from components.scheme import scheme_of
 from controllers import REGISTRY as controllers
 from devices import CPUS, use_cpus
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from helpers import SIZES, fill, make_args, random_batch
 from learners import REGISTRY as learners
 from learners import data_parallel as module

@@ -5,7 +5,7 @@ import torch as th
 
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from helpers import SIZES, random_batch
 from learners.standardisation import Standardisation
 from small_coma import make_learner

@@ -9,14 +9,14 @@ from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
 from controllers.basic_controller import BasicMAC
 from envs import REGISTRY, MultiAgentEnv
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from fakes import RecordingLogger
 from helpers import fill, make_args, random_batch
 from learners.pqn_learner import PQNLearner
 from run import run
-from utils.config import config_path, default_config, recursive_dict_update
+from utils.config.merging import config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError
-from utils.yaml_files import load_yaml
+from utils.files.yaml_files import load_yaml
 
 
 class TableMAC:

@@ -11,9 +11,9 @@ from fakes import RecordingLogger
 from learners.ppo_learner import PPOLearner
 from random_rollouts import random_rollout
 from run import run
-from utils.config import config_path, default_config, recursive_dict_update
+from utils.config.merging import config_path, default_config, recursive_dict_update
 from utils.errors import ConfigError
-from utils.yaml_files import load_yaml
+from utils.files.yaml_files import load_yaml
 
 
 @pytest.mark.parametrize(

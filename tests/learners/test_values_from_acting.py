@@ -10,7 +10,7 @@ from checks import check_config
 from cli.compose import compose_config
 from experiment.assembly import assemble
 from fakes import RecordingLogger
-from utils.config import recursive_dict_update
+from utils.config.merging import recursive_dict_update
 
 SIZES = {"batch_size_run": 6, "rollout_steps": 7, "rnn_hidden_dim": 8, "minibatches": 2, "use_cuda": False, "seed": 1}
 

@@ -7,7 +7,7 @@ from controllers.inputs import RowInputs
 from helpers import fill, make_args
 from modules.agents import REGISTRY, FFAgent, LSTMAgent, RNNAgent, RNNLayerNormAgent
 from modules.agents.agent import Agent
-from utils.tensor_trees import leaves
+from utils.tensors.tensor_trees import leaves
 
 
 def unrolled(agent, inputs, start):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch as th
 
-from envs.fields import EnvSpec, FieldSpec
+from envs.contract.fields import EnvSpec, FieldSpec
 from modules.policies.policy import Policy
 from utils.errors import ConfigError
 

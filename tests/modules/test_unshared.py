@@ -17,7 +17,7 @@ from modules.agents.cnn_agent import CNNAgent
 from modules.critics import REGISTRY as critics
 from modules.unshared import unshare, weights_of
 from utils.errors import ConfigError
-from utils.tensor_trees import leaves, map_tree
+from utils.tensors.tensor_trees import leaves, map_tree
 
 N, ROWS = 3, 4
 

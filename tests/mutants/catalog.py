@@ -262,6 +262,6 @@ MUTANTS: tuple[Mutant | Edit, ...] = (
     _state("acting", "acting.in_turn:InTurn.load_state_dict"),
     _state("the loop", "experiment.state:LoopState.load_state_dict"),
     _state("the logger", "records.logger:Logger.load_state_dict"),
-    _state("the random numbers of tests", "utils.random_streams:RandomStream.load_state_dict", "a2c_learner"),
-    _state("the random generators", "utils.random_streams:set_global_generators"),
+    _state("the random numbers of tests", "utils.numbers.random_streams:RandomStream.load_state_dict", "a2c_learner"),
+    _state("the random generators", "utils.numbers.random_streams:set_global_generators"),
 )

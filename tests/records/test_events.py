@@ -107,7 +107,7 @@ def test_a_users_file_imports_tensorboard_logger_itself(tmp_path):
         f"Logger({str(tmp_path / 'b')!r}).log_value('other', 2.0, 4)\n"
         "log_histogram('weights', [1.0, 2.0], 5)\n"
     )
-    code = f"import sys; from utils.user_modules import imported; imported('plugins', sys.argv[1]); {WRITE % 2}"
+    code = f"import sys; from utils.config.user_modules import imported; imported('plugins', sys.argv[1]); {WRITE % 2}"
     _python(code, tmp_path / "mine.py", tmp_path / "c")
     assert _read(tmp_path / "a") == {"mine": [(3, 0.5)]}
     assert _read(tmp_path / "b") == {"other": [(4, 2.0)]}

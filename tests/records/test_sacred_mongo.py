@@ -14,7 +14,7 @@ from sacred import Experiment
 
 from records import sacred_mongo
 from records.sacred_mongo import mongo_recorder, without_secrets
-from utils.config import default_config
+from utils.config.merging import default_config
 from utils.errors import ConfigError
 
 CONSOLE = logging.getLogger("test")

@@ -15,7 +15,7 @@ from records.mlflow_sink import MlflowSink
 from records.sinks import ServiceSink
 from records.wandb_sink import WandbSink
 from tracking_services import Mlflow, Wandb
-from utils.config import default_config
+from utils.config.merging import default_config
 from utils.errors import ConfigError
 
 CONFIG = {"lr": 0.1, "env_args": {"map_name": "3m", "odd key!": 1}, "seed": 1}

@@ -1,7 +1,7 @@
 """The table of a suite, by hand."""
 
-from records.suite_state import Attempt, SuiteRun
-from records.suite_table import last_line, suite_table
+from suites.state.state import Attempt, SuiteRun
+from suites.state.table import last_line, suite_table
 
 
 def run(algorithm, environment, map_name, seed, t_max=1000):

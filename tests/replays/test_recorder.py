@@ -21,8 +21,8 @@ from replays import writer
 from replays.reader import read_replay
 from run import run
 from runners import REGISTRY as RUNNERS
-from utils.config import config_path, default_config, recursive_dict_update
-from utils.yaml_files import load_yaml
+from utils.config.merging import config_path, default_config, recursive_dict_update
+from utils.files.yaml_files import load_yaml
 
 pytestmark = pytest.mark.slow
 

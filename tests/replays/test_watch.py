@@ -231,7 +231,7 @@ def test_it_plays_a_checkpoint_of_an_unobserved_run(tmp_path, monkeypatch, capsy
 def test_it_shows_the_replay_on_the_page(results, words, opened, monkeypatch, capsys):
     """Replays and page are stand-ins: what counts is where the page is opened, and whether a browser is."""
     pytest.importorskip("dash", reason="the page's packages are not installed")
-    from browser.page import opening
+    from browser.page.server import opening
 
     replay = put(results / "replays" / "fresh" / "30_0.jsonl")
     monkeypatch.setattr(watch, "play", lambda *args: [replay])

@@ -6,11 +6,11 @@ import numpy as np
 import torch as th
 
 from envs import REGISTRY
-from envs.seeds import copies_seeds
+from envs.contract.seeds import copies_seeds
 from experiment.assembly import assemble
 from fakes import CountingBatch, CountingEnv, RecordingLogger
 from helpers import empty_batch, fill, make_args
-from utils.random_streams import seed_everything
+from utils.numbers.random_streams import seed_everything
 
 SEED = 5
 LENGTHS, ENDS = (3, 1, 4, 2, 6), ("terminated", "truncated", "time_limit")

@@ -10,9 +10,9 @@ from experiment.assembly import assemble
 from fakes import RecordingLogger
 from helpers import make_args
 from replays.reader import read_replay
-from utils.config import default_config, recursive_dict_update
+from utils.config.merging import default_config, recursive_dict_update
 from utils.errors import ConfigError
-from utils.random_streams import seed_everything
+from utils.numbers.random_streams import seed_everything
 
 CASES = {
     "3m": {"map_name": "3m"},

@@ -5,7 +5,7 @@ import torch as th
 from playing_on import LENGTHS, SEED, assembled, declare_counting, length_of, play_alone
 
 from controllers.basic_controller import BasicMAC
-from envs.seeds import copies_seeds
+from envs.contract.seeds import copies_seeds
 from utils.errors import ConfigError
 
 

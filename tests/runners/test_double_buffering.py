@@ -15,14 +15,14 @@ from checks.options import completed
 from checks.pairings import check_pairings
 from cli.compose import compose_config
 from envs import REGISTRY
-from envs.validation import InvalidEnvironmentError
+from envs.contract.validation import InvalidEnvironmentError
 from fakes import CountingBatch, CountingEnv, _from
 from helpers import fill
 from runners import play_in_parts
 from runners.rollout_runner import RolloutRunner
 from trees import differences
 from utils.errors import ConfigError
-from utils.stopping import StopPlaying, request_stop, withdraw_stop
+from utils.processes.stopping import StopPlaying, request_stop, withdraw_stop
 from utils.timing import Timer, timing
 
 STEPS, CHUNKS = 7, 4

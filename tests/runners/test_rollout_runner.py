@@ -9,7 +9,7 @@ from playing_on import ENDS, LENGTHS, assembled, declare_counting, play_alone
 from checks import check_config
 from controllers.basic_controller import BasicMAC
 from controllers.unroll import BatchUnroll, unroll_mac
-from utils.config import default_config, recursive_dict_update
+from utils.config.merging import default_config, recursive_dict_update
 from utils.errors import ConfigError
 from utils.rl_utils import episode_starts, valid_transitions
 

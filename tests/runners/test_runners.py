@@ -9,7 +9,7 @@ from envs import REGISTRY
 from experiment.assembly import assemble
 from fakes import CountingEnv, RecordingLogger, UnevenEnv
 from helpers import make_args
-from utils.random_streams import seed_everything
+from utils.numbers.random_streams import seed_everything
 from vector_envs.instances import TEST_SEED_OFFSET
 
 RUNNERS = ["episode", "parallel"]

@@ -8,7 +8,7 @@ from experiment.assembly import assemble
 from fakes import RecordingLogger
 from helpers import make_args
 from runners.base import calls_of_a_test
-from utils.random_streams import seed_everything
+from utils.numbers.random_streams import seed_everything
 
 
 def results_of_tests(source: str, calls: int, batch_size_run: int, **changes) -> tuple[dict, list[tuple]]:

@@ -13,8 +13,8 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from records.suite_state import DONE
 from suite_children import folder_in, runs_of, start_launcher, trace
+from suites.state.state import DONE
 
 SECONDS, COUNT = 5.0, 12
 OPTIONS = {"steps": 60, "pause": 0.01}

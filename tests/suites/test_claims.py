@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
-from suites import claims as module
-from suites.claims import Claims
-from suites.processes import born, is_alive
-from utils.whole_files import write_whole
+from suites.launch import claims as module
+from suites.launch.claims import Claims
+from suites.launch.processes import born, is_alive
+from suites.state.state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from utils.files.whole_files import write_whole
 
 RUN = SuiteRun("qmix-3m-s1-0", "qmix", "skirmish", "3m", 1, {}, 100, ["--config=qmix"])
 

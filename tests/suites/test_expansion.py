@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from records.tokens import is_token
-from suites.expansion import expanded, run_id, words_of
-from suites.suite_file import SuiteFile
+from suites.plan.expansion import expanded, run_id, words_of
+from suites.plan.suite_file import SuiteFile
 from utils.errors import ConfigError
 
 

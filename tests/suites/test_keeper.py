@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder
 from standins import ROOT
 from suite_children import folder_in, launcher, runs_of
-from suites import launcher as launchers
-from suites.keeper import _ended, command_of, keep
-from suites.processes import is_alive
-from utils.whole_files import write_whole
+from suites.launch import launcher as launchers
+from suites.launch.keeper import _ended, command_of, keep
+from suites.launch.processes import is_alive
+from suites.state.state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder
+from utils.files.whole_files import write_whole
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_the_words_of_an_attempt(tmp_path):
 
 def test_what_keeps_a_run_imports_no_numpy():
     """There is a keeper for each run, and NumPy takes as long to import as all else that it needs."""
-    code = "import sys, suites.local, suites.one_run; sys.exit(any(name in sys.modules for name in ('numpy', 'torch')))"
+    code = "import sys, suites.launch.local, suites.launch.one_run; sys.exit(bool({'numpy', 'torch'} & {*sys.modules}))"
     assert (
         subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT / "src")}).returncode
         == 0

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED
-from records.suite_table import suite_table
 from suite_children import folder_in, launcher, runs_of, start_launcher, trace
-from suites import launcher as launchers
-from suites.places import Place
-from suites.resources import Machine
-from utils.whole_files import write_whole
+from suites.launch import launcher as launchers
+from suites.plan.places import Place
+from suites.plan.resources import Machine
+from suites.state.state import DONE, FAILED, LOST, RUNNING, STOPPED
+from suites.state.table import suite_table
+from utils.files.whole_files import write_whole
 
 pytestmark = pytest.mark.slow
 

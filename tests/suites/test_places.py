@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from records.suite_state import DONE, Attempt
 from suite_children import folder_in, launcher, runs_of
-from suites import launcher as launchers
-from suites.places import Place, Places, folder_of_machine
-from suites.resources import Machine, thread_variables
+from suites.launch import launcher as launchers
+from suites.plan.places import Place, Places, folder_of_machine
+from suites.plan.resources import Machine, thread_variables
+from suites.state.state import DONE, Attempt
 
 pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).parents[2] / "src"
 TAKER = """
 import sys, time
-from records.suite_state import Attempt, SuiteFolder
-from suites.places import Place, Places
+from suites.state.state import Attempt, SuiteFolder
+from suites.plan.places import Place, Places
 Places().take(SuiteFolder(sys.argv[1], "other"), Attempt("run", 1), Place([3]))
 print("taken", flush=True)
 time.sleep(60)

@@ -9,16 +9,16 @@ import pytest
 
 import suite_children
 from ray_standin import StandInCluster
-from records.suite_state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt
 from suite_children import RESOURCES, folder_in, runs_of, trace, undisturbed
-from suites import launcher as launchers
-from suites import ray_launcher, ray_task
-from suites.claims import Claims
-from suites.freezing import freeze
-from suites.ray_launcher import RayLauncher
-from suites.suite_file import read_suite
-from utils.ray_cluster import RayCluster
-from utils.whole_files import write_whole
+from suites.launch import launcher as launchers
+from suites.launch import ray_launcher, ray_task
+from suites.launch.claims import Claims
+from suites.launch.ray_launcher import RayLauncher
+from suites.plan.freezing import freeze
+from suites.plan.suite_file import read_suite
+from suites.state.state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt
+from utils.files.whole_files import write_whole
+from utils.processes.ray_cluster import RayCluster
 
 pytestmark = pytest.mark.slow
 

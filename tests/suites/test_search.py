@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from suites.search import read_search
-from suites.suite_file import read_suite
+from suites.plan.search import read_search
+from suites.plan.suite_file import read_suite
 from utils.errors import ConfigError
 
 SPACE = {

@@ -13,13 +13,13 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from records.suite_scores import trial_rows
-from records.suite_state import DONE, DROPPED, FAILED
-from records.suite_trials import End, SearchPlan, Trial
 from suite_children import BEST_RATE, launcher, searched, start_search
-from suites import launcher as launchers
-from suites import searcher
-from suites.resources import Machine
+from suites.launch import launcher as launchers
+from suites.plan.resources import Machine
+from suites.search import searcher
+from suites.state.scores import trial_rows
+from suites.state.state import DONE, DROPPED, FAILED
+from suites.state.trials import End, SearchPlan, Trial
 from utils.errors import ConfigError
 
 pytestmark = pytest.mark.slow

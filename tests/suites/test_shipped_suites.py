@@ -5,10 +5,10 @@ import re
 import pytest
 import yaml
 
-from cli.suite_runs import checked_runs, checked_search, is_current
 from standins import ROOT
-from suites.expansion import expanded
-from suites.suite_file import read_suite, suite_names, suite_path
+from suites.command.runs import checked_runs, checked_search, is_current
+from suites.plan.expansion import expanded
+from suites.plan.suite_file import read_suite, suite_names, suite_path
 
 pytestmark = pytest.mark.slow
 

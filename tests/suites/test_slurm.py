@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import suite_children
-from records.suite_state import DONE, DROPPED, FAILED, RUNNING, STOPPED, Attempt
 from slurm_standin import PENDING, Cluster
 from suite_children import RESOURCES, folder_in, runs_of, trace, undisturbed
-from suites import slurm
-from suites.claims import Claims
-from suites.freezing import freeze
-from suites.suite_file import read_suite
+from suites.launch import slurm
+from suites.launch.claims import Claims
+from suites.plan.freezing import freeze
+from suites.plan.suite_file import read_suite
+from suites.state.state import DONE, DROPPED, FAILED, RUNNING, STOPPED, Attempt
 from utils.errors import MusterError
-from utils.whole_files import write_whole
+from utils.files.whole_files import write_whole
 
 pytestmark = pytest.mark.slow
 

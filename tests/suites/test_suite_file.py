@@ -2,7 +2,7 @@
 
 import pytest
 
-from suites.suite_file import read_suite, suite_path
+from suites.plan.suite_file import read_suite, suite_path
 from utils.errors import ConfigError
 
 LEAST = {"algorithms": "[qmix]", "environments": "[two_step]"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import FieldSpec
+from envs.contract.fields import FieldSpec
 from vector_envs.contract import StepOutcome
 
 DRONES, TRUCKS, GEARS, LAMPS = 2, 3, 3, 3

@@ -3,7 +3,7 @@
 import numpy as np
 
 from envs import REGISTRY as environments
-from envs.fields import FieldSpec
+from envs.contract.fields import FieldSpec
 
 
 class Duel:

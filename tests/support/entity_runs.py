@@ -9,7 +9,7 @@ from checks import check_config
 from cli.compose import compose_config
 from experiment.assembly import assemble
 from fakes import RecordingLogger
-from utils.config import recursive_dict_update
+from utils.config.merging import recursive_dict_update
 
 SETTINGS = {
     "batch_size_run": 4,

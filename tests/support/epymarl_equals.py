@@ -14,7 +14,7 @@ from cli.compose import compose_config
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
 from controllers import REGISTRY as controllers
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from fakes import RecordingLogger
 from helpers import fill
 from learners import REGISTRY as learners

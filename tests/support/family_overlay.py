@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from family_cases import REGISTERED, REPLACED, TRAITS, Case
-from utils.config import default_config, recursive_dict_update
+from utils.config.merging import default_config, recursive_dict_update
 
 ROOT = Path(__file__).resolve().parents[2]
 # what a test decides for every run

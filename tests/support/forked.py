@@ -54,7 +54,7 @@ def fork_grandchildren() -> None:
 
     They are the server's children, so a test of who a process's children are does without.
     """
-    from utils import child_process
+    from utils.processes import child_process
 
     server = forkserver._forkserver
     server._forkserver_address, server.ensure_running = _SERVERS[-1], lambda: None

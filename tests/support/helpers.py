@@ -15,7 +15,7 @@ import torch as th
 from checks.options import declared
 from components.episode_buffer import EpisodeBatch
 from components.scheme import scheme_of
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 
 DEFAULTS = {key: option.default for key, option in declared().items()}
 SIZES = {"n_agents": 2, "n_actions": 3, "state_shape": 4, "obs_shape": 5}

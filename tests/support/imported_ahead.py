@@ -15,7 +15,7 @@ import unrecorded_sources  # noqa: F401
 from checks.registries import REGISTRIES
 from cli.compose import compose_config
 from envs.skirmish.batch import BatchedSkirmish
-from utils.code_version import code_version
+from utils.processes.code_version import code_version
 
 for registry in REGISTRIES.values():
     for name in registry:

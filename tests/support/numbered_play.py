@@ -7,7 +7,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 
 SIZES = {"n_agents": 2, "n_actions": 3, "state_shape": 1, "obs_shape": 2}
 SCHEME, GROUPS, PREPROCESS = scheme_of(pymarl_spec(SIZES))

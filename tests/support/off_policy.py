@@ -9,7 +9,7 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from controllers.actor_controller import ActorMAC
-from envs.fields import EnvSpec, FieldSpec
+from envs.contract.fields import EnvSpec, FieldSpec
 from fakes import RecordingLogger
 from helpers import make_args
 from learners import REGISTRY

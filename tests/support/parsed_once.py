@@ -3,7 +3,7 @@
 import copy
 from functools import cache
 
-from utils import yaml_files
+from utils.files import yaml_files
 
 _parsed_once = cache(yaml_files._parsed)
 yaml_files._parsed = lambda path, text: copy.deepcopy(_parsed_once(path, text))

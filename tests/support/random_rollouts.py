@@ -8,7 +8,7 @@ from components.scheme import scheme_of
 from controllers.hidden_states import reset_where
 from controllers.policy_controller import PolicyMAC
 from controllers.unroll import behind_a_column
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from helpers import fill, make_args
 from utils.rl_utils import episode_starts
 

@@ -30,7 +30,7 @@ class WorkerCrashedError(RayError):
 
 
 class StandInCluster:
-    """A cluster, with the interface of `utils.ray_cluster.RayCluster`; `asked` has the options of the last task."""
+    """A cluster, with the interface of `utils.processes.ray_cluster.RayCluster`; `asked` has the last options."""
 
     own = True
 

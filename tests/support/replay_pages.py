@@ -59,7 +59,7 @@ def write_replay(results, token, name, steps=4, footer=True, header=None, unit=N
 @contextmanager
 def page_over(results):
     """The page's address, while it is served."""
-    from browser.page.opening import find_or_start
+    from browser.page.server.opening import find_or_start
 
     port, server = find_or_start(Path(results), _PORTS.pop() if _PORTS else 0)
     thread = threading.Thread(target=server.serve_forever)

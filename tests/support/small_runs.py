@@ -13,7 +13,7 @@ SEEDS = (1, 2)
 UNHURRIED = """
 import time
 from envs import REGISTRY
-from envs.two_step import TwoStepGame
+from envs.small.two_step import TwoStepGame
 
 class Unhurried(TwoStepGame):
     def step(self, actions):

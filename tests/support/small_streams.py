@@ -1,6 +1,6 @@
 """An environment whose agents are streams, as declared fields."""
 
-from envs.fields import EnvSpec, FieldSpec
+from envs.contract.fields import EnvSpec, FieldSpec
 
 
 def stream_spec(agents, size):

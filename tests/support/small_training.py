@@ -11,12 +11,12 @@ from checks.options import completed
 from checks.registries import chosen_name
 from cli.compose import compose_config
 from envs import REGISTRY as environments
-from envs.sizes import spec_of
+from envs.contract.sizes import spec_of
 from experiment.assembly import assemble
 from fakes import RecordingLogger
 from learners import REGISTRY as learners
 from run import run
-from utils.config import config_names, recursive_dict_update
+from utils.config.merging import config_names, recursive_dict_update
 from watched_training import watch_updates
 
 # episodes of a few steps, or of few agents, where an environment has an argument for that

@@ -11,19 +11,19 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from records.suite_state import SuiteFolder, SuiteRun
-from records.suite_trials import SearchPlan
-from suites import keeper
-from suites import launcher as launchers
-from suites.claims import Claims
-from suites.launcher import Work
-from suites.local import LocalLauncher
-from suites.one_run import keep_one
-from suites.resources import Machine
-from suites.search import read_search
-from suites.slurm import run_task
-from suites.starter import Starter, serve
-from utils.whole_files import write_whole
+from suites.launch import keeper
+from suites.launch import launcher as launchers
+from suites.launch.claims import Claims
+from suites.launch.launcher import Work
+from suites.launch.local import LocalLauncher
+from suites.launch.one_run import keep_one
+from suites.launch.slurm import run_task
+from suites.launch.starter import Starter, serve
+from suites.plan.resources import Machine
+from suites.plan.search import read_search
+from suites.state.state import SuiteFolder, SuiteRun
+from suites.state.trials import SearchPlan
+from utils.files.whole_files import write_whole
 
 # where the pretended runs of a search do best
 BEST_RATE = 0.003
@@ -60,7 +60,7 @@ def searched(results, search, name="mine", runs_per_trial=1, said=None, held=(),
     Returns:
         the suite's folder, and the searcher.
     """
-    from suites.searcher import Searcher  # with NumPy, which pretended runs do without
+    from suites.search.searcher import Searcher  # with NumPy, which pretended runs do without
 
     read, folder = read_search(search), folder_in(results, name)
     options = {"steps": 20, "pause": 0.002, **options}

@@ -6,7 +6,7 @@ import torch as th
 
 import convoy_team
 from cli.compose import compose_config
-from utils.config import recursive_dict_update
+from utils.config.merging import recursive_dict_update
 
 DRONES = {"mac": "pilot_mac", "learner": "pilot_learner", "lr": 0.01}
 SCHEDULES = {"episodes": "qmix", "episodes_continuous": "vdn", "rollout": "pqn_vdn"}

@@ -1,6 +1,6 @@
 """A suite of four short runs, and what became of each."""
 
-from records.suite_state import SuiteFolder
+from suites.state.state import SuiteFolder
 
 TINY = """
 algorithms: [qmix, vdn]

@@ -7,7 +7,7 @@ import pytest
 import torch as th
 
 from forked import start_forked
-from utils.allocation import keep_freed_memory
+from utils.processes.allocation import keep_freed_memory
 
 
 def _faults():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch as th
 
-from utils.available_memory import available_memory, memory_errors_explained, require_memory
-from utils.devices import device_memory
 from utils.errors import MusterError
+from utils.processes.available_memory import available_memory, memory_errors_explained, require_memory
+from utils.tensors.devices import device_memory
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
@@ -91,7 +91,7 @@ def test_the_rest_of_ulimit_counts():
     """The process asks with a limit of its memory and 50 MiB more."""
     program = """if True:
         import os, resource
-        from utils.available_memory import available_memory
+        from utils.processes.available_memory import available_memory
         taken = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (taken + 50 * 2**20, resource.RLIM_INFINITY))
         print(available_memory())

@@ -114,7 +114,7 @@ def test_each_call_is_done_once_and_a_graph_is_made_again_where_memory_has_chang
 def _called():
     import torch as th
 
-    from utils.captured import Captured
+    from utils.tensors.captured import Captured
 
     said, calls, found = [], [], {}
     state = {"sum": th.zeros(3, device="cuda")}
@@ -151,7 +151,7 @@ def test_what_cannot_be_captured_is_said_once_and_not_tried_again():
 def _failing():
     import torch as th
 
-    from utils.captured import Captured
+    from utils.tensors.captured import Captured
 
     said = []
     console = type("Console", (), {"warning": lambda self, text: said.append(text)})()

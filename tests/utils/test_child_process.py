@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from utils import child_process
-from utils.child_process import CONTEXT, ChildProcess
+from utils.processes import child_process
+from utils.processes.child_process import CONTEXT, ChildProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="signals and process groups")]
 pytestmark.append(pytest.mark.usefixtures("spawned"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from utils.config import (
+from utils.config.merging import (
     CONFIG_DIR,
     config_names,
     config_path,

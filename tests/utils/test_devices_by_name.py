@@ -6,7 +6,7 @@ import pytest
 import torch as th
 import torch.nn as nn
 
-from utils.devices import (
+from utils.tensors.devices import (
     acting_device,
     collector_device,
     learner_device,

@@ -8,12 +8,12 @@ from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
 from controllers.inputs import RowInputs
 from devices import CPUS, use_cpus
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from helpers import SIZES, fill, make_args
 from modules.agents import REGISTRY as agents
 from modules.critics import REGISTRY as critics
 from modules.unshared import unshare
-from utils.divided import divided, divided_sequences, dividing, is_dividing
+from utils.tensors.divided import divided, divided_sequences, dividing, is_dividing
 
 N = SIZES["n_agents"]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from utils.filled_rows import filled_rows
+from utils.tensors.filled_rows import filled_rows
 
 
 def _most_in_a_row(starts, lengths, rows, width):

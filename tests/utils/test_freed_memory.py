@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from utils.freed_memory import FreedMemory
+from utils.processes.freed_memory import FreedMemory
 
 GLIBC = hasattr(ctypes.CDLL(None), "malloc_trim") if os.path.exists("/proc/self/statm") else False
 

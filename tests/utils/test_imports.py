@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from utils.imports import not_imported
+from utils.config.imports import not_imported
 
 
 def test_a_package_is_missing_for_a_while(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import torch as th
 from components.normalisers import RunningNorm
 from gpu_runs import on_gpu, waits_so_far
 from learners.ppo_learner import _scaled
-from utils.masked_rows import mean_where
+from utils.tensors.masked_rows import mean_where
 from utils.value_norm import ValueNorm
 
 MASKS = [[1, 0, 1, 1], [0, 0, 1, 0], [0, 0, 0, 0]]

@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from utils.npy_files import read_npy
+from utils.files.npy_files import read_npy
 
 
 def with_header(shape, descr="<f8", data=b"1234567812345678"):

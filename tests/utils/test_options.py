@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from utils.config.options import Option, converted
 from utils.errors import ConfigError
-from utils.options import Option, converted
 
 
 @pytest.mark.parametrize(

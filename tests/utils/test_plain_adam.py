@@ -3,7 +3,7 @@
 import pytest
 import torch as th
 
-from utils.optimisers import make_step
+from utils.tensors.optimisers import make_step
 
 
 @pytest.mark.parametrize("options", [{}, {"weight_decay": 0.1}, {"amsgrad": True}, {"fused": False}])

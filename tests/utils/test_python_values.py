@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from utils.python_values import values_of
+from utils.config.python_values import values_of
 
 TEXT = """
 from numpy import *

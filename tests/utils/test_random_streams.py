@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch as th
 
-from utils.random_streams import RandomStream, global_generators, seed_everything, set_global_generators
+from utils.numbers.random_streams import RandomStream, global_generators, seed_everything, set_global_generators
 
 
 def _draw():

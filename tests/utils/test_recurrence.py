@@ -5,8 +5,8 @@ import torch as th
 
 from components.normalisers import ReturnScale
 from gpu_runs import on_gpu
-from utils.recurrence import from_the_end
 from utils.rl_utils import build_gae_targets, td_lambda_returns
+from utils.tensors.recurrence import from_the_end
 
 
 def test_by_hand():

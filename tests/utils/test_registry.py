@@ -5,9 +5,9 @@ import collections
 import pytest
 
 from checks.plugins import import_plugins
+from utils.config.options import SHARED, Option
+from utils.config.registry import Registry, lazy_classes
 from utils.errors import ConfigError
-from utils.options import SHARED, Option
-from utils.registry import Registry, lazy_classes
 
 
 def test_plain_assignment_as_in_pymarl():
@@ -89,7 +89,7 @@ def test_pymarls_plain_dict_becomes_a_registry():
 
 def test_an_unknown_name_tells_which_plugins_were_loaded(monkeypatch, tmp_path):
     """Seldom the registry is wrong: more often the file that fills it was not named."""
-    monkeypatch.setattr("utils.registry._plugins", {})
+    monkeypatch.setattr("utils.config.registry._plugins", {})
     registry = Registry("thing")
     with pytest.raises(ConfigError, match=r"Unknown thing 'x'\..* No plugins were loaded\.$"):
         registry["x"]

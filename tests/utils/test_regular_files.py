@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from utils.regular_files import open_regular, read_regular
+from utils.files.regular_files import open_regular, read_regular
 
 LARGEST = 1000
 

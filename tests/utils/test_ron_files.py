@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from utils.errors import ConfigError
-from utils.ron_files import Struct, load_ron
+from utils.files.ron_files import Struct, load_ron
 
 WRITTEN = """#![enable(implicit_some)]
 // a config

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.epsilon_schedules import DecayThenFlatSchedule
-from utils.schedules import Schedule
+from utils.numbers.schedules import Schedule
 
 POINTS = [[100, 1.0], [200, 3.0], [400, 0.5]]
 

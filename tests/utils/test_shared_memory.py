@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from helpers import small_disk
-from utils.child_process import CONTEXT, ChildProcess
-from utils.shared_memory import NamedMemory, NamelessMemory, map_file
+from utils.processes.child_process import CONTEXT, ChildProcess
+from utils.processes.shared_memory import NamedMemory, NamelessMemory, map_file
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from collections import namedtuple
 import pytest
 import torch as th
 
-from utils.tensor_trees import is_tree, leaves, map_tree
+from utils.tensors.tensor_trees import is_tree, leaves, map_tree
 
 Pair = namedtuple("Pair", "left right")
 ONE, TWO, THREE = (th.tensor([float(k)]) for k in (1, 2, 3))

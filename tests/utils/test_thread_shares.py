@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from utils.cores import VARIABLE, usable_cores
 from utils.errors import ConfigError
-from utils.thread_shares import ThreadShares
+from utils.processes.cores import VARIABLE, usable_cores
+from utils.processes.thread_shares import ThreadShares
 
 SOURCE = Path(__file__).parents[2] / "src"
 FORKS = """
 import os, sys, time
-from utils.thread_shares import ThreadShares
+from utils.processes.thread_shares import ThreadShares
 
 def add(rows):
     done.append(rows)

@@ -5,9 +5,9 @@ from types import ModuleType
 
 import pytest
 
-from envs.optional import require
+from envs.contract.optional import require
+from utils.config.user_modules import imported
 from utils.errors import ConfigError
-from utils.user_modules import imported
 
 
 class Lazy(ModuleType):

@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from helpers import fill_disk, small_disk
-from utils.whole_files import set_aside, write_whole
+from utils.files.whole_files import set_aside, write_whole
 
 
 def test_a_whole_file_or_the_old_one(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from utils.errors import ConfigError
-from utils.yaml_files import load_yaml
+from utils.files.yaml_files import load_yaml
 
 
 def test_values(tmp_path):

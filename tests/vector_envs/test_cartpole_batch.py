@@ -9,10 +9,10 @@ from checks.pairings import check_pairings
 from checks.registries import chosen_name
 from envs import REGISTRY, batched_names, has_batched_form
 from helpers import make_args
-from utils.config import config_path, default_config
+from utils.config.merging import config_path, default_config
+from utils.config.registry import loaded
 from utils.errors import ConfigError
-from utils.registry import loaded
-from utils.yaml_files import load_yaml
+from utils.files.yaml_files import load_yaml
 from vector_envs import REGISTRY as SOURCES
 from vector_envs.instances import env_parameters
 

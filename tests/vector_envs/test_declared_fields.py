@@ -5,8 +5,8 @@ import pytest
 
 import convoy_team
 from convoy import DRONES, LAMPS, TRUCKS, Convoy
-from envs.seeds import environment_seed
-from envs.validation import InvalidEnvironmentError
+from envs.contract.seeds import environment_seed
+from envs.contract.validation import InvalidEnvironmentError
 from helpers import make_args
 from odd_envs import WrongConvoy
 from own_parts import registries_restored

@@ -14,8 +14,8 @@ from envs import REGISTRY
 from envs.racing.environment import RacingBatch
 from envs.skirmish.vectorised import SkirmishBatch
 from helpers import make_args
-from utils import thread_shares
 from utils.errors import ConfigError
+from utils.processes import thread_shares
 from vector_envs import REGISTRY as SOURCES
 from vector_envs import threads as counting
 from vector_envs.native import NativeEnv

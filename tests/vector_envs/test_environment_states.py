@@ -12,7 +12,7 @@ from fakes import CountingEnv, DrawingEnv, RecordingLogger, UnsavableEnv
 from helpers import fill, make_args
 from helpers import recreation_seed_by_hand as stream
 from utils.errors import MusterError
-from utils.random_streams import seed_everything
+from utils.numbers.random_streams import seed_everything
 from vector_envs.faults import EnvironmentWorkerError
 
 pytestmark = pytest.mark.slow

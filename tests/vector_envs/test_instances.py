@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from envs import REGISTRY, env_fn
-from envs.seeds import SEED_LIMIT, environment_seed
+from envs.contract.seeds import SEED_LIMIT, environment_seed
 from helpers import make_args
 from vector_envs.instances import TEST_SEED_OFFSET, batched_environment_factory, environment_factory
 

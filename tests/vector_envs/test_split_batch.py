@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
+from envs.contract.seeds import copies_seeds
 from envs.entities.batch import EntityBatch
 from envs.racing.environment import RacingBatch
-from envs.seeds import copies_seeds
 from envs.skirmish.vectorised import SkirmishBatch
 from fakes import CountingBatch
 from helpers import make_args

@@ -14,11 +14,11 @@ import pytest
 import torch as th
 
 from envs import REGISTRY
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from experiment.assembly import assemble
 from fakes import CountingEnv, ModulesEnv, RecordingLogger, UnevenEnv
 from helpers import hear_ctrl_c, make_args
-from utils.random_streams import seed_everything
+from utils.numbers.random_streams import seed_everything
 from vector_envs import TRANSPORTS
 from vector_envs.environment_row import EnvironmentRow
 from vector_envs.step_arrays import StepArrays

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from envs.validation import InvalidEnvironmentError
+from envs.contract.validation import InvalidEnvironmentError
 from fakes import CountingBatch, CountingEnv
 from vector_envs import TRANSPORTS
 from vector_envs.contract import StepOutcome, infos_of

@@ -21,7 +21,7 @@ from fakes import CountingEnv, DrawingEnv, FaultyEnv, RecordingLogger
 from helpers import make_args
 from helpers import recreation_seed_by_hand as stream
 from utils.errors import MusterError
-from utils.random_streams import seed_everything
+from utils.numbers.random_streams import seed_everything
 from vector_envs import TRANSPORTS
 from vector_envs.faults import EnvironmentWorkerError
 from vector_envs.instances import TEST_SEED_OFFSET

@@ -1,8 +1,8 @@
 """Opponents: which models play the groups that do not learn in a rollout (self-play)."""
 
-from utils.options import EPISODES, FREE, STEPS, WIDTH, Option
-from utils.reach import READ_ONLY
-from utils.registry import Registry
+from utils.config.options import EPISODES, FREE, STEPS, WIDTH, Option
+from utils.config.reach import READ_ONLY
+from utils.config.registry import Registry
 
 REGISTRY = Registry("choice of opponents")
 REGISTRY.declare(

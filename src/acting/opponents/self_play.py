@@ -18,7 +18,7 @@ from controllers.teams import TeamControllers
 from learners.non_finite import require_finite
 from records.logger import Logger
 from utils.errors import ConfigError
-from utils.random_streams import RandomStream
+from utils.numbers.random_streams import RandomStream
 
 
 class SelfPlay:

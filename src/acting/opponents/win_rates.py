@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.infos import is_true
+from envs.contract.infos import is_true
 
 WON = "battle_won"
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from browser.figures.style import TEMPLATE, axis_title, color, dash, faint, metric_title, plain_text
 from browser.figures.wording import incomplete_stretches, is_share, numbered
-from browser.records.curves import Curve
+from browser.reading.curves import Curve
 from browser.stats.bands import Band, bands_title
 
 # of a line, which is more than a screen has columns, and of all lines of a figure

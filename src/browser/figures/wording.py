@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from browser.records.curves import AXES
+from browser.reading.curves import AXES
 from browser.stats.bands import Band
 
 # Okabe and Ito's colours, which people with colour-blindness can tell apart, without their yellow, which pales on white

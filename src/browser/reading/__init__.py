@@ -6,12 +6,12 @@ for run in results.runs():
 curve = results.curves(run, ["test_return_mean"])["test_return_mean"]
 """
 
-from browser.records.configs import differences, varying_keys
-from browser.records.curves import Curve
-from browser.records.lineage import Lineage, lineages
-from browser.records.paths import OutsideResultsError
-from browser.records.record import PROBABLY_DEAD, Artifact, Host, ResumedFrom, Run, Source
-from browser.records.results import Results, UnknownRunError
+from browser.reading.configs import differences, varying_keys
+from browser.reading.curves import Curve
+from browser.reading.lineage import Lineage, lineages
+from browser.reading.paths import OutsideResultsError
+from browser.reading.record import PROBABLY_DEAD, Artifact, Host, ResumedFrom, Run, Source
+from browser.reading.results import Results, UnknownRunError
 
 __all__ = [
     "PROBABLY_DEAD",

@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from utils.regular_files import read_regular
+from utils.files.regular_files import read_regular
 
 VERSION = 2
 # bytes; ten thousand runs with two hundred config keys take a tenth of it

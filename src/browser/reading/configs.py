@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from typing import Any
 
-from browser.records.limits import MOST_CONFIG_KEYS, cut, cut_value
-from browser.records.record import MAP_KEYS, Run
+from browser.reading.limits import MOST_CONFIG_KEYS, cut, cut_value
+from browser.reading.record import MAP_KEYS, Run
 from records.limits import LONGEST_KEY
 from records.options import OPTIONS
 from utils.nearest import suggestion

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from browser.records.json_files import JsonObject, plain
+from browser.reading.json_files import JsonObject, plain
 from records.limits import LONGEST_KEY, MOST_METRICS
 from records.metric_lines import LARGEST_STEP
 from records.metric_rows import Rows

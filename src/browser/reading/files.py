@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-from browser.records.paths import OutsideResultsError, inside
+from browser.reading.paths import OutsideResultsError, inside
 from records.limits import LARGEST
-from utils.regular_files import open_regular, problem_of, read_regular
+from utils.files.regular_files import open_regular, problem_of, read_regular
 
 
 class ResultsFiles:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from browser.records.record import Run
+from browser.reading.record import Run
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 

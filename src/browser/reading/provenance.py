@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from browser.records.limits import MOST_SOURCES, cut
+from browser.reading.limits import MOST_SOURCES, cut
 
 
 @dataclass(frozen=True)

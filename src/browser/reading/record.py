@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from browser.records.limits import LONGEST_NAME, cut
+from browser.reading.limits import LONGEST_NAME, cut
 from records.tokens import MAP_ARGUMENTS, scenario_text
 
 # Sacred's own are QUEUED, RUNNING, COMPLETED, INTERRUPTED, TIMEOUT and FAILED; programs may add theirs.

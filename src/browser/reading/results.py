@@ -4,20 +4,20 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from browser.records import curves as curve_files
-from browser.records.cache import FileCache, default_cache_path
-from browser.records.curves import Curve
-from browser.records.files import ResultsFiles
-from browser.records.json_files import JsonObject
-from browser.records.lineage import Lineage, lineages
-from browser.records.paths import inside
-from browser.records.provenance import Provenance, provenance_of
-from browser.records.record import Artifact, Run
-from browser.records.run_files import RunFile, files_of_run
-from browser.records.scan import subfolders
-from browser.records.sessions import SessionReader
-from browser.records.starting import with_tokens
-from browser.records.tokens import artifacts_of_token, diagnostics_path, log_path, manifest, run_of_token
+from browser.reading import curves as curve_files
+from browser.reading.cache import FileCache, default_cache_path
+from browser.reading.curves import Curve
+from browser.reading.files import ResultsFiles
+from browser.reading.json_files import JsonObject
+from browser.reading.lineage import Lineage, lineages
+from browser.reading.paths import inside
+from browser.reading.provenance import Provenance, provenance_of
+from browser.reading.record import Artifact, Run
+from browser.reading.run_files import RunFile, files_of_run
+from browser.reading.scan import subfolders
+from browser.reading.sessions import SessionReader
+from browser.reading.starting import with_tokens
+from browser.reading.tokens import artifacts_of_token, diagnostics_path, log_path, manifest, run_of_token
 from records import metric_rows
 from records.diagnostics import UPDATES
 from records.layout import DIAGNOSTICS, METRICS, RUNS, SACRED

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
-from browser.records.lineage import Lineage
-from browser.records.record import Artifact
-from browser.records.scan import entries_of
+from browser.reading.lineage import Lineage
+from browser.reading.record import Artifact
+from browser.reading.scan import entries_of
 from records.layout import RUNS
-from utils.regular_files import problem_of
+from utils.files.regular_files import problem_of
 
 # of one run; a checkpoint has a file per episode of its buffer
 MOST_FILES = 5000

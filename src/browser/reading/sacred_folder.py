@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from browser.records.configs import flatten
-from browser.records.json_files import JsonObject, parse, plain
-from browser.records.limits import LONGEST_TRACE, MOST_ARTIFACTS, MOST_CONFIG_KEYS, cut, cut_end, cut_value
-from browser.records.paths import is_file_name
-from browser.records.record import BEAT_SECONDS, UNKNOWN, Host, ResumedFrom, Run, Source
+from browser.reading.configs import flatten
+from browser.reading.json_files import JsonObject, parse, plain
+from browser.reading.limits import LONGEST_TRACE, MOST_ARTIFACTS, MOST_CONFIG_KEYS, cut, cut_end, cut_value
+from browser.reading.paths import is_file_name
+from browser.reading.record import BEAT_SECONDS, UNKNOWN, Host, ResumedFrom, Run, Source
 
 # of these run.json has some from the first moment; a file that has none is another program's
 _SACRED_KEYS = ("experiment", "status", "command", "meta", "start_time", "heartbeat", "host")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from browser.records.paths import OutsideResultsError, inside
+from browser.reading.paths import OutsideResultsError, inside
 from records.layout import MLFLOW, NAMED_BY_TOKEN, SACRED, WANDB
 
 # EPyMARL's are results/sacred/NAME/MAP/N

@@ -4,14 +4,14 @@ import os
 import time
 from pathlib import Path
 
-from browser.records.cache import RACY_SECONDS, FileCache
-from browser.records.files import ResultsFiles, not_read
-from browser.records.record import Run
-from browser.records.sacred_folder import FILES, part_of, run_from
-from browser.records.scan import Found, find_runs, sacred_folder
-from browser.records.tokens import log_path
+from browser.reading.cache import RACY_SECONDS, FileCache
+from browser.reading.files import ResultsFiles, not_read
+from browser.reading.record import Run
+from browser.reading.sacred_folder import FILES, part_of, run_from
+from browser.reading.scan import Found, find_runs, sacred_folder
+from browser.reading.tokens import log_path
 from records.limits import LARGEST
-from utils.regular_files import open_regular, problem_of
+from utils.files.regular_files import open_regular, problem_of
 
 # files of Sacred's folder that are read on demand only
 _LATER = ("metrics.json", "cout.txt")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from browser.records.record import Run
+from browser.reading.record import Run
 from records.tokens import parts_of, run_token
 
 # the token is made when torch has been imported and plugins have been read

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from browser.records.configs import flatten
-from browser.records.files import ResultsFiles
-from browser.records.json_files import parse, plain
-from browser.records.record import Artifact, Run
-from browser.records.scan import entries_of, subfolders
+from browser.reading.configs import flatten
+from browser.reading.files import ResultsFiles
+from browser.reading.json_files import parse, plain
+from browser.reading.record import Artifact, Run
+from browser.reading.scan import entries_of, subfolders
 from records.layout import CHECKPOINTS, DIAGNOSTICS, MANIFEST, METRICS, MODELS, REPLAYS, RUNS, TB_LOGS
 from records.tokens import parts_of
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from browser.comparison import ONLY, SCORES
-from browser.records.curves import AXES
+from browser.reading.curves import AXES
 from browser.stats.bands import BANDS, DEFAULT_BAND
 from records.run_score import LAST
 from utils.errors import ConfigError

@@ -15,9 +15,9 @@ from browser.comparison import (
     title_of_score,
 )
 from browser.figures.wording import metric_title
-from browser.records import Lineage, Results, lineages, varying_keys
-from browser.records.configs import MISSING, key_suggestion
-from browser.records.record import Run
+from browser.reading import Lineage, Results, lineages, varying_keys
+from browser.reading.configs import MISSING, key_suggestion
+from browser.reading.record import Run
 from browser.report.arguments import Options
 from browser.stats import Band, Estimate, Profile, best_value, final_value, to_marl_eval
 from utils.errors import ConfigError

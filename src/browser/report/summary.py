@@ -5,8 +5,8 @@ from pathlib import Path
 
 from browser import figures
 from browser.figures.wording import metric_title
-from browser.records import Results
-from browser.records.curves import Curve
+from browser.reading import Results
+from browser.reading.curves import Curve
 from browser.report.page import Page
 from browser.stats.outcomes import best_value, final_value
 from utils.errors import ConfigError

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from utils.errors import ConfigError
-from utils.interquartile import iqm
 from utils.nearest import suggestion
+from utils.numbers.interquartile import iqm
 
 # scores of one algorithm: one array per map (task), of a score per run; maps may have different numbers of runs
 Scores = Sequence[np.ndarray]

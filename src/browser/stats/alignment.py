@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from browser.records.curves import AXES, Curve
+from browser.reading.curves import AXES, Curve
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 

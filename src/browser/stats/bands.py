@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from browser.records.curves import Curve
+from browser.reading.curves import Curve
 from browser.stats.aggregates import FEWEST, LEVEL, REPETITIONS, interval_of, iqm, spread_title
 from browser.stats.alignment import align, smooth
 from utils.errors import ConfigError

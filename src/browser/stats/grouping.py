@@ -4,9 +4,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from browser.records.configs import key_suggestion, value_of
-from browser.records.limits import LONGEST_NAME, cut
-from browser.records.record import Run
+from browser.reading.configs import key_suggestion, value_of
+from browser.reading.limits import LONGEST_NAME, cut
+from browser.reading.record import Run
 from utils.errors import ConfigError
 
 # the one group of runs that are grouped by nothing

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from browser.records.curves import Curve
-from browser.records.record import Run
+from browser.reading.curves import Curve
+from browser.reading.record import Run
 from browser.stats.outcomes import best_value
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from browser.records.curves import Curve
+from browser.reading.curves import Curve
 from records.run_score import score_of
 
 

@@ -5,9 +5,9 @@ Traits:
     stores: "records": the fields of a step stand side by side in memory, and runners bring them so
 """
 
-from utils.options import EPISODES, EXPERIENCE, FREE, SHARED, Option
-from utils.reach import FILES, NOWHERE
-from utils.registry import Registry, lazy_classes
+from utils.config.options import EPISODES, EXPERIENCE, FREE, SHARED, Option
+from utils.config.reach import FILES, NOWHERE
+from utils.config.registry import Registry, lazy_classes
 
 UNITS = {
     "store_units": Option(

@@ -10,11 +10,11 @@ from components.buffers.place import place_of
 from components.buffers.replay_buffer import ReplayBuffer
 from components.episode_batch import EpisodeBatch
 from components.sizing import REPLAY, SAMPLE, batch_bytes
-from utils.available_memory import require_memory
-from utils.devices import device_memory, same_device
 from utils.errors import ConfigError
+from utils.processes.available_memory import require_memory
 from utils.rl_utils import valid_transitions
 from utils.sizes import readable_size
+from utils.tensors.devices import device_memory, same_device
 
 
 class EpisodeReplay:

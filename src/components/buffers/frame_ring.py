@@ -16,8 +16,8 @@ from components.one_copy import moved, received
 from components.scheme import shape_at_a_step
 from components.step_records import StepRecords, step_layout
 from components.storage import lazy_zeros, require_range, storage_dtype
-from utils.devices import to_device
-from utils.schemes import observed_fields, state_fields
+from utils.tensors.devices import to_device
+from utils.tensors.schemes import observed_fields, state_fields
 
 
 class FrameRing:
@@ -28,8 +28,8 @@ class FrameRing:
     after number k has the number k + `ahead[place]`; 0 where none is known.
 
     A rollout's last column, which has no actions yet, waits: the first column of the next rollout of its source
-    completes it, if it shows the same (`utils.schemes.is_rollout`). So a frame is stored once, however short rollouts
-    are. Sources are runners whose rollouts come in any order.
+    completes it, if it shows the same (`utils.tensors.schemes.is_rollout`). So a frame is stored once, however short
+    rollouts are. Sources are runners whose rollouts come in any order.
 
     Args:
         scheme, groups, preprocess: of the batches, see `EpisodeBatch`; constant fields are left out.

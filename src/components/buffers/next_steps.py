@@ -8,7 +8,7 @@ from components.episode_batch import EpisodeBatch
 from components.record_batch import RecordBatch
 from components.step_records import StepRecords
 from components.storage import narrowed
-from utils.schemes import BEFORE, is_rollout
+from utils.tensors.schemes import BEFORE, is_rollout
 
 FILLED = ("filled",)
 

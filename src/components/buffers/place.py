@@ -1,7 +1,7 @@
 """Where a replay buffer keeps its fields: in main memory, or where the learner computes (`buffer_cpu_only`)."""
 
-from utils.devices import AUTO, CPU, device_memory
 from utils.sizes import readable_size
+from utils.tensors.devices import AUTO, CPU, device_memory
 
 # the part of the free memory that the buffer may take: networks, samples and what comes of them need the rest
 SHARE = 0.5

@@ -5,9 +5,9 @@ from typing import Any
 
 from components.episode_batch import EpisodeBatch
 from components.sizing import SAMPLE, batch_bytes
-from utils.available_memory import require_memory
-from utils.devices import device_memory, same_device
+from utils.processes.available_memory import require_memory
 from utils.rl_utils import valid_transitions
+from utils.tensors.devices import device_memory, same_device
 
 
 class NewestRollout:

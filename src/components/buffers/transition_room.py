@@ -8,10 +8,10 @@ from components.buffers.place import place_of
 from components.scheme import shape_at_a_step
 from components.sizing import batch_bytes
 from components.storage import storage_dtype
-from utils.available_memory import require_memory
-from utils.devices import AUTO, CPU, device_memory
 from utils.errors import ConfigError, MusterError
+from utils.processes.available_memory import require_memory
 from utils.sizes import readable_size
+from utils.tensors.devices import AUTO, CPU, device_memory
 
 # of each step, beside its fields: its successor, its kind, its places in two queues and its priority
 BYTES_BESIDE = 30

@@ -20,10 +20,10 @@ from components.one_copy import received
 from components.sampling.drawn import Drawn
 from components.sizing import REPLAY, SAMPLE, batch_bytes
 from components.update_plan import Supply
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 from utils.errors import MusterError
-from utils.schemes import is_rollout
 from utils.sizes import readable_size
+from utils.tensors.schemes import is_rollout
 
 # what a step is: no transition starts there; one to learn from does; one that is held out does
 NOTHING, LEARNED, HELD_OUT = 0, 1, 2

@@ -14,8 +14,8 @@ Forms: "drawn", steps that a buffer of transitions has drawn and not read yet (`
 several steps (`EpisodeBatch`); "steps", rows of one step; "parts", several such batches (`sampling.minibatches`).
 """
 
-from utils.options import COPIES, STEPS, Option
-from utils.registry import Registry
+from utils.config.options import COPIES, STEPS, Option
+from utils.config.registry import Registry
 
 REGISTRY = Registry("sample unit")
 GAMMA = Option(None, "discount per step; null: that of the run", nullable=True, kind=float, at_least=0, at_most=1)

@@ -9,7 +9,7 @@ from typing import Any
 from components.sampling import REGISTRY
 from components.sampling.fields import require_fields
 from components.sampling.listed import Listed
-from utils.registry import loaded
+from utils.config.registry import loaded
 
 # what `debug_units` puts before the first unit and after each
 DEBUGGING = ("check_nan", "check_shape", "check_stats")

@@ -8,7 +8,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.one_copy import moved
-from utils.devices import same_device
+from utils.tensors.devices import same_device
 
 
 @dataclass

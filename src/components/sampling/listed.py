@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.sampling import REGISTRY
+from utils.config.registry import Entry
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.registry import Entry
 
 # the keys of a config that list units
 LISTS = ("store_units", "sample_units")

@@ -8,10 +8,10 @@ import torch as th
 from components.episode_batch import EpisodeBatch
 from components.sampling.fields import require_fields, with_more
 from utils import rl_utils
-from utils.devices import to_device
 from utils.errors import ConfigError
 from utils.plain_values import shown
-from utils.schemes import observed_fields
+from utils.tensors.devices import to_device
+from utils.tensors.schemes import observed_fields
 
 
 def mini_race(

@@ -8,7 +8,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.sampling.chain import Minibatches
-from utils.devices import to_device
+from utils.tensors.devices import to_device
 
 
 def shuffled_minibatches(batch: EpisodeBatch, info: Any, parts: int, epochs: int = 1) -> Minibatches:

@@ -10,7 +10,7 @@ from components.sampling.fields import with_more
 from utils import rl_utils
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.schemes import is_rollout
+from utils.tensors.schemes import is_rollout
 
 
 class Normalise:

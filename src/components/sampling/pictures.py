@@ -7,7 +7,7 @@ import torch as th
 
 from components.episode_batch import EpisodeBatch
 from components.sampling.fields import with_more
-from utils.schemes import centred, observed_fields, shape_of
+from utils.tensors.schemes import centred, observed_fields, shape_of
 
 
 def random_crop(batch: EpisodeBatch, info: Any, pixels: int) -> EpisodeBatch:

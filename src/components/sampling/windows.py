@@ -5,7 +5,7 @@ from typing import Any
 
 from components.episode_batch import EpisodeBatch
 from components.sampling.drawn import Drawn
-from utils.devices import to_device
+from utils.tensors.devices import to_device
 
 
 def next_states(drawn: Drawn, info: Any) -> EpisodeBatch:

@@ -3,7 +3,7 @@
 import torch as th
 
 from components.selectors.epsilon_greedy import EpsilonGreedyActionSelector
-from utils.schedules import Schedule
+from utils.numbers.schedules import Schedule
 
 
 class EpsilonBoltzmannSelector(EpsilonGreedyActionSelector):

@@ -4,8 +4,8 @@ from typing import Any
 
 from components.action_selectors import REGISTRY
 from components.epsilon_schedules import DecayThenFlatSchedule
-from utils.config import with_defaults
-from utils.schedules import Schedule
+from utils.config.merging import with_defaults
+from utils.numbers.schedules import Schedule
 
 
 class Exploring:

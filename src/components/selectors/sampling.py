@@ -4,7 +4,7 @@ import torch as th
 from torch.distributions import Categorical
 
 from components.selectors.exploring import Exploring
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 from utils.rl_utils import legal_policy
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from envs import REGISTRY
-from envs.fields import EnvSpec
-from envs.sizes import spec_of
+from envs.contract.fields import EnvSpec
+from envs.contract.sizes import spec_of
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import ENDS, KINDS, EnvSpec, FieldSpec
-from utils.available_memory import available_memory, require_memory
+from envs.contract.fields import ENDS, KINDS, EnvSpec, FieldSpec
 from utils.errors import MusterError
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
+from utils.processes.available_memory import available_memory, require_memory
 
 # numbers of one entry of a field, members of a group, steps of an episode
 LARGEST = 2**31 - 1

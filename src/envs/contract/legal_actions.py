@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import FieldSpec
-from envs.optional import require
-from envs.validation import NUMBERS, InvalidEnvironmentError
+from envs.contract.fields import FieldSpec
+from envs.contract.optional import require
+from envs.contract.validation import NUMBERS, InvalidEnvironmentError
 from utils.plain_values import shown
 
 # its key in observations and infos
@@ -29,7 +29,7 @@ class LegalActions:
     Args:
         path: of the actions.
         space: of the actions.
-        actions: the fields that `envs.space_values.acted` makes of it.
+        actions: the fields that `envs.contract.space_values.acted` makes of it.
     """
 
     def __init__(self, path: str, space: Any, actions: Mapping[str, FieldSpec]):

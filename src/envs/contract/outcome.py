@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from envs.infos import is_true
-from envs.validation import InvalidEnvironmentError, info_of, is_end, team_reward
+from envs.contract.infos import is_true
+from envs.contract.validation import InvalidEnvironmentError, info_of, is_end, team_reward
 
 
 class Outcome(NamedTuple):

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from utils.reach import FILES, MODULE, NOWHERE, Reach, holds_text, is_empty
+from utils.config.reach import FILES, MODULE, NOWHERE, Reach, holds_text, is_empty
 
 # packages whose modules Muster itself names as environments (requirements-envs.txt)
 OWN_PACKAGES = ("mpe2", "pettingzoo", "gymnasium")

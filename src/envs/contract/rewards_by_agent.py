@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import AGENTS, FieldSpec, pymarl_spec
+from envs.contract.fields import AGENTS, FieldSpec, pymarl_spec
+from envs.contract.validation import as_numbers
 from envs.multiagentenv import MultiAgentEnv
-from envs.validation import as_numbers
 
 
 class RewardsByAgent:

@@ -3,11 +3,11 @@
 from numbers import Integral
 from typing import Any
 
-from envs.declarations import check_fields
-from envs.fields import EnvSpec, declared_spec, pymarl_spec
-from utils.available_memory import available_memory, require_memory
+from envs.contract.declarations import check_fields
+from envs.contract.fields import EnvSpec, declared_spec, pymarl_spec
 from utils.errors import MusterError
 from utils.plain_values import shown
+from utils.processes.available_memory import available_memory, require_memory
 
 COUNTS = ("n_agents", "n_actions", "episode_limit")
 SHAPES = ("obs_shape", "state_shape")

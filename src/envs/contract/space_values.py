@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import FieldSpec
-from envs.optional import require
-from envs.spaces import actions, observations
-from envs.validation import InvalidEnvironmentError, shaped
+from envs.contract.fields import FieldSpec
+from envs.contract.optional import require
+from envs.contract.spaces import actions, observations
+from envs.contract.validation import InvalidEnvironmentError, shaped
 from utils.plain_values import shown
 
 Showing = Callable[[Any], dict[str, np.ndarray]]
@@ -47,7 +47,7 @@ def observed(path: str, space: Any) -> tuple[dict[str, FieldSpec], Showing]:
 def acted(path: str, space: Any) -> tuple[dict[str, FieldSpec], Acting]:
     """The fields of an action space, and what turns agents' values of them into the action of agent i.
 
-    Continuous actions are clipped to their bounds. See `envs.spaces.actions` for the branches.
+    Continuous actions are clipped to their bounds. See `envs.contract.spaces.actions` for the branches.
     """
     spaces = require("gymnasium.spaces", "Gymnasium's spaces")
     if isinstance(space, spaces.Dict | spaces.Tuple):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from envs.fields import AGENTS, Bound, FieldSpec
-from envs.optional import require
+from envs.contract.fields import AGENTS, Bound, FieldSpec
+from envs.contract.optional import require
 from utils.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ the outcomes `terminated` and `truncated` by agent. A reward comes with the step
 
 from typing import NamedTuple
 
-from envs.fields import EnvSpec
+from envs.contract.fields import EnvSpec
 
 BEGINS, CLOSING, OBS, PRESENT = "begins", "closing", "obs", "present"
 

@@ -8,7 +8,7 @@ of ends by agent `agents/terminated`.
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from envs.fields import AGENTS, ENDS, EnvSpec, FieldSpec, with_env_info
+from envs.contract.fields import AGENTS, ENDS, EnvSpec, FieldSpec, with_env_info
 from utils.errors import ConfigError
 
 

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from dots_simulator.layout import LayoutError
+from envs.contract.fields import FieldSpec
+from envs.contract.infos import MEANINGS, without_meaning
+from envs.contract.option_classes import require_known, signature_of
 from envs.dots import side_channels
 from envs.dots.connecting import connect, forget
 from envs.dots.faults import SimulatorFault
@@ -17,9 +20,6 @@ from envs.dots.group_play import GroupPlay
 from envs.dots.options import Options
 from envs.dots.session import Session
 from envs.dots.side_channels.state import StateChannel
-from envs.fields import FieldSpec
-from envs.infos import MEANINGS, without_meaning
-from envs.option_classes import require_known, signature_of
 
 log = logging.getLogger("muster")
 # what an info says of the agents whose streams have ended
@@ -27,7 +27,7 @@ OF_AGENTS = ("agent_return", "agent_length")
 
 
 class DotsEnv:
-    """One simulator in the form of `envs.fields`; `fields.GroupFields` has the fields.
+    """One simulator in the form of `envs.contract.fields`; `fields.GroupFields` has the fields.
 
     A step is a turn of the simulator: the agents that ask in it are `present`. Others are not there, and get no action.
     An episode of the run is `time_limit` turns, after which the simulator is reset; the episodes of agents begin and
@@ -124,8 +124,8 @@ class DotsEnv:
         return {path: array for play in self._plays.values() for path, array in play.shown.items()}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
-        """See `envs.fields`. The last info of an episode has the simulator's statistics, and `agent_return` and
-        `agent_length`: means over the streams that have ended in it, by group if there are several."""
+        """See `envs.contract.fields`. The last info of an episode has the simulator's statistics, and `agent_return`
+        and `agent_length`: means over the streams that have ended in it, by group if there are several."""
         for behaviour, play in self._plays.items():
             if behaviour in self._session.groups:
                 play.act(self._session.groups[behaviour], actions)

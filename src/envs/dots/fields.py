@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from dots_simulator.groups import GroupSpec
-from envs.fields import AGENTS, FieldSpec
+from envs.contract.fields import AGENTS, FieldSpec
 from utils.errors import MusterError
 
 CLOSING = "closing"

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.validation import InvalidEnvironmentError
 from envs.dots.fields import GroupFields
 from envs.dots.group import Group
 from envs.dots.streams import Streams
-from envs.validation import InvalidEnvironmentError
 
 
 class GroupPlay:

@@ -8,17 +8,17 @@ from typing import Any
 
 from dots_simulator.channels import ENGINE_SETTINGS
 from dots_simulator.layout import PROTOCOLS
-from envs.bounds import require_numbers
+from envs.contract.bounds import require_numbers
+from envs.contract.reaches import OF_ALL, nowhere
 from envs.dots import side_channels
 from envs.dots.connecting import AUTO, Wanted
 from envs.dots.overwritten import AUTO as FOUND_OUT
 from envs.dots.overwritten import IDS
 from envs.dots.process import found
-from envs.reaches import OF_ALL, nowhere
+from utils.config.reach import FILES, PROGRAM, Reach, whole_path
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.reach import FILES, PROGRAM, Reach, whole_path
 
 BOUNDS = {
     "launch_timeout": (0.1, 86_400.0),

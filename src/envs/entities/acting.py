@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from envs.attribute_states import Encoder
+from envs.contract.attribute_states import Encoder
 from envs.entities.actions import (
     Action,
     CategoricalAction,

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.fields import FieldSpec
+from envs.contract.validation import InvalidEnvironmentError
 from envs.entities.batch import LARGEST_LIMIT, EntityBatch
 from envs.entities.games import GAMES
 from envs.entities.sizes import Sizes, check_sizes
-from envs.fields import FieldSpec
-from envs.validation import InvalidEnvironmentError
 from utils.errors import ConfigError
 from utils.plain_values import shown
 

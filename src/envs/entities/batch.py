@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.fields import FieldSpec, declared_spec
+from envs.contract.seeds import copies_seeds
+from envs.contract.validation import InvalidEnvironmentError
 from envs.entities.acting import Offered, actions_of, offered_in, restored, saved
 from envs.entities.copies import Copy
 from envs.entities.encoding import Encoder
@@ -15,9 +18,6 @@ from envs.entities.reading import metrics
 from envs.entities.shares import ChoiceShares
 from envs.entities.sizes import Sizes, layout_of
 from envs.entities.together import together
-from envs.fields import FieldSpec, declared_spec
-from envs.seeds import copies_seeds
-from envs.validation import InvalidEnvironmentError
 from utils.errors import MusterError
 from utils.plain_values import shown
 
@@ -29,7 +29,7 @@ class EntityBatch:
     """`batch_size` copies of `EntityEnv`, with a row each in all arrays; the other arguments as there.
 
     Args:
-        seed: one for each copy, or one for all (`envs.seeds.copies_seeds`); None: a random one.
+        seed: one for each copy, or one for all (`envs.contract.seeds.copies_seeds`); None: a random one.
 
     Raises:
         ConfigError: there is no such environment, or it cannot be made of these arguments.

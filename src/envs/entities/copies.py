@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from envs.attribute_states import Encoder
+from envs.contract.attribute_states import Encoder
 from envs.entities.actions import MASK_OF, CategoricalAction
 from envs.entities.environment import Environment
 from envs.entities.making import made

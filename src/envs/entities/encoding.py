@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.fields import EnvSpec, count_of
 from envs.entities.actions import (
     MASK_OF,
     GlobalCategoricalActionMask,
@@ -16,7 +17,6 @@ from envs.entities.layout import Layout
 from envs.entities.numbering import EntityNumbering, Offer, Seen
 from envs.entities.observation import Observation
 from envs.entities.reading import BOOLEANS
-from envs.fields import EnvSpec, count_of
 from utils.errors import MusterError
 
 NUMBERS = (int, float, np.integer, np.floating)

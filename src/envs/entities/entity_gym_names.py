@@ -29,7 +29,7 @@ VECTORS = {
 }
 GAMES = "envs.entities.games"
 OURS = {
-    "ragged_buffer": "utils.ragged_buffer",
+    "ragged_buffer": "utils.ragged.buffer",
     "entity_gym.dataclass_utils": "envs.entities.dataclass_utils",
     "entity_gym.runner": "envs.entities.cli_runner",
     "entity_gym.cli_runner": "envs.entities.cli_runner",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from envs.contract.fields import AGENTS, FieldSpec
 from envs.entities.actions import (
     ActionSpace,
     CategoricalActionSpace,
@@ -18,7 +19,6 @@ from envs.entities.actions import (
     SelectEntityActionSpace,
 )
 from envs.entities.observation import ObsSpace
-from envs.fields import AGENTS, FieldSpec
 
 KINDS = {
     CategoricalActionSpace: "categorical",

@@ -2,10 +2,10 @@
 
 from envs.entities.entity_gym_names import alias_entity_gym
 from envs.entities.environment import Environment
+from utils.config.user_modules import imported
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.user_modules import imported
 
 
 def environment_class(name: str) -> type[Environment]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.fields import count_of
 from envs.entities.actions import GlobalCategoricalActionSpace
 from envs.entities.layout import Layout
-from envs.fields import count_of
 
 PLACES = (("x", "y"), ("x_pos", "y_pos"), ("pos_x", "pos_y"))
 HEADINGS, COLOURS = ("heading", "direction"), ("color", "colour")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from envs.contract.reaches import OF_ALL, importing, nowhere
 from envs.entities.games import GAMES
-from envs.reaches import OF_ALL, importing, nowhere
-from utils.reach import MODULE, Reach, whole_path
+from utils.config.reach import MODULE, Reach, whole_path
 
 _OTHERS = importing("environment", ":")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.infos import MEANINGS
+from envs.contract.infos import MEANINGS
 from utils.errors import MusterError
 from utils.plain_values import shown
 

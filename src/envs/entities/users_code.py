@@ -5,8 +5,8 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from envs.contract.validation import InvalidEnvironmentError
 from envs.entities.environment import Environment
-from envs.validation import InvalidEnvironmentError
 from utils.errors import MusterError
 from utils.plain_values import shown
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import FieldSpec
+from envs.contract.fields import FieldSpec
 from envs.gymnasium import drawings, tasks
 from envs.gymnasium.environment import GymnasiumEnv
 

@@ -17,8 +17,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from envs.attribute_states import Encoder
-from envs.optional import require
+from envs.contract.attribute_states import Encoder
+from envs.contract.optional import require
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown

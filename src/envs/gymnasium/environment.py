@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import AGENTS, FieldSpec
+from envs.contract.fields import AGENTS, FieldSpec
+from envs.contract.infos import without_meaning
+from envs.contract.legal_actions import MASK, LegalActions
+from envs.contract.space_values import acted, observed
+from envs.contract.validation import InvalidEnvironmentError
 from envs.gymnasium import drawings, states, tasks
 from envs.gymnasium.masks import MaskSource
 from envs.gymnasium.parts import part_of
 from envs.gymnasium.wrappers import wrapped
-from envs.infos import without_meaning
-from envs.legal_actions import MASK, LegalActions
-from envs.space_values import acted, observed
-from envs.validation import InvalidEnvironmentError
 from utils.errors import ConfigError
 from utils.plain_values import shown
 

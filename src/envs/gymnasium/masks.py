@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envs.legal_actions import MASK, observation_without_mask, without_mask
+from envs.contract.legal_actions import MASK, observation_without_mask, without_mask
 from utils.errors import ConfigError
 
 METHOD = "action_masks"

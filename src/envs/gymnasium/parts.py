@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from envs.optional import require
-from envs.validation import InvalidEnvironmentError
+from envs.contract.optional import require
+from envs.contract.validation import InvalidEnvironmentError
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envs.reaches import OF_ALL, importing, nowhere
-from utils.reach import MODULE, Reach, holds_text
+from envs.contract.reaches import OF_ALL, importing, nowhere
+from utils.config.reach import MODULE, Reach, holds_text
 
 
 def _are_own(wrappers: Any, beside: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from envs.attribute_states import Encoder
+from envs.contract.attribute_states import Encoder
 
 # of wrappers: the arguments they were made with, and the next wrapper
 NOT_STATE = ("_saved_kwargs", "env")

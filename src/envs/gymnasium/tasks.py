@@ -5,11 +5,11 @@ import os
 import re
 from typing import Any
 
-from envs.optional import require
+from envs.contract.optional import require
+from utils.config.user_modules import imported
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.user_modules import imported
 
 SEE_LIST = ", which python src/main.py --list gymnasium shows"
 # gymnasium's extras, by a part of the module that an environment lies in

@@ -4,11 +4,11 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from envs.optional import require
+from envs.contract.optional import require
+from utils.config.user_modules import imported
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.user_modules import imported
 
 KEY = "env_args.wrappers"
 

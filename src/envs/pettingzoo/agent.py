@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from envs.legal_actions import MASK, LegalActions, observation_without_mask, without_mask
-from envs.space_values import acted, observed
+from envs.contract.legal_actions import MASK, LegalActions, observation_without_mask, without_mask
+from envs.contract.space_values import acted, observed
 
 OBSERVATION = "observation"  # PettingZoo's name of what is seen beside the mask
 # of a bound: numbers that differ by less are rounded

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import AGENTS, FieldSpec
+from envs.contract.fields import AGENTS, FieldSpec
 from envs.pettingzoo import modules
 from envs.pettingzoo.agent import Agent
 from envs.pettingzoo.game import OWN, ParallelGame, Step
@@ -22,11 +22,11 @@ SAME = ("observations", "actions")
 class PettingZooGroups(ParallelGame):
     """Any `parallel_env`, with the agents' spaces as fields: `<group>/obs`, `<group>/actions`, `<group>/reward`.
 
-    A sole group is called "agents", and its paths have no prefix. `envs.space_values` has the fields of spaces. One
-    choice has `<group>/avail_actions`, from an `action_mask` in the observation or the info if there is one; branches
-    have `<group>/avail/<k>` if there is. Agents whose own end was before are not `<group>/present`, see zeros and can
-    only do action 0; the ends are `<group>/terminated` and `<group>/truncated`. `state` is the environment's own, or
-    all observations side by side.
+    A sole group is called "agents", and its paths have no prefix. See `envs.contract.space_values` for fields of
+    spaces. One choice has `<group>/avail_actions`, from an `action_mask` in the observation or the info if there is
+    one; branches have `<group>/avail/<k>` if there is. Agents whose own end was before are not `<group>/present`, see
+    zeros and can only do action 0; the ends are `<group>/terminated` and `<group>/truncated`. `state` is the
+    environment's own, or all observations side by side.
 
     Args:
         key, time_limit, kwargs, seed, state: see `PettingZooEnv`.

@@ -3,10 +3,10 @@
 import logging
 from typing import Any
 
+from envs.contract.validation import InvalidEnvironmentError
 from envs.pettingzoo.declared import EACH, PettingZooGroups
 from envs.pettingzoo.game import OWN, STATES
 from envs.pettingzoo.team import REWARDS, OtherActionsError, PettingZooEnv
-from envs.validation import InvalidEnvironmentError
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from envs.contract.validation import NUMBERS, InvalidEnvironmentError
 from envs.pettingzoo.agent import Agent
 from envs.pettingzoo.particles import particles
-from envs.validation import NUMBERS, InvalidEnvironmentError
 from utils.plain_values import shown
 
 # where the state comes from: the environment's own if it has one, or all observations side by side

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envs.fields import AGENTS
+from envs.contract.fields import AGENTS
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown

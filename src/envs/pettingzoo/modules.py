@@ -9,12 +9,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from envs.optional import INSTALL_ENVS, require
+from envs.contract.optional import INSTALL_ENVS, require
+from utils.config.imports import is_absent
+from utils.config.user_modules import imported
 from utils.errors import ConfigError
-from utils.imports import is_absent
 from utils.nearest import did_you_mean, suggestion
 from utils.plain_values import shown
-from utils.user_modules import imported
 
 # those that `requirements-envs.txt` installs; other modules are the user's
 PACKAGES = ("mpe2", "pettingzoo")

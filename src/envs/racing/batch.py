@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.seeds import SEED_LIMIT, copies_seeds
 from envs.racing.float_view import scaling_of
 from envs.racing.jit import KERNEL
 from envs.racing.kernel.entry import begin, step_all
@@ -25,12 +26,11 @@ from envs.racing.state import (
     grid_metres,
 )
 from envs.racing.tracks import tracks_of
-from envs.seeds import SEED_LIMIT, copies_seeds
-from utils.available_memory import available_memory, require_memory
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.thread_shares import ThreadShares
+from utils.processes.available_memory import available_memory, require_memory
+from utils.processes.thread_shares import ThreadShares
 
 PICTURES_PER_THREAD, CARS_PER_THREAD = 16, 512
 MARGIN = 40  # zones before the finish in which no race begins

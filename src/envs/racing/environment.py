@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import AGENTS, FieldSpec
-from envs.option_classes import require_known, signature_of
-from envs.optional import require
+from envs.contract.fields import AGENTS, FieldSpec
+from envs.contract.option_classes import require_known, signature_of
+from envs.contract.optional import require
 from envs.racing.options import Options
 
 NEEDS_NUMBA = "pip install -r requirements.txt"
@@ -98,7 +98,7 @@ class RacesBase:
 
 
 class RacingEnv(RacesBase):
-    """A race of one car or several on a track, in the form of `envs.fields`.
+    """A race of one car or several on a track, in the form of `envs.contract.fields`.
 
     Args:
         env_args: see `options.Options` and docs/racing.md.
@@ -124,7 +124,7 @@ class RacingEnv(RacesBase):
         }
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
-        """See `envs.fields`; `results.info_of` has the info.
+        """See `envs.contract.fields`; `results.info_of` has the info.
 
         Raises:
             ValueError: an action that does not exist.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.fields import AGENTS, EXPLORES, FieldSpec
+from envs.contract.fields import AGENTS, EXPLORES, FieldSpec
 from envs.racing.options import Options
 from envs.racing.state import GEAR_AND_WHEELS, INPUTS, Outputs, float_size
 

@@ -10,15 +10,15 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from envs.bounds import require_number
+from envs.contract.bounds import require_number
 from envs.racing.generator import generated
 from envs.racing.line import Line, LineRules, line_of
 from envs.racing.state import SPACING
 from envs.racing.track_files import read_centres
+from utils.config.reach import whole_path
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.reach import whole_path
 
 KEYS = ("track", "name", "repeat", "half_width", "metres")
 SEEDS = ("seed", "seeds")

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.bounds import require_numbers
+from envs.contract.bounds import require_numbers
+from envs.contract.reaches import OF_ALL, nowhere
 from envs.racing.map_cycle import HALF_WIDTHS, LENGTHS, Race, lasting, races_of, require_one_meaning
 from envs.racing.reward_weights import BOUNDS as OF_WEIGHTS
 from envs.racing.rules import OF_RULES, Rules
 from envs.racing.state import TICK_MS, grid_metres
-from envs.reaches import OF_ALL, nowhere
+from utils.config.reach import Reach
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.reach import Reach
 
 VIEWS = ("float", "picture", "both")
 REWARDS = ("sum", "mean", "each")

@@ -1,6 +1,6 @@
 """The weights of what a race pays, which may change over a run (docs/runs.md)."""
 
-from utils.options import Option
+from utils.config.options import Option
 
 
 def _weight(default: float, sentence: str) -> Option:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from envs.bounds import require_number
+from envs.contract.bounds import require_number
+from envs.contract.reaches import nowhere
 from envs.racing.line import LineRules
 from envs.racing.reward_weights import WEIGHTS
-from envs.reaches import nowhere
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown

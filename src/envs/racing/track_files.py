@@ -10,7 +10,7 @@ from envs.racing.line import distances, extended, smoothed
 from envs.racing.resampling import crossings, resampled
 from envs.racing.state import BEFORE, SPACING
 from utils.errors import ConfigError
-from utils.npy_files import read_npy
+from utils.files.npy_files import read_npy
 from utils.plain_values import shown
 
 log = logging.getLogger("muster")

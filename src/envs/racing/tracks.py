@@ -8,7 +8,7 @@ from envs.racing.line import LineRules
 from envs.racing.map_cycle import Race
 from envs.racing.rasters import Raster, raster_of
 from envs.racing.state import AFTER, BEFORE, POINT, SPACING, TRACK, Tracks
-from utils.available_memory import available_memory, require_memory
+from utils.processes.available_memory import available_memory, require_memory
 
 
 def tracks_of(races: Sequence[Race], pictures: bool, rules: LineRules = LineRules()) -> Tracks:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from envs.seeds import SEED_LIMIT, copies_seeds
+from envs.contract.seeds import SEED_LIMIT, copies_seeds
 from envs.skirmish.contract import make_scenario
 from envs.skirmish.formation import numbered_units, starting_units
 from envs.skirmish.jit import KERNEL
@@ -27,8 +27,8 @@ from envs.skirmish.state import (
 from envs.skirmish.teams import ALLY_ORDER, draw_teams
 from envs.skirmish.terrain import load_terrain
 from envs.skirmish.unit_types import type_table
-from utils.available_memory import available_memory, require_memory
-from utils.thread_shares import ThreadShares
+from utils.processes.available_memory import available_memory, require_memory
+from utils.processes.thread_shares import ThreadShares
 
 GAME_CLOCK = 22.4  # game loops per "faster" second
 SHARED_VIEWS = 256  # battles whose first views are worth dividing among threads

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from envs.fields import FieldSpec
+from envs.contract.fields import FieldSpec
 from envs.skirmish.contract import obs_feature_names
 from envs.skirmish.maps import Map
 from envs.skirmish.state import Outputs

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import AGENTS, FieldSpec
+from envs.contract.fields import AGENTS, FieldSpec
+from envs.contract.option_classes import signature_of
 from envs.multiagentenv import MultiAgentEnv
-from envs.option_classes import signature_of
 from envs.skirmish.map_list import check_args, is_listed
 from envs.skirmish.maps import load_map, map_names
 from envs.skirmish.options import Options
@@ -235,7 +235,7 @@ class ShowsUnits:
 
 
 class EntitySkirmishEnv(ShowsUnits, SkirmishEnv):
-    """`SkirmishEnv` with the fields of `EntityView` (`envs.fields`); made by `observation: entities`."""
+    """`SkirmishEnv` with the fields of `EntityView` (`envs.contract.fields`); made by `observation: entities`."""
 
     def __init__(self, **env_args: Any):
         super().__init__(**env_args)
@@ -249,7 +249,7 @@ class EntitySkirmishEnv(ShowsUnits, SkirmishEnv):
         return {path: array[0] for path, array in shown.items()}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
-        """See `envs.fields`; the info is `SkirmishEnv`'s."""
+        """See `envs.contract.fields`; the info is `SkirmishEnv`'s."""
         orders = self._view.orders(np.asarray(actions["actions"]).reshape(1, -1), self.battles.battles.units)
         reward, ended, info = super().step(orders)
         truncated = info.get("episode_limit", False)

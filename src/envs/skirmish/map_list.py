@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from envs.option_classes import require_known
-from envs.optional import require
+from envs.contract.option_classes import require_known
+from envs.contract.optional import require
 from envs.skirmish.maps import SMACV2_MAPS
 from envs.skirmish.options import Options
 from utils.errors import ConfigError

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.reaches import OF_ALL, REPLAYS, nowhere
+from envs.contract.reaches import OF_ALL, REPLAYS, nowhere
 from envs.skirmish.maps import SMACV2_MAPS, SMACV2_TYPES, map_names
+from utils.config.reach import Reach
 from utils.errors import ConfigError
-from utils.file_names import require_plain_name
+from utils.files.file_names import require_plain_name
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.reach import Reach
 
 DIFFICULTIES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "A")
 # game loops that an enemy takes to fire at a new target; levels above 7 cheat in ways that do not matter here

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from envs.optional import require
+from envs.contract.optional import require
 from envs.skirmish.batch import BatchedSkirmish
 from envs.skirmish.environment import RENDER_SCALE
 from envs.skirmish.replay import scene, snapshot

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import AGENTS, FieldSpec
-from envs.seeds import SEED_LIMIT, copies_seeds
+from envs.contract.fields import AGENTS, FieldSpec
+from envs.contract.seeds import SEED_LIMIT, copies_seeds
 from envs.skirmish.batch import BatchedSkirmish
 from envs.skirmish.entities import ENEMY as SEEN
 from envs.skirmish.entities import FIXED, EntityView, fields_of, shown_of

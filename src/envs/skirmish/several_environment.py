@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from envs.fields import FieldSpec
+from envs.contract.fields import FieldSpec
 from envs.skirmish.map_list import check_args
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class SeveralMaps:
 
 
 class SeveralMapsEnv(SeveralMaps):
-    """One battle at a time, in the form of `envs.fields`; `SkirmishEnv` makes it if `map_name` is a list.
+    """One battle at a time, in the form of `envs.contract.fields`; `SkirmishEnv` makes it if `map_name` is a list.
 
     Raises:
         ConfigError: an argument that makes no sense.
@@ -110,7 +110,7 @@ class SeveralMapsEnv(SeveralMaps):
         return {path: array[0] for path, array in self.battles.observed().items()}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
-        """See `envs.fields`; the info is `info_of`'s.
+        """See `envs.contract.fields`; the info is `info_of`'s.
 
         Raises:
             ValueError: an illegal action.

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from envs.contract.optional import require
+from envs.contract.reaches import OF_ALL, nowhere
+from envs.contract.rewards_by_agent import RewardsByAgent
 from envs.multiagentenv import MultiAgentEnv
-from envs.optional import require
-from envs.reaches import OF_ALL, nowhere
-from envs.rewards_by_agent import RewardsByAgent
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from envs.contract.reaches import OF_ALL, nowhere
 from envs.multiagentenv import MultiAgentEnv
-from envs.reaches import OF_ALL, nowhere
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from envs.contract.reaches import OF_ALL
 from envs.multiagentenv import MultiAgentEnv
-from envs.reaches import OF_ALL
 
 # team payoff by the actions of agent 1 and 2, in the branch that agent 1 chose in the first step
 PAYOFFS = {

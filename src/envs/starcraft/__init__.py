@@ -14,7 +14,7 @@ import numpy as np
 from envs.starcraft.environment import StarCraftEnv
 from envs.starcraft.installation import check_game, check_map_name, game_folder, package_class
 from utils.errors import ConfigError
-from utils.file_names import require_plain_name
+from utils.files.file_names import require_plain_name
 from utils.nearest import suggestion
 from utils.plain_values import shown
 

@@ -3,7 +3,7 @@
 The packages' and our own are named; one that another version of a package brings counts as one that reaches.
 """
 
-from envs.reaches import OF_ALL, REPLAYS, nowhere
+from envs.contract.reaches import OF_ALL, REPLAYS, nowhere
 
 REACHES = {
     **OF_ALL,

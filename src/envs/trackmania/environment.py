@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from envs.fields import AGENTS, FieldSpec
-from envs.option_classes import require_known, signature_of
+from envs.contract.fields import AGENTS, FieldSpec
+from envs.contract.option_classes import require_known, signature_of
 from envs.racing.fields import fields_of, observed, outcomes
 from envs.racing.kernel.zones import REACH
 from envs.racing.results import ended_info
@@ -28,7 +28,7 @@ PEDAL_ACCELERATES = np.array([accelerate for accelerate, *_ in INPUTS], dtype=bo
 
 
 class TrackManiaEnv:
-    """One game in the form of `envs.fields`. The game starts, or is connected to, at the first reset.
+    """One game in the form of `envs.contract.fields`. The game starts, or is connected to, at the first reset.
 
     A race whose game crashes is truncated, with `crashed` in its info, and in no statistic; the next reset connects
     again, and starts the game again if it was started here.
@@ -100,7 +100,7 @@ class TrackManiaEnv:
         return {path: array[0] for path, array in observed(self.options, self._outputs, self._number).items()}
 
     def step(self, actions: Mapping[str, np.ndarray]) -> tuple[dict[str, Any], bool, bool, dict[str, Any]]:
-        """See `envs.fields`; `envs.racing.results` has the info.
+        """See `envs.contract.fields`; `envs.racing.results` has the info.
 
         Raises:
             ValueError: an action that does not exist.

@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from envs.bounds import require_numbers
+from envs.contract.bounds import require_numbers
+from envs.contract.reaches import OF_ALL, nowhere
 from envs.racing.map_cycle import require_one_meaning
 from envs.racing.options import FRAMES, OF_CYCLES, OF_RACES, VIEWS
 from envs.racing.rules import OF_RULES, Rules
 from envs.racing.state import TICK_MS
-from envs.reaches import OF_ALL, nowhere
 from envs.trackmania.float_view import ZONES_AHEAD
 from envs.trackmania.launching import PORT
 from envs.trackmania.maps import TrackMap, maps_of
+from utils.config.reach import ADDRESS, FILES, PROGRAM, Reach
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.reach import ADDRESS, FILES, PROGRAM, Reach
 
 FIRST_PORT, LAST_PORT = 8478, 65_535
 # the least and the most of each number

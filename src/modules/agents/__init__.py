@@ -1,8 +1,8 @@
 """Agents: the networks that turn one agent's inputs into action values or policy logits."""
 
 from modules.entities.options import NET
-from utils.options import COPIES, SHAPES, SHARED, WIDTH, Option
-from utils.registry import Registry, lazy_classes
+from utils.config.options import COPIES, SHAPES, SHARED, WIDTH, Option
+from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("agent")
 WIDTHS = {

@@ -10,7 +10,7 @@ from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.agents.gru_sequence import gru_sequence
 from modules.pictures import convolutions, features, pixels, smallest, with_channels_first
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 
 # channels, width and stride of each layer

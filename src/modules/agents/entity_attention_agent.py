@@ -15,7 +15,7 @@ from modules.agents.gru_sequence import gru_sequence
 from modules.entities.layout import Entities, Layout
 from modules.entities.options import checked_options
 from modules.entities.transformer import Transformer
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 
 OWN, ALLIES, ENEMIES = "obs/own", "obs/allies", "obs/enemies"

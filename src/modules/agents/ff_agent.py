@@ -11,7 +11,7 @@ from modules.agents.agent import Agent
 from modules.agents.prepared import PreparedStep, through
 from modules.agents.prepared import normed as normed_rows
 from modules.layer_norms import normed
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 
 
 class FFAgent(Agent):

@@ -8,7 +8,7 @@ import warnings
 
 import torch as th
 
-from utils.devices import to_device
+from utils.tensors.devices import to_device
 
 # sequences from which on our derivative is faster
 MANY = 2048

@@ -15,7 +15,7 @@ from modules.agents.cnn_agent import require_pixels
 from modules.agents.prepared import PreparedStep, through
 from modules.initialisation import orthogonal_layer
 from modules.pictures import convolutions, features, smallest, with_channels_first
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 from utils.errors import ConfigError
 
 # channels, width and stride of each layer over a picture

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from modules.agents import REGISTRY
 from modules.agents.agent import Agent
 from modules.layer_norms import layer_norms, normed
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 
 Memory = tuple[th.Tensor, th.Tensor]
 

@@ -10,7 +10,7 @@ from modules.agents.gru_sequence import gru_sequence
 from modules.agents.prepared import GRUStep, PreparedStep, through
 from modules.agents.prepared import normed as normed_rows
 from modules.layer_norms import layer_norms, normed
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 
 
 class RNNAgent(Agent):

@@ -6,7 +6,7 @@ from typing import Any
 from modules.agents import REGISTRY
 from modules.entities.fields import EntityFields
 from modules.entities.rogue_net import RogueNet
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 
 
 class RogueNetAgent(RogueNet):

@@ -1,8 +1,8 @@
 """Critics: the value estimates of actor-critic learners."""
 
-from utils.options import SHAPES, WIDTH, Option
-from utils.reach import NOWHERE
-from utils.registry import Registry, lazy_classes
+from utils.config.options import SHAPES, WIDTH, Option
+from utils.config.reach import NOWHERE
+from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("critic")
 AGENT_ID = Option(True, "append the agent's one-hot number to what the critic sees", resume=SHAPES)

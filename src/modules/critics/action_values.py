@@ -9,9 +9,9 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.critics import REGISTRY
-from utils.config import with_defaults
-from utils.divided import divided
-from utils.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
+from utils.config.merging import with_defaults
+from utils.tensors.divided import divided
+from utils.tensors.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
 
 Field = Callable[[str], th.Tensor]
 

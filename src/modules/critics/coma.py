@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from modules.critics import REGISTRY
 from modules.unshared import linear, linear_for_all, of_own_id, unshare
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 
 
 class COMACritic(nn.Module):

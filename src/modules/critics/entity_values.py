@@ -9,8 +9,8 @@ import torch.nn as nn
 from modules.critics import REGISTRY
 from modules.entities.fields import EntityFields
 from modules.entities.rogue_net import RogueNet
-from utils.config import with_defaults
-from utils.devices import to_device
+from utils.config.merging import with_defaults
+from utils.tensors.devices import to_device
 
 
 class EntityValues(nn.Module):

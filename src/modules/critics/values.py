@@ -12,9 +12,9 @@ from modules.critics import REGISTRY
 from modules.initialisation import orthogonal
 from modules.layer_norms import layer_norms, normed
 from modules.unshared import linear, linear_for_all, of_own_id, unshare
-from utils.config import with_defaults
-from utils.divided import divided, is_dividing
-from utils.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
+from utils.config.merging import with_defaults
+from utils.tensors.divided import divided, is_dividing
+from utils.tensors.schemes import action_fields, as_numbers, observed_fields, shape_of, state_fields
 
 # before the name of a field of actions: those of the steps before
 LAST = "last/"

@@ -6,7 +6,7 @@ from typing import Any
 import torch as th
 
 from utils.errors import ConfigError
-from utils.schemes import entity_actions, placing_fields
+from utils.tensors.schemes import entity_actions, placing_fields
 
 Field = Callable[[str], th.Tensor]
 
@@ -20,7 +20,7 @@ class EntityFields:
         types: of each type, the names of its features.
         global_features: their names.
         actions: of each action, its `kind`, its `slots` (from, to) and its most `choices`.
-        placing: the fields that networks read in main memory (`utils.schemes.placing_fields`).
+        placing: the fields that networks read in main memory (`utils.tensors.schemes.placing_fields`).
         n_slots, n_choices: slots of all actions, and the most choices of any.
 
     Raises:

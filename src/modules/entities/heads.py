@@ -8,7 +8,7 @@ import torch.nn as nn
 
 from modules.entities.layout import Layout
 from modules.initialisation import orthogonal_layer
-from utils.devices import to_device
+from utils.tensors.devices import to_device
 
 
 class CategoricalHead(nn.Module):

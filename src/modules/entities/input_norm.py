@@ -2,7 +2,7 @@
 
 import torch as th
 
-from utils.normaliser import Normaliser
+from utils.numbers.normaliser import Normaliser
 
 
 class InputNorm(Normaliser):

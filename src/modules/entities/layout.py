@@ -7,9 +7,9 @@ import numpy as np
 import torch as th
 
 from modules.entities.token_linear import rows_in_steps
-from utils.devices import to_device
-from utils.filled_rows import filled_rows
-from utils.ragged_rows import ranges
+from utils.ragged.rows import ranges
+from utils.tensors.devices import to_device
+from utils.tensors.filled_rows import filled_rows
 
 # Rows of whole vectors of the processor are the cheapest: other widths cost `UNALIGNED` times as much
 VECTOR = 16

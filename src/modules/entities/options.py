@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from utils.config.options import SHAPES, WIDTH, Option
+from utils.config.reach import NOWHERE
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.options import SHAPES, WIDTH, Option
 from utils.plain_values import shown
-from utils.reach import NOWHERE
 
 POOLINGS = ("mean", "max", "meanmax")
 GATES = ("linear", "relu", "gelu", "sigmoid")

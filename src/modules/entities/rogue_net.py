@@ -15,7 +15,7 @@ from modules.entities.named_modules import NamedModules
 from modules.entities.options import checked_options
 from modules.entities.transformer import Transformer
 from modules.entities.translation import Translation
-from utils.devices import to_device
+from utils.tensors.devices import to_device
 
 GLOBAL = "__global__"
 Values = Mapping[str, th.Tensor]

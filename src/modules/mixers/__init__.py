@@ -3,8 +3,8 @@
 import inspect
 from typing import Any
 
-from utils.options import SHAPES, SHARED, WIDTH, Option
-from utils.registry import Registry, lazy_classes
+from utils.config.options import SHAPES, SHARED, WIDTH, Option
+from utils.config.registry import Registry, lazy_classes
 
 REGISTRY = Registry("mixer")
 EMBEDDING = {

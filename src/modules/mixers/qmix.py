@@ -6,7 +6,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from modules.mixers import REGISTRY
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 
 
 class QMixer(nn.Module):

@@ -5,7 +5,7 @@ import torch as th
 import torch.nn as nn
 
 from modules.mixers import REGISTRY
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 
 
 class QTranBase(nn.Module):

@@ -10,9 +10,9 @@ import torch as th
 import torch.nn as nn
 
 from modules.policies.distributions import Bernoulli, Categorical, Deterministic, Gaussian, Joint, TanhGaussian
-from utils.config import with_defaults
+from utils.config.merging import with_defaults
 from utils.errors import ConfigError
-from utils.schemes import choice_masks
+from utils.tensors.schemes import choice_masks
 
 # of the logarithm of a deviation: beyond these, samples all look alike or overflow (Haarnoja et al. 2018)
 LEAST_LOG_STD, LARGEST_LOG_STD = -20.0, 2.0

@@ -3,8 +3,8 @@
 import shlex
 from pathlib import Path
 
-from records.suite_state import SuiteFolder
-from suites.suite_file import suite_names
+from suites.plan.suite_file import suite_names
+from suites.state.state import SuiteFolder
 
 
 def command(folder: SuiteFolder, word: str) -> str:

@@ -9,28 +9,28 @@ import time
 from functools import partial
 
 from browser.packages import REQUIREMENTS, missing
-from cli.suite_hints import command
-from cli.suite_progress import Progress
-from cli.suite_report import PACKAGES, PAGE, is_older, report
-from cli.suite_runs import checked_runs, checked_search, environment_configs, is_current, trial_runs
-from cli.suite_starter import starter
-from records.suite_scores import trial_rows, trials_summary
-from records.suite_state import DONE, FAILED, SuiteFolder, SuiteRun
-from records.suite_table import last_line, live
-from records.suite_trials import FAILED as TRIAL_FAILED
-from suites.claims import Claims
-from suites.freezing import freeze
-from suites.launcher import Launcher, Outcome, Work
-from suites.local import LocalLauncher
-from suites.metrics import doubt_about
-from suites.resources import Machine, thread_variables
-from suites.search import TPE
-from suites.searcher import Searcher
-from suites.study import require_optuna
-from suites.suite_file import SuiteFile, read_suite, suite_path
+from suites.command.hints import command
+from suites.command.progress import Progress
+from suites.command.report import PACKAGES, PAGE, is_older, report
+from suites.command.runs import checked_runs, checked_search, environment_configs, is_current, trial_runs
+from suites.command.starter import starter
+from suites.launch.claims import Claims
+from suites.launch.launcher import Launcher, Outcome, Work
+from suites.launch.local import LocalLauncher
+from suites.plan.freezing import freeze
+from suites.plan.metrics import doubt_about
+from suites.plan.resources import Machine, thread_variables
+from suites.plan.search import TPE
+from suites.plan.suite_file import SuiteFile, read_suite, suite_path
+from suites.search.searcher import Searcher
+from suites.search.study import require_optuna
+from suites.state.scores import trial_rows, trials_summary
+from suites.state.state import DONE, FAILED, SuiteFolder, SuiteRun
+from suites.state.table import last_line, live
+from suites.state.trials import FAILED as TRIAL_FAILED
 from utils.errors import ConfigError, MusterError
 from utils.plain_values import counted
-from utils.stop_signals import Interrupted
+from utils.processes.stop_signals import Interrupted
 
 
 def launch(options: argparse.Namespace) -> None:
@@ -52,7 +52,7 @@ def launch(options: argparse.Namespace) -> None:
             f"{counted(len(machine.gpus), 'GPU')}. With gpus: 0 runs use the processor."
         )
     if options.launcher == "ray":
-        from cli.suite_ray import require_for_launcher
+        from suites.command.ray import require_for_launcher
 
         require_for_launcher()
     elif options.address:
@@ -75,7 +75,7 @@ def launch(options: argparse.Namespace) -> None:
         for run in runs:
             print(run.id, " ".join(run.words))
         if options.launcher == "slurm":
-            from cli.suite_slurm import script
+            from suites.command.slurm import script
 
             print("\nThe script for sbatch:\n")
             print(script(folder, runs, suite.resources, options.jobs), end="")
@@ -86,7 +86,7 @@ def launch(options: argparse.Namespace) -> None:
     with contextlib.suppress(FileNotFoundError):
         folder.stop.unlink()
     if options.launcher == "slurm":
-        from cli.suite_slurm import submit
+        from suites.command.slurm import submit
 
         submit(folder, runs, suite.resources, options)
         return
@@ -124,7 +124,7 @@ def _run_here(
     claims = Claims(folder, options.lease, suite.resources["losses"])
     work = Work(folder, runs, claims, progress.report, progress.look, options.retry_failed, is_current)
     if options.launcher == "ray":
-        from cli.suite_ray import ray_launcher
+        from suites.command.ray import ray_launcher
 
         launcher: Launcher = ray_launcher(work, suite.resources, options)
     else:

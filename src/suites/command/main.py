@@ -8,8 +8,8 @@ from typing import Any
 
 from records.layout import SUITES
 from records.run_score import LAST
-from records.suite_state import SuiteFolder, suite_names
-from suites.claims import LEASE
+from suites.launch.claims import LEASE
+from suites.state.state import SuiteFolder, suite_names
 from utils.console import fitted, terminal_width
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean, suggestion
@@ -54,19 +54,19 @@ def dispatch(argv: Sequence[str]) -> None:
         return
     match options.command:
         case "run":
-            from cli.suite_launch import launch
+            from suites.command.launch import launch
 
             launch(options)
         case "status":
-            from cli.suite_status import show_status
+            from suites.command.status import show_status
 
             show_status(folder_of(options), options.watch)
         case "stop":
-            from cli.suite_status import stop
+            from suites.command.status import stop
 
             stop(folder_of(options))
         case "report":
-            from cli.suite_report import report
+            from suites.command.report import report
 
             report(folder_of(options), options)
         case "list":
@@ -101,7 +101,7 @@ def folder_of(options: argparse.Namespace) -> SuiteFolder:
     """
     name = options.suite
     if name.endswith((".yaml", ".yml")):
-        from suites.suite_file import read_suite, suite_path
+        from suites.plan.suite_file import read_suite, suite_path
 
         name = read_suite(suite_path(name)).name
     folder = SuiteFolder(options.results, name)
@@ -179,8 +179,8 @@ def _help() -> str:
 
 
 def _list(options: argparse.Namespace) -> None:
-    from suites.suite_file import read_suite, suite_path
-    from suites.suite_file import suite_names as files
+    from suites.plan.suite_file import read_suite, suite_path
+    from suites.plan.suite_file import suite_names as files
 
     started = suite_names(options.results)
     for name in sorted({*files(), *started}):

@@ -4,8 +4,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from records.suite_state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
-from records.suite_table import live, suite_table
+from suites.state.state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from suites.state.table import live, suite_table
 from utils.console import ERASE_BELOW, terminal_width
 from utils.timehelper import about
 

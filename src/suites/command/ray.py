@@ -5,13 +5,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cli.suite_runs import is_current
-from cli.suite_starter import SRC
-from suites.launcher import Launcher, Work
-from suites.one_run import keep_one
-from suites.ray_launcher import RayLauncher, needed
+from suites.command.runs import is_current
+from suites.command.starter import SRC
+from suites.launch.launcher import Launcher, Work
+from suites.launch.one_run import keep_one
+from suites.launch.ray_launcher import RayLauncher, needed
 from utils.errors import ConfigError
-from utils.ray_cluster import RayCluster, require_ray
+from utils.processes.ray_cluster import RayCluster, require_ray
 
 
 def require_for_launcher() -> None:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.suite_hints import command
 from records.run_score import LAST, score_title
-from records.suite_scores import TrialRow, trial_rows
-from records.suite_state import DONE, DROPPED, RUNNING, STOPPED, SuiteFolder
-from records.suite_table import live
-from records.suite_trials import AXIS, MINIMIZE, SearchPlan
+from suites.command.hints import command
+from suites.state.scores import TrialRow, trial_rows
+from suites.state.state import DONE, DROPPED, RUNNING, STOPPED, SuiteFolder
+from suites.state.table import live
+from suites.state.trials import AXIS, MINIMIZE, SearchPlan
 from utils.errors import ConfigError
 from utils.plain_values import counted
 

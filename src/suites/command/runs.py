@@ -13,15 +13,15 @@ from cli.compose import Composed, compose_config, taken
 from cli.config_files import beside, reads_settings
 from cli.settings import check_settings, texts_as_typed
 from cli.summary import check_summary
-from records.suite_state import SuiteRun
-from records.suite_trials import AXIS
 from records.tokens import MAP_ARGUMENTS
-from suites.expansion import HASH_LENGTH, Point, expanded, run_id, words_of
-from suites.search import nested
-from suites.suite_file import MOST_RUNS, SuiteFile, suite_path, with_trial
-from utils.config import CONFIG_DIR, config_path, recursive_dict_update
+from suites.plan.expansion import HASH_LENGTH, Point, expanded, run_id, words_of
+from suites.plan.search import nested
+from suites.plan.suite_file import MOST_RUNS, SuiteFile, suite_path, with_trial
+from suites.state.state import SuiteRun
+from suites.state.trials import AXIS
+from utils.config.merging import CONFIG_DIR, config_path, recursive_dict_update
 from utils.errors import ConfigError
-from utils.written_numbers import plain, texts_of
+from utils.files.written_numbers import plain, texts_of
 
 
 def checked_runs(suite: SuiteFile, looked_at: Callable[[int, int], Any] = lambda done, all_: None) -> list[SuiteRun]:

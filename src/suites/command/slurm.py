@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.suite_hints import command
-from cli.suite_runs import is_current
-from cli.suite_starter import SRC
-from records.suite_state import DONE, FAILED, SuiteFolder, SuiteRun
-from records.suite_table import last_line
-from suites import slurm
-from suites.claims import Claims
+from suites.command.hints import command
+from suites.command.runs import is_current
+from suites.command.starter import SRC
+from suites.launch import slurm
+from suites.launch.claims import Claims
+from suites.state.state import DONE, FAILED, SuiteFolder, SuiteRun
+from suites.state.table import last_line
 from utils.errors import MusterError
 from utils.plain_values import counted
 

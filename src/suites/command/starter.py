@@ -8,11 +8,11 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from suites.starter import Starter
-from suites.starter import serve as serve_runs
+from suites.launch.starter import Starter
+from suites.launch.starter import serve as serve_runs
 from utils.errors import MusterError
 
-SRC = Path(__file__).resolve().parents[1]
+SRC = Path(__file__).resolve().parents[2]
 
 
 def starter(environments: Iterable[str], cold: bool, environment: dict[str, str]) -> Starter:
@@ -67,9 +67,9 @@ def _import_everything(environments: Iterable[str]) -> None:
     import cli.experiment  # noqa: F401
     import run  # noqa: F401
     from checks.registries import REGISTRIES
-    from utils.code_version import code_version
-    from utils.config import config_path
-    from utils.yaml_files import load_yaml
+    from utils.config.merging import config_path
+    from utils.files.yaml_files import load_yaml
+    from utils.processes.code_version import code_version
     from vector_envs.instances import constructor_of
 
     code_version()

@@ -4,18 +4,18 @@ import sys
 import time
 from collections.abc import Sequence
 
-from cli.suite_hints import command
-from cli.suite_trials import aligned, trials_text, without_empty
-from records.suite_scores import TrialRow, trial_rows
-from records.suite_state import RUNNING, SuiteFolder
-from records.suite_table import Cell, SuiteTable, last_line, live, suite_table
-from records.suite_trials import SearchPlan
-from suites import slurm
-from suites.claims import Claims
+from suites.command.hints import command
+from suites.command.trials import aligned, trials_text, without_empty
+from suites.launch import slurm
+from suites.launch.claims import Claims
+from suites.state.scores import TrialRow, trial_rows
+from suites.state.state import RUNNING, SuiteFolder
+from suites.state.table import Cell, SuiteTable, last_line, live, suite_table
+from suites.state.trials import SearchPlan
 from utils.console import terminal_width
+from utils.files.whole_files import write_whole
 from utils.plain_values import counted
 from utils.timehelper import about
-from utils.whole_files import write_whole
 
 # seconds between drawings, and between looks
 REDRAW, LOOK = 2.0, 0.5
@@ -51,7 +51,7 @@ def waiting_for(folder: SuiteFolder, table: SuiteTable, queue: list[str]) -> lis
     """What the runs that wait are waiting for: SLURM's jobs with its reasons, or somebody who starts them.
 
     Args:
-        queue: `suites.slurm.queue`.
+        queue: `suites.launch.slurm.queue`.
     """
     if queue or not table.total.waiting:
         return queue

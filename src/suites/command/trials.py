@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from records.suite_scores import TrialRow, trials_summary
-from records.suite_table import last_line
-from records.suite_trials import SearchPlan
+from suites.state.scores import TrialRow, trials_summary
+from suites.state.table import last_line
+from suites.state.trials import SearchPlan
 from utils.plain_values import shown
 
 # of the table that status shows

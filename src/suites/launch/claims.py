@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from records.layout import DONE, RUNS
 from records.metric_tail import progress
 from records.recorded import newest_step
-from records.suite_state import DONE as IS_DONE
-from records.suite_state import FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
-from suites.processes import born, is_alive, kill, machine
-from utils.whole_files import create_whole
+from suites.launch.processes import born, is_alive, kill, machine
+from suites.state.state import DONE as IS_DONE
+from suites.state.state import FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
+from utils.files.whole_files import create_whole
 
 # seconds after which a run is taken over whose keeper, on another machine, gives no sign of life
 LEASE = 300.0

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from records.layout import RUNS
 from records.metric_tail import progress
-from records.suite_state import DONE, DROPPED, FAILED, LOST, STOPPED, Attempt, SuiteFolder
-from suites.claims import IN_USE, RENEWALS
-from suites.places import KeptPlace
-from suites.processes import born, end_with_parent
+from suites.launch.claims import IN_USE, RENEWALS
+from suites.launch.processes import born, end_with_parent
+from suites.plan.places import KeptPlace
+from suites.state.state import DONE, DROPPED, FAILED, LOST, STOPPED, Attempt, SuiteFolder
+from utils.files.whole_files import write_whole
 from utils.plain_values import escaped
-from utils.stop_signals import TOGETHER
-from utils.whole_files import write_whole
+from utils.processes.stop_signals import TOGETHER
 
 # seconds between looks at the folder
 LOOK = 1.0

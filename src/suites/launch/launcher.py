@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from records.suite_state import DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
-from suites.claims import Claims
+from suites.launch.claims import Claims
+from suites.state.state import DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from utils.console import ERASE_BELOW
 
 # seconds between looks at the folder when nothing ends here

@@ -9,18 +9,18 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from records.suite_state import LOST, RUNNING, Attempt
-from suites.claims import Claim
-from suites.keeper import command_of
-from suites.launcher import Launcher, Work
-from suites.places import Place, Places
-from suites.processes import is_alive
-from suites.resources import Machine
-from suites.starter import Request, Starter
-from utils.whole_files import write_whole
+from suites.launch.claims import Claim
+from suites.launch.keeper import command_of
+from suites.launch.launcher import Launcher, Work
+from suites.launch.processes import is_alive
+from suites.launch.starter import Request, Starter
+from suites.plan.places import Place, Places
+from suites.plan.resources import Machine
+from suites.state.state import LOST, RUNNING, Attempt
+from utils.files.whole_files import write_whole
 
 if TYPE_CHECKING:
-    from suites.searcher import Searcher
+    from suites.search.searcher import Searcher
 
 
 class LocalLauncher(Launcher):

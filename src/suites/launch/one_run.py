@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from records.suite_state import DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
-from suites.claims import Claims
-from suites.keeper import command_of, keep
-from suites.processes import end_with_parent
+from suites.launch.claims import Claims
+from suites.launch.keeper import command_of, keep
+from suites.launch.processes import end_with_parent
+from suites.state.state import DROPPED, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from utils.errors import MusterError
 
 

@@ -1,8 +1,8 @@
 """The launcher on Ray: a task for each run, which Ray starts where there is room.
 
-A task is the parent of a keeper (`suites.ray_task`), which claims its run in the suite's folder like all others: Ray
-decides when and where, and the files what is done. So tasks are never repeated by Ray; what became of one that is gone
-its run's file says.
+A task is the parent of a keeper (`suites.launch.ray_task`), which claims its run in the suite's folder like all others:
+Ray decides when and where, and the files what is done. So tasks are never repeated by Ray; what became of one that
+is gone its run's file says.
 """
 
 import time
@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from records.suite_state import FAILED, RUNNING, Attempt, SuiteRun
-from suites import ray_task
-from suites.launcher import Launcher, Work
-from suites.resources import cores_asked_for, thread_variables
+from suites.launch import ray_task
+from suites.launch.launcher import Launcher, Work
+from suites.plan.resources import cores_asked_for, thread_variables
+from suites.state.state import FAILED, RUNNING, Attempt, SuiteRun
 from utils.plain_values import escaped
-from utils.ray_cluster import RayCluster
+from utils.processes.ray_cluster import RayCluster
 
 # of a suite's folder
 RAY = "ray"
@@ -43,7 +43,7 @@ class RayLauncher(Launcher):
         cluster: that this process is connected to; closed at the end.
         resources: of the suite.
         jobs: runs at a time; 0: as many as the cluster has room for.
-        program: the script and the first words that call `suites.one_run.keep_one`.
+        program: the script and the first words that call `suites.launch.one_run.keep_one`.
         lease: seconds.
     """
 

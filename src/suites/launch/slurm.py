@@ -19,15 +19,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from records.suite_state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
-from suites.claims import Claims
-from suites.keeper import PASSED_ON
-from suites.one_run import do_run
-from suites.resources import cores_asked_for, runs_of_card, thread_variables
+from suites.launch.claims import Claims
+from suites.launch.keeper import PASSED_ON
+from suites.launch.one_run import do_run
+from suites.plan.resources import cores_asked_for, runs_of_card, thread_variables
+from suites.state.state import DONE, FAILED, LOST, RUNNING, STOPPED, Attempt, SuiteFolder, SuiteRun
 from utils.errors import MusterError
+from utils.files.regular_files import read_regular
+from utils.files.whole_files import write_whole
 from utils.plain_values import counted, escaped
-from utils.regular_files import read_regular
-from utils.whole_files import write_whole
 
 JOBS = "slurm"
 # seconds' notice before the time is up

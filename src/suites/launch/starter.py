@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from records.suite_state import Attempt, SuiteFolder
-from suites.keeper import keep
+from suites.launch.keeper import keep
+from suites.state.state import Attempt, SuiteFolder
 
 
 @dataclass(frozen=True)

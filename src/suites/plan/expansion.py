@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from suites.suite_file import AXES, MOST_RUNS, SuiteFile
-from utils.config import flatten, recursive_dict_update
+from suites.plan.suite_file import AXES, MOST_RUNS, SuiteFile
+from utils.config.merging import flatten, recursive_dict_update
 from utils.errors import ConfigError
 
 # what a config says about the place and the records of a run, not about what it computes

@@ -6,13 +6,13 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from records.suite_runs import SuiteRun
-from records.suite_state import VERSION, SuiteFolder
-from records.suite_trials import AXIS, SearchPlan
-from suites.suite_file import SuiteFile
-from utils.config import flatten
+from suites.plan.suite_file import SuiteFile
+from suites.state.runs import SuiteRun
+from suites.state.state import VERSION, SuiteFolder
+from suites.state.trials import AXIS, SearchPlan
+from utils.config.merging import flatten
 from utils.errors import ConfigError
-from utils.whole_files import write_whole
+from utils.files.whole_files import write_whole
 
 
 def freeze(folder: SuiteFolder, suite: SuiteFile, runs: list[SuiteRun]) -> tuple[int, int]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from records.best_model import RANKED_BY
 from records.layout import METRICS, RUNS
 from records.metric_rows import keys_of, whole_lines
+from utils.files.regular_files import open_regular
 from utils.nearest import did_you_mean
-from utils.regular_files import open_regular
 
 # of what runs log, that which their runners do, whatever the learner and the environment
 OF_RUNNERS = ("return_mean", "return_std", "ep_length_mean")

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from records.suite_trials import AXIS
 from records.tokens import LONGEST_SCENARIO, is_token
-from suites.resources import read_resources, require_known
-from suites.search import Search, nested, read_search
-from utils.config import CONFIG_DIR
+from suites.plan.resources import read_resources, require_known
+from suites.plan.search import Search, nested, read_search
+from suites.state.trials import AXIS
+from utils.config.merging import CONFIG_DIR
 from utils.errors import ConfigError
-from utils.file_names import require_plain_name
+from utils.files.file_names import require_plain_name
+from utils.files.written_numbers import plain, texts_of
+from utils.files.yaml_files import load_written
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.written_numbers import plain, texts_of
-from utils.yaml_files import load_written
 
 FAMILY = "suites"
 KEYS = (
@@ -64,7 +64,7 @@ class SuiteFile:
         overrides: axis -> name of an override -> its settings.
         zipped: groups of axes that run side by side, instead of all with all.
         excluded: conditions.
-        resources: every key of `suites.resources.RESOURCES`.
+        resources: every key of `suites.plan.resources.RESOURCES`.
         search: its trials are an axis of the overrides, without values if they are not known beforehand.
     """
 

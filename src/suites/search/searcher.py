@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from records.suite_runs import SuiteRun
-from records.suite_scores import Scores, failure_of
-from records.suite_state import DONE as RUN_DONE
-from records.suite_state import FAILED as RUN_FAILED
-from records.suite_state import Attempt, SuiteFolder
-from records.suite_table import last_line
-from records.suite_trials import DONE, FAILED, PRUNED, End, SearchPlan, Trial
-from suites.search import NO_PRUNING, Search, nested
-from suites.study import Study
+from suites.plan.search import NO_PRUNING, Search, nested
+from suites.search.study import Study
+from suites.state.runs import SuiteRun
+from suites.state.scores import Scores, failure_of
+from suites.state.state import DONE as RUN_DONE
+from suites.state.state import FAILED as RUN_FAILED
+from suites.state.state import Attempt, SuiteFolder
+from suites.state.table import last_line
+from suites.state.trials import DONE, FAILED, PRUNED, End, SearchPlan, Trial
 from utils.errors import ConfigError
 from utils.plain_values import shown
 

@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from records.suite_trials import DONE, FAILED, PRUNED, Trial
-from suites.search import NO_PRUNING, Search, readable
+from suites.plan.search import NO_PRUNING, Search, readable
+from suites.state.trials import DONE, FAILED, PRUNED, Trial
 from utils.errors import ConfigError
+from utils.files.whole_files import set_aside
 from utils.plain_values import shown
-from utils.whole_files import set_aside
 
 JOURNAL = "optuna.journal"
 INSTALL = "pip install -r requirements-cluster.txt"

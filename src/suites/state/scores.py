@@ -12,15 +12,15 @@ from records.layout import METRICS, RUNS
 from records.limits import LARGEST
 from records.metric_rows import read_rows, whole_lines
 from records.run_score import score_of
-from records.suite_runs import SuiteRun
-from records.suite_state import DONE, WAITING, Attempt, SuiteFolder
-from records.suite_state import FAILED as RUN_FAILED
-from records.suite_trials import DONE as TRIAL_DONE
-from records.suite_trials import FAILED, PRUNED, RUNNING, SearchPlan, Trial
 from records.tokens import is_token
-from utils.interquartile import iqm
+from suites.state.runs import SuiteRun
+from suites.state.state import DONE, WAITING, Attempt, SuiteFolder
+from suites.state.state import FAILED as RUN_FAILED
+from suites.state.trials import DONE as TRIAL_DONE
+from suites.state.trials import FAILED, PRUNED, RUNNING, SearchPlan, Trial
+from utils.files.regular_files import read_regular
+from utils.numbers.interquartile import iqm
 from utils.plain_values import counted, shown
-from utils.regular_files import read_regular
 
 _ORDER = (TRIAL_DONE, RUNNING, WAITING, PRUNED, FAILED)
 

@@ -4,7 +4,7 @@
 - `attempts/<run>.<n>.json`: the n-th attempt at a run. Whoever makes the file has the run; only they rewrite it. The
   attempt with the greatest number counts.
 - `output/<run>.log`: what the run printed in all attempts.
-- `search/<key>/t<k>.json`: the k-th trial of a search that learns from its trials (`records.suite_trials`).
+- `search/<key>/t<k>.json`: the k-th trial of a search that learns from its trials (`suites.state.trials`).
 - `dropped/<run>`: a mark; the run is not wanted any more, since its trial was pruned or has failed.
 - `stop`: there while the suite is to stop.
 """
@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from records.layout import ATTEMPTS, DROPPED_RUNS, OUTPUT, STOP, SUITE, SUITES
-from records.suite_runs import SuiteRun, is_like, run_of
-from records.suite_trials import SearchPlan, Trial, TrialFolder, listed_trials
+from suites.state.runs import SuiteRun, is_like, run_of
+from suites.state.trials import SearchPlan, Trial, TrialFolder, listed_trials
 from utils.errors import ConfigError
+from utils.files.regular_files import read_regular
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.regular_files import read_regular
 
 # bytes; a suite has at most 10,000 runs, of which each takes about a kilobyte
 LARGEST_SUITE, LARGEST_ATTEMPT = 64 * 2**20, 2**17
@@ -51,7 +51,7 @@ class Attempt:
         token: the name of the run among the results.
         machine: host, boot and process space of the keeper; process ids are only comparable within it.
         host: for people.
-        pid, born: of the keeper, and when it started (`suites.processes.born`); `run_pid`, `run_born`: of the run.
+        pid, born: of the keeper, and when it started (`processes.born`); `run_pid`, `run_born`: the run's.
         lease: seconds after its last renewal, the file's time of change, when others may take the run over.
         launcher: whoever began it.
         resumed: steps of the checkpoint from which it resumed, 0 for none; `resumes`: whether it did.

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from records.metric_tail import progress
 from records.recorded import newest_step
-from records.suite_state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, WAITING, Attempt, SuiteFolder, SuiteRun
-from records.suite_trials import AXIS
 from records.tokens import is_token
+from suites.state.state import DONE, DROPPED, FAILED, LOST, RUNNING, STOPPED, WAITING, Attempt, SuiteFolder, SuiteRun
+from suites.state.trials import AXIS
 
 
 @dataclass

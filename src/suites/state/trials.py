@@ -19,10 +19,10 @@ from typing import Any
 
 from records.layout import SEARCH
 from records.run_score import LAST
-from records.suite_runs import SuiteRun, is_like, run_of
+from suites.state.runs import SuiteRun, is_like, run_of
 from utils.errors import ConfigError
-from utils.regular_files import read_regular
-from utils.whole_files import create_whole, write_whole
+from utils.files.regular_files import read_regular
+from utils.files.whole_files import create_whole, write_whole
 
 # the axis of the suite whose values are the trials
 AXIS = "trial"

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from utils.config import config_path
+from utils.config.merging import config_path
 from utils.errors import ConfigError
+from utils.files.yaml_files import load_yaml
 from utils.plain_values import shown
-from utils.yaml_files import load_yaml
 
 PAGE = "docs/digideep.md, 'Theirs and ours'"
 RUNNER = "digideep.pipeline.Runner"
@@ -177,7 +177,7 @@ def off_policy_params(cpanel: Mapping[str, Any], preset: str, spec: Any, agent_t
     """`run_params`, buffer and networks over a preset; `n_update` updates follow each rollout.
 
     Args:
-        spec: what the panel's environment declares (`envs.asking.ask_environment`).
+        spec: what the panel's environment declares (`envs.contract.asking.ask_environment`).
         agent_type: as `run_params` takes it.
 
     Raises:

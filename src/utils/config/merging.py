@@ -9,11 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from utils.errors import ConfigError
+from utils.files.yaml_files import load_yaml
 from utils.nearest import suggestion
 from utils.plain_values import shown
-from utils.yaml_files import load_yaml
 
-CONFIG_DIR = Path(__file__).resolve().parents[2] / "config"
+CONFIG_DIR = Path(__file__).resolve().parents[3] / "config"
 # an algorithm's configs that are no YAML, and may choose the environment: parameter files, and those of enn-trainer
 CHOOSING = (".py", ".ron")
 

@@ -1,6 +1,6 @@
 """The config key of the parts that keep running means: policies and actor-critic learners."""
 
-from utils.options import Option
+from utils.config.options import Option
 
 NORMALISER_COUNT = Option(
     0.0,

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from utils.config.reach import NOWHERE, UNDECLARED, Reach
 from utils.errors import ConfigError
+from utils.files.written_numbers import WrittenFloat, WrittenInt
 from utils.nearest import suggestion
+from utils.numbers.schedules import Schedule
 from utils.plain_values import LARGEST_NUMBER, shown
-from utils.reach import NOWHERE, UNDECLARED, Reach
-from utils.schedules import Schedule
-from utils.written_numbers import WrittenFloat, WrittenInt
 
 # The largest sensible values, by the unit of a key; whether they fit a machine's memory is checked once the sizes of
 # the environment are known (experiment/assembly.py, runners/base.py). The system waits for 2^31 milliseconds at most.
@@ -43,7 +43,7 @@ class Option:
         at_least, above, at_most: bounds of a number.
         choices: the only values; YAML's `on` and `off` are taken for these words if they are among them.
         nullable: whether it may be null.
-        schedule: whether it may change over the run (`utils.schedules`), in place of one number; its part follows it.
+        schedule: whether it may change over the run (`utils.numbers.schedules`), in place of one number.
         driven: the same, and before each rollout the loop sets it (`experiment.live`); then it is `live`, too.
         live: whether `live.yaml` may change it while the run is under way: parts read it at each use, or have a method
             `take_live(key, value)`.

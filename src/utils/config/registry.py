@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from utils.config.options import SHARED, Option
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
-from utils.options import SHARED, Option
 from utils.plain_values import shown
 
 _plugins: dict[str, None] = {}

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from utils.config.imports import is_absent
 from utils.errors import ConfigError
-from utils.imports import is_absent
 from utils.nearest import did_you_mean
 from utils.old_tensorboard_logger import let_tensorboard_logger_be_imported
 from utils.plain_values import shown

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from utils.regular_files import problem_of
+from utils.files.regular_files import problem_of
 
 
 def read_npy(path: str | Path, largest: int) -> np.ndarray:

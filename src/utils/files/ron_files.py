@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from utils.errors import ConfigError
+from utils.files.regular_files import read_regular
 from utils.plain_values import DEEPEST, shown
-from utils.regular_files import read_regular
 
 LARGEST_FILE = 2**20
 _SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)

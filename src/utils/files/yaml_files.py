@@ -7,9 +7,9 @@ from typing import Any
 import yaml
 
 from utils.errors import ConfigError
+from utils.files.regular_files import read_regular
+from utils.files.written_numbers import plain, written
 from utils.plain_values import DEEPEST, escaped, problem_of, problem_of_key, shown
-from utils.regular_files import read_regular
-from utils.written_numbers import plain, written
 
 # our largest one has 10,000 bytes
 LARGEST_FILE = 2**17
@@ -76,7 +76,7 @@ def load_yaml(path: Path) -> dict:
 
 
 def load_written(path: Path) -> dict:
-    """As `load_yaml`, with numbers that keep how they were written (`utils.written_numbers`).
+    """As `load_yaml`, with numbers that keep how they were written (`utils.files.written_numbers`).
 
     Raises:
         ConfigError: not readable, not UTF-8, not YAML, too large, or not a mapping of plain values.

@@ -6,7 +6,7 @@ import numpy as np
 import torch as th
 import torch.nn as nn
 
-from utils.devices import to_device
+from utils.tensors.devices import to_device
 
 
 class Normaliser(nn.Module):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch as th
 
-from utils.devices import MPS, cards
+from utils.tensors.devices import MPS, cards
 
 
 def seed_everything(seed: int) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from utils.plain_values import shown
 
-SOURCE = Path(__file__).resolve().parents[1]
+SOURCE = Path(__file__).resolve().parents[2]
 # those whose arithmetic a run consists of
 PACKAGES = ("torch", "numpy", "numba")
 

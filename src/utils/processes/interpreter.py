@@ -5,7 +5,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 # what the packages of requirements.txt are imported by
 REQUIRED = frozenset(
     "torch sacred pkg_resources setuptools numpy yaml tensorboard_logger six tensorboard google cloudpickle tqdm numba "

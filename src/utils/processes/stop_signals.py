@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from utils.stopping import GRACE, StopPlaying, request_stop, withdraw_stop
+from utils.processes.stopping import GRACE, StopPlaying, request_stop, withdraw_stop
 
 # seconds within which SIGTERM counts once: a batch system sends it to every process, and so may who watches the run
 TOGETHER = 1.0
@@ -39,8 +39,8 @@ class StopSignals:
     SIGTERM right after the first. SIGUSR1 is noted in `save`, or stops, too. Outside the main thread, where Python has
     no signals, nothing is noted.
 
-    Within `watching`, a signal to stop also requests that playing stops (`utils.stopping`), and within `playing`, it
-    raises StopPlaying if the step that is being made is not done after some seconds.
+    Within `watching`, a signal to stop also requests that playing stops (`utils.processes.stopping`), and within
+    `playing`, it raises StopPlaying if the step that is being made is not done after some seconds.
 
     Attributes:
         sigusr1_stops: SIGUSR1 is a signal to stop, too.

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from utils.ragged_rows import Packing, one_slice, pack, packed_starts, ranges
-from utils.ragged_storage import RaggedStorage
+from utils.ragged.rows import Packing, one_slice, pack, packed_starts, ranges
+from utils.ragged.storage import RaggedStorage
 
 
 class Ragged(RaggedStorage):
@@ -121,7 +121,7 @@ class Ragged(RaggedStorage):
         return self._of(self._from_numpy(np.arange(self.items())[:, None]), self.lengths)
 
     def padpack(self) -> Packing | None:
-        """`utils.ragged_rows.pack` of the lengths: None if all are equal, so that `values` only needs a reshape."""
+        """`utils.ragged.rows.pack` of the lengths: None if all are equal, so that `values` only needs a reshape."""
         packing = pack(self.lengths)
         return None if packing is None else Packing(*(self._from_numpy(array) for array in packing))
 

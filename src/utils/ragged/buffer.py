@@ -1,11 +1,11 @@
-"""The names of the package ragged-buffer over `utils.ragged`: a class for each dtype."""
+"""The names of the package ragged-buffer over `utils.ragged.arrays`: a class for each dtype."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from utils import ragged
+from utils.ragged import arrays as ragged
 
 __all__ = ["RaggedBuffer", "RaggedBufferBool", "RaggedBufferF32", "RaggedBufferI64", "cat", "translate_rotate"]
 
@@ -64,7 +64,7 @@ class RaggedBuffer(ragged.Ragged):
         return RaggedBufferI64._as_this(super().flat_indices())
 
     def padpack(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """The index and the batch of the packed items, `[rows, width]`, and the inverse index; see `utils.ragged`."""
+        """The index and the batch of the packed items, `[rows, width]`, and the inverse index."""
         packing = super().padpack()
         return None if packing is None else tuple(packing)
 
@@ -116,7 +116,7 @@ _OF = {np.dtype(cls._dtype): cls for cls in (RaggedBufferF32, RaggedBufferI64, R
 
 
 def cat(buffers: Sequence[RaggedBuffer], dim: int = 0) -> RaggedBuffer:
-    """Join ragged buffers along sequences (dim 0), items (1) or features (2); see `utils.ragged.cat`."""
+    """Join ragged buffers along sequences (dim 0), items (1) or features (2); see `utils.ragged.arrays.cat`."""
     return ragged.cat(buffers, dim)
 
 

@@ -1,10 +1,10 @@
-"""How a ragged array is stored, grown and read: the part of `utils.ragged.Ragged` below its operations."""
+"""How a ragged array is stored, grown and read: the part of `utils.ragged.arrays.Ragged` below its operations."""
 
 from typing import Any, Self
 
 import numpy as np
 
-from utils.ragged_rows import numbers_of, one_slice, packed_starts, picked, ranges, sliced
+from utils.ragged.rows import numbers_of, one_slice, packed_starts, picked, ranges, sliced
 
 
 class RaggedStorage:

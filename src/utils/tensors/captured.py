@@ -9,8 +9,8 @@ from typing import Any
 
 import torch as th
 
-from utils.devices import to_device
-from utils.tensor_trees import Tree, leaves, map_tree
+from utils.tensors.devices import to_device
+from utils.tensors.tensor_trees import Tree, leaves, map_tree
 from utils.timing import timing
 
 # calls that are made operation by operation before one is captured, as torch's documentation asks

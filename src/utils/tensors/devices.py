@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from utils.available_memory import available_memory
 from utils.errors import ConfigError
 from utils.nearest import did_you_mean
 from utils.plain_values import shown
+from utils.processes.available_memory import available_memory
 
 AUTO, CPU, CUDA, MPS = "auto", "cpu", "cuda", "mps"
 DEVICE_KEYS = ("learner_device", "acting_device")
@@ -151,7 +151,7 @@ def move_to(device: str, part: Any) -> None:
     if device == CUDA:
         part.cuda()
         return
-    from utils.redirected import redirected
+    from utils.tensors.redirected import redirected
 
     with redirected(CUDA, device):
         part.cuda()

@@ -14,7 +14,7 @@ from typing import Any
 import torch as th
 import torch.nn as nn
 
-from utils.tensor_trees import Tree, is_tree, map_tree
+from utils.tensors.tensor_trees import Tree, is_tree, map_tree
 
 # threads of replicas do not inherit it, so that nothing is divided twice
 _devices: ContextVar[Sequence] = ContextVar("devices", default=())

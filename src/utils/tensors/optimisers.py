@@ -6,7 +6,7 @@ import torch as th
 from torch.nn import Module
 from torch.optim import Adam, Optimizer, RAdam, RMSprop
 
-from utils.devices import CUDA, kind_of
+from utils.tensors.devices import CUDA, kind_of
 
 
 def build_optimiser(params, lr: float, args) -> Optimizer:

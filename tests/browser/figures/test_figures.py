@@ -6,7 +6,7 @@ import pytest
 
 from browser import figures
 from browser.figures import paper
-from browser.records import Curve
+from browser.reading import Curve
 from browser.stats import Estimate, Profile, curve_band
 
 

@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
 from browse import main
-from browser.page.arguments import is_loopback, parse_arguments
-from browser.page.serving import listen
+from browser.page.server.arguments import is_loopback, parse_arguments
+from browser.page.server.serving import listen
 from browser_folders import write_seeds
 from utils.errors import ConfigError
 

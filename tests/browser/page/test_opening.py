@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("dash", reason="the page's packages are not installed")
 
-from browser.page import opening
+from browser.page.server import opening
 from replay_pages import write_replay
 from utils.errors import ConfigError
 

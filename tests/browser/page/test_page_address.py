@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from browser.page import address
+from browser.page.parts import address
 
 
 def test_written_content_is_read_back():

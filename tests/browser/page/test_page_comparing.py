@@ -11,15 +11,15 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 
 from dash import no_update
 
-from browser.page import differences
-from browser.page.app import view_of
-from browser.page.comparing import compare
-from browser.page.context import Context
-from browser.page.matrix_text import as_latex, as_markdown
+from browser.page.compare import matrix_view as matrix_view
+from browser.page.compare import view as curves_view
+from browser.page.compare.comparing import compare
+from browser.page.compare.matrix_text import as_latex, as_markdown
+from browser.page.parts import differences
+from browser.page.parts.context import Context
+from browser.page.server.app import view_of
 from browser.page.views import VIEWS
-from browser.page.views import compare as curves_view
-from browser.page.views import matrix as matrix_view
-from browser.records import Results
+from browser.reading import Results
 from browser.stats import Estimate
 from browser_folders import alive, write_log, write_run, write_seeds
 

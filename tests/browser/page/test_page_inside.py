@@ -8,10 +8,10 @@ from dash import no_update
 
 from browser.comparison import Comparison
 from browser.figures.inside import monitored_curve, time_flame
-from browser.page.context import Context
-from browser.page.inside import grown, inside_card
-from browser.page.views import run as view
-from browser.records import Results
+from browser.page.parts.context import Context
+from browser.page.run import view as view
+from browser.page.run.inside import grown, inside_card
+from browser.reading import Results
 from browser_folders import write_log, write_run
 from records.diagnosis import diagnosed
 

@@ -10,14 +10,18 @@ import pytest
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
 from browser.figures import run_curves
-from browser.page import serving
-from browser.page.app import view_of
-from browser.page.components import dropdown, table
-from browser.page.context import Context
-from browser.page.limits import LARGEST_REQUEST, TABLE, fitting, left_out
-from browser.page.views import VIEWS, compare, matrix, run, runs
-from browser.records import Results
-from browser.records.curves import Curve
+from browser.page.compare import matrix_view as matrix
+from browser.page.compare import view as compare
+from browser.page.parts.components import dropdown, table
+from browser.page.parts.context import Context
+from browser.page.parts.limits import LARGEST_REQUEST, TABLE, fitting, left_out
+from browser.page.run import view as run
+from browser.page.runs import view as runs
+from browser.page.server import serving
+from browser.page.server.app import view_of
+from browser.page.views import VIEWS
+from browser.reading import Results
+from browser.reading.curves import Curve
 from browser_folders import write_log, write_run
 from replay_pages import page_over
 

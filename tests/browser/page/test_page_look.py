@@ -162,9 +162,9 @@ def test_a_column_has_one_number_of_decimals(served):
 
 
 def test_notes_stand_below_the_curves(tmp_path):
-    from browser.page.context import Context
-    from browser.page.views import run as view
-    from browser.records import Results
+    from browser.page.parts.context import Context
+    from browser.page.run import view as view
+    from browser.reading import Results
 
     write_run(tmp_path, 1)
     parts = view.layout(Context(Results(tmp_path, cache=None), write=True), {"run": "1"}).children

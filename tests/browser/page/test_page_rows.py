@@ -8,11 +8,11 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 
 from dash import no_update
 
-from browser.page.columns import Column, parse_column
-from browser.page.context import Context
-from browser.page.rows import CHOICES, RowTracker
-from browser.page.views import runs as view
-from browser.records import Results
+from browser.page.parts.context import Context
+from browser.page.runs import view as view
+from browser.page.runs.columns import Column, parse_column
+from browser.page.runs.rows import CHOICES, RowTracker
+from browser.reading import Results
 from browser_folders import alive, write_log, write_run
 
 

@@ -9,14 +9,14 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 
 from dash import no_update
 
-from browser.page.bin import move_to_bin
-from browser.page.context import Context
-from browser.page.notes import FILE, Note, NotWrittenError, tags_of
-from browser.page.rows import RowTracker
-from browser.page.views import run as view
-from browser.page.writing import written
-from browser.records import Results, UnknownRunError
-from browser.records.paths import OutsideResultsError
+from browser.page.parts.context import Context
+from browser.page.parts.notes import FILE, Note, NotWrittenError, tags_of
+from browser.page.run import view as view
+from browser.page.runs.bin import move_to_bin
+from browser.page.runs.rows import RowTracker
+from browser.page.runs.writing import written
+from browser.reading import Results, UnknownRunError
+from browser.reading.paths import OutsideResultsError
 from browser_folders import START, alive, write_log, write_run
 
 

@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
-from browser.page.app import create_app, view_of
-from browser.page.context import Context
-from browser.page.serving import listen, server_of
+from browser.page.parts.context import Context
+from browser.page.server.app import create_app, view_of
+from browser.page.server.serving import listen, server_of
 from browser.page.views import VIEWS
-from browser.records import Results
+from browser.reading import Results
 from browser_folders import write_run, write_seeds
 
 TOKEN = "a-token-of-24-characters"

@@ -7,13 +7,13 @@ import pytest
 
 pytest.importorskip("dash", reason="the run browser's packages are not installed")
 
-from browser.page.columns import Column
-from browser.page.context import Context
-from browser.page.progress import progress_of
-from browser.page.rows import run_row
-from browser.page.views import run as view
-from browser.records import Curve, Lineage, Results
-from browser.records.record import Run
+from browser.page.parts.context import Context
+from browser.page.parts.progress import progress_of
+from browser.page.run import view as view
+from browser.page.runs.columns import Column
+from browser.page.runs.rows import run_row
+from browser.reading import Curve, Lineage, Results
+from browser.reading.record import Run
 from browser_folders import alive, write_log, write_run
 from utils.timehelper import about
 

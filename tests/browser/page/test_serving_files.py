@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("dash", reason="the page's packages are not installed")
 
-from browser.page import run_files
-from browser.page.app import create_app
-from browser.page.context import Context
-from browser.page.run_files import left_behind, shown_artifacts
-from browser.records import Results
+from browser.page.parts.context import Context
+from browser.page.run import run_files
+from browser.page.run.run_files import left_behind, shown_artifacts
+from browser.page.server.app import create_app
+from browser.reading import Results
 from browser_folders import write_log, write_run
 
 SCRIPT = b"<script>window.hacked = 1</script>"

@@ -6,12 +6,12 @@ import pytest
 
 pytest.importorskip("dash", reason="the page's packages are not installed")
 
-from browser.page.app import create_app
-from browser.page.context import Context
-from browser.page.replay_files import all_replays, replays_of
-from browser.page.replay_table import replay_table
-from browser.page.views import replay as view
-from browser.records import Results, UnknownRunError
+from browser.page.parts.context import Context
+from browser.page.replays import view as view
+from browser.page.replays.replay_files import all_replays, replays_of
+from browser.page.replays.replay_table import replay_table
+from browser.page.server.app import create_app
+from browser.reading import Results, UnknownRunError
 from browser_folders import write_run
 from replay_pages import write_replay
 from utils.errors import ConfigError

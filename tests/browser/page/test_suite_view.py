@@ -10,21 +10,21 @@ pytest.importorskip("dash", reason="the run browser's packages are not installed
 
 from dash.exceptions import PreventUpdate
 
-from browser.page.app import view_of
-from browser.page.comparing import compare
-from browser.page.context import Context
-from browser.page.views import matrix as matrix_view
-from browser.page.views import suites
-from browser.records import Results
+from browser.page.compare import matrix_view as matrix_view
+from browser.page.compare.comparing import compare
+from browser.page.parts.context import Context
+from browser.page.server.app import view_of
+from browser.page.suites import view as suites
+from browser.reading import Results
 from browser.report.arguments import Options
 from browser_folders import write_log, write_run
-from cli import suite_report
-from records.suite_state import Attempt, SuiteFolder
-from records.suite_trials import SearchPlan
 from suite_children import folder_in, runs_of
-from suites.freezing import freeze
-from suites.suite_file import read_suite
-from utils.whole_files import write_whole
+from suites.command import report as suite_report
+from suites.plan.freezing import freeze
+from suites.plan.suite_file import read_suite
+from suites.state.state import Attempt, SuiteFolder
+from suites.state.trials import SearchPlan
+from utils.files.whole_files import write_whole
 
 
 @pytest.fixture

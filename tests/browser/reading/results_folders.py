@@ -1,6 +1,6 @@
 """Folders of results, and reading them without a cache."""
 
-from browser.records import Results
+from browser.reading import Results
 from browser_folders import write_run
 
 CURVE = {"test_return_mean": [1.0, 2.0, 3.0], "test_return_mean_T": [0, 100, 200]}

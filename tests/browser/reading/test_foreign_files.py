@@ -6,8 +6,8 @@ import resource
 
 import pytest
 
-from browser.records import Results
-from browser.records.limits import MOST_CONFIG_KEYS
+from browser.reading import Results
+from browser.reading.limits import MOST_CONFIG_KEYS
 from browser_folders import write_log, write_run
 from records.limits import LARGEST, MOST_METRICS
 

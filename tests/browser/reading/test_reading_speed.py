@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from browser.records import Results
+from browser.reading import Results
 from browser_folders import write_log, write_run
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from results_folders import open_results, write_usual
 from sacred import SETTINGS, Experiment
 from sacred.observers import FileStorageObserver
 
-from browser.records import PROBABLY_DEAD, OutsideResultsError, Results, UnknownRunError
+from browser.reading import PROBABLY_DEAD, OutsideResultsError, Results, UnknownRunError
 from browser_folders import START, naive, write_log, write_run
 from utils.errors import ConfigError
 

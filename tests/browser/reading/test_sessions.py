@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from results_folders import open_results
 
-from browser.records import Lineage, lineages
+from browser.reading import Lineage, lineages
 from browser_folders import START, naive, write_log, write_run
 
 

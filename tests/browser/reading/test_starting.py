@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from browser.records import Results
+from browser.reading import Results
 from browser_folders import write_log, write_run
 from records.tokens import run_token
 

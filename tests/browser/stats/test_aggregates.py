@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from browser.records import Curve
+from browser.reading import Curve
 from browser.stats import (
     Estimate,
     aggregate,

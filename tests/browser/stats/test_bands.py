@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from browser.records import Curve
+from browser.reading import Curve
 from browser.stats import align, curve_band, smooth
 from utils.errors import ConfigError
 

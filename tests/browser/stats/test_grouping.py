@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from browser.records import Curve, Lineage, Run, differences, varying_keys
+from browser.reading import Curve, Lineage, Run, differences, varying_keys
 from browser.stats import best_value, final_value, group_runs, reached, repeated_seeds, to_marl_eval
 from utils.errors import ConfigError
 

@@ -5,7 +5,7 @@ import torch as th
 
 from components.episode_buffer import EpisodeBatch, ReplayBuffer
 from components.scheme import scheme_of
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 
 N, A, T = 2, 5, 6
 SIZES = {"n_agents": N, "n_actions": A, "obs_shape": 3, "state_shape": 4}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from components.buffers import REGISTRY, episode_journal, transition_journal, transition_room
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from fakes import RecordingLogger
 from helpers import SIZES, make_args, random_batch
 from utils.errors import MusterError

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from components.episode_buffer import ReplayBuffer
 from components.scheme import scheme_of
 from components.storage import lazy_zeros
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from gpu_runs import on_gpu
 
 

@@ -10,7 +10,7 @@ from checks.options import Option
 from components.buffers.place import place_of
 from components.buffers.transition_room import device_of
 from gpu_runs import config_of, on_gpu, resumed, trained
-from utils.config import default_config
+from utils.config.merging import default_config
 from utils.errors import ConfigError
 
 GIB = 2**30

@@ -15,7 +15,7 @@ from components.record_batch import RecordBatch
 from components.scheme import scheme_of
 from components.step_records import step_layout
 from components.storage import narrowed
-from envs.fields import pymarl_spec
+from envs.contract.fields import pymarl_spec
 from fakes import RecordingLogger
 from helpers import make_args
 from numbered_play import GROUPS, PREPROCESS, ROLLOUT_SCHEME, SIZES, NumberedPlay

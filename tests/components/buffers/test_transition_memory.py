@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from components.buffers.transitions import TransitionReplay
 from components.episode_batch import EpisodeBatch
 from components.scheme import scheme_of
-from envs.fields import FieldSpec, pymarl_spec
+from envs.contract.fields import FieldSpec, pymarl_spec
 from fakes import RecordingLogger
 from helpers import make_args
 from numbered_play import SCHEME, SIZES, NumberedPlay

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dots_simulator.groups import GroupSpec, Observation
+from envs.contract.validation import InvalidEnvironmentError
 from envs.dots.fields import GroupFields
 from envs.dots.group import Rows
 from envs.dots.group_play import GroupPlay
-from envs.validation import InvalidEnvironmentError
 
 
 class AskingGroup:

@@ -5,13 +5,13 @@ import random
 import numpy as np
 import pytest
 
+from envs.contract.sizes import spec_of
+from envs.contract.validation import InvalidEnvironmentError
 from envs.entities import Observation
 from envs.entities.acting import restored, saved
 from envs.entities.adapter import EntityEnv
 from envs.entities.batch import EntityBatch
 from envs.entities.own_random import OwnRandom
-from envs.sizes import spec_of
-from envs.validation import InvalidEnvironmentError
 from walking import Walk, stepped, walks
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from envs.contract.fields import declared_spec
 from envs.entities import (
     CategoricalActionMask,
     CategoricalActionSpace,
@@ -18,7 +19,6 @@ from envs.entities import (
 )
 from envs.entities.encoding import Encoder, NotPlainError
 from envs.entities.layout import Layout
-from envs.fields import declared_spec
 
 SPACE = ObsSpace(["time"], {"Mine": Entity(["x", "y"]), "Robot": Entity(["x", "y"]), "Wall": Entity([])})
 ACTIONS = {

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from envs.contract.validation import InvalidEnvironmentError
 from envs.entities import CategoricalActionMask, GlobalCategoricalActionMask
-from envs.validation import InvalidEnvironmentError
 from walking import Walk, stepped, walks
 
 

@@ -35,8 +35,8 @@ from envs.entities.entity_gym.vec_env import (
 from envs.entities.games.minesweeper import MineSweeper
 from envs.entities.observation import EpisodeStats
 from utils.errors import MusterError
-from utils.message_pack import packed, unpacked
-from utils.ragged_buffer import RaggedBufferBool, RaggedBufferF32, RaggedBufferI64
+from utils.files.message_pack import packed, unpacked
+from utils.ragged.buffer import RaggedBufferBool, RaggedBufferF32, RaggedBufferI64
 
 SUPPORT = Path(__file__).parents[2] / "support"
 SCRIPT = SUPPORT / "entity_gym_script.py"

@@ -10,7 +10,7 @@ from envs.entities.dispatch import actions_for
 from envs.entities.games.minesweeper import MineSweeper
 from envs.entities.numbering import EntityNumbering
 from utils.errors import ConfigError
-from utils.ragged import Ragged, cat
+from utils.ragged.arrays import Ragged, cat
 
 T, F, NAN = True, False, np.nan
 CANNON, FIRE = "Orbital Cannon", "Fire Orbital Cannon"

@@ -9,7 +9,7 @@ import torch as th
 from cli.compose import compose_config
 from small_training import train
 from utils.errors import ConfigError
-from utils.schemes import observed_fields, state_fields
+from utils.tensors.schemes import observed_fields, state_fields
 from vector_envs.instances import batched_environment_factory, environment_factory
 
 

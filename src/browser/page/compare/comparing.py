@@ -8,12 +8,12 @@ from typing import Any
 
 from browser.comparison import ONLY, SCORES, Comparison
 from browser.figures import metric_title
-from browser.page import address
-from browser.page.context import Context
-from browser.page.limits import MOST_ASKED, MOST_MESSAGES
-from browser.records import Lineage
-from browser.records.configs import config_keys, key_suggestion
-from browser.records.curves import AXES
+from browser.page.parts import address
+from browser.page.parts.context import Context
+from browser.page.parts.limits import MOST_ASKED, MOST_MESSAGES
+from browser.reading import Lineage
+from browser.reading.configs import config_keys, key_suggestion
+from browser.reading.curves import AXES
 from browser.stats.bands import BANDS, DEFAULT_BAND
 from browser.stats.grouping import SEED_KEYS
 from records.run_score import LAST

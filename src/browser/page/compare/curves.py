@@ -16,9 +16,9 @@ from browser import cautions
 from browser.comparison import NO_MAP
 from browser.figures import learning_curves, metric_title, run_curves
 from browser.figures.wording import color, dash
-from browser.page.comparing import SINGLE, Compared, changed_address, hidden_name, stands_for
-from browser.page.components import card, graph, png_button, run_title, warnings
-from browser.records import Curve, Lineage
+from browser.page.compare.comparing import SINGLE, Compared, changed_address, hidden_name, stands_for
+from browser.page.parts.components import card, graph, png_button, run_title, warnings
+from browser.reading import Curve, Lineage
 from browser.stats import Band
 
 # figures on one page, and lines in one of them, beyond which a browser would stall

@@ -10,7 +10,8 @@ from browser import cautions
 from browser.comparison import ONLY, SCORES, matrix_of, title_of_score
 from browser.figures import metric_title, score_heatmap
 from browser.figures.wording import is_share, lower_is_better
-from browser.page.comparing import (
+from browser.page.compare import view as compare_view
+from browser.page.compare.comparing import (
     MOST_SMOOTHING,
     MOST_STEPS,
     WISHES,
@@ -23,12 +24,11 @@ from browser.page.comparing import (
     settled,
     stands_for,
 )
-from browser.page.components import card, checklist, dropdown, field, graph, notices, number, png_button, warnings
-from browser.page.context import Context
-from browser.page.frame import follow_address
-from browser.page.limits import left_out
-from browser.page.matrix_text import FORMS
-from browser.page.views import compare as compare_view
+from browser.page.compare.matrix_text import FORMS
+from browser.page.parts.components import card, checklist, dropdown, field, graph, notices, number, png_button, warnings
+from browser.page.parts.context import Context
+from browser.page.parts.frame import follow_address
+from browser.page.parts.limits import left_out
 from browser.stats import Estimate, best_on_maps, cells_of, mean_title
 
 PATH = "/matrix"

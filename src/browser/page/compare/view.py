@@ -6,7 +6,7 @@ from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from browser.comparison import ONLY
-from browser.page.comparing import (
+from browser.page.compare.comparing import (
     AXIS_TITLES,
     MOST_SMOOTHING,
     SINGLE,
@@ -17,12 +17,12 @@ from browser.page.comparing import (
     query_of,
     settled,
 )
-from browser.page.components import card, checklist, dropdown, field, notices, number, table, table_buttons
-from browser.page.context import Context
-from browser.page.curves import as_file, drawn, same_runs
-from browser.page.differences import MOST_COMPARED, config_rows, difference_columns, source_rows
-from browser.page.frame import follow_address
-from browser.records import Lineage
+from browser.page.compare.curves import as_file, drawn, same_runs
+from browser.page.parts.components import card, checklist, dropdown, field, notices, number, table, table_buttons
+from browser.page.parts.context import Context
+from browser.page.parts.differences import MOST_COMPARED, config_rows, difference_columns, source_rows
+from browser.page.parts.frame import follow_address
+from browser.reading import Lineage
 from browser.stats.bands import BANDS
 
 PATH = "/compare"

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from urllib.parse import parse_qsl, urlencode
 
-from browser.page.limits import MOST_MESSAGES
+from browser.page.parts.limits import MOST_MESSAGES
 from utils.nearest import suggestion
 
 # a run id has up to four folder names; more characters than any view's address needs

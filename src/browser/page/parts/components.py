@@ -9,8 +9,8 @@ from dash_ag_grid import AgGrid
 
 from browser.cautions import Caution
 from browser.figures import CONFIG
-from browser.page.limits import LONGEST_FACT, cell, fitting, left_out, short
-from browser.records import Lineage
+from browser.page.parts.limits import LONGEST_FACT, cell, fitting, left_out, short
+from browser.reading import Lineage
 
 GRID_OPTIONS = {
     "suppressFieldDotNotation": True,

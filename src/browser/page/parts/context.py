@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from browser.page.notes import Notes
-from browser.records import Lineage, Results, UnknownRunError
+from browser.page.parts.notes import Notes
+from browser.reading import Lineage, Results, UnknownRunError
 from utils.nearest import did_you_mean
 
 # seconds for which a scan of the folder counts as new; several windows poll at once

@@ -2,7 +2,7 @@
 
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 
-from browser.page.context import Context
+from browser.page.parts.context import Context
 
 # milliseconds between polls
 TICK = 2000

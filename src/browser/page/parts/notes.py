@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from browser.records import Lineage
+from browser.reading import Lineage
 from utils.errors import MusterError
-from utils.regular_files import read_regular
+from utils.files.regular_files import read_regular
 
 # hidden: no reader of results takes it for a run
 FILE = ".browser-notes.json"

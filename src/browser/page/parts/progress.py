@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from browser.records import Curve, Lineage
+from browser.reading import Curve, Lineage
 from utils.timehelper import about
 
 # the share of a curve, at its end, whose speed counts: runs get slower as their buffers fill and their episodes grow

@@ -9,13 +9,13 @@ from typing import BinaryIO
 
 from flask import Flask, Response, request
 
-from browser.page.context import Context
-from browser.page.refusing import refusal
-from browser.records import UnknownRunError
-from browser.records.files import ResultsFiles
-from browser.records.json_files import parse
-from browser.records.paths import is_file_name
-from browser.records.scan import entries_of, subfolders
+from browser.page.parts.context import Context
+from browser.page.parts.refusing import refusal
+from browser.reading import UnknownRunError
+from browser.reading.files import ResultsFiles
+from browser.reading.json_files import parse
+from browser.reading.paths import is_file_name
+from browser.reading.scan import entries_of, subfolders
 from records.layout import REPLAYS
 from utils.nearest import did_you_mean
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from dash import dcc, html
 
-from browser.page import address
-from browser.page.context import Context
-from browser.page.limits import left_out, short
-from browser.page.replay_files import LONGEST_HEADER, ReplayFile
-from browser.records.files import ResultsFiles
-from browser.records.json_files import parse
+from browser.page.parts import address
+from browser.page.parts.context import Context
+from browser.page.parts.limits import left_out, short
+from browser.page.replays.replay_files import LONGEST_HEADER, ReplayFile
+from browser.reading.files import ResultsFiles
+from browser.reading.json_files import parse
 from records.layout import REPLAYS
 
 LISTED = 200

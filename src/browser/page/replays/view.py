@@ -4,11 +4,11 @@ import json
 
 from dash import Dash, dcc, html
 
-from browser.page import address
-from browser.page.context import Context
-from browser.page.frame import message
-from browser.page.replay_files import ReplayFile, all_replays, register_lines, replays_of, token_of
-from browser.page.replay_table import ghosts_of, replay_table
+from browser.page.parts import address
+from browser.page.parts.context import Context
+from browser.page.parts.frame import message
+from browser.page.replays.replay_files import ReplayFile, all_replays, register_lines, replays_of, token_of
+from browser.page.replays.replay_table import ghosts_of, replay_table
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 

@@ -7,10 +7,10 @@ from typing import Any
 from dash import Dash, Input, Output, State, html, no_update
 
 from browser.figures.inside import monitored_curve, time_flame
-from browser.page.components import card, graph, png_button, table
-from browser.page.context import Context
-from browser.page.limits import left_out
-from browser.records import Lineage
+from browser.page.parts.components import card, graph, png_button, table
+from browser.page.parts.context import Context
+from browser.page.parts.limits import left_out
+from browser.reading import Lineage
 from records.diagnosis import Summary, diagnosed
 from records.diagnostics import MACHINE, MONITOR
 from records.metric_rows import Rows

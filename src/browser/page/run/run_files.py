@@ -7,14 +7,14 @@ from urllib.parse import quote
 from dash import html
 from flask import Flask, Response, request
 
-from browser.page import address
-from browser.page.components import card, table, table_buttons
-from browser.page.context import Context
-from browser.page.limits import LONGEST_FACT, short
-from browser.page.refusing import refusal
-from browser.page.replay_files import chunks
-from browser.records import Lineage
-from browser.records.run_files import RunFile
+from browser.page.parts import address
+from browser.page.parts.components import card, table, table_buttons
+from browser.page.parts.context import Context
+from browser.page.parts.limits import LONGEST_FACT, short
+from browser.page.parts.refusing import refusal
+from browser.page.replays.replay_files import chunks
+from browser.reading import Lineage
+from browser.reading.run_files import RunFile
 from utils.errors import ConfigError
 from utils.sizes import readable_size
 

@@ -4,16 +4,16 @@ from datetime import datetime
 
 from dash import dcc, html
 
-from browser.page import address
-from browser.page.components import card, facts, status_badge, table, table_buttons
-from browser.page.context import Context
-from browser.page.limits import MOST_SESSIONS, left_out
-from browser.page.progress import progress_of
-from browser.page.replay_files import replays_of
-from browser.page.replay_table import replay_table
-from browser.page.rows import problems_of
-from browser.records import Lineage
-from browser.records.record import Run
+from browser.page.parts import address
+from browser.page.parts.components import card, facts, status_badge, table, table_buttons
+from browser.page.parts.context import Context
+from browser.page.parts.limits import MOST_SESSIONS, left_out
+from browser.page.parts.progress import progress_of
+from browser.page.replays.replay_files import replays_of
+from browser.page.replays.replay_table import replay_table
+from browser.page.runs.rows import problems_of
+from browser.reading import Lineage
+from browser.reading.record import Run
 
 MOST_TIMINGS = 30
 _FILTERED = {"floatingFilter": True, "suppressFloatingFilterButton": True}

@@ -6,16 +6,17 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from browser.figures import metric_title, run_curves
-from browser.page import address, run_parts
-from browser.page.comparing import AXES, metric_options
-from browser.page.components import card, dropdown, field, graph, notices, png_button, run_title, status_badge
-from browser.page.context import Context
-from browser.page.frame import follow_address
-from browser.page.inside import inside_card, inside_digest, register_inside
-from browser.page.limits import MOST_ASKED, MOST_MESSAGES
-from browser.page.run_files import left_behind, register_files, shown_artifacts
-from browser.page.writing import register_writing, writing_card
-from browser.records import Lineage
+from browser.page.compare.comparing import AXES, metric_options
+from browser.page.parts import address
+from browser.page.parts.components import card, dropdown, field, graph, notices, png_button, run_title, status_badge
+from browser.page.parts.context import Context
+from browser.page.parts.frame import follow_address
+from browser.page.parts.limits import MOST_ASKED, MOST_MESSAGES
+from browser.page.run import run_parts
+from browser.page.run.inside import inside_card, inside_digest, register_inside
+from browser.page.run.run_files import left_behind, register_files, shown_artifacts
+from browser.page.runs.writing import register_writing, writing_card
+from browser.reading import Lineage
 from utils.nearest import suggestion
 
 PATH = "/run"

@@ -5,9 +5,9 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from browser.page.notes import NotWrittenError
-from browser.records import Lineage
-from browser.records.paths import inside, is_file_name
+from browser.page.parts.notes import NotWrittenError
+from browser.reading import Lineage
+from browser.reading.paths import inside, is_file_name
 from records.layout import NAMED_BY_TOKEN
 
 BIN = ".bin"

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from browser.page.limits import cell
-from browser.records import Curve, Lineage
-from browser.records.configs import MISSING
+from browser.page.parts.limits import cell
+from browser.reading import Curve, Lineage
+from browser.reading.configs import MISSING
 from browser.stats import best_value, final_value
 from browser.usual import USUAL_METRICS, usual_metrics
 

@@ -8,13 +8,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from browser.page.columns import CONFIG, ROLL_UPS, Column, config_text
-from browser.page.context import Context
-from browser.page.limits import MOST_RUNS, cell
-from browser.page.notes import Note
-from browser.page.progress import progress_of
-from browser.records import Lineage
-from browser.records.configs import MISSING
+from browser.page.parts.context import Context
+from browser.page.parts.limits import MOST_RUNS, cell
+from browser.page.parts.notes import Note
+from browser.page.parts.progress import progress_of
+from browser.page.runs.columns import CONFIG, ROLL_UPS, Column, config_text
+from browser.reading import Lineage
+from browser.reading.configs import MISSING
 
 Row = dict[str, Any]
 

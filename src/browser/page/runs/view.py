@@ -6,14 +6,14 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash_ag_grid import AgGrid
 
-from browser.page import address
-from browser.page.columns import CONFIG, ROLL_UPS, Column, Usual, definitions, parse_column, usual_columns
-from browser.page.components import EVERY_COLUMN, GRID_OPTIONS, dropdown, field, notices, table_buttons
-from browser.page.context import Context
-from browser.page.limits import MOST_MESSAGES, MOST_RUNS
-from browser.page.rows import RowTracker
-from browser.records import varying_keys
-from browser.records.configs import config_keys
+from browser.page.parts import address
+from browser.page.parts.components import EVERY_COLUMN, GRID_OPTIONS, dropdown, field, notices, table_buttons
+from browser.page.parts.context import Context
+from browser.page.parts.limits import MOST_MESSAGES, MOST_RUNS
+from browser.page.runs.columns import CONFIG, ROLL_UPS, Column, Usual, definitions, parse_column, usual_columns
+from browser.page.runs.rows import RowTracker
+from browser.reading import varying_keys
+from browser.reading.configs import config_keys
 from browser.usual import metric_counts
 from utils.nearest import suggestion
 

@@ -6,11 +6,11 @@ from typing import Any
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from browser.page.bin import move_to_bin
-from browser.page.components import card, field
-from browser.page.context import Context
-from browser.page.notes import LONGEST_NOTE, NONE, NotWrittenError, tags_of
-from browser.records import Lineage
+from browser.page.parts.components import card, field
+from browser.page.parts.context import Context
+from browser.page.parts.notes import LONGEST_NOTE, NONE, NotWrittenError, tags_of
+from browser.page.runs.bin import move_to_bin
+from browser.reading import Lineage
 
 # what the button offers
 ARCHIVE, RESTORE = "Archive", "Restore from the archive"

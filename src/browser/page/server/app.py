@@ -6,17 +6,17 @@ from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, html
 
-from browser.page import address
-from browser.page.components import notices
-from browser.page.context import Context
-from browser.page.frame import INDEX, frame, message
-from browser.page.refusing import refuse_misfits
-from browser.page.security import guard
+from browser.page.parts import address
+from browser.page.parts.components import notices
+from browser.page.parts.context import Context
+from browser.page.parts.frame import INDEX, frame, message
+from browser.page.parts.refusing import refuse_misfits
+from browser.page.server.security import guard
 from browser.page.views import VIEWS
-from browser.records import Results
+from browser.reading import Results
 from utils.errors import ConfigError
 
-_ASSETS = Path(__file__).parent / "assets"
+_ASSETS = Path(__file__).parent.parent / "assets"
 
 
 def create_app(root: Path, write: bool = False, token: str | None = None) -> Dash:

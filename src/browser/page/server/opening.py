@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from werkzeug.serving import BaseWSGIServer
 
-from browser.page.app import create_app
-from browser.page.serving import listen, server_of
+from browser.page.server.app import create_app
+from browser.page.server.serving import listen, server_of
 
 HOST = "127.0.0.1"
 PORT = 8050

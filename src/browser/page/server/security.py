@@ -7,9 +7,9 @@ from urllib.parse import urlencode, urlsplit
 from flask import Flask, Response, redirect, request
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
-from browser.page.arguments import is_loopback
-from browser.page.limits import LARGEST_REQUEST
-from browser.page.refusing import refusal
+from browser.page.parts.limits import LARGEST_REQUEST
+from browser.page.parts.refusing import refusal
+from browser.page.server.arguments import is_loopback
 from utils.sizes import readable_size
 
 COOKIE = "muster_token"

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from flask import Flask
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
-from browser.page.app import create_app
-from browser.page.arguments import Options, is_loopback
-from browser.records import Results
+from browser.page.server.app import create_app
+from browser.page.server.arguments import Options, is_loopback
+from browser.reading import Results
 from records.layout import RUNS, SACRED
 from utils.errors import ConfigError
 

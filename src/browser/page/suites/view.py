@@ -7,17 +7,17 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, html
 from dash.exceptions import PreventUpdate
 
-from browser.page import address
-from browser.page.components import card, facts, table
-from browser.page.context import Context
-from browser.page.frame import message
-from browser.page.limits import MOST_RUNS
-from browser.records.paths import inside
+from browser.page.parts import address
+from browser.page.parts.components import card, facts, table
+from browser.page.parts.context import Context
+from browser.page.parts.frame import message
+from browser.page.parts.limits import MOST_RUNS
+from browser.reading.paths import inside
 from records.layout import SEARCH, SUITES
-from records.suite_scores import trial_rows, trials_summary
-from records.suite_state import FAILED, Attempt, SuiteFolder, suite_names
-from records.suite_table import SuiteTable, last_line, live, suite_table
-from records.suite_trials import SearchPlan
+from suites.state.scores import trial_rows, trials_summary
+from suites.state.state import FAILED, Attempt, SuiteFolder, suite_names
+from suites.state.table import SuiteTable, last_line, live, suite_table
+from suites.state.trials import SearchPlan
 from utils.errors import ConfigError
 from utils.nearest import suggestion
 from utils.plain_values import counted

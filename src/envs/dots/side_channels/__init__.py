@@ -13,7 +13,7 @@ from envs.dots.side_channels.builtin import (
     StatsSideChannel,
 )
 from envs.dots.side_channels.manager import SideChannelManager
-from utils.registry import Registry
+from utils.config.registry import Registry
 
 # of plugins: REGISTRY["mine"] = MyChannel, and env_args.side_channels=[mine]
 REGISTRY = Registry("side channel")

@@ -15,9 +15,9 @@ from envs.entities.entity_gym.env_list import EnvList, maker
 from envs.entities.entity_gym.vec_env import VecEnv, VecObs
 from envs.entities.environment import Environment
 from envs.entities.observation import ObsSpace
-from utils.child_process import CONTEXT, ChildProcess
 from utils.errors import MusterError
-from utils.ragged_buffer import RaggedBufferI64
+from utils.processes.child_process import CONTEXT, ChildProcess
+from utils.ragged.buffer import RaggedBufferI64
 
 
 class ParallelEnvList(VecEnv):

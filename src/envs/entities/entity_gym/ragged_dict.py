@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from envs.entities.entity_gym.vec_env import VecActionMask
-from utils.ragged_buffer import RaggedBuffer
+from utils.ragged.buffer import RaggedBuffer
 
 
 class _Buffers:

@@ -14,7 +14,7 @@ from envs.entities.observation import EpisodeStats, Observation, ObsSpace
 from envs.entities.reading import metrics as numbers_to_log
 from envs.entities.space_checks import GLOBAL
 from utils.errors import MusterError
-from utils.ragged_buffer import RaggedBufferBool, RaggedBufferF32, RaggedBufferI64
+from utils.ragged.buffer import RaggedBufferBool, RaggedBufferF32, RaggedBufferI64
 
 
 @dataclass

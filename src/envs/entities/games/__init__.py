@@ -1,6 +1,6 @@
 """The examples of entity-gym, by the names that it gives them; imported when chosen."""
 
-from utils.registry import Registry, lazy_classes
+from utils.config.registry import Registry, lazy_classes
 
 GAMES = Registry("game")
 GAMES.declare(

@@ -6,9 +6,9 @@ import numpy as np
 
 from envs.entities import actions, observation
 from envs.entities.entity_gym import vec_env
-from utils.message_pack import packed, unpacked
+from utils.files.message_pack import packed, unpacked
 from utils.plain_values import shown
-from utils.ragged_buffer import RaggedBuffer
+from utils.ragged.buffer import RaggedBuffer
 
 CLASSES = {
     cls.__name__: cls

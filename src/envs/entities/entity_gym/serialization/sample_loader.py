@@ -14,8 +14,8 @@ from envs.entities.entity_gym.serialization.sample_recorder import VERSION, Samp
 from envs.entities.entity_gym.vec_env import VecActionMask
 from envs.entities.observation import ObsSpace
 from utils.errors import MusterError
-from utils.ragged_buffer import RaggedBufferBool, RaggedBufferF32, RaggedBufferI64
-from utils.regular_files import open_regular
+from utils.files.regular_files import open_regular
+from utils.ragged.buffer import RaggedBufferBool, RaggedBufferF32, RaggedBufferI64
 
 LARGEST_FILE = 2**36
 

@@ -14,7 +14,7 @@ from envs.entities.actions import ActionName, ActionSpace
 from envs.entities.entity_gym.serialization.msgpack_ragged import dumps, loads
 from envs.entities.entity_gym.vec_env import VecActionMask, VecEnv, VecObs
 from envs.entities.observation import ObsSpace
-from utils.ragged_buffer import RaggedBuffer, RaggedBufferF32, RaggedBufferI64
+from utils.ragged.buffer import RaggedBuffer, RaggedBufferF32, RaggedBufferI64
 
 VERSION = 1
 

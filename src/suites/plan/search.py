@@ -22,11 +22,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from records.run_score import LAST
-from records.suite_trials import MAXIMIZE, MINIMIZE, MOST_TRIALS
-from suites.resources import require_known
-from utils.config import recursive_dict_update
+from suites.plan.resources import require_known
+from suites.state.trials import MAXIMIZE, MINIMIZE, MOST_TRIALS
+from utils.config.merging import recursive_dict_update
+from utils.config.options import Option
 from utils.errors import ConfigError
-from utils.options import Option
 from utils.plain_values import shown
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from records.suite_state import Attempt
-from suites.places import Place
-from utils.cores import VARIABLE as CORES
+from suites.plan.places import Place
+from suites.state.state import Attempt
+from utils.config.options import Option
 from utils.errors import ConfigError
 from utils.nearest import suggestion
-from utils.options import Option
 from utils.plain_values import shown
+from utils.processes.cores import VARIABLE as CORES
 
 RESOURCES = {
     "jobs": Option(0, "runs at a time on one machine; 0: as many as its cores allow", at_least=0, at_most=4096),

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from records.suite_state import Attempt, SuiteFolder
-from utils.regular_files import read_regular
+from suites.state.state import Attempt, SuiteFolder
+from utils.files.regular_files import read_regular
 
 try:
     import fcntl

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from browser.page.components import run_title
-from browser.page.context import Context
-from browser.page.limits import short
-from browser.records import Lineage, differences
-from browser.records.configs import MISSING
+from browser.page.parts.components import run_title
+from browser.page.parts.context import Context
+from browser.page.parts.limits import short
+from browser.reading import Lineage, differences
+from browser.reading.configs import MISSING
 
 # runs that have a column in a table of differences
 MOST_COMPARED = 200

@@ -1,0 +1,1 @@
+"""The views Compare and Matrix."""

@@ -1,0 +1,1 @@
+"""The web application: serving it, and who may see it."""

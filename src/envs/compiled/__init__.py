@@ -1,0 +1,1 @@
+"""Environments that numba compiles: what their families share."""

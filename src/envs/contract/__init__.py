@@ -1,0 +1,1 @@
+"""What an environment says and shows: fields, sizes, spaces, values, outcomes, seeds; and the checks of each."""

@@ -1,0 +1,3 @@
+"""The documented path of the two-step game (`envs.small.two_step`)."""
+
+from envs.small.two_step import TwoStepGame  # noqa: F401

@@ -1,0 +1,1 @@
+"""Who has which run of a suite, where, and how it is started."""

@@ -1,0 +1,1 @@
+"""What a suite's file says: its runs and their settings."""

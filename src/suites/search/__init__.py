@@ -1,0 +1,1 @@
+"""Suites that search for hyperparameters."""

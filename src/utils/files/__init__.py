@@ -1,0 +1,1 @@
+"""Files: formats, and reading and writing them safely."""

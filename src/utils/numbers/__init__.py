@@ -1,0 +1,1 @@
+"""Numbers: schedules, running statistics, random streams."""

@@ -1,0 +1,1 @@
+"""Processes: children, signals, shared memory, cores and memory of this machine."""

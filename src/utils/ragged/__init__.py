@@ -1,0 +1,1 @@
+"""Ragged arrays: sequences of unequal lengths."""

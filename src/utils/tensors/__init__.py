@@ -1,0 +1,1 @@
+"""Tensors: devices, operations that suit a GPU, optimisers."""
