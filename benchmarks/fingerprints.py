@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from two_codes import import_from
+
 OURS = Path(__file__).resolve().parents[1] / "src"
 RECORDED = Path(__file__).parent / "data" / "fingerprints.json"
 ALGORITHMS = {
@@ -171,7 +173,7 @@ def names(only: str) -> Iterator[tuple[str, str, str, str]]:
 
 def fingerprints(src: Path, only: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Run everything with the code in `src`."""
-    sys.path.insert(0, str(src))
+    import_from(str(src))
     import logging
 
     from cli.compose import compose_config
