@@ -3,6 +3,7 @@
 #               (make test-fast: without the tests that are marked slow)
 # make browse   open the runs in results/ in the web browser (RESULTS=folder for another folder)
 # make lint     style and import rules only
+# make mutants MODULE=file TESTS=tests  make small mistakes in a file, and see which of them its tests notice
 # make reference  write docs/reference.md and the comments of config/default.yaml from the parts' declarations
 # make format   put the code in the house style
 
@@ -16,7 +17,7 @@ export OMP_NUM_THREADS ?= 1
 # the tests start hundreds of processes, each of which would compile the sources
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train race browse test test-fast lint format check-tests check-fast reference
+.PHONY: train race browse test test-fast lint format check-tests check-fast reference mutants
 
 train: $(VENV)/.core
 	$(BIN)/python src/main.py --config=mappo --env-config=skirmish with env_args.map_name=3m batch_size_run=32 \
@@ -45,6 +46,10 @@ check-tests: $(VENV)/.dev
 
 check-fast: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+mutants: $(VENV)/.dev
+	$(PIP) cosmic-ray==8.7.0
+	$(BIN)/python tests/mutants/mutate.py $(MODULE) $(TESTS) --count $(or $(COUNT),30)
 
 reference: $(VENV)/.core
 	PYTHONPATH=src $(BIN)/python -m cli.reference

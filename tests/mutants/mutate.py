@@ -1,77 +1,58 @@
-"""Which mistakes the tests notice: `python tests/mutants/mutate.py [WORDS]` makes them one after another in a copy.
+"""Which small mistakes the tests notice: `make mutants MODULE=src/utils/rl_utils.py TESTS=tests/utils/test_rl_utils.py`.
 
-Each mutant of the catalogs whose name contains all the words is put into a copy of this checkout, the tests that it
-names are run there, and those that fail are printed. A mutant that no test fails for survives: the exit code is 1
-then. Tests that fail in the copy without any mutant do not count. A mutant whose part is gone stops the command.
-
-Tests that failed on 22 November 2026 (the first row: two days later) for the mistakes that a learning curve shows last:
-
-    mistake                         q_learner  qtran_learner  coma_learner  pqn_learner
-    train returns at once               35          10            10            18
-    the targets never change             4           1             1        has no targets
-    the mask is all ones            54 in tests/learners and tests/utils/test_rl_utils.py
-    a sample is the first rows      6 in tests/components/buffers; for the rollout, the first one stays: 3
+Cosmic Ray changes one operator, constant or condition of the module after another, in a copy of this checkout, and runs
+the tests there. It makes a sample of the changes, drawn by a seed. A mutant that no test fails for survives: it is
+printed with its difference, and the exit code is 1. To be run before releases, over what has changed.
 """
 
 import argparse
-import inspect
-import os
-import re
+import random
+import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
-import textwrap
-from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
-import collectors_catalog
-import epymarl_catalog
-import teams_catalog
-import transitions_catalog
-from catalog import MUTANTS, Edit, Mutant
-
 ROOT = Path(__file__).resolve().parents[2]
-LOCATE = """
-import importlib, inspect, sys
-module, name = sys.argv[1].split(":")
-part = importlib.import_module(module)
-first, *rest = name.split(".")
-owner = getattr(part, first)
-for attribute in rest:
-    getattr(owner, attribute)
-print(inspect.getsourcefile(owner))
+CONFIG = """
+[cosmic-ray]
+module-path = "{module}"
+timeout = {timeout}
+test-command = {command!r}
+excluded-modules = []
+[cosmic-ray.distributor]
+name = "local"
 """
-PASSED, FAILED = 0, 1  # pytest's exit codes
-# what fails in the copy without a mutant, for the tests that were run
-BASELINES: dict[tuple[str, ...], set[str]] = {}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("words", nargs="*", help="only mutants whose names contain them all")
-    parser.add_argument("--list", action="store_true", help="print the names and stop")
-    parser.add_argument("--tests", nargs="+", help="run these tests instead of those that the mutants name")
-    arguments = parser.parse_args()
-    known = (
-        *MUTANTS,
-        *teams_catalog.MUTANTS,
-        *epymarl_catalog.MUTANTS,
-        *transitions_catalog.MUTANTS,
-        *collectors_catalog.MUTANTS,
-    )
-    chosen = [mutant for mutant in known if all(word in mutant.name for word in arguments.words)]
-    if not chosen:
-        sys.exit("No mutant has such a name; --list prints all of them.")
-    if arguments.list:
-        print(*(mutant.name for mutant in chosen), sep="\n")
-        return 0
+    parser.add_argument("module", type=Path, help="file of src whose mutants are made")
+    parser.add_argument("tests", nargs="+", help="tests that should notice")
+    parser.add_argument("--count", type=int, default=30, help="mutants, of all that there are")
+    parser.add_argument("--seed", type=int, default=0, help="which ones")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds after which a mutant counts as noticed")
+    options = parser.parse_args()
+    tests = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *options.tests]
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder) / "checkout"
         copy_checkout(copy)
-        survivors = [mutant.name for mutant in chosen if not noticed(mutant, copy, arguments.tests or mutant.tests)]
-    print(f"\n{len(chosen)} mutants, {len(survivors)} survived", *survivors, sep="\n  ")
-    return 1 if survivors else 0
+        if subprocess.run(tests, cwd=copy).returncode:
+            sys.exit("The tests fail without any mutant.")
+        (copy / "config.toml").write_text(
+            CONFIG.format(
+                module=options.module.resolve().relative_to(ROOT), timeout=options.timeout, command=shlex.join(tests)
+            )
+        )
+        cosmic_ray(copy, "init", "config.toml", "session.sqlite")
+        total = keep_a_sample(copy / "session.sqlite", options.count, options.seed)
+        cosmic_ray(copy, "exec", "config.toml", "session.sqlite")
+        survivors = survived(copy / "session.sqlite")
+    print(*survivors, f"{min(total, options.count)} of {total} mutants made, {len(survivors)} survived", sep="\n")
+    return bool(survivors)
 
 
 def copy_checkout(target: Path) -> None:
@@ -83,54 +64,25 @@ def copy_checkout(target: Path) -> None:
             shutil.copy2(ROOT / name, target / name)
 
 
-def noticed(mutant: Mutant | Edit, copy: Path, tests: tuple[str, ...]) -> bool:
-    """Whether tests fail in the copy with the mutant in it that pass without; prints which."""
-    if tuple(tests) not in BASELINES:
-        BASELINES[tuple(tests)] = failures(copy, tests)
-    path, mutated = mutation_of(mutant, copy)
-    text = path.read_text()
-    path.write_text(mutated)
-    try:
-        failed = failures(copy, tests) - BASELINES[tuple(tests)]
-    finally:
-        path.write_text(text)
-    print(f"{mutant.name}: {f'{len(failed)} tests fail' if failed else 'SURVIVES'}", flush=True)
-    names = Counter(re.sub(r"\[.*", "", test) for test in failed)
-    for name, count in sorted(names.items()):
-        print(f"    {name}{f' ({count})' if count > 1 else ''}", flush=True)
-    return bool(failed)
+def cosmic_ray(copy: Path, *words: str) -> None:
+    subprocess.run([sys.executable, "-m", "cosmic_ray.cli", *words], cwd=copy, check=True)
 
 
-def mutation_of(mutant: Mutant | Edit, copy: Path) -> tuple[Path, str]:
-    """The file that is mutated, and what is in it then. Exits: what is to be mutated is not there."""
-    if isinstance(mutant, Edit):
-        found = [path for path in sorted((copy / "src").rglob("*.py")) if mutant.old in path.read_text()]
-        if len(found) != 1 or found[0].read_text().count(mutant.old) != 1:
-            sys.exit(f"{mutant.name}: {mutant.old!r} is not found once in src/, but in {len(found)} files.")
-        return found[0], found[0].read_text().replace(mutant.old, mutant.new)
-    path = Path(python(copy, "-c", LOCATE, mutant.part, what=mutant.name).strip())
-    source = textwrap.dedent(inspect.getsource(mutant.mutation))
-    name = mutant.part.split(":")[1]
-    call = f"{mutant.mutation.__name__}({', '.join([name, *map(repr, mutant.arguments)])})"
-    return path, f"{path.read_text()}\n\n{source}\n\n{name} = {call}\n"
+def keep_a_sample(session: Path, count: int, seed: int) -> int:
+    """Leave `count` mutants of the session; return how many there were."""
+    with closing(sqlite3.connect(session)) as database, database:
+        order = "SELECT job_id FROM mutation_specs ORDER BY start_pos_row, start_pos_col, operator_name, occurrence"
+        jobs = [job for (job,) in database.execute(order)]
+        dropped = set(jobs) - set(random.Random(seed).sample(jobs, min(count, len(jobs))))
+        for table in ("mutation_specs", "work_items"):
+            database.executemany(f"DELETE FROM {table} WHERE job_id = ?", [(job,) for job in dropped])
+    return len(jobs)
 
 
-def python(copy: Path, *arguments: str, what: str) -> str:
-    """The output of Python. Exits if it fails."""
-    environment = {**os.environ, "PYTHONPATH": "src"}
-    done = subprocess.run([sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{what}: {done.stderr}")
-    return done.stdout
-
-
-def failures(copy: Path, tests: tuple[str, ...]) -> set[str]:
-    """The tests that fail or cannot be set up. Exits: there are no such tests."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rfE", *tests]
-    done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
-    if done.returncode not in (PASSED, FAILED):
-        sys.exit(f"pytest {' '.join(tests)}: {done.stdout[-3000:]}{done.stderr[-1000:]}")
-    return set(re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE))
+def survived(session: Path) -> list[str]:
+    """The difference of each mutant that no test noticed."""
+    with closing(sqlite3.connect(session)) as database:
+        return [text for (text,) in database.execute("SELECT diff FROM work_results WHERE test_outcome = 'SURVIVED'")]
 
 
 if __name__ == "__main__":
