@@ -23,6 +23,7 @@ from components.update_plan import UpdatePlan, UpdatesPerRollout, UsesFromTheSta
 from controllers import REGISTRY as mac_REGISTRY
 from envs.contract.fields import pymarl_spec
 from experiment.acting_place import acting_place
+from experiment.contracts import PlainLearner, PlainRunner
 from experiment.diagnostics import diagnostics_of
 from experiment.live import LiveChanges, live_changes, start_schedules
 from experiment.opponents import opponents_of
@@ -91,7 +92,7 @@ class Parts:
     @property
     def mixer(self) -> Any:
         """The mixer of the only team, by which replays show its value, or None."""
-        return getattr(self.teams[0].learner, "mixer", None) if self.teams[0].view is None else None
+        return PlainLearner.of(self.teams[0].learner).mixer if self.teams[0].view is None else None
 
     @property
     def journals(self) -> dict[str, Journal]:
@@ -121,8 +122,8 @@ def assemble_players(args: SimpleNamespace, logger: Logger, learns: bool = True)
     prepare_environments(args)
     runner = r_REGISTRY[args.runner](args=args, logger=logger)
     try:
-        # a runner of PyMARL's knows the sizes only, and one derived from ours may change them
-        sizes, spec = runner.get_env_info(), getattr(runner, "spec", None)
+        # a runner derived from ours may change the sizes
+        sizes, spec = runner.get_env_info(), PlainRunner.of(runner).spec
         spec = pymarl_spec(sizes) if spec is None else replace(spec, env_info=sizes)
         teams = members_of(args, spec)
         schedules = {team.name: schedules[""] | start_schedules(team.args) for team in teams} | schedules
@@ -177,9 +178,8 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
     players = assemble_players(args, logger)
     runner, mac, teams = players.runner, players.mac, players.teams
     try:
-        # a runner whose batches are not whole episodes declares theirs
-        scheme = getattr(runner, "batch_scheme", players.scheme)
-        columns = getattr(runner, "batch_columns", args.episode_limit + 1)
+        scheme = PlainRunner.of(runner).batch_scheme or players.scheme
+        columns = PlainRunner.of(runner).batch_columns or args.episode_limit + 1
         for team in teams:
             if not team.frozen:
                 with of_team(team.name):
@@ -218,7 +218,7 @@ def assemble(args: SimpleNamespace, logger: Logger) -> Parts:
 def learner_for(players: Players, logger: Any) -> Any:
     """A new learner of the only team, without a buffer."""
     (team,) = players.teams
-    scheme = team.scheme(getattr(players.runner, "batch_scheme", players.scheme))
+    scheme = team.scheme(PlainRunner.of(players.runner).batch_scheme or players.scheme)
     return le_REGISTRY[team.args.learner](team.mac, scheme, logger, team.args)
 
 

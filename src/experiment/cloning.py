@@ -105,7 +105,7 @@ def _likelihood(mac: Any, steps: EpisodeBatch) -> tuple[th.Tensor, th.Tensor]:
 
 @th.no_grad()
 def _figures(mac: Any, steps: EpisodeBatch, parts: dict[str, th.Tensor]) -> dict[str, float]:
-    figures = {}
+    figures: dict[str, float] = {}
     for prefix, numbers in parts.items():
         loss, accuracy = _likelihood(mac, steps[numbers])
         figures |= {f"{prefix}cloning_loss": loss.item(), f"{prefix}cloning_accuracy": accuracy.item()}

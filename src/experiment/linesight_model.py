@@ -103,14 +103,11 @@ def load_moments(
     weights, state = dict(agent.named_parameters()), {}
     for theirs, ours in names.items():
         weight, found = weights[ours], moments.get(numbers[theirs], {})
-        kept = {key: found.get(key) for key in ("step", "exp_avg", "exp_avg_sq")}
-        if any(not isinstance(kept[key], th.Tensor) or kept[key].shape != weight.shape for key in list(kept)[1:]):
+        kept = {key: x for key in ("exp_avg", "exp_avg_sq") if isinstance(x := found.get(key), th.Tensor)}
+        if len(kept) < 2 or any(x.shape != weight.shape for x in kept.values()):
             raise ConfigError(f"Linesight's optimiser has no moments of RAdam for {theirs}.")
-        state[own[id(weight)]] = {
-            "step": th.as_tensor(float(kept["step"]), dtype=th.float32),
-            "exp_avg": kept["exp_avg"].double(),
-            "exp_avg_sq": kept["exp_avg_sq"].double(),
-        }
+        step = th.as_tensor(float(found["step"]), dtype=th.float32)
+        state[own[id(weight)]] = {"step": step} | {key: x.double() for key, x in kept.items()}
     for theirs, (scale, shift) in _first_layers(inputs):
         of_weight, of_bias = (state[own[id(weights[names[f"{theirs}.{part}"]])]] for part in PARTS)
         trailing = [1] * (of_weight["exp_avg"].dim() - 1)

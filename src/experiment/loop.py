@@ -12,6 +12,7 @@ from acting.in_turn import best_episodes
 from components.sampling.chain import Minibatches
 from experiment.assembly import Parts
 from experiment.best_episodes import SavedBestEpisodes
+from experiment.contracts import PlainActing, PlainBuffer, PlainLearner
 from experiment.inspection import Inspection
 from experiment.out_of_memory import out_of_memory
 from experiment.rare_infos import RareInfos
@@ -135,7 +136,7 @@ class TrainingLoop:
             experience = self.acting.take()
         self._best.keep(experience.best)
         batch, t_env, state.weight_lag = experience.batch, experience.t_env, experience.lag
-        if all(getattr(team.buffer, "taken_on", "") == "cpu" for team in parts.learning):
+        if all(PlainBuffer.of(team.buffer).taken_on == "cpu" for team in parts.learning):
             batch = batch.on("cpu")  # in one copy, which is looked at and taken apart without waiting for a GPU
         self._rare_infos.look(batch, experience.episodes)
         parts.diagnostics.t_env, parts.diagnostics.updates = t_env, state.updates
@@ -166,32 +167,32 @@ class TrainingLoop:
             self._update(team, part, t_env)
 
     def _update(self, team: Member, sample: Any, t_env: int) -> None:
-        learner = team.learner
-        skipped, logged = getattr(learner, "skipped_updates", 0), getattr(learner, "log_stats_t", None)
+        learner = PlainLearner.of(team.learner)
+        skipped, logged = learner.skipped_updates, learner.log_stats_t
         try:
             with timed("update"):
-                learner.train(sample, t_env, self.state.episode)
-            if not hasattr(learner, "skipped_updates") and (part := non_finite_part(team.mac)):
+                team.learner.train(sample, t_env, self.state.episode)
+            if skipped is None and (part := non_finite_part(team.mac)):
                 raise NonFiniteError(part)  # a learner that does not look itself
         except NonFiniteError as error:
             raise self._not_finite(error.statistic, sample, t_env) from None
         self.state.updates += 1
         self.acting.weights_changed = True
-        if hasattr(learner, "take_extra_uses"):
-            team.plan.owe(learner.take_extra_uses())
+        if uses := learner.take_extra_uses():
+            team.plan.owe(uses)
         self.parts.diagnostics.updates = self.state.updates
-        if "ids" in sample.scheme and (priorities := getattr(learner, "new_priorities", None)) is not None:
+        if "ids" in sample.scheme and (priorities := learner.new_priorities) is not None:
             team.buffer.update_priorities(sample["ids"], priorities)
-        if getattr(learner, "log_stats_t", None) != logged and (loss := team.held_out_loss()) is not None:
+        if learner.log_stats_t != logged and (loss := team.held_out_loss()) is not None:
             team.logger(self.logger).log_stat("loss_test", loss, t_env)
-        if getattr(learner, "skipped_updates", 0) > skipped:
+        if (learner.skipped_updates or 0) > (skipped or 0):
             self._inspect(f"{learner.turned_non_finite}; the update was skipped", sample)
 
     def _look_at_last_steps(self) -> None:
         """Report steps since the last statistics that were left out on a GPU; the weights are as if none had been."""
         for team in self.parts.learning:
             try:
-                getattr(team.learner, "look_at_steps", lambda: None)()
+                PlainLearner.of(team.learner).look_at_steps()
             except NonFiniteError as error:
                 self.console.warning(f"Updates at the end of training were left out: {error.statistic} was not finite.")
 
@@ -227,8 +228,9 @@ class TrainingLoop:
 
     def _play_test(self) -> None:
         state, parts = self.state, self.parts
+        begun = state.testing or 0
         learners = [team.learner for team in parts.learning]
-        for played in self._played(with_averages(learners, self.acting.test(parts.test_stream, state.testing))):
+        for played in self._played(with_averages(learners, self.acting.test(parts.test_stream, begun))):
             state.testing = played
             self._best.keep(best_episodes(parts.runner))
             self._heed_signals()
@@ -294,13 +296,13 @@ class TrainingLoop:
 
     def _log_summary(self, t_env: int) -> None:
         self.state.last_log_T = t_env
-        skipped = sum(getattr(team.learner, "skipped_updates", 0) for team in self.parts.learning)
+        skipped = sum(PlainLearner.of(team.learner).skipped_updates or 0 for team in self.parts.learning)
         for key, count in {"skipped_updates": skipped, "skipped_rollouts": self.state.skipped_rollouts}.items():
             if count:
                 self.logger.log_stat(key, count, t_env)
         if lag_of(self.args.acting):
             self.logger.log_stat("weight_lag", self.state.weight_lag, t_env)
-        for key, figure in self.acting.figures().items() if hasattr(self.acting, "figures") else ():
+        for key, figure in PlainActing.of(self.acting).figures().items():
             self.logger.log_stat(key, figure, t_env)
         self.logger.log_stat("episode", self.state.episode, t_env)
         self.parts.diagnostics.write()
@@ -332,12 +334,11 @@ class TrainingLoop:
 
     def _report_rollout(self) -> None:
         """Log what becomes of a rollout that was being played."""
-        # a user's own way of acting may play rollouts to their ends
-        count, reason = (getattr(self.acting, name, None) for name in ("steps_in_play", "dropped_because"))
-        if not count:
+        acting = PlainActing.of(self.acting)
+        if not acting.steps_in_play:
             return
-        steps = f"{counted(count, 'step')} of the rollout that was being played"
-        if reason:
-            self.console.warning(f"{steps} are dropped, because {reason}.")
+        steps = f"{counted(acting.steps_in_play, 'step')} of the rollout that was being played"
+        if acting.dropped_because:
+            self.console.warning(f"{steps} are dropped, because {acting.dropped_because}.")
         else:
             self.console.info(f"The checkpoint also has {steps}.")

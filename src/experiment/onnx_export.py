@@ -207,8 +207,8 @@ def _completed(onnx: Any, content: bytes, model: _Model, shapes: list[tuple[int,
         kind = output.type.tensor_type.elem_type
         graph.output.append(onnx.helper.make_tensor_value_info(output.name, kind, ["batch", *shape]))
     for name in model.inputs.keys() - {given.name for given in graph.input}:
-        shape = ["batch", *model.inputs[name]]
-        graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape))
+        taken = ["batch", *model.inputs[name]]
+        graph.input.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, taken))
     onnx.checker.check_model(loaded)
     return loaded.SerializeToString()
 

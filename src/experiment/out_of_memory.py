@@ -10,6 +10,7 @@ import torch as th
 
 from checks.options import layer_widths
 from checks.registries import reads
+from experiment.contracts import PlainBuffer, PlainLearner, PlainRunner
 from utils.errors import MusterError
 from utils.plain_values import shown
 from utils.processes.available_memory import memory_reason
@@ -80,12 +81,12 @@ def _device_of(reason: str, args: SimpleNamespace) -> str:
 def _taken(device: str, parts: Any) -> Iterator[tuple[str, int]]:
     """What the run's parts have on the device, with its bytes."""
     for team in parts.learning:
-        for what, where, size in getattr(team.buffer, "takes", ()):
+        for what, where, size in PlainBuffer.of(team.buffer).takes:
             if same_device(where, device):
                 yield what, size
     weights = {id(x): x for team in parts.teams for x in _tensors(team)}.values()
     yield "networks and optimisers of", _bytes_on(device, weights)
-    batch = getattr(parts.runner, "batch", None)
+    batch = PlainRunner.of(parts.runner).batch
     if batch is not None:
         tensors = (*batch.data.transition_data.values(), *batch.data.episode_data.values())
         yield "a batch of play of", _bytes_on(device, tensors)
@@ -93,13 +94,12 @@ def _taken(device: str, parts: Any) -> Iterator[tuple[str, int]]:
 
 def _tensors(team: Any) -> Iterator[Any]:
     yield from team.mac.parameters()
-    learner = team.learner
-    if getattr(learner, "target_mac", None) is not None:
+    learner = PlainLearner.of(team.learner)
+    if learner.target_mac is not None:
         yield from learner.target_mac.parameters()
-    for kind in ("networks", "target_networks"):
-        for network in getattr(learner, kind, {}).values():
-            yield from network.parameters()
-    for optimiser in getattr(learner, "optimisers", {}).values():
+    for network in (*learner.networks.values(), *learner.target_networks.values()):
+        yield from network.parameters()
+    for optimiser in learner.optimisers.values():
         for state in optimiser.state.values():
             yield from (x for x in state.values() if isinstance(x, th.Tensor))
 
@@ -132,4 +132,4 @@ def _keeps(device: str, args: SimpleNamespace, parts: Any) -> bool:
     """Whether a buffer is there, or may be."""
     if parts is None:
         return device == CPU or (args.buffer_cpu_only is not True and device == args.device)
-    return any(same_device(getattr(team.buffer, "kept_on", CPU), device) for team in parts.learning)
+    return any(same_device(PlainBuffer.of(team.buffer).kept_on, device) for team in parts.learning)

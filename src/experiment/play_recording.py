@@ -47,8 +47,8 @@ class PlayRecorder:
         for name, slots in self._layout.slots.items():
             numbers = chosen.get(name, ())
             actions[0, slots.start : slots.start + len(numbers), 0] = numbers
-        ends = {"terminated": observation.done, "truncated": observation.truncated}
-        ends = {end: np.array([[int(happened)]]) for end, happened in ends.items()}
+        happened = {"terminated": observation.done, "truncated": observation.truncated}
+        ends = {end: np.array([[int(flag)]]) for end, flag in happened.items()}
         self._columns[-1] |= {"actions": actions, "reward": np.array([[float(observation.reward)]]), **ends}
         self._columns.append(self._shown(observation))
 

@@ -4,6 +4,7 @@ import logging
 from itertools import chain
 from typing import Any
 
+from experiment.contracts import PlainRunner
 from utils.nearest import did_you_mean
 from utils.plain_values import counted, shown
 
@@ -53,6 +54,6 @@ class RareInfos:
         self._missing = set()
 
     def _look_at_ends(self) -> None:
-        keys = chain.from_iterable(getattr(self._runner, "last_infos", {}).values())
+        keys = chain.from_iterable(PlainRunner.of(self._runner).last_infos.values())
         self._appeared.update(key for key in keys if isinstance(key, str))
         self._missing -= self._appeared

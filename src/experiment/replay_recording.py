@@ -7,6 +7,7 @@ from typing import Any
 
 import torch as th
 
+from experiment.contracts import PlainRunner
 from learners import REGISTRY as le_REGISTRY
 from modules.mixers import REGISTRY as mixer_REGISTRY
 from records.layout import REPLAYS
@@ -43,7 +44,7 @@ def save_replay(args: SimpleNamespace, runner: Any, logger: Logger) -> None:
     """Record where the replays are; without any, let the environment save its own, or log why there is none."""
     if not args.save_replay:
         return
-    recorder = getattr(runner, "recorder", None)
+    recorder = PlainRunner.of(runner).recorder
     if recorder is not None and recorder.paths:
         if logger.use_sacred:
             logger.sacred_info["replays"] = [str(path) for path in recorder.paths]

@@ -193,11 +193,16 @@ class RunSaver:
             f"next attempt in {wait:.0f} seconds."
         )
 
+    def _write(self) -> None:
+        self._begin()
+        assert self._writer is not None
+        self._writer.wait()
+
     def _save_and_wait(self) -> None:
         """Raises: MusterError: it could not be written, repeatedly."""
         if not self._unsavable:
             try:
-                self._with_retries(lambda: (self._begin(), self._writer.wait()))
+                self._with_retries(self._write)
             except TypeError as error:
                 self._unsavable = f"No checkpoint can be written of this run: {error}"
         if self._unsavable:

@@ -18,6 +18,7 @@ from controllers.hidden_states import memory_fields
 from controllers.teams import Team, TeamControllers
 from envs.contract.fields import AGENTS, EnvSpec
 from envs.contract.teams import has_teams, team_spec
+from experiment.contracts import PlainBuffer, PlainLearner
 from experiment.state import RunState
 from learners.batch_fields import batch_fields
 from learners.non_finite import require_finite
@@ -68,12 +69,11 @@ class Member:
 
     def held_out_loss(self) -> float | None:
         """The loss on a sample that its buffer holds out; None if it holds none out, or the learner cannot say."""
-        if not (hasattr(self.buffer, "hold_out") and hasattr(self.learner, "test_loss")):
-            return None
-        if (sample := self.buffer.hold_out()) is None:
+        loss = PlainLearner.of(self.learner).test_loss
+        if loss is None or (sample := PlainBuffer.of(self.buffer).hold_out()) is None:
             return None
         parts = list(sample) if isinstance(sample, Minibatches) else [sample]
-        return sum(map(self.learner.test_loss, parts)) / len(parts)
+        return sum(map(loss, parts)) / len(parts)
 
     def fields(self) -> dict[str, dict]:
         """Scheme entries of the extras of decisions that its learner needs, by the paths of its groups."""

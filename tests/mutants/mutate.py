@@ -1,4 +1,4 @@
-"""Which small mistakes the tests notice: `make mutants MODULE=src/utils/rl_utils.py TESTS=tests/utils/test_rl_utils.py`.
+"""Which small mistakes the tests notice: `make mutants MODULE=src/learners/q_learner.py TESTS=tests/learners`.
 
 Cosmic Ray changes one operator, constant or condition of the module after another, in a copy of this checkout, and runs
 the tests there. It makes a sample of the changes, drawn by a seed. A mutant that no test fails for survives: it is

@@ -1,0 +1,101 @@
+"""What a run asks of its parts beyond PyMARL's contracts, and the answers of a part that knows nothing of it.
+
+A part of the user's own may have any of these attributes: `PlainLearner.of(learner).mixer` is the learner's, or None.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import torch as th
+from torch import nn
+
+from envs.contract.fields import EnvSpec
+from utils.tensors.devices import CPU
+
+
+class _Answers:
+    """The attributes of a part, and those of the class for what the part lacks."""
+
+    _part: Any = None
+
+    @classmethod
+    def of(cls, part: Any) -> Self:
+        answers = cls()
+        answers._part = part
+        return answers
+
+    def __getattribute__(self, name: str) -> Any:
+        part = object.__getattribute__(self, "_part")
+        if not name.startswith("_") and hasattr(part, name):
+            return getattr(part, name)
+        return object.__getattribute__(self, name)
+
+
+class PlainLearner(_Answers):
+    """A learner of PyMARL's has `train`, `cuda`, `save_models` and `load_models`, and logs what it likes."""
+
+    # updates that were left out because a value was not finite, and the last such value; None: it does not look
+    skipped_updates: int | None = None
+    turned_non_finite = ""
+    # the step at which statistics were logged last
+    log_stats_t: int | None = None
+    # of the transitions of the last sample, `[B]`
+    new_priorities: th.Tensor | None = None
+    mixer: nn.Module | None = None
+    target_mac: Any = None
+    networks: Mapping[str, nn.Module] = {}
+    target_networks: Mapping[str, nn.Module] = {}
+    optimisers: Mapping[str, th.optim.Optimizer] = {}
+    # sample -> the loss on one that is not learned from
+    test_loss: Callable[[Any], float] | None = None
+
+    def take_extra_uses(self) -> int:
+        """Uses of transitions that are owed to the update plan since the last call."""
+        return 0
+
+    def look_at_steps(self) -> None:
+        """Look at updates whose figures are still on a GPU.
+
+        Raises:
+            NonFiniteError: one was left out, and `on_non_finite` is "stop".
+        """
+
+
+class PlainBuffer(_Answers):
+    """A buffer of the user's own has `insert`, `ready` and `sample`."""
+
+    # the devices on which it keeps experience, and wants it ("": any)
+    kept_on = CPU
+    taken_on = ""
+    # its memory: what for, on which device, how many bytes
+    takes: Sequence[tuple[str, str, int]] = ()
+
+    def hold_out(self) -> Any:
+        """A sample of what is held out of learning; None: nothing is."""
+        return None
+
+
+class PlainRunner(_Answers):
+    """A runner of PyMARL's plays whole episodes of an environment whose sizes it knows."""
+
+    spec: EnvSpec | None = None
+    # of its batches, if these are not whole episodes: their scheme, and the number of their steps
+    batch_scheme: dict[str, dict] | None = None
+    batch_columns: int | None = None
+    batch: Any = None
+    recorder: Any = None
+    # whether its environments resumed where the checkpoint was written
+    environments_restored = True
+    # by environment, those at the end of the episode that it played last
+    last_infos: Mapping[Any, Mapping[Any, Any]] = {}
+
+
+class PlainActing(_Answers):
+    """A way of acting of the user's own may play rollouts to their ends, and log nothing of itself."""
+
+    steps_in_play = 0
+    dropped_because = ""
+
+    def figures(self) -> Mapping[str, float]:
+        """Statistics of the summary."""
+        return {}
