@@ -3,8 +3,8 @@
     python benchmarks/entities.py
     python benchmarks/entities.py --peer-python ../enn/bin/python --peer-path ../entity-gym:../rogue-net:../enn-trainer
 
-Environments alone: 128 of a game, random legal choices, in this process and in two others, for some seconds each. What
-the machine allows: two processes that have half of them each and do not wait for each other, and two that only count.
+Environments alone: 128 of a game, random legal choices, for some seconds. What the machine allows: two processes that
+have half of them each and do not wait for each other, and two that only count.
 Training: MineSweeper with the settings of enn-trainer (`enn_ppo`), environment steps for each second of processor time
 of the whole process, one thread. All take turns, and the median over rounds counts; the peer's Python has entity-gym's
 and enn-trainer's packages.
@@ -26,9 +26,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from envs.contract.seeds import copies_seeds
 from envs.entities.batch import EntityBatch
-from vector_envs.split import SplitEnv
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = ROOT / "benchmarks" / "peers"
@@ -91,25 +89,10 @@ def played_alone(game: str, copies: int, seconds: float, begin) -> float:
     return played(EntityBatch(copies, game, seed=1), copies, seconds, begin)
 
 
-def divided(game: str, copies: int, processes: int) -> SplitEnv:
-    """The same copies, divided among processes that step at once (`native_processes`)."""
-    seeds, size = copies_seeds(1, copies), copies // processes
-    parts = [seeds[first : first + size] for first in range(0, copies, size)]
-    factories = [partial(EntityBatch, len(part), game, seed=part) for part in parts]
-    return SplitEnv(factories, [len(part) for part in parts], timeout=300.0)
-
-
 def environments(game: str, copies: int, seconds: float, peer) -> dict[str, float]:
     """Steps a second by place."""
-    found = {"here, 1 process": played(EntityBatch(copies, game, seed=1), copies, seconds)}
-    env = divided(game, copies, 2)
-    try:
-        found["here, 2 processes"] = played(env, copies, seconds)
-    finally:
-        env.close()
-    found["here, 2 processes that do not wait for each other"] = independent(
-        2, played_alone, game, copies // 2, seconds
-    )
+    found = {"here": played(EntityBatch(copies, game, seed=1), copies, seconds)}
+    found["here, 2 processes, each on its own"] = independent(2, played_alone, game, copies // 2, seconds)
     for processes in (1, 2) if peer else ():
         words = [game, str(copies), str(processes), str(seconds)]
         found[f"entity-gym, {processes} process{'es' * (processes > 1)}"] = float(peer("enn_environments.py", *words))

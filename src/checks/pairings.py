@@ -184,8 +184,8 @@ def _check_runner(config: dict, traits: dict) -> None:
 def _check_threads(env: str, threads: int) -> None:
     if threads > 1 and not takes_threads(env):
         raise ConfigError(
-            f"env_threads={threads}: env={env} steps its copies in one thread. Use env_threads=1, or "
-            f"native_processes={threads}. These take threads: {', '.join(names_with_threads())}."
+            f"env_threads={threads}: env={env} steps its copies in one thread. Use env_threads=1. These take threads: "
+            f"{', '.join(names_with_threads())}."
         )
 
 

@@ -18,7 +18,7 @@ from utils.processes.cores import usable_cores
 from utils.tensors.tensor_trees import map_tree
 from utils.timing import timed
 from vector_envs.contract import StepOutcome
-from vector_envs.copies_state import cut, joined
+from vector_envs.parts import cut, joined
 
 
 @dataclass(frozen=True, eq=False)

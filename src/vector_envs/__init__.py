@@ -4,14 +4,6 @@ from utils.config.options import COPIES, EPISODES, FREE, SECONDS, Option
 from utils.config.reach import NOWHERE
 from utils.config.registry import Registry, lazy_classes
 
-WORKER_TIMEOUT = Option(
-    300,
-    "seconds without an answer after which an environment process counts as hung; 0: never",
-    kind=float,
-    at_least=0,
-    at_most=SECONDS,
-    resume=FREE,
-)
 REGISTRY = Registry("source of environments")
 REGISTRY.declare(
     "native",
@@ -20,20 +12,19 @@ REGISTRY.declare(
     options={
         "native_processes": Option(
             1,
-            "processes that share the copies of a batch and step at once, at most one a copy; 1: the trainer's own",
+            "without effect: threads step the copies of a batch (env_threads); configs of before may have it",
             at_least=1,
             at_most=COPIES,
             resume=FREE,
         ),
         "env_threads": Option(
             0,
-            "threads that step the copies of a batch, of all processes of the run together; results do not depend on "
+            "threads that step the copies of a batch, of all collectors of the run together; results do not depend on "
             "them; 0: as many as the cores that the run may use, if a thread of their own pays for so many copies",
             at_least=0,
             at_most=1024,
             resume=FREE,
         ),
-        "worker_timeout": WORKER_TIMEOUT,
     },
 )
 REGISTRY.declare("in_process", "vector_envs.sources:in_process", "in this process, stepped in turn", options={})
@@ -49,7 +40,14 @@ REGISTRY.declare(
             reaches=NOWHERE,
         ),
         "envs_per_worker": Option(1, "environments of one process", at_least=1, at_most=COPIES, resume=FREE),
-        "worker_timeout": WORKER_TIMEOUT,
+        "worker_timeout": Option(
+            300,
+            "seconds without an answer after which an environment process counts as hung; 0: never",
+            kind=float,
+            at_least=0,
+            at_most=SECONDS,
+            resume=FREE,
+        ),
         "on_worker_fault": Option(
             "restart",
             "the response if an environment raises or its process dies or hangs: restart or stop",

@@ -103,10 +103,9 @@ class BatchedEnv(Protocol):
     A class with a parameter `threads` gets the number of threads that may step its copies (`env_threads`); what it does
     must not depend on it. Its class method `copies_per_thread(**env_args)` may say for how many copies one pays.
 
-    `native_processes` divides the copies among several such environments. If every array and list in the state has
+    `double_buffering=on` divides the copies between two such environments. If every array and list in the state has
     an entry for each copy along its first axis (dictionaries may contain dictionaries), and no copy draws from global
-    generators, the class says `state_by_copy = True`: a run then resumes with any number of processes, else with
-    the same one.
+    generators, the class says `state_by_copy = True`: a run then resumes with or without it, else as it began.
     """
 
     def reset(self, which: np.ndarray | None = None) -> None:

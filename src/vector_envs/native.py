@@ -8,7 +8,7 @@ import numpy as np
 from envs.contract.sizes import spec_of
 from replays.offered import offered
 from vector_envs.contract import StepOutcome, infos_of
-from vector_envs.copies_state import require_whole
+from vector_envs.parts import require_parts
 
 
 class NativeEnv:
@@ -67,7 +67,7 @@ class NativeEnv:
         return self.env.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        require_whole(state)
+        require_parts(state, [])
         self.env.load_state_dict(state)
 
     def take_live(self, name: str, value: Any) -> None:

@@ -8,7 +8,9 @@ import numpy as np
 
 from utils.errors import MusterError
 from vector_envs.contract import StepOutcome
-from vector_envs.copies_state import for_parts, joined, of_parts
+
+# in the state of copies in parts, which have no entry each in it: a list of the states of the parts
+PARTS = "parts"
 
 
 class InParts:
@@ -69,7 +71,10 @@ class InParts:
         Raises:
             NotImplementedError: they cannot be saved.
         """
-        return of_parts([{"state": part.state_dict()} for part in self.parts], self.sizes, self.by_copy)
+        states = [part.state_dict() for part in self.parts]
+        if self.by_copy:
+            return joined(states)
+        return {PARTS: [{"copies": size, "state": one} for size, one in zip(self.sizes, states, strict=True)]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Resume from where `state_dict` was taken, also by a single batch if the state has an entry for each copy.
@@ -77,16 +82,13 @@ class InParts:
         Raises:
             MusterError: it has none, and the copies were divided otherwise; or there were more or fewer of them.
         """
-        saved = for_parts(state, self.sizes, self.by_copy, self._refused)
-        for part, own in zip(self.parts, saved, strict=True):
-            part.load_state_dict(own["state"])
-
-    def _refused(self, saved: list[int]) -> MusterError:
-        return MusterError(
-            f"The environments were not saved in parts of {' + '.join(map(str, self.sizes))} copies, and their state "
-            "cannot be divided (state_by_copy of the batched environment): resume with the double_buffering and the "
-            "native_processes that they were saved with."
-        )
+        if self.by_copy:
+            states = cut(state, self.sizes)
+        else:
+            require_parts(state, self.sizes)
+            states = [part["state"] for part in state[PARTS]]
+        for part, own in zip(self.parts, states, strict=True):
+            part.load_state_dict(own)
 
     def take_live(self, name: str, value: Any) -> None:
         """See `VectorEnv.take_live`."""
@@ -96,3 +98,57 @@ class InParts:
     def close(self) -> None:
         for part in self.parts:
             part.close()
+
+
+def require_parts(state: Any, sizes: Sequence[int]) -> None:
+    """Refuse a state that cannot be divided, unless it is of parts of these sizes; none: of one batch.
+
+    Raises:
+        MusterError: it is of other parts.
+    """
+    parts = state.get(PARTS, []) if isinstance(state, dict) else []
+    if (saved := [part["copies"] for part in parts]) != list(sizes):
+        then, now = (
+            f"parts of {' + '.join(map(str, those))} copies" if those else "one batch" for those in (saved, sizes)
+        )
+        raise MusterError(
+            f"The environments were saved as {then}, and this run has them as {now}. Their state cannot be divided "
+            "(state_by_copy of the batched environment): resume with the double_buffering that they were saved with. "
+            "A division by the former native_processes can be resumed only if it was that of double_buffering=on."
+        )
+
+
+def joined(states: Sequence[Any]) -> Any:
+    """The state of all copies from those of some each, in their order.
+
+    Args:
+        states: dictionaries of arrays and lists, in which each copy has its own entry along the first axis; anything
+            else in them is the same in all.
+    """
+    first = states[0]
+    if isinstance(first, dict):
+        return {key: joined([state[key] for state in states]) for key in first}
+    if isinstance(first, np.ndarray) and first.ndim:
+        return np.concatenate(states)
+    if isinstance(first, list | tuple):
+        return [entry for state in states for entry in state]
+    return first
+
+
+def cut(state: Any, sizes: Sequence[int]) -> list[Any]:
+    """The states of batches of so many copies each, from that of all; the inverse of `joined`.
+
+    Raises:
+        MusterError: it is of another number of copies.
+    """
+    if isinstance(state, dict):
+        cuts = {key: cut(value, sizes) for key, value in state.items()}
+        return [{key: parts[k] for key, parts in cuts.items()} for k in range(len(sizes))]
+    if not (isinstance(state, np.ndarray) and state.ndim) and not isinstance(state, list | tuple):
+        return [state] * len(sizes)
+    if len(state) != sum(sizes):
+        raise MusterError(
+            f"The saved state has {len(state)} environments and this run {sum(sizes)}: batch_size_run must not change."
+        )
+    ends = accumulate(sizes)
+    return [state[end - size : end] for size, end in zip(sizes, ends, strict=True)]

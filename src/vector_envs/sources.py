@@ -1,7 +1,7 @@
 """The environments of a run: in this process, in worker processes, or as one batch."""
 
+import logging
 from collections.abc import Callable, Sequence
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,80 +14,39 @@ from vector_envs.in_process import InProcessEnv
 from vector_envs.instances import batched_environment_factory, copies_of, environment_factory
 from vector_envs.native import NativeEnv
 from vector_envs.parts import InParts
-from vector_envs.split import SplitEnv
 from vector_envs.threads import takes_threads, threads_of
 from vector_envs.train_and_test import TrainAndTest
 
+log = logging.getLogger("muster")
 # bytes that an environment process takes at least: Python with NumPy, without shared pages
 PROCESS_BYTES = 24 * 2**20
 MODES = (False, True)
 
 
 def native(args: SimpleNamespace, parts: int = 1) -> VectorEnv:
-    """As one batch for training and one for tests, in this process or divided among `native_processes` others.
+    """As one batch for training and one for tests, in this process.
 
     Args:
-        parts: the number of batches that the copies of training are divided into, each with its own processes.
-
-    Raises:
-        MusterError: the processes would take more memory than is available.
+        parts: the number of batches that the copies of training are divided into, as evenly as possible.
     """
-    of = {mode: range(copies_of(args, mode)) for mode in MODES}
-    processes = min(args.native_processes, args.batch_size_run)
-    threads = partial(threads_of, args, args.env_threads) if takes_threads(args.env) else _not_taken
-    if processes > 1:
-        _require_memory(args, processes, "Choose a smaller native_processes.")
-        make = {mode: _split(args, mode, processes, args.worker_timeout, of[mode], threads) for mode in MODES}
-    else:
-        make = {mode: _whole(args, mode, of[mode], threads) for mode in MODES}
+    if args.native_processes > 1:
+        log.warning(
+            f"native_processes={args.native_processes} has no effect any more: threads step the copies of a batch "
+            "(env_threads), where its environment takes threads."
+        )
+    has_threads = takes_threads(args.env)
+
+    def batch(test_mode: bool, indices: Sequence[int]) -> Callable[[int], NativeEnv]:
+        threads = threads_of(args, args.env_threads, len(indices)) if has_threads else None
+        factory = batched_environment_factory(args, test_mode, indices, threads)
+        return lambda recreated: NativeEnv(factory(recreated), len(indices))
+
+    make = {mode: batch(mode, range(copies_of(args, mode))) for mode in MODES}
     if parts > 1:
-        make[False] = _in_parts(args, parts, processes, threads)
+        shares = [share.tolist() for share in np.array_split(np.arange(args.batch_size_run), parts)]
+        of_parts, sizes = [batch(False, share) for share in shares], [len(share) for share in shares]
+        make[False] = lambda recreated: InParts([factory(recreated) for factory in of_parts], sizes)
     return TrainAndTest(make, args.separate_test_env)
-
-
-def _not_taken(copies: int, processes: int = 1) -> None:
-    """For an environment that takes no number of threads."""
-
-
-def _in_parts(args: SimpleNamespace, parts: int, processes: int, threads: Callable) -> Callable[[int], InParts]:
-    """A factory of the batches of training, which share the processes."""
-    makes, sizes = [], []
-    for indices, own in zip(_shares(range(args.batch_size_run), parts), _shares(range(processes), parts), strict=True):
-        if processes > 1:
-            makes.append(_split(args, False, len(own), args.worker_timeout, indices, threads))
-        else:
-            makes.append(_whole(args, False, indices, threads))
-        sizes.append(len(indices))
-    return lambda recreated: InParts([make(recreated) for make in makes], sizes)
-
-
-def _whole(
-    args: SimpleNamespace, test_mode: bool, indices: Sequence[int], threads: Callable
-) -> Callable[[int], NativeEnv]:
-    """A factory of the copies `indices` as a batch in this process; `factory(k)` makes its k-th re-creation."""
-    batch = batched_environment_factory(args, test_mode, indices, threads(len(indices)))
-    return lambda recreated: NativeEnv(batch(recreated), len(indices))
-
-
-def _shares(indices: Sequence[int], count: int) -> list[list[int]]:
-    return [part.tolist() for part in np.array_split(np.asarray(indices), count)]
-
-
-def _split(
-    args: SimpleNamespace, test_mode: bool, processes: int, timeout: float, indices: Sequence[int], threads: Callable
-) -> Callable[[int], SplitEnv]:
-    """A factory of the copies `indices`, divided as evenly as possible; `factory(k)` makes its k-th re-creation."""
-    parts = _shares(indices, min(processes, len(indices)))
-    each = threads(len(parts[0]), len(parts))
-    factories = [batched_environment_factory(args, test_mode, part, each) for part in parts]
-    seed = args.env_args.get("seed")
-
-    def make(recreated: int) -> SplitEnv:
-        entropy = None if seed is None else [int(seed) % 2**64, int(test_mode), recreated]
-        these = [partial(factory, recreated) for factory in factories]
-        return SplitEnv(these, [len(part) for part in parts], timeout, entropy, indices[0])
-
-    return make
 
 
 def in_process(args: SimpleNamespace) -> VectorEnv:
@@ -109,7 +68,12 @@ def workers(args: SimpleNamespace) -> VectorEnv:
         MusterError: the processes would take more memory than is available.
     """
     processes = -(-args.batch_size_run // args.envs_per_worker)
-    _require_memory(args, processes, "Choose a smaller batch_size_run or a larger envs_per_worker.")
+    require_memory(
+        f"batch_size_run={args.batch_size_run} ({processes} environment processes)",
+        processes * PROCESS_BYTES,
+        available_memory(),
+        "Choose a smaller batch_size_run or a larger envs_per_worker.",
+    )
     factories = [
         {mode: environment_factory(args, index, mode) for mode in MODES} for index in range(args.batch_size_run)
     ]
@@ -119,13 +83,4 @@ def workers(args: SimpleNamespace) -> VectorEnv:
         args.separate_test_env,
         faults=FaultPolicy(args.on_worker_fault == "restart", args.max_worker_restarts, args.worker_timeout),
         seed=args.env_args.get("seed"),
-    )
-
-
-def _require_memory(args: SimpleNamespace, processes: int, remedy: str) -> None:
-    require_memory(
-        f"batch_size_run={args.batch_size_run} ({processes} environment processes)",
-        processes * PROCESS_BYTES,
-        available_memory(),
-        remedy,
     )

@@ -27,11 +27,10 @@ def names_with_threads() -> list[str]:
     return [name for name in REGISTRY if "batched" in REGISTRY.entry(name).traits and takes_threads(name)]
 
 
-def threads_of(args: SimpleNamespace, env_threads: int, copies: int, processes: int = 1) -> int:
-    """The threads of a batch of `copies`, of which the run has one in each of so many processes.
+def threads_of(args: SimpleNamespace, env_threads: int, copies: int) -> int:
+    """The threads of a batch of `copies`.
 
-    The collectors of a run on one machine share its cores, and so do `processes`; one of Ray's has the CPUs that Ray
-    counts for it.
+    The collectors of a run on one machine share its cores; one of Ray's has the CPUs that Ray counts for it.
 
     Raises:
         ConfigError: $MUSTER_CORES is invalid.
@@ -39,7 +38,7 @@ def threads_of(args: SimpleNamespace, env_threads: int, copies: int, processes: 
     several = vars(args).get("collector") is not None or vars(args).get("acting") == "collectors"
     collectors = args.collectors["processes"] if several else 1
     if env_threads:
-        return max(1, env_threads // (processes * collectors))
+        return max(1, env_threads // collectors)
     cores = usable_cores()
     if several and args.collectors["transport"] == "ray":
         cores = min(cores, int(args.collectors["cpus"]))
@@ -48,4 +47,4 @@ def threads_of(args: SimpleNamespace, env_threads: int, copies: int, processes: 
     batched = loaded(REGISTRY.entry(args.env).traits["batched"])
     number = getattr(batched, "copies_per_thread", None)
     each = COPIES_PER_THREAD if number is None else number(**args.env_args)
-    return max(1, min(cores // processes, copies // each))
+    return max(1, min(cores, copies // each))

@@ -65,7 +65,6 @@ def test_every_key_is_explained(key, capsys):
 def test_who_reads_a_key():
     assert "read by  every learner\n" in option_help("gamma")
     assert "read by  every run\n" in option_help("t_max")
-    assert "read by  vector_env=native, workers\n" in option_help("worker_timeout")
     assert "read by  vector_env=workers\n" in option_help("envs_per_worker")
     assert "mixer=qtran_base\n" in option_help("rnn_hidden_dim")
     assert "values   a number, 0 or more, or null\n" in option_help("lr_finish")

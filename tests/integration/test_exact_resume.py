@@ -151,11 +151,6 @@ def test_mini_races_resume_exactly(tmp_path):
     )
 
 
-def test_a_batch_that_two_processes_share_resumes_exactly_as_in_one(tmp_path):
-    config = config_of("rollout", "ppo_learner", "synchronous", overlap=False, algorithm="enn_ppo")
-    resumes_exactly(tmp_path, {**config, "t_max": 120}, "two processes", kills=1, native_processes=2)
-
-
 def test_a_batch_resumes_exactly_in_another_number_of_threads(tmp_path):
     config = config_of("rollout", "ppo_learner", "synchronous", overlap=False)
     resumes_exactly(tmp_path, {**config, "t_max": 120}, "threads", kills=1, env_threads=3)

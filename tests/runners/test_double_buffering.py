@@ -7,6 +7,7 @@ import time
 from copy import deepcopy
 from typing import ClassVar
 
+import numpy as np
 import pytest
 import torch as th
 from playing_on import assembled, declare_counting
@@ -21,9 +22,11 @@ from helpers import fill
 from runners import play_in_parts
 from runners.rollout_runner import RolloutRunner
 from trees import differences
-from utils.errors import ConfigError
+from utils.errors import ConfigError, MusterError
 from utils.processes.stopping import StopPlaying, request_stop, withdraw_stop
 from utils.timing import Timer, timing
+from vector_envs.native import NativeEnv
+from vector_envs.parts import InParts
 
 STEPS, CHUNKS = 7, 4
 
@@ -117,12 +120,6 @@ def test_figures_depend_on_no_timing_and_on_no_number_of_cores(monkeypatch, copi
     assert Unsteady.threads == {False, True}
 
 
-@pytest.mark.slow
-def test_processes_share_the_halves():
-    changes = exploring()
-    assert not differences(chunks_of(1, **changes), chunks_of(1, **changes, native_processes=2))
-
-
 @pytest.mark.parametrize("cores", [1, 2])
 def test_a_stop_while_one_half_is_simulated_and_the_rest_of_the_rollout(monkeypatch, cores):
     """The step under way ends, the state has both halves at the same column, and the resumed rollout is the same."""
@@ -165,6 +162,26 @@ def test_a_state_is_that_of_a_whole_batch():
             parts.runner.load_state_dict(state)
             assert parts.runner.environments_restored
             assert not differences(expected, contents(parts.runner.run()))
+
+
+def test_a_state_without_an_entry_for_each_copy_needs_the_same_parts():
+    """Checkpoints of batches that processes shared have such states, too, with more in each part."""
+
+    def in_parts(sizes):
+        return InParts([NativeEnv(CountingBatch(size, (3,), seed=[*range(size)]), size) for size in sizes], sizes)
+
+    halves, again = in_parts([3, 2]), in_parts([3, 2])
+    halves.reset()
+    halves.step({"actions": np.ones((5, 2), int)})
+    state = halves.state_dict()
+    for part in state["parts"]:
+        part["generators"] = {"python": (), "numpy": ()}
+    again.load_state_dict(state)
+    np.testing.assert_equal(halves.observed(), again.observed())
+    with pytest.raises(MusterError, match=r"saved as parts of 3 \+ 2 copies, and this run has them as one batch"):
+        in_parts([5]).parts[0].load_state_dict(state)
+    with pytest.raises(MusterError, match=r"saved as one batch, and this run has them as parts of 3 \+ 2 copies"):
+        again.load_state_dict(in_parts([5]).parts[0].state_dict())
 
 
 @pytest.mark.parametrize("separate", [True, False])

@@ -87,26 +87,32 @@ def args_of(**changes):
     return SimpleNamespace(**{"env": "skirmish", "env_args": {}, "env_threads": 0, "acting": "in_turn", **changes})
 
 
-def _threads(args, *copies, **processes):
-    return threads_of(args, args.env_threads, *copies, **processes)
+def _threads(args, copies):
+    return threads_of(args, args.env_threads, copies)
 
 
-def test_the_cores_of_a_run_are_shared_by_its_processes(monkeypatch):
+def test_the_cores_of_a_run_are_shared_by_its_collectors(monkeypatch):
     monkeypatch.setattr(counting, "usable_cores", lambda: 16)
     small, large = args_of(env_args={"map_name": "3m"}), args_of(env_args={"map_name": "27m_vs_30m"})
     assert [_threads(small, copies) for copies in (1, 255, 256, 1280, 4096)] == [1, 1, 2, 10, 16]
     assert [_threads(large, copies) for copies in (1, 27, 28, 4096)] == [1, 1, 2, 16]
-    assert _threads(args_of(), 2048, processes=4) == 4
     collectors = {"processes": 3, "transport": "processes", "cpus": 1.0}
     for changes in ({"acting": "collectors"}, {"collector": 1}):
         assert _threads(args_of(collectors=collectors, **changes), 4096) == 5
         assert _threads(args_of(collectors={**collectors, "transport": "ray"}, **changes), 4096) == 1
         assert _threads(args_of(collectors=collectors, env_threads=6, **changes), 8) == 2
     assert _threads(args_of(env_threads=6), 8) == 6
-    assert _threads(args_of(env_threads=6), 8, processes=9) == 1
+    assert _threads(args_of(collectors=collectors, collector=1, env_threads=2), 8) == 1
     racing = {"map_cycle": ["seed:1"], "n_cars": 2}
     assert _threads(args_of(env="racing", env_args=racing), 512) == 2
     assert _threads(args_of(env="racing", env_args={**racing, "view": "picture"}), 32) == 4
+
+
+def test_native_processes_is_accepted_with_a_note(caplog):
+    args = make_args(env="skirmish", env_args={"map_name": "3m", "seed": 1}, batch_size_run=4, vector_env="native")
+    args.native_processes = 2
+    SOURCES["native"](args).close()
+    assert caplog.messages[0].startswith("native_processes=2 has no effect any more: threads step the copies")
 
 
 class Plain(SkirmishBatch):

@@ -13,7 +13,7 @@ from vector_envs.faults import EnvironmentWorkerError, FaultPolicy
 from vector_envs.first_copies import FirstCopies
 from vector_envs.in_process import InProcessEnv
 from vector_envs.native import NativeEnv
-from vector_envs.split import SplitEnv
+from vector_envs.parts import InParts
 from vector_envs.train_and_test import TrainAndTest
 
 SIZE = 3
@@ -45,7 +45,9 @@ def source(way, env=CountingEnv, faults=None, **options):
     name, _, count = way.partition(" ")
     if way == "native 2":
         parts = [partial(_part, first, size, **options) for first, size in ((0, 2), (2, 1))]
-        make = {m: lambda k: SplitEnv([partial(part, k) for part in parts], [2, 1]) for m in (False, True)}
+        make = {
+            m: lambda k: InParts([NativeEnv(part(k), part.args[1]) for part in parts], [2, 1]) for m in (False, True)
+        }
         return TrainAndTest(make, separate=True)
     if name == "native":
         batch = partial(CountingBatch, SIZE, LENGTHS, ENDS, **options)

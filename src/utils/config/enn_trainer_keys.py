@@ -69,11 +69,13 @@ KEYS = {
     "ppo.anneal_entropy": Theirs(True, "entropy_finish=0", (1, False)),
     "rollout.steps": Theirs(16, "rollout_steps", (1, 128)),
     "rollout.num_envs": Theirs(128, "batch_size_run", (1, 4)),
-    "rollout.processes": Theirs(4, "native_processes, which results do not depend on", (1, 1)),
+    "rollout.processes": Theirs(
+        4, "nothing: environments step in this process, and results do not depend on it", (1, 1)
+    ),
     "eval.steps": Theirs(None, "test_nepisode, for tests play whole episodes"),
     "eval.interval": Theirs(None, "test_interval"),
     "eval.num_envs": Theirs(None, "test_nepisode"),
-    "eval.processes": Theirs(None, "native_processes"),
+    "eval.processes": Theirs(None, "nothing: tests play in this process"),
     "eval.env": Theirs(None, ""),
     "eval.capture_videos": Theirs(False, "save_replay, and replay.py for videos"),
     "eval.capture_samples": Theirs("", RECORDING),
